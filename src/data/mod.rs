@@ -1,0 +1,9 @@
+//! Samples as the caller holds them, checked once: rows, the training problem, sample orders.
+
+mod order;
+mod problem;
+mod rows;
+
+pub use order::SampleOrder;
+pub use problem::{Problem, Targets};
+pub use rows::{Csr, Indices, Point, Rows};

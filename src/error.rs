@@ -1,0 +1,111 @@
+//! The one error type. Not converging is no error: see [`crate::solver::StopReason`].
+
+use std::path::PathBuf;
+
+/// What went wrong, with the name of the argument that was at fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A hyperparameter outside its range.
+    #[error("{name} must be {expected}, got {got}")]
+    InvalidParam {
+        /// The parameter's name, as the user wrote it.
+        name: &'static str,
+        /// The admissible values, in words.
+        expected: String,
+        /// The value given.
+        got: String,
+    },
+    /// Two arrays that must have the same number of rows do not.
+    #[error("{what} has {got} entries, expected {expected}")]
+    LengthMismatch {
+        /// The array at fault.
+        what: &'static str,
+        /// Entries it should have.
+        expected: usize,
+        /// Entries it has.
+        got: usize,
+    },
+    /// Rows with another number of features than the model was fitted on.
+    #[error("X has {got} features, but the model was fitted with {expected} features")]
+    FeatureMismatch {
+        /// Features of the fitted model.
+        expected: usize,
+        /// Features of the rows given.
+        got: usize,
+    },
+    /// NaN or infinity where a finite number is needed.
+    #[error("{what} contains NaN or infinity (row {row}, column {column})")]
+    NonFinite {
+        /// The array at fault.
+        what: &'static str,
+        /// Row of the first bad value.
+        row: usize,
+        /// Column of the first bad value.
+        column: usize,
+    },
+    /// Data whose form is wrong: no rows, a broken CSR structure.
+    #[error("{what}: {reason}")]
+    InvalidData {
+        /// The array at fault.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Labels that no machine can be trained on.
+    #[error("y: {0}")]
+    BadLabels(String),
+    /// A combination that is not offered; the message names what works.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A matrix that should be positive definite is not, even with a jitter.
+    #[error("{0} is not positive definite")]
+    NotPositiveDefinite(&'static str),
+    /// A model file that is not exactly valid.
+    #[error("not a valid budgetsvm model file: {0}")]
+    Format(String),
+    /// The operating system refused to read or write a file.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's own error.
+        source: std::io::Error,
+    },
+    /// An allocation that depends on the input could not be made.
+    #[error("out of memory: {what} needs {bytes} bytes")]
+    OutOfMemory {
+        /// What the memory was for.
+        what: &'static str,
+        /// How much was asked for.
+        bytes: usize,
+    },
+    /// An observer asked to stop and to throw the result away (Ctrl-C).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Shorthand for results with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// `InvalidParam` from anything that prints.
+    pub(crate) fn param(
+        name: &'static str,
+        expected: impl Into<String>,
+        got: impl std::fmt::Display,
+    ) -> Self {
+        Self::InvalidParam { name, expected: expected.into(), got: got.to_string() }
+    }
+}
+
+/// A vector of `len` copies of `value`, or [`Error::OutOfMemory`].
+pub(crate) fn try_vec<T: Clone>(what: &'static str, len: usize, value: T) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
+        what,
+        bytes: len.saturating_mul(std::mem::size_of::<T>()),
+    })?;
+    out.resize(len, value);
+    Ok(out)
+}

@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+pub mod data;
+pub mod error;
+pub mod float;
+pub mod kernel;
+pub mod linalg;
+pub mod loss;
+pub mod parallel;
+pub mod rng;
+pub mod solver;

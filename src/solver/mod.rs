@@ -1,0 +1,5 @@
+//! Solvers, the one training loop that runs them, and what it reports.
+
+mod observe;
+
+pub use observe::{Observer, Phase, Progress, Silent, StopReason};

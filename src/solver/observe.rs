@@ -1,0 +1,87 @@
+//! What a running solver tells, and how it is stopped: progress bars, Ctrl-C, time limits and
+//! early stopping are all observers.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Why a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The stopping criterion was met.
+    Converged,
+    /// `max_iter` passes were made.
+    MaxIter,
+    /// `max_time` ran out; the model is usable.
+    MaxTime,
+    /// The score on the validation part stopped rising.
+    EarlyStopping,
+    /// A callback asked to stop; the model is usable.
+    Callback,
+    /// The user interrupted; the result is to be thrown away.
+    Interrupted,
+}
+
+impl StopReason {
+    /// The reason's name in Python.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::MaxIter => "max_iter",
+            Self::MaxTime => "max_time",
+            Self::EarlyStopping => "early_stopping",
+            Self::Callback => "callback",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Which part of a fit is running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Inside a pass over the data.
+    Pass,
+    /// A pass has just ended.
+    EndOfPass,
+    /// The coefficients are being polished on the basis found.
+    Polish,
+}
+
+/// A snapshot of a running fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Which part is running.
+    pub phase: Phase,
+    /// Passes finished (Newton steps finished while polishing).
+    pub iteration: usize,
+    /// Samples seen in the running pass.
+    pub seen: usize,
+    /// Samples of a pass.
+    pub n_samples: usize,
+    /// Terms of the model.
+    pub n_terms: usize,
+    /// Share of the pass's steps that changed a coefficient.
+    pub moved: f64,
+    /// Share of the pass's steps that ran budget maintenance.
+    pub maintained: f64,
+    /// Objective, where it is known (always while polishing).
+    pub objective: Option<f64>,
+    /// Time since the fit began.
+    pub elapsed: Duration,
+}
+
+/// Watches a fit, at least every few milliseconds of work, and may stop it.
+pub trait Observer: Send {
+    /// Called on the thread that runs the fit.
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason>;
+}
+
+/// An observer that lets everything pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn observe(&mut self, _: &Progress) -> ControlFlow<StopReason> {
+        ControlFlow::Continue(())
+    }
+}
