@@ -6,6 +6,7 @@ pub mod float;
 pub mod kernel;
 pub mod linalg;
 pub mod loss;
+pub mod model;
 pub mod parallel;
 pub mod rng;
 pub mod solver;

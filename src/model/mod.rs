@@ -1,0 +1,3 @@
+//! Models: what a fit gives and files hold.
+
+pub mod persist;
