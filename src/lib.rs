@@ -8,4 +8,5 @@ pub mod linalg;
 pub mod loss;
 pub mod parallel;
 pub mod rng;
+pub mod simd;
 pub mod solver;
