@@ -216,6 +216,57 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
     });
 }
 
+/// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
+/// holds one padded row an output.
+pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
+    if out.is_empty() {
+        return;
+    }
+    let stride = coef.len() / out.len();
+    assert!(stride >= row.len() && row.len() % Packed::<F>::line() == 0, "padded rows");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
+        unsafe {
+            T::dispatch(level(), slices::WeightedSums::<T> { row: cast_slice(row), coef, out })
+        }
+    });
+}
+
+/// Least squared weight degradation, in units of the smaller coefficient's square, of merging
+/// terms with coefficient ratios `ratio >= 1` at distances `g` (Gaussian; see
+/// [`crate::budget`]), written over `ratio`. Lengths are whole lines.
+pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
+    assert!(g.len() == ratio.len() && g.len() % Packed::<F>::line() == 0, "padded rows");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
+        unsafe {
+            let work = slices::Degradations::<T> { g: cast_slice(g), ratio: cast_slice_mut(ratio) };
+            T::dispatch(level(), work);
+        }
+    });
+}
+
+/// For every partner `j` at distance `g_j` the largest `A u² + D_j v² + 2 P_j u v` over a grid of
+/// `h` in [0, 1], with `u = exp(-g h²)`, `v = exp(-g (1-h)²)`: the squared norm of the merged
+/// coefficients of several outputs. `squares` holds `D` and gets the maximum, `products` holds
+/// `P` and gets the `h`. Lengths are whole lines.
+pub fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut [F]) {
+    assert!(g.len() == squares.len() && g.len() == products.len(), "equal lengths");
+    assert!(g.len() % Packed::<F>::line() == 0, "padded rows");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
+        unsafe {
+            let work = slices::MergedSquares::<T> {
+                g: cast_slice(g),
+                a: T::from_f64(a.to_f64()),
+                squares: cast_slice_mut(squares),
+                products: cast_slice_mut(products),
+            };
+            T::dispatch(level(), work);
+        }
+    });
+}
+
 /// # Safety
 /// `A` and `B` are the same type.
 unsafe fn cast_slice<A, B>(slice: &[A]) -> &[B] {

@@ -58,6 +58,7 @@ pub struct Packed<F: Real> {
     len: usize,
     values: Aligned<F>,
     sq_norms: Aligned<F>,
+    max_sq_norm: f64,
 }
 
 impl<F: Real> Packed<F> {
@@ -66,7 +67,13 @@ impl<F: Real> Packed<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(n_features: usize) -> Result<Self> {
-        Ok(Self { n_features, len: 0, values: Aligned::zeros(0)?, sq_norms: Aligned::zeros(0)? })
+        Ok(Self {
+            n_features,
+            len: 0,
+            values: Aligned::zeros(0)?,
+            sq_norms: Aligned::zeros(0)?,
+            max_sq_norm: 0.0,
+        })
     }
 
     /// Number of centres.
@@ -109,6 +116,17 @@ impl<F: Real> Packed<F> {
         self.sq_norms.as_slice()
     }
 
+    /// An upper bound of the squared norms of all centres that the set has held.
+    #[must_use]
+    pub fn max_sq_norm(&self) -> f64 {
+        self.max_sq_norm
+    }
+
+    fn set_norm(&mut self, slot: usize, norm: F) {
+        self.sq_norms.as_mut_slice()[slot] = norm;
+        self.max_sq_norm = self.max_sq_norm.max(norm.to_f64());
+    }
+
     /// Makes room so that `push` up to `slots` centres does not allocate.
     ///
     /// # Errors
@@ -147,7 +165,7 @@ impl<F: Real> Packed<F> {
         for (to, &value) in target.zip(center) {
             *to = value;
         }
-        self.sq_norms.as_mut_slice()[slot] = sq_norm(center);
+        self.set_norm(slot, sq_norm(center));
     }
 
     /// Writes the centre in `slot` out as a row.
@@ -166,7 +184,7 @@ impl<F: Real> Packed<F> {
         for (to, &value) in target.zip(values).take(from.n_features) {
             *to = value;
         }
-        self.sq_norms.as_mut_slice()[slot] = from.sq_norms.as_slice()[source];
+        self.set_norm(slot, from.sq_norms.as_slice()[source]);
     }
 
     /// Removes the centre in `slot`; the last one takes its place.
@@ -184,15 +202,13 @@ impl<F: Real> Packed<F> {
         self.len = last;
     }
 
-    /// Shortens the set to its first `len` centres.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-    }
-
-    /// Grows by one slot whose content is stale and must be `set`.
-    pub fn push_stale(&mut self) -> Result<()> {
-        self.reserve(self.len + 1)?;
-        self.len += 1;
+    /// Makes the set `len` centres long; new ones are stale and must be `set`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn resize_stale(&mut self, len: usize) -> Result<()> {
+        self.reserve(len)?;
+        self.len = len;
         Ok(())
     }
 }
@@ -244,6 +260,12 @@ impl<F: Real> Tile<F> {
     #[must_use]
     pub fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// Whether the rows are written out.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        self.dense
     }
 
     /// Squared norms, summed in the order in which the block kernel sums its products, so that
