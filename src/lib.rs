@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+pub mod budget;
 pub mod data;
 pub mod error;
 pub mod float;
 pub mod kernel;
 pub mod linalg;
 pub mod loss;
+pub mod model;
 pub mod parallel;
 pub mod rng;
 pub mod simd;

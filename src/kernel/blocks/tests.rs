@@ -16,7 +16,7 @@ const KERNELS: [AnyKernel; 5] = [
 
 fn check<F: Real>(tolerance: f64) {
     let mut rng = Rng::new(5);
-    let (n, d, b) = (29, 40, 21);
+    let (n, d, b) = (29, 40, 21usize);
     let x = Array2::from_shape_fn((n, d), |_| {
         if rng.below(5) == 0 { F::from_f64(rng.uniform() - 0.5) } else { F::zero() }
     });
