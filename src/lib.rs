@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod budget;
 pub mod data;
 pub mod error;
 pub mod float;
@@ -9,4 +10,5 @@ pub mod loss;
 pub mod model;
 pub mod parallel;
 pub mod rng;
+pub mod simd;
 pub mod solver;

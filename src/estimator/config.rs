@@ -220,15 +220,6 @@ impl Config {
             Maintenance::Merge | Maintenance::MultiMerge => true,
             _ => false,
         };
-        if merging && !gaussian {
-            return Err(Error::Unsupported(format!(
-                "maintenance='{}' needs kernel='rbf', got kernel='{}'; 'project', \
-                 'remove-smallest', 'remove-random', 'remove-oldest' and 'stop' work with every \
-                 kernel",
-                self.maintenance.name(),
-                self.kernel.name()
-            )));
-        }
         if let (true, Some(budget)) = (merging, self.budget)
             && self.merge_size > budget + 1
             && self.merge_size > 2
@@ -236,10 +227,16 @@ impl Config {
             let expected = format!("<= budget + 1 = {}", budget + 1);
             return Err(Error::param("merge_size", expected, self.merge_size));
         }
-        Ok(match self.maintenance {
-            Maintenance::MultiMerge => AnyMaintenance::MultiMerge { size: self.merge_size },
+        let maintenance = match self.maintenance {
+            Maintenance::MultiMerge => AnyMaintenance::MultiMerge {
+                size: self.merge_size,
+                search: self.merge_search,
+            },
             _ if merging && self.merge_size > 2 => {
-                AnyMaintenance::MultiMerge { size: self.merge_size }
+                AnyMaintenance::MultiMerge {
+                size: self.merge_size,
+                search: self.merge_search,
+            }
             }
             _ if merging => AnyMaintenance::Merge { search: self.merge_search },
             Maintenance::RemoveSmallest => AnyMaintenance::RemoveSmallest,
@@ -247,6 +244,8 @@ impl Config {
             Maintenance::RemoveOldest => AnyMaintenance::RemoveOldest,
             Maintenance::Stop => AnyMaintenance::Stop,
             _ => AnyMaintenance::Project,
-        })
+        };
+        maintenance.check(self.kernel)?;
+        Ok(maintenance)
     }
 }

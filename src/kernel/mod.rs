@@ -1,4 +1,10 @@
-//! Kernel functions and blocks of their values.
+//! Kernel functions, and blocks of their values.
+//!
+//! *Cost* of a block of P points and B centres: O(P B d), or O(B · stored entries) for sparse
+//! points.
 
 mod any;
+mod blocks;
+
 pub use any::AnyKernel;
+pub use blocks::{SPARSE_DENSITY, load_tile, origin_for};

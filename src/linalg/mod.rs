@@ -1,1 +1,16 @@
-//! Dense linear algebra.
+//! Dense linear algebra: thin wrappers over faer, which always runs sequentially here (the
+//! crate's own pool schedules the panels), and row-wise products that sum in `f64`.
+//!
+//! Matrices are row-major slices.
+
+mod cholesky;
+mod gram;
+mod pivoted;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use cholesky::Cholesky;
+pub use gram::GramAccumulator;
+pub use pivoted::{PivotedCholesky, pivoted_cholesky};
+pub use rows::{add_scaled_rows, axpy, dot, dot64, dots, symmetric_times};

@@ -1,1 +1,131 @@
-//! Losses.
+//! Losses `L(y, f)`: what a decision value `f` costs at a target `y`.
+//!
+//! ```text
+//! hinge                          max(0, 1 - y f)
+//! squared hinge                  max(0, 1 - y f)²
+//! ε-insensitive                  max(0, |y - f| - ε)
+//! squared ε-insensitive          max(0, |y - f| - ε)²
+//! ```
+//!
+//! A loss is seen in three ways: as a value and a direction for stochastic gradients
+//! ([`AnyLoss::value`], [`AnyLoss::violation`]), as a box and a closed step for coordinate ascent
+//! in the dual ([`AnyLoss::dual_step`]), and smoothed, with two derivatives, for Newton's method
+//! in the primal ([`Smoothed`]). Losses know numbers only; the cost `C_i` of a sample multiplies
+//! outside, except in the dual, where it is the box.
+//!
+//! References: \[BSCA\] Alg. 2 for the steps, \[PRIMAL\] section 4.2 for the smoothing.
+
+mod dual;
+mod smooth;
+#[cfg(test)]
+mod tests;
+
+pub use smooth::{Curve, Smoothed};
+
+use crate::error::{Error, Result};
+
+/// The losses, as a closed enum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AnyLoss {
+    /// `max(0, 1 - y f)`, y = ±1: `"hinge"`.
+    Hinge,
+    /// `max(0, 1 - y f)²`, y = ±1: `"squared_hinge"`.
+    SquaredHinge,
+    /// `max(0, |y - f| - ε)`: `"epsilon_insensitive"`.
+    EpsilonInsensitive {
+        /// Half-width of the tube, at least 0.
+        epsilon: f64,
+    },
+    /// `max(0, |y - f| - ε)²`: `"squared_epsilon_insensitive"`.
+    SquaredEpsilonInsensitive {
+        /// Half-width of the tube, at least 0.
+        epsilon: f64,
+    },
+}
+
+impl AnyLoss {
+    /// The loss of this name; `epsilon` is read by the ε-insensitive ones alone.
+    ///
+    /// # Errors
+    /// `InvalidParam` for an unknown name or an ε that is negative or not finite.
+    pub fn from_name(name: &str, epsilon: f64) -> Result<Self> {
+        let loss = match name {
+            "hinge" => Self::Hinge,
+            "squared_hinge" => Self::SquaredHinge,
+            "epsilon_insensitive" => Self::EpsilonInsensitive { epsilon },
+            "squared_epsilon_insensitive" => Self::SquaredEpsilonInsensitive { epsilon },
+            _ => {
+                return Err(Error::param(
+                    "loss",
+                    "'hinge', 'squared_hinge', 'epsilon_insensitive' or \
+                     'squared_epsilon_insensitive'",
+                    format!("'{name}'"),
+                ));
+            }
+        };
+        loss.check()?;
+        Ok(loss)
+    }
+
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `InvalidParam` for an ε that is negative or not finite.
+    pub fn check(&self) -> Result<()> {
+        match *self {
+            Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon }
+                if !(epsilon.is_finite() && epsilon >= 0.0) =>
+            {
+                Err(Error::param("epsilon", "a finite number >= 0", epsilon))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The name that [`AnyLoss::from_name`] takes.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Hinge => "hinge",
+            Self::SquaredHinge => "squared_hinge",
+            Self::EpsilonInsensitive { .. } => "epsilon_insensitive",
+            Self::SquaredEpsilonInsensitive { .. } => "squared_epsilon_insensitive",
+        }
+    }
+
+    /// Whether targets are labels -1 and +1 (else real numbers).
+    #[must_use]
+    pub fn is_classification(&self) -> bool {
+        matches!(self, Self::Hinge | Self::SquaredHinge)
+    }
+
+    /// `L(y, f)`, at least 0.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, y: f64, f: f64) -> f64 {
+        match *self {
+            Self::Hinge => (1.0 - y * f).max(0.0),
+            Self::SquaredHinge => (1.0 - y * f).max(0.0).powi(2),
+            Self::EpsilonInsensitive { epsilon } => ((y - f).abs() - epsilon).max(0.0),
+            Self::SquaredEpsilonInsensitive { epsilon } => {
+                ((y - f).abs() - epsilon).max(0.0).powi(2)
+            }
+        }
+    }
+
+    /// Minus a subgradient of the loss in `f`: what a stochastic step adds to the model, up to
+    /// its length. 0 where the loss is 0.
+    #[inline]
+    #[must_use]
+    pub fn violation(&self, y: f64, f: f64) -> f64 {
+        match *self {
+            Self::Hinge if y * f < 1.0 => y,
+            Self::SquaredHinge if y * f < 1.0 => 2.0 * y * (1.0 - y * f),
+            Self::EpsilonInsensitive { epsilon } if (y - f).abs() > epsilon => (y - f).signum(),
+            Self::SquaredEpsilonInsensitive { epsilon } if (y - f).abs() > epsilon => {
+                2.0 * (y - f).signum() * ((y - f).abs() - epsilon)
+            }
+            _ => 0.0,
+        }
+    }
+}

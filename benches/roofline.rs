@@ -1,0 +1,73 @@
+//! Kernel rows against the machine's multiply-add peak, both measured in this run:
+//! `cargo bench --bench roofline`. One thread, `f32`, B = 512 centres, the exponential and the
+//! weighted sums included; a row counts 2 d B operations.
+
+use std::time::Instant;
+
+use budgetsvm::rng::Rng;
+use budgetsvm::simd::{self, Job, Metric, Packed, Sums, Tile};
+
+const CENTERS: usize = 512;
+const POINTS: usize = 64;
+
+/// Operations a second: the best of several runs of about 20 ms.
+fn rate(mut run: impl FnMut() -> f64) -> f64 {
+    (0..15)
+        .map(|_| {
+            let start = Instant::now();
+            let mut operations = 0.0;
+            while start.elapsed().as_secs_f64() < 0.02 {
+                operations += run();
+            }
+            operations / start.elapsed().as_secs_f64()
+        })
+        .fold(0.0, f64::max)
+}
+
+fn main() {
+    println!("| level | d | metric | peak GFLOP/s | kernel rows GFLOP/s | share |");
+    println!("|---|---|---|---|---|---|");
+    let mut rng = Rng::new(0);
+    for level in simd::levels() {
+        for d in [2, 8, 22, 54, 123, 128, 256, 784] {
+            let peak = rate(|| simd::fma_rounds(level, 100_000));
+            let mut packed = Packed::new(d).expect("memory");
+            let mut row = vec![0.0f32; d];
+            for _ in 0..CENTERS {
+                row.iter_mut().for_each(|v| *v = rng.uniform() as f32);
+                packed.push(&row).expect("memory");
+            }
+            let mut tile = Tile::new(d);
+            tile.fill_dense(POINTS, |_, out| {
+                out.iter_mut().for_each(|v| *v = rng.uniform() as f32);
+            });
+            let coef = vec![0.5; CENTERS];
+            let mut sums = vec![0.0; POINTS];
+            for metric in [Metric::SquaredByNorms, Metric::Squared] {
+                let reached = rate(|| {
+                    simd::run_block_at(
+                        level,
+                        &mut Job {
+                            tile: &tile,
+                            first: 0,
+                            last: POINTS,
+                            centers: &packed,
+                            metric,
+                            gamma: 0.5,
+                            values: None,
+                            sums: Some(Sums { coef: &coef, out: &mut sums }),
+                        },
+                    );
+                    2.0 * (d * CENTERS * POINTS) as f64
+                });
+                println!(
+                    "| {} | {d} | {metric:?} | {:.1} | {:.1} | {:.0} % |",
+                    level.name(),
+                    peak / 1e9,
+                    reached / 1e9,
+                    100.0 * reached / peak
+                );
+            }
+        }
+    }
+}

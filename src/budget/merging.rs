@@ -1,0 +1,371 @@
+//! Merging terms of a Gaussian expansion.
+//!
+//! *Method*: 1. `a` is the term of least `|β|` (several outputs: of least `‖β‖`). 2. The distances
+//! of `a` to all terms: one kernel row. 3. The partner of least degradation; distances beyond
+//! which none can win are never judged (`distance_limit`). 4. The merged point, in the slot of
+//! the partner; the slot of `a` is free for the newest term.
+//!
+//! *Cost* of an event: one kernel row, O(B d), and O(B) for the search.
+//!
+//! *References*: [BSCA] Alg. 1; [QG18] for more than two terms.
+
+use super::maintain::{Event, remove, smallest};
+use super::merge_search::{MergeSearch, distance_limit};
+use crate::error::Result;
+use crate::float::Real;
+use crate::model::{Expansion, RowScratch};
+use crate::simd::{self, Packed};
+
+/// Buffers of the search.
+#[derive(Clone, Debug)]
+pub(super) struct Merging<F: Real> {
+    scratch: RowScratch<F>,
+    slots: Vec<usize>,
+    distances: Vec<F>,
+    values: Vec<F>,
+    extra: Vec<F>,
+    row: Vec<F>,
+    point: Vec<F>,
+}
+
+impl<F: Real> Default for Merging<F> {
+    fn default() -> Self {
+        Self {
+            scratch: RowScratch::default(),
+            slots: Vec::new(),
+            distances: Vec::new(),
+            values: Vec::new(),
+            extra: Vec::new(),
+            row: Vec::new(),
+            point: Vec::new(),
+        }
+    }
+}
+
+impl<F: Real> Merging<F> {
+    /// One event: the smallest term and its `size - 1` best partners become one term. Returns
+    /// the squared weight degradation.
+    pub(super) fn merge(
+        &mut self,
+        expansion: &mut Expansion<F>,
+        size: usize,
+        search: MergeSearch,
+        event: &mut dyn Event,
+    ) -> Result<f64> {
+        let a = smallest(expansion);
+        if expansion.len() == 1 || expansion.weight(a) == 0.0 {
+            return Ok(remove(expansion, a, event));
+        }
+        expansion.stored_row(a, &mut self.scratch);
+        if expansion.outputs() > 1 {
+            let (b, h) = self.best_shared_partner(expansion, a);
+            let distance = self.scratch.row[b].to_f64();
+            return Ok(self.join(expansion, &[(a, 1.0 - h), (b, h)], distance, event));
+        }
+        self.gather_same_sign(expansion, a);
+        let Some(nearest) = nearest(&self.distances) else {
+            return Ok(self.project(expansion, a, event));
+        };
+        let beta = expansion.coef(a, 0);
+        if size == 2 {
+            let at = self.best_partner(expansion, beta, nearest, search);
+            let b = self.slots[at];
+            let distance = self.distances[at].to_f64();
+            let m = expansion.coef(b, 0) / (beta + expansion.coef(b, 0));
+            let h = search.best_h(m, distance);
+            return Ok(self.join(expansion, &[(a, 1.0 - h), (b, h)], distance, event));
+        }
+        let members = self.best_partners(expansion, a, size - 1);
+        Ok(self.mean_shift(expansion, &members, event))
+    }
+
+    /// Slots with a coefficient of the sign of `a`'s, and their distances from it.
+    fn gather_same_sign(&mut self, expansion: &Expansion<F>, a: usize) {
+        let coef = expansion.coef_of(0);
+        self.slots.clear();
+        self.distances.clear();
+        for (slot, (&c, &g)) in coef.iter().zip(&self.scratch.row).enumerate() {
+            if c * coef[a] > 0.0 && slot != a {
+                self.slots.push(slot);
+                self.distances.push(g);
+            }
+        }
+    }
+
+    /// Index (into `slots`) of the partner of least degradation.
+    fn best_partner(
+        &mut self,
+        expansion: &Expansion<F>,
+        beta: f64,
+        nearest: usize,
+        search: MergeSearch,
+    ) -> usize {
+        let ratio = |slot: usize| (expansion.coef(slot, 0) / beta).max(1.0);
+        let judge = |slot: usize, distance: F| {
+            let total = 1.0 + ratio(slot);
+            search.degradation(ratio(slot) / total, distance.to_f64()) * total * total
+        };
+        // The nearest partner sets the bar; what it cannot exclude is judged.
+        let bar = judge(self.slots[nearest], self.distances[nearest]);
+        let limit = F::from_f64(distance_limit(bar * (1.0 + 1e-6)));
+        let mut kept = 0;
+        for i in 0..self.slots.len() {
+            if self.distances[i] <= limit {
+                (self.slots[kept], self.distances[kept]) = (self.slots[i], self.distances[i]);
+                kept += 1;
+            }
+        }
+        self.slots.truncate(kept);
+        self.distances.truncate(kept);
+        self.values.clear();
+        if search == MergeSearch::Auto {
+            let padded = kept.next_multiple_of(Packed::<F>::line());
+            self.distances.resize(padded, F::zero());
+            self.values.extend(self.slots.iter().map(|&slot| F::from_f64(ratio(slot))));
+            self.values.resize(padded, F::one());
+            simd::merge_degradations(&self.distances, &mut self.values);
+            self.values.truncate(kept);
+        } else {
+            let judged = self.slots.iter().zip(&self.distances);
+            self.values.extend(judged.map(|(&slot, &g)| F::from_f64(judge(slot, g))));
+        }
+        least(&self.values)
+    }
+
+    /// The smallest term and its best `count` partners.
+    fn best_partners(&mut self, expansion: &Expansion<F>, a: usize, count: usize) -> Vec<usize> {
+        let beta = expansion.coef(a, 0);
+        let kept = self.slots.len();
+        let padded = kept.next_multiple_of(Packed::<F>::line());
+        self.distances.resize(padded, F::zero());
+        self.values.clear();
+        let ratios = self.slots.iter().map(|&s| (expansion.coef(s, 0) / beta).max(1.0));
+        self.values.extend(ratios.map(F::from_f64));
+        self.values.resize(padded, F::one());
+        simd::merge_degradations(&self.distances, &mut self.values);
+        let mut order: Vec<usize> = (0..kept).collect();
+        order.sort_by(|&i, &j| self.values[i].to_f64().total_cmp(&self.values[j].to_f64()));
+        std::iter::once(a).chain(order.into_iter().take(count).map(|i| self.slots[i])).collect()
+    }
+
+    /// Merges `members` at the mean-shift maximum of `|Σ β_j k(z, s_j)|`.
+    fn mean_shift(
+        &mut self,
+        expansion: &mut Expansion<F>,
+        members: &[usize],
+        event: &mut dyn Event,
+    ) -> f64 {
+        let size = members.len();
+        let mut pairwise = vec![0.0; size * size];
+        for (i, &slot) in members.iter().enumerate() {
+            expansion.stored_row(slot, &mut self.scratch);
+            for (j, &other) in members.iter().enumerate().skip(i + 1) {
+                let distance = self.scratch.row[other].to_f64();
+                (pairwise[i * size + j], pairwise[j * size + i]) = (distance, distance);
+            }
+        }
+        let betas: Vec<f64> = members.iter().map(|&s| expansion.coef(s, 0)).collect();
+        let mut weights: Vec<f64> = betas.iter().map(|b| b.abs()).collect();
+        let mut height = 0.0;
+        for _ in 0..100 {
+            normalise(&mut weights);
+            let gap = gap(&weights, &pairwise);
+            let values: Vec<f64> = (0..size)
+                .map(|j| {
+                    let row = &pairwise[j * size..][..size];
+                    let distance: f64 = row.iter().zip(&weights).map(|(g, w)| g * w).sum();
+                    betas[j] * (-(distance - gap).max(0.0)).exp()
+                })
+                .collect();
+            let new_height = values.iter().sum::<f64>().abs();
+            if new_height <= height * (1.0 + 1e-10) {
+                break;
+            }
+            height = new_height;
+            weights = values.iter().map(|v| v.abs()).collect();
+        }
+        normalise(&mut weights);
+        let parts: Vec<(usize, f64)> = members.iter().copied().zip(weights).collect();
+        self.join_many(expansion, &parts, &pairwise, event)
+    }
+
+    /// Merges two terms at distance `distance`; `parts` are (a, 1-h) and (b, h).
+    fn join(
+        &mut self,
+        expansion: &mut Expansion<F>,
+        parts: &[(usize, f64); 2],
+        distance: f64,
+        event: &mut dyn Event,
+    ) -> f64 {
+        self.join_many(expansion, parts, &[0.0, distance, distance, 0.0], event)
+    }
+
+    /// Puts the merged term into the slot of the last part and removes the others.
+    fn join_many(
+        &mut self,
+        expansion: &mut Expansion<F>,
+        parts: &[(usize, f64)],
+        pairwise: &[f64],
+        event: &mut dyn Event,
+    ) -> f64 {
+        let size = parts.len();
+        let outputs = expansion.outputs();
+        let weights: Vec<f64> = parts.iter().map(|p| p.1).collect();
+        let gap = gap(&weights, pairwise);
+        let values: Vec<f64> = (0..size)
+            .map(|j| {
+                let row = &pairwise[j * size..][..size];
+                let distance: f64 = row.iter().zip(&weights).map(|(g, w)| g * w).sum();
+                (-(distance - gap).max(0.0)).exp()
+            })
+            .collect();
+        // Degradation Σ_c (β_cᵀ K β_c - β_zc²) and β_zc = Σ_j β_jc k(z, s_j).
+        let mut merged = vec![0.0; outputs];
+        let mut degradation = 0.0;
+        for (c, merged) in merged.iter_mut().enumerate() {
+            for (i, &(slot, _)) in parts.iter().enumerate() {
+                let beta = expansion.coef(slot, c);
+                *merged += beta * values[i];
+                for (j, &(other, _)) in parts.iter().enumerate() {
+                    let kappa = (-pairwise[i * size + j]).exp();
+                    degradation += beta * expansion.coef(other, c) * kappa;
+                }
+            }
+            degradation -= *merged * *merged;
+        }
+        let d = expansion.centers().n_features();
+        self.point.clear();
+        self.point.resize(d, F::zero());
+        self.row.resize(d, F::zero());
+        for &(slot, weight) in parts {
+            expansion.centers().get(slot, &mut self.row);
+            let weight = F::from_f64(weight);
+            self.point.iter_mut().zip(&self.row).for_each(|(z, &s)| *z += weight * s);
+        }
+        let mut delta = vec![0.0; outputs];
+        for &(slot, _) in parts {
+            delta.iter_mut().enumerate().for_each(|(c, v)| *v = -expansion.coef(slot, c));
+            event.coef_changed(slot, &delta);
+        }
+        let into = parts[size - 1].0;
+        event.moved(into, parts, gap);
+        event.coef_changed(into, &merged);
+        expansion.move_center(into, &self.point);
+        merged.iter().enumerate().for_each(|(c, &v)| expansion.set_coef(into, c, v));
+        // From the highest slot down, so that no slot still to be removed is moved.
+        let mut gone: Vec<usize> = parts[..size - 1].iter().map(|p| p.0).collect();
+        gone.sort_unstable_by(|x, y| y.cmp(x));
+        for slot in gone {
+            let last = expansion.len() - 1;
+            expansion.swap_remove(slot);
+            event.removed(slot, last);
+        }
+        degradation.max(0.0)
+    }
+
+    /// No partner of the same sign: `β_b += κ β_a` on the nearest b.
+    fn project(&mut self, expansion: &mut Expansion<F>, a: usize, event: &mut dyn Event) -> f64 {
+        let len = expansion.len();
+        let others = (0..len).filter(|&s| s != a);
+        let b = others.fold(None, |best: Option<usize>, s| match best {
+            Some(b) if self.scratch.row[b] <= self.scratch.row[s] => Some(b),
+            _ => Some(s),
+        });
+        let Some(b) = b else { return remove(expansion, a, event) };
+        let kappa = (-self.scratch.row[b].to_f64()).exp();
+        let beta = expansion.coef(a, 0);
+        let delta = kappa * beta;
+        expansion.set_coef(b, 0, expansion.coef(b, 0) + delta);
+        event.coef_changed(b, &[delta]);
+        remove(expansion, a, event);
+        beta * beta * (1.0 - kappa * kappa)
+    }
+
+    /// Several outputs: the partner and the `h` of least `A + D + 2Pκ - ‖β_z‖²`. Not unimodal in h:
+    /// a coarse grid for all partners, golden section around the best of it for the best few.
+    fn best_shared_partner(&mut self, expansion: &Expansion<F>, a: usize) -> (usize, f64) {
+        const FINALISTS: usize = 4;
+        let len = expansion.len();
+        let padded = self.scratch.row.len();
+        let (mut squares, mut products) = (vec![0.0; len], vec![0.0; len]);
+        for c in 0..expansion.outputs() {
+            let coef = expansion.coef_of(c);
+            let own = coef[a];
+            for ((square, product), &beta) in squares.iter_mut().zip(&mut products).zip(coef) {
+                *square += beta * beta;
+                *product += own * beta;
+            }
+        }
+        let big_a = squares[a];
+        self.values.clear();
+        self.values.extend(squares.iter().map(|&v| F::from_f64(v)));
+        self.values.resize(padded, F::zero());
+        self.extra.clear();
+        self.extra.extend(products.iter().map(|&v| F::from_f64(v)));
+        self.extra.resize(padded, F::zero());
+        let row = &self.scratch.row;
+        simd::merged_squares(row, F::from_f64(big_a), &mut self.values, &mut self.extra);
+        let before = |j: usize| {
+            squares[j] + 2.0 * products[j] * (-row[j].to_f64()).exp() + big_a
+        };
+        let mut finalists: Vec<(f64, usize)> = Vec::with_capacity(FINALISTS + 1);
+        for j in (0..len).filter(|&j| j != a) {
+            let degradation = before(j) - self.values[j].to_f64();
+            if finalists.len() < FINALISTS || degradation < finalists[FINALISTS - 1].0 {
+                let at = finalists.partition_point(|f| f.0 <= degradation);
+                finalists.insert(at, (degradation, j));
+                finalists.truncate(FINALISTS);
+            }
+        }
+        let mut best = (f64::INFINITY, 0, 0.0);
+        for (_, j) in finalists {
+            let distance = row[j].to_f64();
+            let square = |h: f64| {
+                let u = (-distance * h * h).exp();
+                let v = (-distance * (1.0 - h) * (1.0 - h)).exp();
+                big_a * u * u + squares[j] * v * v + 2.0 * products[j] * u * v
+            };
+            let coarse = self.extra[j].to_f64();
+            let h = golden(square, (coarse - 0.1).max(0.0), (coarse + 0.1).min(1.0));
+            let degradation = before(j) - square(h);
+            if degradation < best.0 {
+                best = (degradation, j, h);
+            }
+        }
+        (best.1, best.2)
+    }
+}
+
+/// Golden section search for a maximum.
+fn golden(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+    const RATIO: f64 = 0.618_033_988_749_894_9;
+    for _ in 0..30 {
+        let (left, right) = (high - RATIO * (high - low), low + RATIO * (high - low));
+        if f(left) > f(right) { high = right } else { low = left }
+    }
+    0.5 * (low + high)
+}
+
+fn normalise(weights: &mut [f64]) {
+    let total: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|w| *w /= total);
+}
+
+/// `½ ΣΣ w_j w_l G_jl`.
+fn gap(weights: &[f64], pairwise: &[f64]) -> f64 {
+    let rows = pairwise.chunks_exact(weights.len()).zip(weights);
+    let total: f64 = rows
+        .map(|(row, w)| w * row.iter().zip(weights).map(|(g, v)| g * v).sum::<f64>())
+        .sum();
+    0.5 * total
+}
+
+fn nearest<F: Real>(distances: &[F]) -> Option<usize> {
+    (!distances.is_empty()).then(|| least(distances))
+}
+
+/// Index of the least value, the first of equals.
+fn least<F: Real>(values: &[F]) -> usize {
+    let minimum = values.iter().fold(F::infinity(), |least, &v| if v < least { v } else { least });
+    values.iter().position(|&v| v <= minimum).unwrap_or(0)
+}

@@ -1,0 +1,132 @@
+//! Blocks of every kernel against [`AnyKernel::eval`].
+
+use ndarray::Array2;
+
+use super::*;
+use crate::data::{Csr, Indices};
+use crate::rng::Rng;
+
+const KERNELS: [AnyKernel; 5] = [
+    AnyKernel::Gaussian { gamma: 0.4 },
+    AnyKernel::Laplacian { gamma: 0.2 },
+    AnyKernel::Polynomial { gamma: 0.3, coef0: 1.0, degree: 3 },
+    AnyKernel::Sigmoid { gamma: 0.1, coef0: -0.5 },
+    AnyKernel::Linear,
+];
+
+fn check<F: Real>(tolerance: f64) {
+    let mut rng = Rng::new(5);
+    let (n, d, b) = (29, 40, 21usize);
+    let x = Array2::from_shape_fn((n, d), |_| {
+        if rng.below(5) == 0 { F::from_f64(rng.uniform() - 0.5) } else { F::zero() }
+    });
+    let (mut values, mut columns, mut starts) = (vec![], vec![], vec![0i32]);
+    for row in x.rows() {
+        for (k, &v) in row.iter().enumerate().filter(|(_, v)| !v.is_zero()) {
+            values.push(v);
+            columns.push(k as i32);
+        }
+        starts.push(values.len() as i32);
+    }
+    let csr = Csr::new(&values, Indices::I32(&columns), Indices::I32(&starts), d).unwrap();
+    let reversed = x.slice(ndarray::s![..;-1, ..]).to_owned();
+    let strided = reversed.slice(ndarray::s![..;-1, ..]);
+    let stride = b.next_multiple_of(Packed::<F>::line());
+    let coef: Vec<f64> =
+        (0..2 * stride).map(|j| if j % stride < b { j as f64 - 30.0 } else { 0.0 }).collect();
+    for (rows, kernel) in [Rows::Dense(x.view()), Rows::Dense(strided), Rows::Csr(csr)]
+        .into_iter()
+        .flat_map(|r| KERNELS.into_iter().map(move |k| (r, k)))
+    {
+        let origin = origin_for(kernel, &rows);
+        let mut tile = Tile::new(d);
+        load_tile(&rows, n, |i| i, &origin, &mut tile);
+        let mut packed = Packed::new(d).unwrap();
+        let mut row = vec![F::zero(); d];
+        for j in 0..b {
+            tile.copy_row(j, &mut row);
+            packed.push(&row).unwrap();
+        }
+        let doubled = |i: usize| -> Vec<f64> { x.row(i).iter().map(|&v| v.to_f64()).collect() };
+        let mut out = vec![F::zero(); n * 32];
+        kernel.values(&tile, (0, n), &packed, &mut out, 32);
+        let mut sums = vec![0.0; 2 * n];
+        kernel.sums(&tile, (0, n), &packed, (&coef, 2), &mut sums);
+        let mut stored = vec![F::zero(); n * 32];
+        let mut single = vec![0.0; n];
+        kernel.stored_and_sums(
+            &tile,
+            (0, n),
+            &packed,
+            (&mut stored, 32),
+            (&coef[..stride], &mut single),
+        );
+        kernel.stored_to_values(&mut stored);
+        for i in 0..n {
+            let mut first = 0.0;
+            for j in 0..b {
+                let want = kernel.eval(&doubled(i), &doubled(j));
+                for got in [out[i * 32 + j], stored[i * 32 + j]] {
+                    assert!((got.to_f64() - want).abs() <= tolerance, "{kernel:?} {got} {want}");
+                }
+                first += coef[j] * want;
+            }
+            assert!((single[i] - first).abs() <= 400.0 * tolerance, "{kernel:?} sum");
+        }
+        for i in 0..n {
+            for c in 0..2 {
+                let want: f64 = (0..b)
+                    .map(|j| coef[c * stride + j] * kernel.eval(&doubled(i), &doubled(j)))
+                    .sum();
+                assert!((sums[2 * i + c] - want).abs() <= 800.0 * tolerance, "{kernel:?} sums");
+            }
+        }
+        let mut diagonal = Vec::new();
+        kernel.diagonal(&tile, &mut diagonal);
+        for (i, got) in diagonal.iter().enumerate() {
+            let want = kernel.eval(&doubled(i), &doubled(i));
+            assert!((got - want).abs() <= tolerance, "{kernel:?} diagonal");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_every_kernel_agree_with_their_twin() {
+    check::<f32>(2e-6);
+    check::<f64>(1e-14);
+}
+
+/// Offsets of 1e8 and raw values: values in [0, 1], exactly 1 at a point itself, at most 1e-6 off.
+#[test]
+fn large_offsets_lose_nothing() {
+    let mut rng = Rng::new(9);
+    for (offset, spread, gamma) in [(1e8, 1e3, 1e-5), (0.0, 3e3, 1e-7), (1e4, 10.0, 0.1)] {
+        for d in [8, 60] {
+            let x = Array2::from_shape_fn((40, d), |_| (offset + spread * rng.uniform()) as f32);
+            let kernel = AnyKernel::Gaussian { gamma: gamma / d as f64 };
+            let rows = Rows::Dense(x.view());
+            let origin = origin_for(kernel, &rows);
+            let mut tile = Tile::new(d);
+            load_tile(&rows, 40, |i| i, &origin, &mut tile);
+            let mut packed = Packed::new(d).unwrap();
+            let mut row = vec![0.0; d];
+            for j in 0..40 {
+                tile.copy_row(j, &mut row);
+                packed.push(&row).unwrap();
+            }
+            let mut out = vec![0.0; 40 * 48];
+            kernel.values(&tile, (0, 40), &packed, &mut out, 48);
+            for i in 0..40 {
+                let doubled =
+                    |i: usize| -> Vec<f64> { x.row(i).iter().map(|&v| v.into()).collect() };
+                for j in 0..40 {
+                    let got = f64::from(out[i * 48 + j]);
+                    let want = kernel.eval(&doubled(i), &doubled(j));
+                    assert!((0.0..=1.0).contains(&got));
+                    assert!((got - want).abs() <= 1e-6, "offset {offset} d {d}: {got} {want}");
+                }
+                assert_eq!(out[i * 48 + i], 1.0);
+            }
+        }
+    }
+}

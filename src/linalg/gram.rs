@@ -1,0 +1,136 @@
+//! `M += Σ_i a_i a_iᵀ` over rows that arrive in batches, with the products in the rows' own
+//! precision and the sum over batches in `f64`.
+
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use rayon::prelude::*;
+
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+
+/// Rows of a batch: long enough for the matrix product to run at full speed, short enough for
+/// an interrupt to be seen and for sums in `f32` to stay accurate.
+const BATCH: usize = 1024;
+
+/// The lower triangle of a Gram matrix, in square tiles that the pool fills in parallel. A tile
+/// is summed by one task in the order of arrival: the bits do not depend on the thread count.
+#[derive(Debug)]
+pub struct GramAccumulator<F: Real> {
+    n: usize,
+    tile: usize,
+    /// Row-major, up to `BATCH` rows of n.
+    pending: Vec<F>,
+    held: usize,
+    /// Tile (I, J), J ≤ I, at index I(I+1)/2 + J, column-major.
+    tiles: Vec<f64>,
+}
+
+impl<F: Real> GramAccumulator<F> {
+    /// Zero, of order n. Memory: `BATCH`·n of F and about n²/2 of `f64`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(n: usize) -> Result<Self> {
+        let tile = if n <= 256 { 64 } else { 128 };
+        let blocks = n.div_ceil(tile);
+        Ok(Self {
+            n,
+            tile,
+            pending: try_vec("rows of the Hessian", BATCH * n, F::zero())?,
+            held: 0,
+            tiles: try_vec("Hessian", blocks * (blocks + 1) / 2 * tile * tile, 0.0)?,
+        })
+    }
+
+    /// Back to zero.
+    pub fn clear(&mut self) {
+        self.held = 0;
+        self.tiles.fill(0.0);
+    }
+
+    /// Room left in the batch, in rows.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        BATCH - self.held
+    }
+
+    /// Adds up to [`GramAccumulator::room`] rows: `write(i, row)` fills the i-th. Call
+    /// [`GramAccumulator::flush`] when the room is 0.
+    pub fn push(&mut self, count: usize, write: impl Fn(usize, &mut [F]) + Sync) {
+        let count = count.min(self.room());
+        let n = self.n.max(1);
+        let rows = &mut self.pending[self.held * n..(self.held + count) * n];
+        rows.par_chunks_mut(n).with_min_len(32).enumerate().for_each(|(i, row)| write(i, row));
+        self.held += count;
+    }
+
+    /// Multiplies the batch into the tiles. `between` runs now and then on the calling thread;
+    /// its error ends the work.
+    ///
+    /// # Errors
+    /// Those of `between`.
+    pub fn flush<E>(
+        &mut self,
+        mut between: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        if self.held == 0 {
+            return Ok(());
+        }
+        let (n, size, held) = (self.n, self.tile, self.held);
+        let pending = &self.pending[..held * n];
+        // About 20 ms of work at a time.
+        let group = (1usize << 29).div_ceil(2 * held * size * size);
+        for (g, tiles) in self.tiles.chunks_mut(group * size * size).enumerate() {
+            tiles.par_chunks_mut(size * size).enumerate().for_each(|(t, tile)| {
+                let (i, j) = tile_position(g * group + t);
+                add_product(pending, n, (i * size, j * size), tile, size);
+            });
+            between()?;
+        }
+        self.held = 0;
+        Ok(())
+    }
+
+    /// Adds the lower triangle to that of the row-major matrix `out` of order n. Flush first.
+    pub fn add_to(&self, out: &mut [f64]) {
+        let (n, size) = (self.n, self.tile);
+        for (t, tile) in self.tiles.chunks_exact(size * size).enumerate() {
+            let (i0, j0) = tile_position(t);
+            let (i0, j0) = (i0 * size, j0 * size);
+            for i in i0..(i0 + size).min(n) {
+                for j in j0..(j0 + size).min(i + 1) {
+                    out[i * n + j] += tile[(j - j0) * size + i - i0];
+                }
+            }
+        }
+    }
+}
+
+/// Row and column of tile t in the lower triangle.
+fn tile_position(t: usize) -> (usize, usize) {
+    let mut i = (((8.0 * t as f64 + 1.0).sqrt() - 1.0) / 2.0) as usize;
+    // The root may be off by one for large t.
+    while i * (i + 1) / 2 > t {
+        i -= 1;
+    }
+    while (i + 1) * (i + 2) / 2 <= t {
+        i += 1;
+    }
+    (i, t - i * (i + 1) / 2)
+}
+
+/// `tile += A_Iᵀ A_J` for two ranges of columns of the row-major `rows`.
+fn add_product<F: Real>(rows: &[F], n: usize, at: (usize, usize), tile: &mut [f64], size: usize) {
+    let held = rows.len() / n;
+    let (height, width) = (size.min(n - at.0), size.min(n - at.1));
+    let all = MatRef::from_row_major_slice(rows, held, n);
+    let left = all.subcols(at.0, height).transpose();
+    let right = all.subcols(at.1, width);
+    let mut product = vec![F::zero(); height * width];
+    let target = MatMut::from_column_major_slice_mut(&mut product, height, width);
+    matmul(target, Accum::Replace, left, right, F::one(), Par::Seq);
+    for (sum, column) in tile.chunks_exact_mut(size).zip(product.chunks_exact(height)) {
+        for (s, p) in sum.iter_mut().zip(column.iter().copied()) {
+            *s += p.to_f64();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Products of rows of `f32` or `f64` with `f64` vectors, all sums in `f64`.
+//!
+//! Sums run in eight lanes (a fixed order, so the bits do not depend on the machine), which the
+//! compiler turns into vector code. They are bound by memory traffic when rows come from a large
+//! block.
+
+use crate::float::Real;
+
+const LANES: usize = 8;
+
+/// `row · x`; the shorter length counts.
+#[inline]
+#[must_use]
+pub fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (rows, xs) = (row.chunks_exact(LANES), x.chunks_exact(LANES));
+    let tail: f64 = if row.len() == x.len() {
+        rows.remainder().iter().zip(xs.remainder()).map(|(&a, b)| a.to_f64() * b).sum()
+    } else {
+        let n = row.len().min(x.len());
+        return dot(&row[..n], &x[..n]);
+    };
+    for (a, b) in rows.zip(xs) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane].to_f64() * b[lane];
+        }
+    }
+    fold(sums) + tail
+}
+
+/// [`dot`] of two `f64` vectors.
+#[inline]
+#[must_use]
+pub fn dot64(a: &[f64], b: &[f64]) -> f64 {
+    dot(a, b)
+}
+
+/// `out[i] = rows_i · x`, `rows` row-major with `x.len()` columns.
+pub fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
+    if x.is_empty() {
+        out.fill(0.0);
+        return;
+    }
+    for (row, out) in rows.chunks_exact(x.len()).zip(out) {
+        *out = dot(row, x);
+    }
+}
+
+/// `y += a·row`.
+#[inline]
+pub fn axpy<F: Real>(a: f64, row: &[F], y: &mut [f64]) {
+    for (y, &r) in y.iter_mut().zip(row) {
+        *y += a * r.to_f64();
+    }
+}
+
+/// `y += Σ a_k rows_k` over `(k, a_k)`, `rows` row-major with `y.len()` columns; four rows share
+/// one sweep over y.
+pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
+    let b = y.len();
+    let row = |k: u32| &rows[k as usize * b..(k as usize + 1) * b];
+    let mut fours = scaled.chunks_exact(4);
+    for four in &mut fours {
+        let [(k0, a0), (k1, a1), (k2, a2), (k3, a3)] = [four[0], four[1], four[2], four[3]];
+        let (r0, r1, r2, r3) = (row(k0), row(k1), row(k2), row(k3));
+        for j in 0..b {
+            y[j] += (a0 * r0[j].to_f64() + a1 * r1[j].to_f64())
+                + (a2 * r2[j].to_f64() + a3 * r3[j].to_f64());
+        }
+    }
+    for &(k, a) in fours.remainder() {
+        axpy(a, row(k), y);
+    }
+}
+
+/// `M x` for a full symmetric row-major `matrix` of order `x.len()`.
+#[must_use]
+pub fn symmetric_times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; x.len()];
+    dots(matrix, x, &mut out);
+    out
+}
+
+#[inline]
+fn fold(s: [f64; LANES]) -> f64 {
+    ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}

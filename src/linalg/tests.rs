@@ -1,0 +1,134 @@
+use super::{Cholesky, GramAccumulator, add_scaled_rows, dot, dots, pivoted_cholesky};
+use crate::float::Real;
+use crate::rng::Rng;
+
+fn random(rng: &mut Rng, len: usize) -> Vec<f64> {
+    (0..len).map(|_| rng.uniform() * 2.0 - 1.0).collect()
+}
+
+fn outer(rows: &[f64], n: usize) -> Vec<f64> {
+    let mut out = vec![0.0; n * n];
+    for row in rows.chunks(n) {
+        for i in 0..n {
+            for j in 0..n {
+                out[i * n + j] += row[i] * row[j];
+            }
+        }
+    }
+    out
+}
+
+fn gram<F: Real>(n: usize, count: usize, tolerance: f64) {
+    let mut rng = Rng::new(n as u64);
+    let rows: Vec<F> = random(&mut rng, n * count).into_iter().map(F::from_f64).collect();
+    let wide: Vec<f64> = rows.iter().map(|&r| r.to_f64()).collect();
+    let mut sum = GramAccumulator::<F>::new(n).unwrap();
+    for _ in 0..2 {
+        sum.clear();
+        let mut first = 0;
+        while first < count {
+            let take = sum.room().min(count - first).min(700);
+            sum.push(take, |i, row| {
+                row.copy_from_slice(&rows[(first + i) * n..(first + i + 1) * n])
+            });
+            first += take;
+            if sum.room() == 0 || first == count {
+                sum.flush(|| Ok::<(), ()>(())).unwrap();
+            }
+        }
+    }
+    let mut got = vec![1.0; n * n];
+    sum.add_to(&mut got);
+    let want = outer(&wide, n);
+    for i in 0..n {
+        for j in 0..=i {
+            let (g, w) = (got[i * n + j] - 1.0, want[i * n + j]);
+            assert!((g - w).abs() <= tolerance * count as f64, "{i} {j}: {g} {w}");
+        }
+        for j in i + 1..n {
+            assert_eq!(got[i * n + j], 1.0, "the upper triangle is untouched");
+        }
+    }
+}
+
+#[test]
+fn gram_matches_the_outer_products() {
+    for (n, count) in [(1, 5), (3, 1), (64, 100), (65, 1500), (130, 2100), (300, 40)] {
+        gram::<f64>(n, count, 1e-13);
+        gram::<f32>(n, count, 1e-6);
+    }
+}
+
+#[test]
+fn cholesky_solves_and_grows_its_jitter() {
+    let mut rng = Rng::new(1);
+    let n = 40;
+    let full = outer(&random(&mut rng, n * 90), n);
+    let x = random(&mut rng, n);
+    let mut rhs = vec![0.0; n];
+    dots(&full, &x, &mut rhs);
+    let factor = Cholesky::factor("test", &full, n, 0.0).unwrap();
+    assert_eq!(factor.jitter(), 0.0);
+    factor.solve(&mut rhs);
+    for (a, b) in rhs.iter().zip(&x) {
+        assert!((a - b).abs() < 1e-10);
+    }
+    // Rank 10: a jitter is needed, the solution is finite and solves what is solvable.
+    let thin = outer(&random(&mut rng, n * 10), n);
+    let mut want = vec![0.0; n];
+    dots(&thin, &x, &mut want);
+    let mut got = want.clone();
+    let factor = Cholesky::factor("test", &thin, n, 1e-10).unwrap();
+    assert_eq!(factor.order(), n);
+    factor.solve(&mut got);
+    let mut back = vec![0.0; n];
+    dots(&thin, &got, &mut back);
+    for (a, b) in back.iter().zip(&want) {
+        assert!((a - b).abs() < 1e-6);
+    }
+    for bad in [vec![f64::NAN; 4], vec![-1.0, 0.0, 0.0, -1.0], vec![1.0, 0.0, f64::NAN, 1.0]] {
+        assert!(Cholesky::factor("test", &bad, 2, 1e-12).is_err());
+    }
+}
+
+#[test]
+fn pivoted_cholesky_finds_the_rank() {
+    let mut rng = Rng::new(2);
+    for (n, rank) in [(1, 1), (20, 7), (30, 30), (50, 1)] {
+        let matrix = outer(&random(&mut rng, n * rank), n);
+        let got = pivoted_cholesky(&matrix, n, 1e-12).unwrap();
+        assert_eq!(got.rank, rank);
+        assert_eq!(got.pivots.len(), rank);
+        for i in 0..n {
+            for j in 0..n {
+                let row = |i: usize| &got.factor[i * rank..(i + 1) * rank];
+                let value = dot(row(i), row(j));
+                assert!((value - matrix[i * n + j]).abs() < 1e-10 * n as f64);
+            }
+        }
+    }
+    assert_eq!(pivoted_cholesky(&[0.0; 9], 3, 1e-12).unwrap().rank, 0);
+}
+
+#[test]
+fn row_products_match_plain_loops() {
+    let mut rng = Rng::new(3);
+    for b in [1, 7, 8, 9, 100] {
+        let rows: Vec<f32> = random(&mut rng, 11 * b).into_iter().map(|v| v as f32).collect();
+        let x = random(&mut rng, b);
+        let mut out = vec![0.0; 11];
+        dots(&rows, &x, &mut out);
+        let picks: Vec<(u32, f64)> = (0..11).step_by(2).map(|k| (k, rng.uniform())).collect();
+        let mut sum = vec![0.5; b];
+        add_scaled_rows(&rows, &picks, &mut sum);
+        for (i, out) in out.iter().enumerate() {
+            let want: f64 = (0..b).map(|j| f64::from(rows[i * b + j]) * x[j]).sum();
+            assert!((out - want).abs() < 1e-12);
+        }
+        for j in 0..b {
+            let want: f64 =
+                picks.iter().map(|&(k, a)| a * f64::from(rows[k as usize * b + j])).sum();
+            assert!((sum[j] - 0.5 - want).abs() < 1e-12);
+        }
+    }
+}

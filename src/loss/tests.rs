@@ -1,0 +1,142 @@
+use super::{AnyLoss, Smoothed};
+use proptest::prelude::*;
+
+fn losses() -> [AnyLoss; 5] {
+    [
+        AnyLoss::Hinge,
+        AnyLoss::SquaredHinge,
+        AnyLoss::EpsilonInsensitive { epsilon: 0.3 },
+        AnyLoss::EpsilonInsensitive { epsilon: 0.0 },
+        AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.2 },
+    ]
+}
+
+fn target(loss: AnyLoss, y: f64) -> f64 {
+    if loss.is_classification() { 1f64.copysign(y) } else { y }
+}
+
+proptest! {
+    #[test]
+    fn derivatives_match_finite_differences(y in -2.0..2.0f64, f in -4.0..4.0f64, h in 0.05..1.5f64) {
+        for loss in losses() {
+            let y = target(loss, y);
+            let (s, e) = (Smoothed { loss, h }, 1e-6);
+            let (here, left, right) = (s.at(y, f), s.at(y, f - e), s.at(y, f + e));
+            prop_assert!((here.slope - (right.value - left.value) / (2.0 * e)).abs() < 1e-4);
+            // The second derivative jumps at the zone's ends: compare off them.
+            if left.curvature == right.curvature {
+                let second = (right.slope - left.slope) / (2.0 * e);
+                prop_assert!((here.curvature - second).abs() < 1e-4);
+            }
+            prop_assert!(here.value >= 0.0 && here.curvature >= 0.0);
+        }
+    }
+
+    #[test]
+    fn smoothing_is_an_upper_bound_within_h(y in -2.0..2.0f64, f in -4.0..4.0f64, h in 1e-9..1.0f64) {
+        for loss in losses() {
+            let y = target(loss, y);
+            let gap = Smoothed { loss, h }.at(y, f).value - loss.value(y, f);
+            // h/4 at each kink.
+            prop_assert!(gap >= -1e-12 && gap <= h / 2.0 + 1e-12);
+        }
+    }
+
+    #[test]
+    fn violation_is_the_descent_direction(y in -2.0..2.0f64, f in -4.0..4.0f64) {
+        for loss in losses() {
+            let y = target(loss, y);
+            let slope = Smoothed { loss, h: 0.0 }.at(y, f).slope;
+            prop_assert!((loss.violation(y, f) + slope).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn flat_range_is_where_the_slope_stays(y in -2.0..2.0f64, f in -4.0..4.0f64, h in 0.0..1.0f64) {
+        for loss in losses() {
+            let y = target(loss, y);
+            let s = Smoothed { loss, h };
+            let (low, high) = s.flat_range(y, f);
+            prop_assert!(low <= 0.0 && high >= 0.0);
+            let slope = s.at(y, f).slope;
+            for (end, out) in [(low, -1e-3), (high, 1e-3)] {
+                let end = end.clamp(-10.0, 10.0);
+                prop_assert!((s.at(y, f + end * 0.999_999).slope - slope).abs() < 1e-9);
+                if end.abs() < 10.0 && h > 0.01 {
+                    prop_assert!((s.at(y, f + end + out).slope - slope).abs() > 0.0);
+                }
+            }
+        }
+    }
+
+    // The sample's part of the dual: with f = f₋ + k (change), the objective along α is
+    // term(α) - change (f + k change / 2), whatever the others are.
+    #[test]
+    fn dual_step_maximises_the_dual(
+        start in 0.0..1.0f64, y in -2.0..2.0f64, f in -4.0..4.0f64,
+        k in 0.05..4.0f64, cost in 0.01..10.0f64,
+    ) {
+        for loss in losses() {
+            let y = target(loss, y);
+            let signed = if loss.is_classification() { start } else { 2.0 * start - 1.0 };
+            let alpha = signed * cost;
+            let gain = |new: f64| {
+                let change = loss.model_change(y, alpha, new);
+                loss.dual_term(new, y, cost) - change * (f + 0.5 * k * change)
+            };
+            let new = loss.dual_step(alpha, y, f, k, cost);
+            let (low, high) = loss.dual_box(cost);
+            prop_assert!(new >= low && new <= high);
+            let (low, high) = (low.max(-300.0), high.min(300.0));
+            for step in 0..=2000 {
+                let other = low + (high - low) * f64::from(step) / 2000.0;
+                prop_assert!(gain(other) <= gain(new) + 1e-9 * (1.0 + gain(new).abs()));
+            }
+            // A second step stays: f after the first one.
+            let moved = f + k * loss.model_change(y, alpha, new);
+            let again = loss.dual_step(new, y, moved, k, cost);
+            prop_assert!((again - new).abs() <= 1e-9 * (1.0 + new.abs()));
+        }
+    }
+}
+
+#[test]
+fn fenchel_gap_closes_at_the_optimum_of_one_sample() {
+    // One sample, k = 1: at the dual optimum primal and dual agree.
+    for loss in losses() {
+        for (y, cost) in [(1.0, 0.3), (-1.0, 2.0), (1.0, 50.0)] {
+            let alpha = loss.dual_step(0.0, y, 0.0, 1.0, cost);
+            let beta = loss.model_change(y, 0.0, alpha);
+            let primal = 0.5 * beta * beta + cost * loss.value(y, beta);
+            let dual = loss.dual_term(alpha, y, cost) - 0.5 * beta * beta;
+            assert!((primal - dual).abs() < 1e-12, "{loss:?}: {primal} {dual}");
+        }
+    }
+}
+
+#[test]
+fn degenerate_samples_give_finite_steps() {
+    for loss in losses() {
+        assert_eq!(loss.dual_step(0.5, 1.0, 0.0, 1.0, 0.0), 0.0);
+        for k in [0.0, -1.0] {
+            assert!(loss.dual_step(0.0, 1.0, 0.0, k, 1.0).is_finite());
+            assert!(loss.dual_step(0.0, 1.0, 1.0, k, 1.0).is_finite());
+        }
+    }
+}
+
+#[test]
+fn names_round_trip_and_bad_ones_are_refused() {
+    for loss in losses() {
+        let epsilon = match loss {
+            AnyLoss::EpsilonInsensitive { epsilon }
+            | AnyLoss::SquaredEpsilonInsensitive { epsilon } => epsilon,
+            _ => 0.0,
+        };
+        assert_eq!(AnyLoss::from_name(loss.name(), epsilon).unwrap(), loss);
+    }
+    assert!(AnyLoss::from_name("hinges", 0.0).is_err());
+    for epsilon in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(AnyLoss::from_name("epsilon_insensitive", epsilon).is_err());
+    }
+}

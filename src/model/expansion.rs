@@ -1,0 +1,262 @@
+//! The expansion under training: packed centres, coefficients, and where each term came from.
+
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::simd::{Packed, Tile};
+
+/// `Σ_j β_jc k(s_j, x)` for outputs c, held in slots `0..len`. A slot that is freed is filled by
+/// the last term.
+#[derive(Clone, Debug)]
+pub struct Expansion<F: Real> {
+    kernel: AnyKernel,
+    origin: Vec<F>,
+    centers: Packed<F>,
+    outputs: usize,
+    /// One row of `stride` coefficients an output; 0 from `len` on.
+    coef: Vec<f64>,
+    stride: usize,
+    /// The sample that the term is, while it is unmerged.
+    owner: Vec<Option<usize>>,
+    /// When the term was added or last merged.
+    stamp: Vec<u64>,
+    clock: u64,
+}
+
+impl<F: Real> Expansion<F> {
+    /// An empty expansion. `origin` is what centres and points are moved by (empty: nothing).
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(
+        kernel: AnyKernel,
+        origin: Vec<F>,
+        n_features: usize,
+        outputs: usize,
+    ) -> Result<Self> {
+        Ok(Self {
+            kernel,
+            origin,
+            centers: Packed::new(n_features)?,
+            outputs,
+            coef: Vec::new(),
+            stride: 0,
+            owner: Vec::new(),
+            stamp: Vec::new(),
+            clock: 0,
+        })
+    }
+
+    /// Makes room for `terms` terms.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn reserve(&mut self, terms: usize) -> Result<()> {
+        self.centers.reserve(terms)?;
+        let stride = terms.next_multiple_of(Packed::<F>::line());
+        if stride > self.stride {
+            let mut coef =
+                crate::error::try_vec("coefficients", stride.saturating_mul(self.outputs), 0.0)?;
+            for c in 0..self.outputs {
+                coef[c * stride..][..self.len()].copy_from_slice(self.coef_of(c));
+            }
+            (self.coef, self.stride) = (coef, stride);
+        }
+        Ok(())
+    }
+
+    /// Number of terms.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.centers.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of outputs.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> AnyKernel {
+        self.kernel
+    }
+
+    /// What centres and points are moved by (empty: nothing).
+    #[must_use]
+    pub fn origin(&self) -> &[F] {
+        &self.origin
+    }
+
+    /// The centres, moved by the origin.
+    #[must_use]
+    pub fn centers(&self) -> &Packed<F> {
+        &self.centers
+    }
+
+    /// Coefficients of one output.
+    #[must_use]
+    pub fn coef_of(&self, output: usize) -> &[f64] {
+        &self.coef[output * self.stride..][..self.len()]
+    }
+
+    /// Coefficients of all outputs, one row of [`Expansion::stride`] an output, padded with 0.
+    #[must_use]
+    pub fn padded_coef(&self) -> &[f64] {
+        &self.coef
+    }
+
+    /// Slots of a row of coefficients.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// One coefficient.
+    #[inline]
+    #[must_use]
+    pub fn coef(&self, slot: usize, output: usize) -> f64 {
+        self.coef[output * self.stride + slot]
+    }
+
+    /// Sets one coefficient.
+    #[inline]
+    pub fn set_coef(&mut self, slot: usize, output: usize, value: f64) {
+        debug_assert!(slot < self.len());
+        self.coef[output * self.stride + slot] = value;
+    }
+
+    /// Multiplies every coefficient.
+    pub fn scale(&mut self, factor: f64) {
+        self.coef.iter_mut().for_each(|c| *c *= factor);
+    }
+
+    /// The sample that a term is, while it is unmerged.
+    #[must_use]
+    pub fn owner(&self, slot: usize) -> Option<usize> {
+        self.owner[slot]
+    }
+
+    /// Forgets which samples the terms were: the next rows are new ones.
+    pub fn disown(&mut self) {
+        self.owner.fill(None);
+    }
+
+    /// When the term was added or last merged.
+    #[must_use]
+    pub fn stamp(&self, slot: usize) -> u64 {
+        self.stamp[slot]
+    }
+
+    /// Adds a term with all coefficients 0 and returns its slot.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn push(&mut self, center: &[F], owner: Option<usize>) -> Result<usize> {
+        let slot = self.len();
+        if slot == self.stride {
+            self.reserve((2 * slot).max(16))?;
+        }
+        self.centers.push(center)?;
+        self.owner.push(owner);
+        self.clock += 1;
+        self.stamp.push(self.clock);
+        Ok(slot)
+    }
+
+    /// Replaces the point of a term: it is no sample any more.
+    pub fn move_center(&mut self, slot: usize, center: &[F]) {
+        self.centers.set(slot, center);
+        self.owner[slot] = None;
+        self.clock += 1;
+        self.stamp[slot] = self.clock;
+    }
+
+    /// Removes a term; the last one takes its slot.
+    pub fn swap_remove(&mut self, slot: usize) {
+        let last = self.len() - 1;
+        for row in self.coef.chunks_exact_mut(self.stride) {
+            row[slot] = row[last];
+            row[last] = 0.0;
+        }
+        self.centers.swap_remove(slot);
+        self.owner.swap_remove(slot);
+        self.stamp.swap_remove(slot);
+    }
+
+    /// What the smallest term is judged by: `|β|`, or the squared norm of several outputs'
+    /// coefficients.
+    #[must_use]
+    pub fn weight(&self, slot: usize) -> f64 {
+        if self.outputs == 1 {
+            self.coef[slot].abs()
+        } else {
+            (0..self.outputs).map(|c| self.coef(slot, c).powi(2)).sum()
+        }
+    }
+
+    /// The kernel's stored values (`AnyKernel::stored`) between one term and all, padded.
+    pub fn stored_row(&self, slot: usize, scratch: &mut RowScratch<F>) {
+        let d = self.centers.n_features();
+        let tile = scratch.tile.get_or_insert_with(|| Tile::new(d));
+        tile.fill_dense(1, |_, row| self.centers.get(slot, row));
+        let padded = self.centers.padded_len();
+        scratch.row.resize(padded, F::zero());
+        self.kernel.stored(tile, (0, 1), &self.centers, &mut scratch.row, padded);
+    }
+
+    /// `½ Σ_c βᵀKβ`, by kernel rows: O(B² d).
+    #[must_use]
+    pub fn half_norm(&self) -> f64 {
+        let mut scratch = RowScratch::default();
+        let mut total = 0.0;
+        let mut sums = vec![0.0; self.outputs];
+        for slot in 0..self.len() {
+            self.stored_row(slot, &mut scratch);
+            self.kernel.stored_to_values(&mut scratch.row);
+            for (c, sum) in sums.iter_mut().enumerate() {
+                let coef = &self.coef[c * self.stride..][..scratch.row.len()];
+                crate::simd::weighted_sums(&scratch.row, coef, std::slice::from_mut(sum));
+                *sum *= self.coef(slot, c);
+            }
+            total += sums.iter().sum::<f64>();
+        }
+        0.5 * total
+    }
+
+    /// Whether every coefficient is finite.
+    ///
+    /// # Errors
+    /// `Unsupported` with advice: the numbers have left the range of floats.
+    pub fn check_finite(&self) -> Result<()> {
+        if self.coef.iter().all(|c| c.is_finite()) {
+            return Ok(());
+        }
+        Err(Error::Unsupported(
+            "training left the range of floating point numbers: scale the features, or lower C \
+             or the kernel's degree"
+                .into(),
+        ))
+    }
+}
+
+/// Buffers of [`Expansion::stored_row`].
+#[derive(Clone, Debug)]
+pub struct RowScratch<F: Real> {
+    tile: Option<Tile<F>>,
+    /// The row.
+    pub row: Vec<F>,
+}
+
+impl<F: Real> Default for RowScratch<F> {
+    fn default() -> Self {
+        Self { tile: None, row: Vec::new() }
+    }
+}

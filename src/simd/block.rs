@@ -1,0 +1,322 @@
+//! The block kernel: points times packed centres, the map to distances and the exponential
+//! fused in. Written once over [`Lanes`].
+
+use super::lanes::{ExpConstants, Lanes, exp2, width};
+use super::packed::{Packed, Tile};
+use crate::float::Real;
+
+/// How a point and a centre are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// `x·s`.
+    Dot,
+    /// `γ max(0, ‖x‖² + ‖s‖² - 2 x·s)`: fastest, exact at x = s, loses digits where the norms are
+    /// large against the distance.
+    SquaredByNorms,
+    /// `γ Σ (x_k - s_k)²`: loses nothing.
+    Squared,
+    /// `γ Σ |x_k - s_k|`.
+    Absolute,
+}
+
+/// Where the values of a block go: row `i` (counted from the first point of the job) begins at
+/// `i * stride` and is padded to whole lines.
+#[derive(Debug)]
+pub struct Values<'a, F> {
+    /// The rows.
+    pub out: &'a mut [F],
+    /// Distance between rows, at least the padded number of centres.
+    pub stride: usize,
+    /// Store `exp(-value)` (not with [`Metric::Dot`]).
+    pub exponential: bool,
+}
+
+/// Weighted sums over the centres, in `f64`.
+#[derive(Debug)]
+pub struct Sums<'a> {
+    /// One coefficient a slot, padded with 0 to whole lines.
+    pub coef: &'a [f64],
+    /// One sum a point of the job: `Σ coef exp(-value)`, or `Σ coef value` with [`Metric::Dot`].
+    pub out: &'a mut [f64],
+}
+
+/// Points `first..last` of a tile against all centres.
+#[derive(Debug)]
+pub struct Job<'a, F: Real> {
+    /// The points.
+    pub tile: &'a Tile<F>,
+    /// First point.
+    pub first: usize,
+    /// One past the last point.
+    pub last: usize,
+    /// The centres.
+    pub centers: &'a Packed<F>,
+    /// How they are compared.
+    pub metric: Metric,
+    /// Factor of the distances.
+    pub gamma: F,
+    /// Where single values go, if anywhere.
+    pub values: Option<Values<'a, F>>,
+    /// Where sums go, if anywhere.
+    pub sums: Option<Sums<'a>>,
+}
+
+impl<F: Real> Job<'_, F> {
+    /// Panics unless every pointer that the body forms is in range.
+    pub(super) fn check(&self) {
+        let lines = self.centers.padded_len();
+        assert!(self.first <= self.last && self.last <= self.tile.len(), "points in the tile");
+        assert!(self.tile.n_features() == self.centers.n_features(), "equal numbers of features");
+        let n = self.last - self.first;
+        if let Some(values) = &self.values {
+            assert!(values.stride >= lines, "a stride of whole lines");
+            assert!(n == 0 || values.out.len() >= (n - 1) * values.stride + lines, "room");
+        }
+        if let Some(sums) = &self.sums {
+            assert!(sums.coef.len() >= lines && sums.out.len() >= n, "padded coefficients");
+        }
+    }
+}
+
+const DOT: u8 = 0;
+const BY_NORMS: u8 = 1;
+const SQUARED: u8 = 2;
+const ABSOLUTE: u8 = 3;
+
+/// Lines that one point is compared with at once, to hide the latency of FMA.
+const LINES: usize = 4;
+
+/// Runs a checked job.
+///
+/// # Safety
+/// The features of `L` are enabled; `job.check()` has passed.
+#[inline(always)]
+pub(super) unsafe fn run<F: ExpConstants, L: Lanes<F>>(job: &mut Job<'_, F>) {
+    // SAFETY: passed on.
+    unsafe {
+        match job.metric {
+            Metric::Dot => by_metric::<F, L, DOT>(job),
+            Metric::SquaredByNorms => by_metric::<F, L, BY_NORMS>(job),
+            Metric::Squared => by_metric::<F, L, SQUARED>(job),
+            Metric::Absolute => by_metric::<F, L, ABSOLUTE>(job),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_, F>) {
+    let d = job.tile.n_features();
+    // SAFETY: rows of a dense tile are `d` values each; `check` has compared all other lengths.
+    unsafe {
+        if !job.tile.dense {
+            if M == DOT || M == BY_NORMS {
+                (job.first..job.last).for_each(|i| sparse_point::<F, L, M>(job, i));
+            } else {
+                let mut row = vec![F::zero(); d];
+                for i in job.first..job.last {
+                    job.tile.copy_row(i, &mut row);
+                    dense_points::<F, L, M, 1, LINES>(job, i, row.as_ptr());
+                }
+            }
+            return;
+        }
+        let rows = job.tile.values.as_ptr();
+        let mut i = job.first;
+        macro_rules! groups {
+            ($points:expr, $lines:expr) => {
+                while i + $points <= job.last {
+                    dense_points::<F, L, M, { $points }, { $lines }>(job, i, rows.add(i * d));
+                    i += $points;
+                }
+            };
+        }
+        // Points x lines of sums fill the registers (constants of a trait cannot be const
+        // arguments, so the shapes are matched here).
+        if L::CHAINS >= 16 {
+            groups!(4, 4);
+        } else if L::CHAINS >= 6 {
+            groups!(6, 1);
+        } else {
+            groups!(4, 1);
+        }
+        while i < job.last {
+            dense_points::<F, L, M, 1, LINES>(job, i, rows.add(i * d));
+            i += 1;
+        }
+    }
+}
+
+/// `P` dense points from point `first` on against all centres, `N` lines at a time.
+#[inline(always)]
+unsafe fn dense_points<
+    F: ExpConstants,
+    L: Lanes<F>,
+    const M: u8,
+    const P: usize,
+    const N: usize,
+>(
+    job: &mut Job<'_, F>,
+    first: usize,
+    rows: *const F,
+) {
+    let lines = job.centers.padded_len() / width::<F>();
+    // SAFETY: as for the caller.
+    unsafe {
+        let mut wide = [L::wide_zero(); P];
+        let mut line = 0;
+        while line + N <= lines {
+            dense_lines::<F, L, M, P, N>(job, first, rows, line, &mut wide);
+            line += N;
+        }
+        if N > 2 && line + 2 <= lines {
+            dense_lines::<F, L, M, P, 2>(job, first, rows, line, &mut wide);
+            line += 2;
+        }
+        while line < lines {
+            dense_lines::<F, L, M, P, 1>(job, first, rows, line, &mut wide);
+            line += 1;
+        }
+        finish::<F, L, P>(job, first, &wide);
+    }
+}
+
+#[inline(always)]
+unsafe fn dense_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize, const N: usize>(
+    job: &mut Job<'_, F>,
+    first: usize,
+    rows: *const F,
+    line: usize,
+    wide: &mut [L::Wide; P],
+) {
+    let d = job.tile.n_features();
+    let w = width::<F>();
+    // SAFETY: block `line` of the packed centres is `d` lines; row `p` is `d` values.
+    unsafe {
+        let centers = job.centers.values().as_ptr().add(line * d * w);
+        let mut acc = [[L::splat(F::zero()); N]; P];
+        for k in 0..d {
+            let s: [L::Line; N] = std::array::from_fn(|l| L::load(centers.add((l * d + k) * w)));
+            for p in 0..P {
+                let x = L::splat(*rows.add(p * d + k));
+                for l in 0..N {
+                    acc[p][l] = match M {
+                        SQUARED => {
+                            let difference = L::sub(x, s[l]);
+                            L::fma(difference, difference, acc[p][l])
+                        }
+                        ABSOLUTE => {
+                            let size = L::max(L::sub(x, s[l]), L::sub(s[l], x));
+                            L::add(acc[p][l], size)
+                        }
+                        _ => L::fma(x, s[l], acc[p][l]),
+                    };
+                }
+            }
+        }
+        for p in 0..P {
+            for l in 0..N {
+                emit::<F, L, M>(job, first + p, line + l, acc[p][l], &mut wide[p]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn sparse_point<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_, F>, i: usize) {
+    let lines = job.centers.padded_len() / width::<F>();
+    // SAFETY: as for the caller.
+    unsafe {
+        let mut wide = L::wide_zero();
+        let mut line = 0;
+        while line + LINES <= lines {
+            sparse_lines::<F, L, M, LINES>(job, i, line, &mut wide);
+            line += LINES;
+        }
+        while line < lines {
+            sparse_lines::<F, L, M, 1>(job, i, line, &mut wide);
+            line += 1;
+        }
+        finish::<F, L, 1>(job, i, &[wide]);
+    }
+}
+
+#[inline(always)]
+unsafe fn sparse_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const N: usize>(
+    job: &mut Job<'_, F>,
+    i: usize,
+    line: usize,
+    wide: &mut L::Wide,
+) {
+    let d = job.tile.n_features();
+    let w = width::<F>();
+    let at = job.tile.starts[i]..job.tile.starts[i + 1];
+    let columns = &job.tile.columns[at.clone()];
+    let entries = &job.tile.entries[at];
+    // SAFETY: columns were checked to be below `d` when the tile was filled.
+    unsafe {
+        let centers = job.centers.values().as_ptr().add(line * d * w);
+        let mut acc = [L::splat(F::zero()); N];
+        for (&column, &value) in columns.iter().zip(entries) {
+            let x = L::splat(value);
+            for (l, acc) in acc.iter_mut().enumerate() {
+                *acc = L::fma(x, L::load(centers.add((l * d + column as usize) * w)), *acc);
+            }
+        }
+        for (l, &acc) in acc.iter().enumerate() {
+            emit::<F, L, M>(job, i, line + l, acc, wide);
+        }
+    }
+}
+
+/// Maps one line of sums to distances or kernel values, stores and adds it up.
+#[inline(always)]
+unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
+    job: &mut Job<'_, F>,
+    point: usize,
+    line: usize,
+    acc: L::Line,
+    wide: &mut L::Wide,
+) {
+    let w = width::<F>();
+    let row = point - job.first;
+    // SAFETY: `check` has compared the lengths of all slices with the padded number of centres.
+    unsafe {
+        // The square of the distance, or the product.
+        let raw = if M == BY_NORMS {
+            let x = L::splat(job.tile.sq_norms()[point]);
+            let s = L::load(job.centers.sq_norms().as_ptr().add(line * w));
+            let square = L::fma(acc, L::splat(F::from_f64(-2.0)), L::add(x, s));
+            L::max(square, L::splat(F::zero()))
+        } else {
+            acc
+        };
+        let exponential = job.values.as_ref().is_some_and(|v| v.exponential);
+        let value = if M == DOT { raw } else { L::mul(raw, L::splat(job.gamma)) };
+        let kernel = if M != DOT && (exponential || job.sums.is_some()) {
+            exp2::<F, L>(L::mul(raw, L::splat(-job.gamma * F::LOG2_E)))
+        } else {
+            raw
+        };
+        if let Some(values) = &mut job.values {
+            let to = values.out.as_mut_ptr().add(row * values.stride + line * w);
+            L::store(to, if exponential { kernel } else { value });
+        }
+        if let Some(sums) = &job.sums {
+            *wide = L::wide_fma(*wide, sums.coef.as_ptr().add(line * w), kernel);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn finish<F: Real, L: Lanes<F>, const P: usize>(
+    job: &mut Job<'_, F>,
+    first: usize,
+    wide: &[L::Wide; P],
+) {
+    if let Some(sums) = &mut job.sums {
+        for (p, &wide) in wide.iter().enumerate() {
+            // SAFETY: no pointer is involved; the features are enabled.
+            sums.out[first - job.first + p] = unsafe { L::wide_sum(wide) };
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Run-time dispatched primitives: packed blocks of kernel values, the exponential, searches in
+//! slices. The only room with `unsafe`.
+//!
+//! Each body is written once over lines of 64 bytes (`lanes.rs`) and compiled for every level of
+//! the processor: plain Rust (the twin that tests compare with), AVX2 with FMA, AVX-512F. The
+//! environment variable `BUDGETSVM_SIMD` (`scalar`, `avx2`, `avx512`) forces a level; a level
+//! that the processor lacks falls back to the best it has.
+//!
+//! A kernel value is a chain of multiply-adds in the order of the features, whatever the shape
+//! of the block around it, so cutting the points into other tiles changes no bit.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod block;
+mod lanes;
+mod packed;
+mod roofline;
+mod scalar;
+mod slices;
+
+use std::any::TypeId;
+use std::sync::OnceLock;
+
+pub use block::{Job, Metric, Sums, Values};
+pub use packed::{Packed, Tile};
+#[doc(hidden)]
+pub use roofline::fma_rounds;
+
+use crate::float::Real;
+use lanes::{ExpConstants, Lanes};
+
+/// Instruction sets that a body is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Plain Rust.
+    Scalar,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512F.
+    Avx512,
+}
+
+impl Level {
+    /// The level's name, as `BUDGETSVM_SIMD` spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+}
+
+/// Every level that this processor has, lowest first.
+#[must_use]
+pub fn levels() -> Vec<Level> {
+    let mut levels = vec![Level::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            levels.push(Level::Avx2);
+            if is_x86_feature_detected!("avx512f") {
+                levels.push(Level::Avx512);
+            }
+        }
+    }
+    levels
+}
+
+/// The level in use: the highest there is, or the one that `BUDGETSVM_SIMD` names.
+#[must_use]
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let wanted = std::env::var("BUDGETSVM_SIMD").unwrap_or_default();
+        let levels = levels();
+        let best = *levels.last().unwrap_or(&Level::Scalar);
+        levels.into_iter().find(|l| l.name() == wanted).unwrap_or(best)
+    })
+}
+
+/// A piece of work that is compiled for every level.
+trait Work<F: Compiled> {
+    type Output;
+    /// # Safety
+    /// As [`Lanes`].
+    unsafe fn run<L: Lanes<F>>(self) -> Self::Output;
+}
+
+/// A float type whose bodies are compiled for every level.
+trait Compiled: ExpConstants {
+    /// Runs `work` at `level`.
+    ///
+    /// # Safety
+    /// The processor has the level.
+    unsafe fn dispatch<W: Work<Self>>(level: Level, work: W) -> W::Output;
+}
+
+macro_rules! compiled {
+    ($float:ty) => {
+        impl Compiled for $float {
+            #[inline]
+            unsafe fn dispatch<W: Work<Self>>(level: Level, work: W) -> W::Output {
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx2,fma")]
+                unsafe fn avx2<W: Work<$float>>(work: W) -> W::Output {
+                    // SAFETY: this function enables the features of the level.
+                    unsafe { work.run::<avx2::Avx2>() }
+                }
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx512f,avx2,fma")]
+                unsafe fn avx512<W: Work<$float>>(work: W) -> W::Output {
+                    // SAFETY: this function enables the features of the level.
+                    unsafe { work.run::<avx512::Avx512>() }
+                }
+                match level {
+                    // SAFETY: the caller vouches for the level.
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => unsafe { avx512(work) },
+                    // SAFETY: the caller vouches for the level.
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => unsafe { avx2(work) },
+                    // SAFETY: plain Rust needs no feature.
+                    _ => unsafe { work.run::<scalar::Scalar>() },
+                }
+            }
+        }
+    };
+}
+
+compiled!(f32);
+compiled!(f64);
+
+/// Calls a function of the concrete float type from code that is generic over [`Real`]. The
+/// trait is sealed, so `F` is `f32` or `f64`; the pointers are cast to the type they have.
+macro_rules! concrete {
+    ($generic:ty, |$float:ident| $body:expr) => {
+        if TypeId::of::<$generic>() == TypeId::of::<f32>() {
+            type $float = f32;
+            $body
+        } else {
+            type $float = f64;
+            $body
+        }
+    };
+}
+
+struct Block<'j, 'a, F: Real>(&'j mut Job<'a, F>);
+
+impl<F: Compiled> Work<F> for Block<'_, '_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        // SAFETY: the contract is passed on; `run_block` has checked the job.
+        unsafe { block::run::<F, L>(self.0) }
+    }
+}
+
+/// Computes a block of distances, kernel values or sums of them at the level in use.
+///
+/// # Panics
+/// When a slice of the job is shorter than its points and centres need.
+pub fn run_block<F: Real>(job: &mut Job<'_, F>) {
+    run_block_at(level(), job);
+}
+
+/// [`run_block`] at a level of one's own choice; one that the processor lacks is not run.
+pub fn run_block_at<F: Real>(level: Level, job: &mut Job<'_, F>) {
+    assert!(level == self::level() || levels().contains(&level), "a level the processor has");
+    job.check();
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`: the cast changes nothing. The level was just checked, and so was
+        // the job.
+        unsafe { T::dispatch(level, Block::<T>(&mut *std::ptr::from_mut(job).cast())) }
+    });
+}
+
+/// `Σ v²` as a chain of multiply-adds in order: what the block kernel computes for a point and
+/// itself.
+pub(crate) fn sq_norm<F: Real>(values: &[F]) -> F {
+    let mut out = [F::zero()];
+    sq_norms(values, values.len(), &mut out);
+    out[0]
+}
+
+/// [`sq_norm`] of rows of `d` values.
+pub(crate) fn sq_norms<F: Real>(rows: &[F], d: usize, out: &mut [F]) {
+    assert!(rows.len() >= out.len() * d, "whole rows");
+    concrete!(F, |T| {
+        let work = slices::SqNorms::<T> {
+            // SAFETY: `T` is `F`.
+            rows: unsafe { cast_slice(rows) },
+            d,
+            // SAFETY: `T` is `F`.
+            out: unsafe { cast_slice_mut(out) },
+        };
+        // SAFETY: `level` is one that the processor has.
+        unsafe { T::dispatch(level(), work) }
+    });
+}
+
+/// Replaces every `x <= 0` by `e^x`.
+pub fn exp_in_place<F: Real>(values: &mut [F]) {
+    exp_in_place_at(level(), values);
+}
+
+/// [`exp_in_place`] at a level of one's own choice.
+pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
+    assert!(level == self::level() || levels().contains(&level), "a level the processor has");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level was just checked.
+        unsafe { T::dispatch(level, slices::Exp::<T>(cast_slice_mut(values))) }
+    });
+}
+
+/// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
+/// holds one padded row an output.
+pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
+    if out.is_empty() {
+        return;
+    }
+    let stride = coef.len() / out.len();
+    assert!(stride >= row.len() && row.len() % Packed::<F>::line() == 0, "padded rows");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
+        unsafe {
+            T::dispatch(level(), slices::WeightedSums::<T> { row: cast_slice(row), coef, out })
+        }
+    });
+}
+
+/// Least squared weight degradation, in units of the smaller coefficient's square, of merging
+/// terms with coefficient ratios `ratio >= 1` at distances `g` (Gaussian; see
+/// [`crate::budget`]), written over `ratio`. Lengths are whole lines.
+pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
+    assert!(g.len() == ratio.len() && g.len() % Packed::<F>::line() == 0, "padded rows");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
+        unsafe {
+            let work = slices::Degradations::<T> { g: cast_slice(g), ratio: cast_slice_mut(ratio) };
+            T::dispatch(level(), work);
+        }
+    });
+}
+
+/// For every partner `j` at distance `g_j` the largest `A u² + D_j v² + 2 P_j u v` over a grid of
+/// `h` in [0, 1], with `u = exp(-g h²)`, `v = exp(-g (1-h)²)`: the squared norm of the merged
+/// coefficients of several outputs. `squares` holds `D` and gets the maximum, `products` holds
+/// `P` and gets the `h`. Lengths are whole lines.
+pub fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut [F]) {
+    assert!(g.len() == squares.len() && g.len() == products.len(), "equal lengths");
+    assert!(g.len() % Packed::<F>::line() == 0, "padded rows");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
+        unsafe {
+            let work = slices::MergedSquares::<T> {
+                g: cast_slice(g),
+                a: T::from_f64(a.to_f64()),
+                squares: cast_slice_mut(squares),
+                products: cast_slice_mut(products),
+            };
+            T::dispatch(level(), work);
+        }
+    });
+}
+
+/// # Safety
+/// `A` and `B` are the same type.
+unsafe fn cast_slice<A, B>(slice: &[A]) -> &[B] {
+    // SAFETY: the caller vouches that nothing is changed.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+}
+
+/// # Safety
+/// `A` and `B` are the same type.
+unsafe fn cast_slice_mut<A, B>(slice: &mut [A]) -> &mut [B] {
+    // SAFETY: the caller vouches that nothing is changed.
+    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
+}
+
+#[cfg(test)]
+mod tests;

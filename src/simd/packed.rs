@@ -1,0 +1,328 @@
+//! Centres in packed form and points in tiles: what the block kernel reads.
+
+use super::lanes::width;
+use super::{sq_norm, sq_norms};
+use crate::error::{Error, Result};
+use crate::float::Real;
+
+/// 64 bytes, aligned to 64.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// A vector of floats that begins on a cache line; its length is a whole number of lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Aligned<T> {
+    lines: Vec<Line>,
+    kind: std::marker::PhantomData<T>,
+}
+
+impl<T: Real> Aligned<T> {
+    /// `lines` lines of zeros.
+    pub(crate) fn zeros(lines: usize) -> Result<Self> {
+        let lines = crate::error::try_vec("packed centres", lines, Line([0; 64]))?;
+        Ok(Self { lines, kind: std::marker::PhantomData })
+    }
+
+    /// Room for `lines` lines; new ones are zero.
+    fn grow(&mut self, lines: usize) -> Result<()> {
+        let more = lines.saturating_sub(self.lines.len());
+        self.lines
+            .try_reserve(more)
+            .map_err(|_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 })?;
+        self.lines.resize(self.lines.len() + more, Line([0; 64]));
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_slice(&self) -> &[T] {
+        let len = self.lines.len() * width::<T>();
+        // SAFETY: the lines are plain initialised bytes, aligned to 64, and any bits are a float.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), len) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        let len = self.lines.len() * width::<T>();
+        // SAFETY: as for `as_slice`, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), len) }
+    }
+}
+
+/// Centres in blocks of one line, interleaved feature by feature: value `k` of the centres in
+/// slots `16 b .. 16 b + 16` (8 for `f64`) is one line. Slots from `len` on are zero or stale;
+/// their coefficients must be 0.
+#[derive(Clone, Debug)]
+pub struct Packed<F: Real> {
+    n_features: usize,
+    len: usize,
+    values: Aligned<F>,
+    sq_norms: Aligned<F>,
+    max_sq_norm: f64,
+}
+
+impl<F: Real> Packed<F> {
+    /// No centres yet.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(n_features: usize) -> Result<Self> {
+        Ok(Self {
+            n_features,
+            len: 0,
+            values: Aligned::zeros(0)?,
+            sq_norms: Aligned::zeros(0)?,
+            max_sq_norm: 0.0,
+        })
+    }
+
+    /// Number of centres.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Slots in whole lines: rows of kernel values and coefficient vectors are padded to this.
+    #[must_use]
+    pub fn padded_len(&self) -> usize {
+        self.len.next_multiple_of(width::<F>())
+    }
+
+    /// Values in a line.
+    #[must_use]
+    pub const fn line() -> usize {
+        width::<F>()
+    }
+
+    pub(super) fn values(&self) -> &[F] {
+        self.values.as_slice()
+    }
+
+    /// Squared norms of the centres (padded).
+    #[must_use]
+    pub fn sq_norms(&self) -> &[F] {
+        self.sq_norms.as_slice()
+    }
+
+    /// An upper bound of the squared norms of all centres that the set has held.
+    #[must_use]
+    pub fn max_sq_norm(&self) -> f64 {
+        self.max_sq_norm
+    }
+
+    fn set_norm(&mut self, slot: usize, norm: F) {
+        self.sq_norms.as_mut_slice()[slot] = norm;
+        self.max_sq_norm = self.max_sq_norm.max(norm.to_f64());
+    }
+
+    /// Makes room so that `push` up to `slots` centres does not allocate.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn reserve(&mut self, slots: usize) -> Result<()> {
+        let blocks = slots.div_ceil(width::<F>());
+        let lines = blocks
+            .checked_mul(self.n_features)
+            .ok_or(Error::OutOfMemory { what: "packed centres", bytes: usize::MAX })?;
+        self.values.grow(lines)?;
+        self.sq_norms.grow(blocks)
+    }
+
+    /// Adds a centre.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn push(&mut self, center: &[F]) -> Result<()> {
+        self.reserve(self.len + 1)?;
+        self.len += 1;
+        self.set(self.len - 1, center);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn base(&self, slot: usize) -> usize {
+        debug_assert!(slot < self.len);
+        (slot / width::<F>()) * self.n_features * width::<F>() + slot % width::<F>()
+    }
+
+    /// Replaces the centre in `slot`.
+    pub fn set(&mut self, slot: usize, center: &[F]) {
+        assert!(slot < self.len && center.len() == self.n_features, "a slot and a whole row");
+        let base = self.base(slot);
+        let target = self.values.as_mut_slice()[base..].iter_mut().step_by(width::<F>());
+        for (to, &value) in target.zip(center) {
+            *to = value;
+        }
+        self.set_norm(slot, sq_norm(center));
+    }
+
+    /// Writes the centre in `slot` out as a row.
+    pub fn get(&self, slot: usize, out: &mut [F]) {
+        let base = self.base(slot);
+        let source = self.values.as_slice()[base..].iter().step_by(width::<F>());
+        out.iter_mut().zip(source).for_each(|(o, &v)| *o = v);
+    }
+
+    /// Copies the centre in `from.1` of another set over the one in `slot`, norm and all.
+    pub fn copy_slot(&mut self, slot: usize, from: &Self, source: usize) {
+        assert!(slot < self.len && source < from.len && from.n_features == self.n_features);
+        let (to, at) = (self.base(slot), from.base(source));
+        let target = self.values.as_mut_slice()[to..].iter_mut().step_by(width::<F>());
+        let values = from.values.as_slice()[at..].iter().step_by(width::<F>());
+        for (to, &value) in target.zip(values).take(from.n_features) {
+            *to = value;
+        }
+        self.set_norm(slot, from.sq_norms.as_slice()[source]);
+    }
+
+    /// Removes the centre in `slot`; the last one takes its place.
+    pub fn swap_remove(&mut self, slot: usize) {
+        let last = self.len - 1;
+        if slot != last {
+            let (to, at) = (self.base(slot), self.base(last));
+            let values = self.values.as_mut_slice();
+            for k in 0..self.n_features {
+                values[to + k * width::<F>()] = values[at + k * width::<F>()];
+            }
+            let norms = self.sq_norms.as_mut_slice();
+            norms[slot] = norms[last];
+        }
+        self.len = last;
+    }
+
+    /// Makes the set `len` centres long; new ones are stale and must be `set`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn resize_stale(&mut self, len: usize) -> Result<()> {
+        self.reserve(len)?;
+        self.len = len;
+        Ok(())
+    }
+}
+
+/// A tile of points, dense rows one after another or sparse ones, with their squared norms.
+#[derive(Clone, Debug)]
+pub struct Tile<F: Real> {
+    n_features: usize,
+    len: usize,
+    pub(super) dense: bool,
+    /// Dense rows; empty for a sparse tile.
+    pub(super) values: Vec<F>,
+    /// Sparse rows: `starts[i]..starts[i + 1]` of `columns` and `entries`.
+    pub(super) starts: Vec<usize>,
+    pub(super) columns: Vec<u32>,
+    pub(super) entries: Vec<F>,
+    sq_norms: Vec<F>,
+}
+
+impl<F: Real> Tile<F> {
+    /// An empty tile.
+    #[must_use]
+    pub fn new(n_features: usize) -> Self {
+        Self {
+            n_features,
+            len: 0,
+            dense: true,
+            values: Vec::new(),
+            starts: vec![0],
+            columns: Vec::new(),
+            entries: Vec::new(),
+            sq_norms: Vec::new(),
+        }
+    }
+
+    /// Number of points.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Whether the rows are written out.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        self.dense
+    }
+
+    /// Squared norms, summed in the order in which the block kernel sums its products, so that
+    /// the distance of a point to itself is exactly 0.
+    #[must_use]
+    pub fn sq_norms(&self) -> &[F] {
+        &self.sq_norms
+    }
+
+    /// Fills the tile with dense rows: `write(i, row)` writes row `i`.
+    pub fn fill_dense(&mut self, len: usize, mut write: impl FnMut(usize, &mut [F])) {
+        self.dense = true;
+        self.len = len;
+        self.values.resize(len * self.n_features, F::zero());
+        for (i, row) in self.values.chunks_exact_mut(self.n_features.max(1)).enumerate() {
+            write(i, row);
+        }
+        self.sq_norms.clear();
+        self.sq_norms.resize(len, F::zero());
+        sq_norms(&self.values, self.n_features, &mut self.sq_norms);
+    }
+
+    /// Fills the tile with sparse rows: `read(i, push)` calls `push(column, value)` for every
+    /// entry of row `i`, columns increasing and below the number of features.
+    pub fn fill_sparse(
+        &mut self,
+        len: usize,
+        mut read: impl FnMut(usize, &mut dyn FnMut(usize, F)),
+    ) {
+        self.dense = false;
+        self.len = len;
+        self.starts.truncate(1);
+        self.columns.clear();
+        self.entries.clear();
+        self.sq_norms.clear();
+        for i in 0..len {
+            let from = self.entries.len();
+            read(i, &mut |column, value| {
+                assert!(column < self.n_features, "column {column} is out of range");
+                self.columns.push(column as u32);
+                self.entries.push(value);
+            });
+            self.starts.push(self.entries.len());
+            self.sq_norms.push(sq_norm(&self.entries[from..]));
+        }
+    }
+
+    /// Row `i` written out densely.
+    pub fn copy_row(&self, i: usize, out: &mut [F]) {
+        if self.dense {
+            out.copy_from_slice(&self.values[i * self.n_features..][..self.n_features]);
+        } else {
+            out.fill(F::zero());
+            let at = self.starts[i]..self.starts[i + 1];
+            for (&column, &value) in self.columns[at.clone()].iter().zip(&self.entries[at]) {
+                out[column as usize] = value;
+            }
+        }
+    }
+}

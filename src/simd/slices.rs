@@ -1,0 +1,195 @@
+//! Small loops over slices, compiled for every level.
+
+use super::lanes::{Lanes, exp, width};
+use super::{Compiled, Work};
+
+/// Squared norms of rows, one multiply-add chain a row.
+pub(super) struct SqNorms<'a, F> {
+    pub(super) rows: &'a [F],
+    pub(super) d: usize,
+    pub(super) out: &'a mut [F],
+}
+
+impl<F: Compiled> Work<F> for SqNorms<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        const ROWS: usize = 4;
+        let d = self.d;
+        let mut row = 0;
+        // Several rows at once: one chain waits for its own last step.
+        while row + ROWS <= self.out.len() {
+            let rows: [&[F]; ROWS] = std::array::from_fn(|r| &self.rows[(row + r) * d..][..d]);
+            let mut sums = [F::zero(); ROWS];
+            for k in 0..d {
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    // SAFETY: the features of `L` are enabled by the caller.
+                    *sum = unsafe { L::fma_one(row[k], row[k], *sum) };
+                }
+            }
+            self.out[row..row + ROWS].copy_from_slice(&sums);
+            row += ROWS;
+        }
+        for (i, out) in self.out.iter_mut().enumerate().skip(row) {
+            // SAFETY: as above.
+            *out = self.rows[i * d..][..d]
+                .iter()
+                .fold(F::zero(), |sum, &v| unsafe { L::fma_one(v, v, sum) });
+        }
+    }
+}
+
+/// The exponential of every value of a slice.
+pub(super) struct Exp<'a, F>(pub(super) &'a mut [F]);
+
+impl<F: Compiled> Work<F> for Exp<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        let mut lines = self.0.chunks_exact_mut(width::<F>());
+        for line in &mut lines {
+            // SAFETY: a whole line; the features of `L` are enabled by the caller.
+            unsafe { L::store(line.as_mut_ptr(), exp::<F, L>(L::load(line.as_ptr()))) }
+        }
+        let rest = lines.into_remainder();
+        let mut padded = [F::zero(); 16];
+        padded[..rest.len()].copy_from_slice(rest);
+        // SAFETY: 16 values are at least a line.
+        unsafe { L::store(padded.as_mut_ptr(), exp::<F, L>(L::load(padded.as_ptr()))) }
+        rest.copy_from_slice(&padded[..rest.len()]);
+    }
+}
+
+/// Sums of one row of kernel values with the coefficients of every output.
+pub(super) struct WeightedSums<'a, F> {
+    pub(super) row: &'a [F],
+    pub(super) coef: &'a [f64],
+    pub(super) out: &'a mut [f64],
+}
+
+impl<F: Compiled> Work<F> for WeightedSums<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        let stride = self.coef.len() / self.out.len();
+        for (coef, out) in self.coef.chunks_exact(stride).zip(self.out) {
+            // SAFETY: the caller has checked that rows are whole lines and coefficients as long.
+            unsafe {
+                let mut wide = L::wide_zero();
+                for at in (0..self.row.len()).step_by(width::<F>()) {
+                    let line = L::load(self.row.as_ptr().add(at));
+                    wide = L::wide_fma(wide, coef.as_ptr().add(at), line);
+                }
+                *out = L::wide_sum(wide);
+            }
+        }
+    }
+}
+
+/// Newton steps for the place of the merged point: from the weighted mean on, four leave an error
+/// far below rounding wherever a merge is worth making.
+const NEWTON_STEPS: usize = 4;
+
+/// Degradations of merging one term with many.
+pub(super) struct Degradations<'a, F> {
+    pub(super) g: &'a [F],
+    pub(super) ratio: &'a mut [F],
+}
+
+impl<F: Compiled> Work<F> for Degradations<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        for at in (0..self.g.len()).step_by(width::<F>()) {
+            // SAFETY: lengths are whole lines; the features of `L` are enabled by the caller.
+            unsafe {
+                let g = L::load(self.g.as_ptr().add(at));
+                let ratio = L::load(self.ratio.as_ptr().add(at));
+                L::store(self.ratio.as_mut_ptr().add(at), degradation::<F, L>(g, ratio));
+            }
+        }
+    }
+}
+
+/// With `s = exp(-G h²)`, `t = ρ exp(-G (1-h)²)` the maximum of `s + t` is where
+/// `ψ(h) = (1-h) t - h s = 0`; `ψ' = 2G ((1-h)² t + h² s) - (s + t)`, kept away from 0.
+#[inline(always)]
+unsafe fn degradation<F: Compiled, L: Lanes<F>>(g: L::Line, ratio: L::Line) -> L::Line {
+    // SAFETY: the caller enables the features of `L`.
+    unsafe {
+        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|v| L::splat(F::from_f64(v)));
+        let minus_g = L::sub(zero, g);
+        let parts = |h: L::Line| {
+            let rest = L::sub(one, h);
+            let s = exp::<F, L>(L::mul(minus_g, L::mul(h, h)));
+            let v = exp::<F, L>(L::mul(minus_g, L::mul(rest, rest)));
+            (rest, s, v)
+        };
+        let mut h = L::div(ratio, L::add(ratio, one));
+        for _ in 0..NEWTON_STEPS {
+            let (rest, s, v) = parts(h);
+            let t = L::mul(ratio, v);
+            let sum = L::add(s, t);
+            let psi = L::sub(L::mul(rest, t), L::mul(h, s));
+            let curve = L::fma(L::mul(h, h), s, L::mul(L::mul(rest, rest), t));
+            let slope = L::sub(L::mul(L::mul(two, g), curve), sum);
+            let slope = L::min(slope, L::mul(sum, L::splat(F::from_f64(-0.1))));
+            h = L::min(L::max(L::sub(h, L::div(psi, slope)), half), one);
+        }
+        // (1 - u²) + ρ² (1 - v²) - 2 ρ (u v - κ): no difference of large squares.
+        let (_, u, v) = parts(h);
+        let kappa = exp::<F, L>(minus_g);
+        let first = L::sub(one, L::mul(u, u));
+        let second = L::mul(L::mul(ratio, ratio), L::sub(one, L::mul(v, v)));
+        let cross = L::mul(L::mul(two, ratio), L::sub(L::mul(u, v), kappa));
+        L::max(L::sub(L::add(first, second), cross), zero)
+    }
+}
+
+/// Points of the grid in `h`.
+const GRID: usize = 11;
+
+/// The best of a grid of merged points for terms with several outputs.
+pub(super) struct MergedSquares<'a, F> {
+    pub(super) g: &'a [F],
+    pub(super) a: F,
+    pub(super) squares: &'a mut [F],
+    pub(super) products: &'a mut [F],
+}
+
+impl<F: Compiled> Work<F> for MergedSquares<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        let w = width::<F>();
+        for at in (0..self.g.len()).step_by(w) {
+            let mut best = [F::neg_infinity(); 16];
+            let mut best_h = [F::zero(); 16];
+            // SAFETY: lengths are whole lines; the features of `L` are enabled by the caller.
+            unsafe {
+                let minus_g = L::sub(L::splat(F::zero()), L::load(self.g.as_ptr().add(at)));
+                let d = L::load(self.squares.as_ptr().add(at));
+                let twice = L::load(self.products.as_ptr().add(at));
+                let twice = L::add(twice, twice);
+                let a = L::splat(self.a);
+                let hs: [F; GRID] =
+                    std::array::from_fn(|i| F::from_f64(i as f64 / (GRID - 1) as f64));
+                let us = hs.map(|h| exp::<F, L>(L::mul(minus_g, L::splat(h * h))));
+                for i in 0..GRID {
+                    let (u, v) = (us[i], us[GRID - 1 - i]);
+                    let ends = L::fma(L::mul(a, u), u, L::mul(L::mul(d, v), v));
+                    let mut square = [F::zero(); 16];
+                    L::store(square.as_mut_ptr(), L::fma(L::mul(twice, u), v, ends));
+                    for lane in 0..w {
+                        if square[lane] > best[lane] {
+                            best[lane] = square[lane];
+                            best_h[lane] = hs[i];
+                        }
+                    }
+                }
+            }
+            self.squares[at..at + w].copy_from_slice(&best[..w]);
+            self.products[at..at + w].copy_from_slice(&best_h[..w]);
+        }
+    }
+}

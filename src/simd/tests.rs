@@ -1,0 +1,197 @@
+//! Every level against naive twins.
+
+use super::*;
+use crate::rng::Rng;
+
+fn ulps(got: f32, exact: f64) -> f64 {
+    let nearest = exact as f32;
+    let ulp = f64::from(f32::from_bits(nearest.to_bits() + 1)) - f64::from(nearest);
+    (f64::from(got) - exact).abs() / ulp
+}
+
+/// Every `step`-th float of [-104, 0], at every level: within 2 ulp and monotone.
+fn exp_holds(step: u32) {
+    for level in levels() {
+        let mut last = f32::INFINITY;
+        let mut bits = 0.0f32.to_bits();
+        let mut batch = Vec::new();
+        let end = 104.0f32.to_bits();
+        while bits <= end {
+            batch.clear();
+            while bits <= end && batch.len() < 1 << 16 {
+                batch.push(-f32::from_bits(bits));
+                bits += step;
+            }
+            let mut out = batch.clone();
+            exp_in_place_at(level, &mut out);
+            for (&x, &got) in batch.iter().zip(&out) {
+                assert!(ulps(got, f64::from(x).exp()) <= 2.0, "{level:?} exp({x}) = {got}");
+                assert!(got <= last, "{level:?} not monotone at {x}");
+                last = got;
+            }
+        }
+    }
+}
+
+#[test]
+fn exp_f32_is_within_two_ulp_on_a_stride() {
+    exp_holds(997);
+}
+
+#[test]
+#[ignore = "exhaustive: run by `make long`"]
+fn exp_f32_is_within_two_ulp_everywhere() {
+    exp_holds(1);
+}
+
+#[test]
+fn exp_f64_is_within_two_ulp() {
+    let mut rng = Rng::new(1);
+    for level in levels() {
+        let xs: Vec<f64> = (0..200_000).map(|_| -745.0 * rng.uniform().powi(3)).collect();
+        let mut out = xs.clone();
+        exp_in_place_at(level, &mut out);
+        for (&x, &got) in xs.iter().zip(&out) {
+            let exact = x.exp();
+            let ulp = f64::from_bits(exact.to_bits() + 1) - exact;
+            assert!((got - exact).abs() <= 2.0 * ulp, "{level:?} exp({x}) = {got}, not {exact}");
+        }
+    }
+}
+
+#[test]
+fn exp_at_the_ends() {
+    for level in levels() {
+        let mut single = [0.0f32, -0.0, f32::NEG_INFINITY, -1e30, -104.0];
+        exp_in_place_at(level, &mut single);
+        assert_eq!(single, [1.0, 1.0, 0.0, 0.0, 0.0]);
+        let mut double = [0.0f64, f64::NEG_INFINITY, -1e300, -800.0];
+        exp_in_place_at(level, &mut double);
+        assert_eq!(double, [1.0, 0.0, 0.0, 0.0]);
+    }
+}
+
+fn naive(metric: Metric, gamma: f64, x: &[f64], s: &[f64]) -> f64 {
+    let pairs = x.iter().zip(s);
+    match metric {
+        Metric::Dot => pairs.map(|(a, b)| a * b).sum(),
+        Metric::Absolute => gamma * pairs.map(|(a, b)| (a - b).abs()).sum::<f64>(),
+        _ => gamma * pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>(),
+    }
+}
+
+fn blocks_agree<F: Real>(tolerance: f64) {
+    let mut rng = Rng::new(7);
+    let metrics = [Metric::Dot, Metric::SquaredByNorms, Metric::Squared, Metric::Absolute];
+    for (d, n, b) in [(1, 1, 1), (3, 5, 17), (22, 37, 40), (123, 20, 100), (5, 13, 16), (2, 64, 7)]
+    {
+        let mut row = || -> Vec<F> {
+            let value = |r: &mut Rng| if r.below(3) == 0 { 0.0 } else { r.uniform() * 2.0 - 1.0 };
+            (0..d).map(|_| F::from_f64(value(&mut rng))).collect()
+        };
+        let points: Vec<Vec<F>> = (0..n).map(|_| row()).collect();
+        let centers: Vec<Vec<F>> = (0..b).map(|_| row()).collect();
+        let mut packed = Packed::new(d).unwrap();
+        centers.iter().for_each(|c| packed.push(c).unwrap());
+        let stride = packed.padded_len();
+        let coef: Vec<f64> =
+            (0..stride).map(|j| if j < b { 0.1 * j as f64 - 1.0 } else { 0.0 }).collect();
+        let mut dense = Tile::new(d);
+        dense.fill_dense(n, |i, out| out.copy_from_slice(&points[i]));
+        let mut sparse = Tile::new(d);
+        sparse.fill_sparse(n, |i, push| {
+            let stored = points[i].iter().enumerate().filter(|(_, v)| !v.is_zero());
+            stored.for_each(|(k, &v)| push(k, v));
+        });
+        for (tile, level, metric, exponential) in [&dense, &sparse]
+            .into_iter()
+            .flat_map(|t| levels().into_iter().map(move |l| (t, l)))
+            .flat_map(|(t, l)| metrics.into_iter().map(move |m| (t, l, m)))
+            .flat_map(|(t, l, m)| [false, true].into_iter().map(move |e| (t, l, m, e)))
+            .filter(|&(_, _, m, e)| !(e && m == Metric::Dot))
+        {
+            let gamma = 0.3;
+            let mut out = vec![F::zero(); n * stride];
+            let mut sums = vec![0.0; n];
+            run_block_at(
+                level,
+                &mut Job {
+                    tile,
+                    first: 0,
+                    last: n,
+                    centers: &packed,
+                    metric,
+                    gamma: F::from_f64(gamma),
+                    values: Some(Values { out: &mut out, stride, exponential }),
+                    sums: Some(Sums { coef: &coef, out: &mut sums }),
+                },
+            );
+            let doubled = |v: &[F]| -> Vec<f64> { v.iter().map(|&v| v.to_f64()).collect() };
+            for i in 0..n {
+                let mut sum = 0.0;
+                for j in 0..b {
+                    let exact = naive(metric, gamma, &doubled(&points[i]), &doubled(&centers[j]));
+                    let kernel = if metric == Metric::Dot { exact } else { (-exact).exp() };
+                    let want = if exponential { kernel } else { exact };
+                    let got = out[i * stride + j].to_f64();
+                    let scale = 1.0 + want.abs();
+                    assert!(
+                        (got - want).abs() <= tolerance * scale,
+                        "{level:?} {metric:?} d={d}: {got} for {want}"
+                    );
+                    sum += coef[j] * kernel;
+                }
+                assert!((sums[i] - sum).abs() <= tolerance * 10.0 * (b as f64), "{level:?} sum");
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_agree_with_the_naive_twin() {
+    blocks_agree::<f32>(2e-5);
+    blocks_agree::<f64>(1e-13);
+}
+
+#[test]
+fn a_point_is_at_distance_zero_from_itself() {
+    let mut rng = Rng::new(3);
+    for d in [1, 7, 54, 200] {
+        let row: Vec<f32> = (0..d).map(|_| (rng.uniform() * 1e4) as f32).collect();
+        let mut packed = Packed::new(d).unwrap();
+        packed.push(&row).unwrap();
+        for n in [1, 4, 6, 12, 23] {
+            let mut tile = Tile::new(d);
+            tile.fill_dense(n, |_, out| out.copy_from_slice(&row));
+            let mut out = vec![1.0f32; n * 16];
+            run_block(&mut Job {
+                tile: &tile,
+                first: 0,
+                last: n,
+                centers: &packed,
+                metric: Metric::SquaredByNorms,
+                gamma: 1.0,
+                values: Some(Values { out: &mut out, stride: 16, exponential: false }),
+                sums: None,
+            });
+            assert!(out.iter().step_by(16).all(|&g| g == 0.0), "d = {d}, n = {n}");
+        }
+    }
+}
+
+#[test]
+fn packed_slots_move_whole() {
+    let rows: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i), 2.0, -f64::from(i)]).collect();
+    let mut packed = Packed::new(3).unwrap();
+    rows.iter().for_each(|r| packed.push(r).unwrap());
+    packed.swap_remove(4);
+    let mut out = [0.0; 3];
+    packed.get(4, &mut out);
+    assert_eq!(out.as_slice(), rows[19]);
+    assert_eq!(packed.sq_norms()[4], sq_norm(&rows[19]));
+    let copy = packed.clone();
+    packed.copy_slot(0, &copy, 17);
+    packed.get(0, &mut out);
+    assert_eq!(out.as_slice(), rows[17]);
+    assert_eq!(packed.len(), 19);
+}
