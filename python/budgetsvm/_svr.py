@@ -56,7 +56,7 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
     polishing : bool, default=True
         Whether `fit` ends by solving for the coefficients of the terms found.
-    smoothing : float, default=0.01
+    smoothing : float, default=0.05
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
     fit_intercept : bool, default=False
         Whether polishing fits an offset that is not penalised.
@@ -162,7 +162,7 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         merge_search: str = "auto",
         merge_size: int = 2,
         polishing: bool = True,
-        smoothing: float = 0.01,
+        smoothing: float = 0.05,
         fit_intercept: bool = False,
         max_iter: int = 1,
         tol: float = 1e-3,

@@ -44,7 +44,6 @@ const SEARCH: [(MergeSearch, &str); 3] = [
     (MergeSearch::GoldenSection, "golden"),
     (MergeSearch::Table, "table"),
 ];
-const METHOD: [(Method, &str); 2] = [(Method::Bsca, "bsca"), (Method::Bsgd, "bsgd")];
 
 /// The value of this name, or an error that lists the names.
 fn choose<T: Copy>(param: &'static str, table: &[(T, &str)], name: &str) -> Result<T> {
@@ -80,14 +79,6 @@ pub(super) fn search_from_name(name: &str) -> Result<MergeSearch> {
 
 pub(super) fn search_name(search: MergeSearch) -> &'static str {
     name_of(&SEARCH, search)
-}
-
-pub(super) fn method_from_name(name: &str) -> Result<Method> {
-    choose("solver", &METHOD, name)
-}
-
-pub(super) fn method_name(method: Method) -> &'static str {
-    name_of(&METHOD, method)
 }
 
 /// Hyperparameters; [`Config::check`] is their only validator.
@@ -151,7 +142,7 @@ impl Default for Config {
             merge_search: MergeSearch::Auto,
             merge_size: 2,
             polishing: true,
-            smoothing: 0.01,
+            smoothing: 0.05,
             fit_intercept: false,
             max_iter: 1,
             tol: 1e-3,

@@ -2,13 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::config::{
-    Config, Maintenance, method_from_name, method_name, search_from_name, search_name,
-};
+use super::config::{Config, Maintenance, search_from_name, search_name};
 use crate::data::SampleOrder;
 use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
+use crate::solver::Method;
 
 /// Hyperparameters that mean something in Python alone.
 const PYTHON_ONLY: [&str; 6] =
@@ -121,7 +120,7 @@ impl Config {
             return Err(Error::param("loss", expected, format!("'{}'", config.loss.name())));
         }
         if let Some(name) = params.text("solver")? {
-            config.solver = method_from_name(name)?;
+            config.solver = Method::from_name(name)?;
         }
         if let Some(name) = params.text("maintenance")? {
             config.maintenance = Maintenance::from_name(name)?;
@@ -193,7 +192,7 @@ impl Config {
         {
             put("epsilon", json!(epsilon));
         }
-        put("solver", json!(method_name(self.solver)));
+        put("solver", json!(self.solver.name()));
         put("maintenance", json!(self.maintenance.name()));
         put("merge_search", json!(search_name(self.merge_search)));
         put("merge_size", json!(self.merge_size));

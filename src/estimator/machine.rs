@@ -24,11 +24,12 @@ pub struct Machine<F: Real> {
     pub(super) parts: Vec<Part<F>>,
 }
 
-/// A model and how many samples it was trained on (the step counter of BSGD).
+/// A model, how many samples it has seen, and BSGD's step counter.
 #[derive(Clone, Debug)]
 pub(super) struct Part<F: Real> {
     pub(super) model: KernelModel<F>,
     pub(super) seen: u64,
+    pub(super) steps: u64,
 }
 
 impl<F: Real> Machine<F> {
@@ -161,7 +162,7 @@ impl<F: Real> Machine<F> {
     /// What a file holds of it: no labels and no description yet.
     #[must_use]
     pub fn to_saved(&self) -> Saved<F> {
-        let machines = self.parts.iter().map(|Part { model, seen }| Parts {
+        let machines = self.parts.iter().map(|Part { model, seen, steps }| Parts {
             origin: match model.origin() {
                 [] => vec![F::zero(); model.n_features()],
                 origin => origin.to_vec(),
@@ -170,6 +171,7 @@ impl<F: Real> Machine<F> {
             coef: model.coef(),
             intercept: model.intercept().to_vec(),
             seen: *seen,
+            steps: *steps,
         });
         Saved {
             kernel: self.kernel(),
@@ -197,7 +199,7 @@ impl<F: Real> Machine<F> {
             let intercept = parts.intercept.clone();
             let model =
                 KernelModel::from_parts(saved.kernel, origin, centers, &parts.coef, intercept)?;
-            Ok(Part { model, seen: parts.seen })
+            Ok(Part { model, seen: parts.seen, steps: parts.steps })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }

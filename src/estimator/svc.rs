@@ -7,6 +7,7 @@ use super::config::Config;
 use super::machine::Machine;
 use super::report::Report;
 use super::saving;
+use super::score::class;
 use super::train::Start;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
@@ -131,15 +132,9 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<L>> {
         let values = self.decision_function(rows)?;
-        let classes = values.outer_iter().map(|row| {
-            if row.len() == 1 {
-                usize::from(row[0] > 0.0)
-            } else {
-                // The first of the largest.
-                (1..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best })
-            }
-        });
-        Ok(classes.map(|c| self.classes[c].clone()).collect())
+        let label = |row: &[f64]| self.classes[class(row)].clone();
+        let outputs = values.ncols();
+        Ok(values.as_slice().unwrap_or_default().chunks_exact(outputs).map(label).collect())
     }
 
     /// Decision values, samples x outputs: one output for two classes (positive is the second),

@@ -26,6 +26,7 @@ pub(super) struct Meta {
 #[serde(deny_unknown_fields)]
 pub(super) struct Machine {
     pub(super) seen: u64,
+    pub(super) steps: u64,
 }
 
 /// Every kernel in one form; a parameter that a kernel does not have is left out.

@@ -15,7 +15,8 @@
 //!
 //! With k independent machines (`shared=False`) the first four are there k times, as `centers.0`
 //! and so on. `__metadata__` has the one key `budgetsvm`: JSON with the format's name and version,
-//! the library's version, the kernel, the number of samples seen by each machine, and the
+//! the library's version, the kernel, the samples seen and the steps made by each
+//! machine, and the
 //! estimator with its hyperparameters.
 //!
 //! *Bounds.* Nothing in a file is run, no other path is opened, the header is at most 1 MB, sizes
@@ -49,8 +50,10 @@ pub struct Parts<F> {
     pub coef: Vec<f64>,
     /// Offsets (outputs).
     pub intercept: Vec<f64>,
-    /// Samples seen while training: the step counter of BSGD.
+    /// Samples seen while training.
     pub seen: u64,
+    /// Steps made: the counter of BSGD.
+    pub steps: u64,
 }
 
 /// What a file holds.
@@ -83,17 +86,27 @@ pub enum AnySaved {
 pub trait Stored: Real {
     #[doc(hidden)]
     fn wrap(saved: Saved<Self>) -> AnySaved;
+    #[doc(hidden)]
+    fn unwrap(saved: AnySaved) -> Option<Saved<Self>>;
 }
 
 impl Stored for f32 {
     fn wrap(saved: Saved<Self>) -> AnySaved {
         AnySaved::F32(saved)
     }
+
+    fn unwrap(saved: AnySaved) -> Option<Saved<Self>> {
+        if let AnySaved::F32(saved) = saved { Some(saved) } else { None }
+    }
 }
 
 impl Stored for f64 {
     fn wrap(saved: Saved<Self>) -> AnySaved {
         AnySaved::F64(saved)
+    }
+
+    fn unwrap(saved: AnySaved) -> Option<Saved<Self>> {
+        if let AnySaved::F64(saved) = saved { Some(saved) } else { None }
     }
 }
 
