@@ -12,6 +12,8 @@ JOBS ?= 2
 # One interpreter and one set of build flags for cargo and maturin: nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
@@ -48,7 +50,7 @@ bench: $(VENV)/.built $(VENV)/.tools ## criterion benches and the flagship table
 	cargo bench --workspace --locked
 	$(BIN)/maturin develop --release --locked
 	$(BIN)/python benches/python/flagship.py
-	@touch -d @0 $(VENV)/.built
+	@rm $(VENV)/.built # the next command wants the dev profile again
 
 long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
 	cargo test --workspace --locked --release -- --include-ignored
@@ -61,7 +63,7 @@ clean: ## remove the virtual environment and everything built
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name it: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1" "maturin>=1.14,<2"
+	$(BIN)/python -m pip install "pip>=25.1" "maturin>=1.14,<2"
 	@touch $@
 
 # The extension in cargo's dev profile: optimised, shared with the tests.
@@ -70,5 +72,5 @@ $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST)
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.python pyproject.toml
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --group check
 	@touch $@
