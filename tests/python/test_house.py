@@ -16,7 +16,7 @@ MAX_LINES = 500
 
 
 def texts(*folders):
-    top = [path for path in ROOT.iterdir() if path.is_file()] if not folders else []
+    top = [] if folders else [path for path in ROOT.iterdir() if path.name != ".git"]
     below = [path for name in folders or FOLDERS for path in (ROOT / name).rglob("*")]
     for path in sorted(top + below):
         if path.is_file() and path.suffix in TEXTS and "__pycache__" not in path.parts:
