@@ -104,9 +104,8 @@ def write(path: Path, text: str) -> None:
     print(f"\nwritten to {path}")
 
 
-def curve(history, key: str, *, phase: str = "pass"):
-    """(seconds, values) of the known entries of one history column, of the passes or of polish."""
+def curve(history, key: str):
+    """(seconds, values) after each pass, where the column was recorded."""
     values = np.asarray(history[key], dtype=float)
-    polishing = np.asarray(history["phase"]) == "polish"
-    known = np.isfinite(values) & (polishing if phase == "polish" else ~polishing)
+    known = np.isfinite(values) & (np.asarray(history["phase"]) == 0)
     return np.asarray(history["time"], dtype=float)[known], values[known]

@@ -76,7 +76,8 @@ def line(label, found, bar, primal_bar=None):
         judged += f", {'met' if primal <= primal_bar else 'MISSED'} (primal ≤ {primal_bar:,})"
     spread = f"{score:.2%} ({found[:, 0].min():.2%} to {found[:, 0].max():.2%})"
     times = [f"{fit_seconds:.2f}", f"{predict_seconds:.3f}"]
-    return [label, spread, f"{terms:,.0f}", f"{primal:,.0f}", *times, judged]
+    shown = "" if np.isnan(primal) else f"{primal:,.0f}"
+    return [label, spread, f"{terms:,.0f}", shown, *times, judged]
 
 
 def exact_line(label, score, terms, fit_seconds, predict_seconds, note=""):
@@ -129,7 +130,7 @@ def plain(options):
     settings = {name: setting for name, setting, *_ in reversed(BINARY)}
     for name, passes, bar, summary in PLAIN:
         data = load(options.data, name)
-        chosen = {**settings[name], "budget": 500, "max_iter": passes, "tol": 0, "polish": False}
+        chosen = {**settings[name], "budget": 500, "max_iter": passes, "tol": 0, "polishing": False}
         for solver in ("bsca", "bsgd"):
             found = runs(BudgetSVC(solver=solver, **chosen), data, 10)
             label = f"{solver.upper()} without polish, {name}, {passes} passes, 10 seeds"
