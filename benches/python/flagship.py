@@ -37,6 +37,8 @@ PLAIN = [
     ("adult", 5, 0.80, np.median),
 ]
 QUICK_EXACT = {"adult", "usps", "letter"}
+# How many times faster than scikit-learn's SVC a fit has to be.
+FASTER = {"adult": 100}
 
 
 def runs(model, data, seeds):
@@ -100,7 +102,11 @@ def classification(options, cases):
             bar = reference[0] - 0.01
         row = line(label, found, bar, primal_bar)
         if reference is not None:
-            row[-1] += f" fit {reference[2] / np.median(found[:, 3]):.0f} times faster than exact"
+            faster = reference[2] / np.median(found[:, 3])
+            row[-1] += f", fit {faster:.0f} times faster than exact"
+            if name in FASTER:
+                met = "met" if faster >= FASTER[name] else "MISSED"
+                row[-1] += f": {met} (≥ {FASTER[name]})"
         yield row
 
 
