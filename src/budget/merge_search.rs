@@ -48,7 +48,11 @@ impl MergeSearch {
             "auto" => Ok(Self::Auto),
             "golden" => Ok(Self::GoldenSection),
             "table" => Ok(Self::Table),
-            _ => Err(Error::param("merge_search", "'auto', 'golden' or 'table'", format!("'{name}'"))),
+            _ => Err(Error::param(
+                "merge_search",
+                "'auto', 'golden' or 'table'",
+                format!("'{name}'"),
+            )),
         }
     }
 
@@ -214,7 +218,10 @@ mod tests {
                 (MergeSearch::Table, 1e-4),
             ] {
                 let got = search.degradation(m, distance);
-                assert!((got - want).abs() <= tolerance, "{search:?} m={m} L={distance}: {got} {want}");
+                assert!(
+                    (got - want).abs() <= tolerance,
+                    "{search:?} m={m} L={distance}: {got} {want}"
+                );
                 let at_h = degradation_at(m, distance, search.best_h(m, distance));
                 assert!((at_h - want).abs() <= tolerance, "{search:?} h: {at_h} {want}");
             }

@@ -305,9 +305,7 @@ impl<F: Real> Merging<F> {
         self.extra.resize(padded, F::zero());
         let row = &self.scratch.row;
         simd::merged_squares(row, F::from_f64(big_a), &mut self.values, &mut self.extra);
-        let before = |j: usize| {
-            squares[j] + 2.0 * products[j] * (-row[j].to_f64()).exp() + big_a
-        };
+        let before = |j: usize| squares[j] + 2.0 * products[j] * (-row[j].to_f64()).exp() + big_a;
         let mut finalists: Vec<(f64, usize)> = Vec::with_capacity(FINALISTS + 1);
         for j in (0..len).filter(|&j| j != a) {
             let degradation = before(j) - self.values[j].to_f64();
@@ -354,9 +352,8 @@ fn normalise(weights: &mut [f64]) {
 /// `½ ΣΣ w_j w_l G_jl`.
 fn gap(weights: &[f64], pairwise: &[f64]) -> f64 {
     let rows = pairwise.chunks_exact(weights.len()).zip(weights);
-    let total: f64 = rows
-        .map(|(row, w)| w * row.iter().zip(weights).map(|(g, v)| g * v).sum::<f64>())
-        .sum();
+    let total: f64 =
+        rows.map(|(row, w)| w * row.iter().zip(weights).map(|(g, v)| g * v).sum::<f64>()).sum();
     0.5 * total
 }
 

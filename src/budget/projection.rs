@@ -15,7 +15,7 @@
 use super::maintain::{Event, remove};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::linalg;
+use crate::linalg::Cholesky;
 use crate::model::{Expansion, RowScratch};
 
 /// Below this share of `k_xx` a new term counts as one that the others already span: at 1e-8 the
@@ -49,7 +49,7 @@ impl Projection {
         let newest = terms - 1;
         expansion.stored_row(newest, &mut scratch);
         expansion.kernel().stored_to_values(&mut scratch.row);
-        let k: Vec<f64> = scratch.row[..terms].iter().map(|v| v.to_f64()).collect();
+        let k: Vec<f64> = scratch.row[..terms].iter().map(|&v| v.to_f64()).collect();
         let v = self.times(&k[..newest]);
         let s = k[newest] - v.iter().zip(&k).map(|(v, k)| v * k).sum::<f64>();
         if s <= INDEPENDENT * k[newest].abs() || !s.is_finite() {
@@ -146,8 +146,7 @@ impl Projection {
     }
 
     fn grow(&mut self, stride: usize) -> Result<()> {
-        let mut inverse =
-            try_vec("inverse kernel matrix", stride.saturating_mul(stride), 0.0)?;
+        let mut inverse = try_vec("inverse kernel matrix", stride.saturating_mul(stride), 0.0)?;
         for i in 0..self.len {
             inverse[i * stride..][..self.len]
                 .copy_from_slice(&self.inverse[i * self.stride..][..self.len]);
@@ -163,11 +162,14 @@ impl Projection {
         for (slot, out) in gram.chunks_exact_mut(len.max(1)).enumerate() {
             expansion.stored_row(slot, &mut scratch);
             expansion.kernel().stored_to_values(&mut scratch.row);
-            out.iter_mut().zip(&scratch.row).for_each(|(o, k)| *o = k.to_f64());
+            out.iter_mut().zip(&scratch.row).for_each(|(o, &k)| *o = k.to_f64());
         }
-        let inverse = linalg::spd_inverse(&gram, len)?;
-        for (i, row) in inverse.chunks_exact(len.max(1)).enumerate() {
-            self.inverse[i * self.stride..][..len].copy_from_slice(row);
+        let factor = Cholesky::factor("the kernel matrix of the terms", &gram, len, 0.0)?;
+        for i in 0..len {
+            let row = &mut self.inverse[i * self.stride..][..len];
+            row.fill(0.0);
+            row[i] = 1.0;
+            factor.solve(row);
         }
         (self.len, self.changes) = (len, 0);
         Ok(())

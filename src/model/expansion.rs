@@ -1,4 +1,4 @@
-//! The expansion under training: packed centres, coefficients, and where each term came from.
+//! The expansion under training: packed centres, coefficients, and the age of each term.
 
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -16,8 +16,6 @@ pub struct Expansion<F: Real> {
     /// One row of `stride` coefficients an output; 0 from `len` on.
     coef: Vec<f64>,
     stride: usize,
-    /// The sample that the term is, while it is unmerged.
-    owner: Vec<Option<usize>>,
     /// When the term was added or last merged.
     stamp: Vec<u64>,
     clock: u64,
@@ -41,7 +39,6 @@ impl<F: Real> Expansion<F> {
             outputs,
             coef: Vec::new(),
             stride: 0,
-            owner: Vec::new(),
             stamp: Vec::new(),
             clock: 0,
         })
@@ -138,17 +135,6 @@ impl<F: Real> Expansion<F> {
         self.coef.iter_mut().for_each(|c| *c *= factor);
     }
 
-    /// The sample that a term is, while it is unmerged.
-    #[must_use]
-    pub fn owner(&self, slot: usize) -> Option<usize> {
-        self.owner[slot]
-    }
-
-    /// Forgets which samples the terms were: the next rows are new ones.
-    pub fn disown(&mut self) {
-        self.owner.fill(None);
-    }
-
     /// When the term was added or last merged.
     #[must_use]
     pub fn stamp(&self, slot: usize) -> u64 {
@@ -159,22 +145,20 @@ impl<F: Real> Expansion<F> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn push(&mut self, center: &[F], owner: Option<usize>) -> Result<usize> {
+    pub fn push(&mut self, center: &[F]) -> Result<usize> {
         let slot = self.len();
         if slot == self.stride {
             self.reserve((2 * slot).max(16))?;
         }
         self.centers.push(center)?;
-        self.owner.push(owner);
         self.clock += 1;
         self.stamp.push(self.clock);
         Ok(slot)
     }
 
-    /// Replaces the point of a term: it is no sample any more.
+    /// Replaces the point of a term.
     pub fn move_center(&mut self, slot: usize, center: &[F]) {
         self.centers.set(slot, center);
-        self.owner[slot] = None;
         self.clock += 1;
         self.stamp[slot] = self.clock;
     }
@@ -187,7 +171,6 @@ impl<F: Real> Expansion<F> {
             row[last] = 0.0;
         }
         self.centers.swap_remove(slot);
-        self.owner.swap_remove(slot);
         self.stamp.swap_remove(slot);
     }
 

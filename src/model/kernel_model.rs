@@ -110,13 +110,12 @@ impl<F: Real> KernelModel<F> {
     /// `OutOfMemory`.
     pub fn to_expansion(&self) -> Result<Expansion<F>> {
         let d = self.n_features();
-        let mut out =
-            Expansion::new(self.kernel, self.origin.clone(), d, self.n_outputs())?;
+        let mut out = Expansion::new(self.kernel, self.origin.clone(), d, self.n_outputs())?;
         out.reserve(self.n_terms())?;
         let mut row = vec![F::zero(); d];
         for term in 0..self.n_terms() {
             self.centers.get(term, &mut row);
-            let slot = out.push(&row, None)?;
+            let slot = out.push(&row)?;
             for c in 0..self.n_outputs() {
                 out.set_coef(slot, c, self.coef[c * self.centers.padded_len() + term]);
             }

@@ -1,5 +1,12 @@
 //! Solvers, the one training loop that runs them, and what it reports.
 
+mod block;
+mod budgeted;
+mod objective;
 mod observe;
+mod run;
+mod sweep;
 
+pub use budgeted::{Budgeted, Method, State};
 pub use observe::{Observer, Phase, Progress, Silent, StopReason};
+pub use run::{Outcome, PassRecord, Stop, run};

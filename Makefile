@@ -1,0 +1,76 @@
+# The commands of the project; people and CI run the same ones. `make help` lists them.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+# One interpreter and one set of build flags for cargo and maturin: nothing is compiled twice.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
+        $(shell find src python/bindings/src -name '*.rs')
+
+.PHONY: help demo test check rust python sdist bench long clean
+
+help: ## list these commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.built ## train on real data; table and out/demo.png
+	$(BIN)/python -m budgetsvm.demo
+
+test: check rust python sdist ## everything a change must pass
+	@echo "make test: all passed"
+
+check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/stubtest budgetsvm._core
+
+rust: $(VENV)/.python ## Rust tests: unit, integration, documentation
+	cargo test --workspace --locked
+
+python: $(VENV)/.built $(VENV)/.tools ## Python tests
+	$(BIN)/pytest -n $(JOBS)
+
+sdist: $(VENV)/.tools ## the source archive builds, installs and imports in an empty environment
+	$(BIN)/python tests/sdist.py
+
+bench: $(VENV)/.built $(VENV)/.tools ## criterion benches and the flagship table (needs BUDGETSVM_DATA)
+	cargo bench --workspace --locked
+	$(BIN)/maturin develop --release --locked
+	$(BIN)/python benches/python/flagship.py
+	@rm $(VENV)/.built # the next command wants the dev profile again
+
+long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
+	cargo test --workspace --locked --release -- --include-ignored
+	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
+
+clean: ## remove the virtual environment and everything built
+	rm -rf $(VENV) out dist
+	cargo clean
+
+$(VENV)/.python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name it: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install "pip>=25.1" "maturin>=1.14,<2"
+	@touch $@
+
+# The extension in cargo's dev profile: optimised, shared with the tests.
+$(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST)
+	$(BIN)/maturin develop --locked --extras plot
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m pip install --group check
+	@touch $@

@@ -1,0 +1,34 @@
+//! Primal and dual objective of the model under training.
+
+use super::budgeted::{Budgeted, Method, State};
+use super::sweep::Duals;
+use crate::data::Problem;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+
+/// `½‖w‖² + Σ C_i L(y_i, f_i)`, summed over the outputs, and for BSCA `Σ term(α_i) - ½‖w‖²`.
+pub(super) fn objectives<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    state: &State<F>,
+    duals: &Duals,
+) -> Result<(f64, Option<f64>)> {
+    let scale = state.scale(solver.method);
+    let half_norm = scale * scale * state.expansion.half_norm();
+    let outputs = state.expansion.outputs();
+    let mut values = try_vec("decision values", problem.len() * outputs, 0.0)?;
+    state.model(solver.method)?.decision(&problem.rows(), &mut values)?;
+    let targets = problem.targets();
+    let (mut loss, mut terms) = (0.0, 0.0);
+    for (i, values) in values.chunks_exact(outputs).enumerate() {
+        for (c, &f) in values.iter().enumerate() {
+            let (y, cost) = (targets.value(i, c), problem.cost()[i]);
+            loss += cost * solver.loss.value(y, f);
+            if solver.method == Method::Bsca {
+                terms += solver.loss.dual_term(duals.alpha[i * outputs + c], y, cost);
+            }
+        }
+    }
+    let dual = (solver.method == Method::Bsca).then_some(terms - half_norm);
+    Ok((half_norm + loss, dual))
+}

@@ -1,0 +1,247 @@
+//! One pass over the data: blocks are filled ahead, their samples take their steps in order.
+//!
+//! While one block takes its steps, the next is filled against the model as it was before them,
+//! on the other threads; then the columns of the slots that changed are made anew. The same work
+//! is done for any number of threads, so the bits are the same.
+
+use std::ops::ControlFlow;
+
+use super::StopReason;
+use super::block::{Block, Snapshot};
+use super::budgeted::{Budgeted, Method, State};
+use crate::budget::{AnyMaintenance, Event};
+use crate::data::Problem;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+
+/// What a pass did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) steps: usize,
+    pub(super) moved: usize,
+    pub(super) maintained: usize,
+    /// Squared weight degradation, all events together.
+    pub(super) degradation: f64,
+    /// Largest change of a coefficient times `k(x, x)`.
+    pub(super) largest: f64,
+}
+
+/// Dual variables and the slots of the samples that are terms: what lasts from pass to pass over
+/// one problem.
+#[derive(Clone, Debug)]
+pub(super) struct Duals {
+    /// α, n x outputs.
+    pub(super) alpha: Vec<f64>,
+    /// Slot of each sample that is a term, unmerged.
+    slot_of: Vec<u32>,
+    /// Sample of each slot.
+    sample_of: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Duals {
+    /// All 0, nothing in the model. Plain BSGD needs no α.
+    pub(super) fn new(n: usize, outputs: usize, method: Method) -> Result<Self> {
+        let alphas = if method == Method::Bsca { n.saturating_mul(outputs) } else { 0 };
+        Ok(Self {
+            alpha: try_vec("dual variables", alphas, 0.0)?,
+            slot_of: try_vec("slots of samples", n, NONE)?,
+            sample_of: Vec::new(),
+        })
+    }
+
+    fn slot(&self, sample: usize) -> Option<usize> {
+        let slot = self.slot_of[sample];
+        (slot != NONE).then_some(slot as usize)
+    }
+
+    fn set(&mut self, slot: usize, sample: u32) {
+        if slot >= self.sample_of.len() {
+            self.sample_of.resize(slot + 1, NONE);
+        }
+        let before = std::mem::replace(&mut self.sample_of[slot], sample);
+        // A sample drawn twice may have left this slot for another one.
+        if before != NONE && self.slot_of[before as usize] as usize == slot {
+            self.slot_of[before as usize] = NONE;
+        }
+        if sample != NONE {
+            self.slot_of[sample as usize] = slot as u32;
+        }
+    }
+}
+
+/// The block and the slots of samples follow the model's changes together.
+struct Followers<'a, F: Real> {
+    block: &'a mut Block<F>,
+    duals: &'a mut Duals,
+}
+
+impl<F: Real> Event for Followers<'_, F> {
+    fn coef_changed(&mut self, slot: usize, delta: &[f64]) {
+        self.block.coef_changed(slot, delta);
+    }
+
+    fn moved(&mut self, into: usize, parts: &[(usize, f64)], gap: f64) {
+        self.block.moved(into, parts, gap);
+        self.duals.set(into, NONE);
+    }
+
+    fn removed(&mut self, slot: usize, last: usize) {
+        self.block.removed(slot, last);
+        let sample = self.duals.sample_of.get(last).copied().unwrap_or(NONE);
+        self.duals.set(slot, NONE);
+        self.duals.set(last, NONE);
+        if slot != last {
+            self.duals.set(slot, sample);
+        }
+    }
+}
+
+/// One pass in the order given. `poll(samples seen, counts, terms)` is asked after every block.
+pub(super) fn pass<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    state: &mut State<F>,
+    duals: &mut Duals,
+    order: &[usize],
+    poll: &mut dyn FnMut(&Counts, usize) -> ControlFlow<StopReason>,
+) -> Result<(Counts, ControlFlow<StopReason>)> {
+    let rows = problem.rows();
+    let mut counts = Counts::default();
+    let mut snapshot = Snapshot::new(&state.expansion)?;
+    let mut current = Block::new(&state.expansion)?;
+    let mut next = Block::new(&state.expansion)?;
+    let mut blocks = order.chunks(solver.block_len());
+    current.fill(&rows, blocks.next().unwrap_or(&[]), &snapshot)?;
+    loop {
+        let ahead = blocks.next();
+        let (swept, filled) = match ahead {
+            Some(ids) => rayon::join(
+                || sweep(solver, problem, state, duals, &mut current, &mut counts),
+                || next.fill(&rows, ids, &snapshot),
+            ),
+            None => (sweep(solver, problem, state, duals, &mut current, &mut counts), Ok(())),
+        };
+        swept?;
+        filled?;
+        let flow = poll(&counts, state.expansion.len());
+        if ahead.is_none() || flow.is_break() {
+            return Ok((counts, flow));
+        }
+        next.catch_up(&state.expansion, &mut current.touched, &mut snapshot)?;
+        std::mem::swap(&mut current, &mut next);
+    }
+}
+
+/// The steps of one block, in order.
+fn sweep<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    state: &mut State<F>,
+    duals: &mut Duals,
+    block: &mut Block<F>,
+    counts: &mut Counts,
+) -> Result<()> {
+    let outputs = state.expansion.outputs();
+    let mut row = vec![F::zero(); state.expansion.centers().n_features()];
+    let mut delta = vec![0.0; outputs];
+    let mut alpha = vec![0.0; outputs];
+    for turn in 0..block.ids.len() {
+        block.turn = turn;
+        counts.steps += 1;
+        let sample = block.ids[turn];
+        let margins = &block.margins[turn * outputs..][..outputs];
+        // 1. The step of every output.
+        step(
+            solver,
+            problem,
+            state,
+            duals,
+            (sample, margins),
+            block.diagonal[turn],
+            (&mut alpha, &mut delta),
+        );
+        if delta.iter().all(|&v| v == 0.0) {
+            continue;
+        }
+        // 2. In place, or a new term.
+        let expansion = &mut state.expansion;
+        let place = duals.slot(sample);
+        let full = solver.budget.is_some_and(|budget| expansion.len() >= budget);
+        if place.is_none() && full && solver.maintenance == AnyMaintenance::Stop {
+            continue;
+        }
+        counts.moved += 1;
+        if solver.method == Method::Bsca {
+            duals.alpha[sample * outputs..][..outputs].copy_from_slice(&alpha);
+        }
+        let size = delta.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+        counts.largest = counts.largest.max(size * block.diagonal[turn].abs());
+        let slot = match place {
+            Some(slot) => slot,
+            None => {
+                block.tile.copy_row(turn, &mut row);
+                let slot = expansion.push(&row)?;
+                duals.set(slot, sample as u32);
+                block.added(slot)?;
+                slot
+            }
+        };
+        let mut zero = true;
+        for (c, &change) in delta.iter().enumerate() {
+            let value = expansion.coef(slot, c) + change;
+            expansion.set_coef(slot, c, value);
+            zero &= value == 0.0;
+        }
+        let mut followers = Followers { block, duals };
+        followers.coef_changed(slot, &delta);
+        if zero {
+            state.maintainer.remove_zero(expansion, slot, &mut followers);
+        } else if place.is_none()
+            && let Some(budget) = solver.budget
+            // 3. Maintenance.
+            && let Some(lost) = state.maintainer.reduce(expansion, budget, &mut followers)?
+        {
+            counts.maintained += 1;
+            counts.degradation += lost;
+        }
+    }
+    Ok(())
+}
+
+/// The change of the sample's coefficients (`delta`) and, for BSCA, its new dual variables.
+fn step<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    state: &mut State<F>,
+    duals: &Duals,
+    (sample, margins): (usize, &[f64]),
+    diagonal: f64,
+    (alpha, delta): (&mut [f64], &mut [f64]),
+) {
+    let targets = problem.targets();
+    let cost = problem.cost()[sample];
+    let scale = state.scale(solver.method);
+    state.seen += 1;
+    if solver.method == Method::Bsgd {
+        state.steps += 1;
+    }
+    for (c, &margin) in margins.iter().enumerate() {
+        let y = targets.value(sample, c);
+        let f = scale * margin + state.intercept[c];
+        delta[c] = match solver.method {
+            Method::Bsca => {
+                let old = duals.alpha[sample * margins.len() + c];
+                alpha[c] = solver.loss.dual_step(old, y, f, diagonal, cost);
+                solver.loss.model_change(y, old, alpha[c])
+            }
+            Method::Bsgd => {
+                let n = solver.n_expected.unwrap_or(0) as u64;
+                let n = n.max(if solver.n_expected.is_some() { state.seen } else { 0 });
+                let n = if n == 0 { problem.len() as u64 } else { n };
+                solver.loss.violation(y, f) * cost * n as f64
+            }
+        };
+    }
+}

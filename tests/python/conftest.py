@@ -1,0 +1,24 @@
+"""Shared by all Python tests."""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+# `make long` sets BUDGETSVM_LONG; timings vary too much on shared machines for a deadline.
+hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("long", max_examples=10_000, deadline=None)
+hypothesis.settings.load_profile("long" if os.environ.get("BUDGETSVM_LONG") else "quick")
+
+
+@pytest.fixture(scope="session")
+def adult():
+    """(X_train, y_train, X_test, y_test) of the bundled Adult data; do not write to them."""
+    from budgetsvm.datasets import load_adult
+
+    return load_adult()
