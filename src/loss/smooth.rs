@@ -65,6 +65,23 @@ impl Smoothed {
         }
     }
 
+    /// Second derivative of a parabola that touches the loss at `f` and lies above it
+    /// everywhere: the curvature inside the quadratic zone, and `slope/(t + h)` beyond it.
+    #[inline]
+    #[must_use]
+    pub fn majorant(&self, y: f64, f: f64) -> f64 {
+        let bend = |t: f64| hub(t, self.h).slope / (t + self.h).max(f64::MIN_POSITIVE);
+        match self.loss {
+            AnyLoss::Hinge => bend(1.0 - y * f),
+            AnyLoss::EpsilonInsensitive { epsilon } => {
+                bend(y - f - epsilon) + bend(f - y - epsilon)
+            }
+            AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. } => {
+                self.at(y, f).curvature
+            }
+        }
+    }
+
     /// Whether h changes anything.
     #[must_use]
     pub fn uses_h(&self) -> bool {
