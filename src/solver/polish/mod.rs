@@ -64,6 +64,8 @@ mod steps;
 mod tests;
 mod watch;
 
+pub use exact::Distinct;
+
 use std::ops::ControlFlow;
 
 use super::StopReason;

@@ -11,11 +11,11 @@ use crate::linalg::{axpy, dot64, symmetric_times};
 use crate::loss::Smoothed;
 
 /// First width of the quadratic zone, in units of the margin.
-const FIRST_H: f64 = 1.0;
+pub(super) const FIRST_H: f64 = 1.0;
 /// What h is divided by when a width is done.
-const H_FACTOR: f64 = 4.0;
+pub(super) const H_FACTOR: f64 = 4.0;
 /// A width is done when a step promised less than this share of the objective.
-const STAGE_TOL: f64 = 0.03;
+pub(super) const STAGE_TOL: f64 = 0.03;
 /// Fruitless steps at the final h, each with a larger jitter, before giving up.
 const MAX_STALLS: usize = 3;
 /// Share of the objective below which a promised decrease is rounding.

@@ -102,3 +102,60 @@ fn timing() {
         }
     }
 }
+
+#[test]
+#[ignore]
+fn timing_of_ten_outputs() {
+    let (n, b, d) = (60_000, 1000, 12);
+    let mut rng = Rng::new(5);
+    let means: Vec<f32> = (0..10 * d).map(|_| rng.uniform() as f32).collect();
+    let index: Vec<u32> = (0..n).map(|_| rng.below(10) as u32).collect();
+    let x: Vec<f32> = (0..n * d)
+        .map(|k| means[index[k / d] as usize * d + k % d] + 0.8 * (rng.uniform() as f32 - 0.5))
+        .collect();
+    let dense = Dense { basis: x[..b * d].to_vec(), x, d, gamma: 1.0 };
+    let gram = dense.basis_gram();
+    let mut k = vec![0.0f32; n * b];
+    crate::parallel::run(2, || {
+        use rayon::prelude::*;
+        k.par_chunks_mut(b * 64).enumerate().for_each(|(c, out)| {
+            dense.fill(c * 64, c * 64 + out.len() / b, out);
+        });
+    })
+    .unwrap();
+    let ready = Ready { n, b, k, gram };
+    let costs = vec![10.0; n];
+    let coef = vec![0.0; b * 10];
+    let start = Start {
+        targets: Targets::Classes { index: &index, n_classes: 10 },
+        cost: &costs,
+        coef: &coef,
+        intercept: &[0.0; 10],
+    };
+    for cache_bytes in [256 << 20, 0] {
+        let polish = Polish { cache_bytes, ..Polish::default() };
+        let clock = Instant::now();
+        let mut looks = 0;
+        let (mut longest, mut last) = (0.0f64, Instant::now());
+        let got = crate::parallel::run(2, || {
+            polish
+                .solve(&ready, start, &mut |_, _| {
+                    looks += 1;
+                    longest = longest.max(last.elapsed().as_secs_f64());
+                    last = Instant::now();
+                    ControlFlow::Continue(())
+                })
+                .unwrap()
+        })
+        .unwrap();
+        println!(
+            "ten outputs, n {n} B {b}, cache {cache_bytes}: {:.2} s, {} steps, primal {:.1} {}, \
+             {looks} looks, {:.0} ms apart at most",
+            clock.elapsed().as_secs_f64(),
+            got.steps,
+            got.primal,
+            got.converged,
+            longest * 1e3
+        );
+    }
+}
