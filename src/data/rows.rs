@@ -156,6 +156,15 @@ impl<'a, F: Real> Rows<'a, F> {
         }
     }
 
+    /// The same rows for a shorter time (array views do not shorten by themselves).
+    #[must_use]
+    pub fn view(&self) -> Rows<'_, F> {
+        match self {
+            Self::Dense(x) => Rows::Dense(x.view()),
+            Self::Csr(x) => Rows::Csr(*x),
+        }
+    }
+
     /// The rows `first..last`, borrowed.
     #[must_use]
     pub fn range(&self, first: usize, last: usize) -> Self {

@@ -56,7 +56,7 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
         for term in 0..terms {
             tile.fill_dense(1, |_, out| self.model.packed_centers().get(term, out));
             self.values(&tile, 1, &mut row);
-            gram.extend(row.iter().map(|v| v.to_f64()));
+            gram.extend(row.iter().map(|v| Real::to_f64(*v)));
         }
         gram
     }
@@ -82,7 +82,7 @@ pub(super) fn every_row<F: Real>(problem: &Problem<'_, F>, budget: usize) -> Opt
 fn bits<F: Real>(problem: &Problem<'_, F>, row: usize) -> Vec<u64> {
     let mut values = vec![F::zero(); problem.rows().n_cols()];
     problem.rows().copy_row(row, &mut values);
-    values.iter().map(|v| (v.to_f64() + 0.0).to_bits()).collect()
+    values.iter().map(|v| (Real::to_f64(*v) + 0.0).to_bits()).collect()
 }
 
 /// The rows of positive cost, each with the place among `distinct` of the row that it equals.
@@ -110,7 +110,7 @@ pub(super) fn model_on<F: Real>(
     for &i in chosen {
         rows.copy_row(i, &mut row);
         row.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
-        basis.push(&row, None)?;
+        basis.push(&row)?;
     }
     KernelModel::from_expansion(&basis, 1.0, vec![0.0; outputs])
 }

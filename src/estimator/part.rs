@@ -57,10 +57,8 @@ pub(super) fn fit<F: Real>(
     let mut trained = passes(config, problem, (from, held_out), limits, config.max_iter)?;
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
-        let start = limits.elapsed();
         let polished = polish(config, problem, &trained.part, limits)?;
         let (outcome, last) = (&mut trained.outcome, polished.outcome);
-        debug_assert!(start <= limits.elapsed());
         outcome.entries.extend(last.entries);
         (outcome.smoothed, outcome.primal, outcome.advice) =
             (last.smoothed, last.primal, last.advice);
@@ -102,7 +100,8 @@ pub(super) fn polish<F: Real>(
         coef: &coef,
         intercept: model.intercept(),
     };
-    let rows = ModelRows::new(problem.rows(), model);
+    let rows = problem.rows();
+    let rows = ModelRows::new(rows.view(), model);
     let polished = polisher(config).solve(&rows, start, &mut |steps, objective| {
         limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
     })?;
@@ -182,7 +181,7 @@ fn exact<F: Real>(
     let (rows, targets) = (problem.rows(), problem.targets());
     let outputs = targets.n_outputs();
     let model = basis::model_on(config.kernel, &rows, distinct, outputs)?;
-    let gram = ModelRows::new(rows, &model).basis_gram();
+    let gram = ModelRows::new(rows.view(), &model).basis_gram();
     // Rows of no cost are left out.
     let kept = basis::points(problem, distinct);
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();

@@ -117,7 +117,7 @@ impl BudgetSvc {
         let index = encode(labels, &classes)?;
         let cost = cost(&self.config, weights, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
-        let problem = Problem::new(*rows, targets, &cost)?;
+        let problem = Problem::new(rows.view(), targets, &cost)?;
         let (machine, report) = parallel::run(parallel::thread_count(None)?, || {
             Machine::fit(&self.config, &problem, Start::default(), observer)
         })??;
@@ -201,7 +201,7 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
         let index = encode(labels, &self.classes)?;
         let cost = cost(&self.config, None, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
-        let problem = Problem::new(*rows, targets, &cost)?;
+        let problem = Problem::new(rows.view(), targets, &cost)?;
         let (machine, report) =
             parallel::run(parallel::thread_count(None)?, || train(&problem))??;
         let (config, classes) = (self.config.clone(), self.classes.clone());

@@ -62,7 +62,7 @@ fn train<F: Stored>(
     train: impl FnOnce(&Problem<'_, F>) -> Result<(Machine<F>, Report)> + Send,
 ) -> Result<BudgetSvrModel<F>> {
     let cost = vec![config.c; values.len()];
-    let problem = Problem::new(*rows, Targets::Values(values), &cost)?;
+    let problem = Problem::new(rows.view(), Targets::Values(values), &cost)?;
     let (machine, report) = parallel::run(parallel::thread_count(None)?, || train(&problem))??;
     Ok(BudgetSvrModel { config: config.clone(), machine, report })
 }

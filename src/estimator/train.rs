@@ -3,7 +3,7 @@
 use super::combine;
 use super::config::Config;
 use super::limits::Limits;
-use super::machine::{Machine, Part};
+use super::machine::Machine;
 use super::part::{self, Trained};
 use super::report::{Report, curves};
 use crate::data::{Problem, Targets};
@@ -14,14 +14,14 @@ use crate::solver::Observer;
 
 /// What a fit begins with beside the problem.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a, F: Real> {
+pub struct Start<'a, 'p, F: Real> {
     /// A machine to go on from; every row is new to it.
     pub from: Option<&'a Machine<F>>,
     /// The part that early stopping scores; its costs are weights.
-    pub held_out: Option<&'a Problem<'a, F>>,
+    pub held_out: Option<&'a Problem<'p, F>>,
 }
 
-impl<F: Real> Default for Start<'_, F> {
+impl<F: Real> Default for Start<'_, '_, F> {
     fn default() -> Self {
         Self { from: None, held_out: None }
     }
@@ -41,7 +41,7 @@ impl<F: Real> Machine<F> {
     pub fn fit(
         config: &Config,
         problem: &Problem<'_, F>,
-        start: Start<'_, F>,
+        start: Start<'_, '_, F>,
         observer: &mut dyn Observer,
     ) -> Result<(Self, Report)> {
         config.check()?;
@@ -146,7 +146,8 @@ fn against_rest<F: Real, T>(
         binary.iter_mut().zip(index).for_each(|(b, &c)| *b = u32::from(c as usize == class));
     }
     let targets = Targets::Classes { index: &binary, n_classes: 2 };
-    task(&Problem::new(problem.rows(), targets, problem.cost())?)
+    let rows = problem.rows();
+    task(&Problem::new(rows.view(), targets, problem.cost())?)
 }
 
 fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {

@@ -4,9 +4,10 @@ mod block;
 mod budgeted;
 mod objective;
 mod observe;
+pub mod polish;
 mod run;
 mod sweep;
 
 pub use budgeted::{Budgeted, Method, State};
 pub use observe::{Observer, Phase, Progress, Silent, StopReason};
-pub use run::{Outcome, PassRecord, Stop, run};
+pub use run::{Outcome, PassRecord, Stop, run, run_watched};

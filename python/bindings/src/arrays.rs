@@ -4,7 +4,7 @@ use budgetsvm::data::{Csr, Indices, Rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::float::Real;
 use numpy::{
-    Element, PyArrayDyn, PyArrayMethods as _, PyReadonlyArray1, PyReadonlyArray2,
+    Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods as _,
 };
 use pyo3::prelude::*;

@@ -114,10 +114,11 @@ impl<'py> Call<'py> {
         start: Option<&BudgetMachine>,
         held_out: Option<HeldOut<'py>>,
     ) -> Trained<'py> {
+        let config = &self.config;
         let start = start.map(F::pick).transpose().map_err(exception)?;
         let Some((x, target, weights)) = held_out else {
             return self.train(py, storage, |problem, bridge| {
-                Machine::fit(&self.config, problem, Start { from: start, held_out: None }, bridge)
+                Machine::fit(config, problem, Start { from: start, held_out: None }, bridge)
             });
         };
         let samples = Samples::new("X", &x)?;
@@ -128,7 +129,7 @@ impl<'py> Call<'py> {
         self.train(py, storage, |problem, bridge| {
             let held_out = Problem::new(rows, target, weights)?;
             let start = Start { from: start, held_out: Some(&held_out) };
-            Machine::fit(&self.config, problem, start, bridge)
+            Machine::fit(config, problem, start, bridge)
         })
     }
 
@@ -138,9 +139,10 @@ impl<'py> Call<'py> {
         storage: &Storage<'py, F>,
         start: Option<&BudgetMachine>,
     ) -> Trained<'py> {
+        let config = &self.config;
         let start = start.map(F::pick).transpose().map_err(exception)?;
         self.train(py, storage, |problem, bridge| {
-            Machine::partial_fit(&self.config, problem, start, bridge)
+            Machine::partial_fit(config, problem, start, bridge)
         })
     }
 
@@ -150,8 +152,9 @@ impl<'py> Call<'py> {
         storage: &Storage<'py, F>,
         start: &BudgetMachine,
     ) -> Trained<'py> {
+        let config = &self.config;
         let start = F::pick(start).map_err(exception)?;
-        self.train(py, storage, |problem, bridge| start.polish(&self.config, problem, bridge))
+        self.train(py, storage, |problem, bridge| start.polish(config, problem, bridge))
     }
 }
 

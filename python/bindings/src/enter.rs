@@ -44,9 +44,9 @@ pub(crate) fn enter<T: Send>(
     let (progress, inbox) = mpsc::channel();
     let (replies, answers) = mpsc::channel();
     let (mut bridge, interrupt) = Bridge::new(progress, answers, listener.is_some());
-    let mut raised = None;
-    let outcome = py.detach(|| {
-        std::thread::scope(|scope| {
+    let (outcome, raised) = py.detach(move || {
+        let mut raised = None;
+        let outcome = std::thread::scope(|scope| {
             let work = move || {
                 // The bridge moves in here, so that the inbox closes when the work ends.
                 let mut bridge = std::mem::replace(&mut bridge, Bridge::deaf());
@@ -91,7 +91,8 @@ pub(crate) fn enter<T: Send>(
                 Ok(Ok(Err(error))) => Ok(Err(error)),
                 Ok(Err(panic)) | Err(panic) => Err(message(panic.as_ref())),
             }
-        })
+        });
+        (outcome, raised)
     });
     match (outcome, raised) {
         (_, Some(error)) => Err(error),
