@@ -108,6 +108,7 @@ impl<F: Real> Merging<F> {
         // The nearest partner sets the bar; what it cannot exclude is judged.
         let bar = judge(self.slots[nearest], self.distances[nearest]);
         let limit = F::from_f64(distance_limit(bar * (1.0 + 1e-6)));
+        let limit = limit.max(self.distances[nearest]);
         let mut kept = 0;
         for i in 0..self.slots.len() {
             if self.distances[i] <= limit {

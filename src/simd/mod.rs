@@ -219,8 +219,8 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
 /// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
 /// holds one padded row an output.
 pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
-    if out.is_empty() {
-        return;
+    if row.is_empty() || out.is_empty() {
+        return out.fill(0.0);
     }
     let stride = coef.len() / out.len();
     assert!(stride >= row.len() && row.len() % Packed::<F>::line() == 0, "padded rows");

@@ -117,17 +117,15 @@ impl<F: Compiled> Work<F> for Degradations<'_, F> {
 unsafe fn degradation<F: Compiled, L: Lanes<F>>(g: L::Line, ratio: L::Line) -> L::Line {
     // SAFETY: the caller enables the features of `L`.
     unsafe {
-        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|v| L::splat(F::from_f64(v)));
+        // No closures here: they would be compiled without the level's features.
+        let (zero, one) = (L::splat(F::zero()), L::splat(F::one()));
+        let (half, two) = (L::splat(F::from_f64(0.5)), L::splat(F::from_f64(2.0)));
         let minus_g = L::sub(zero, g);
-        let parts = |h: L::Line| {
+        let mut h = L::div(ratio, L::add(ratio, one));
+        for _ in 0..NEWTON_STEPS {
             let rest = L::sub(one, h);
             let s = exp::<F, L>(L::mul(minus_g, L::mul(h, h)));
             let v = exp::<F, L>(L::mul(minus_g, L::mul(rest, rest)));
-            (rest, s, v)
-        };
-        let mut h = L::div(ratio, L::add(ratio, one));
-        for _ in 0..NEWTON_STEPS {
-            let (rest, s, v) = parts(h);
             let t = L::mul(ratio, v);
             let sum = L::add(s, t);
             let psi = L::sub(L::mul(rest, t), L::mul(h, s));
@@ -137,7 +135,9 @@ unsafe fn degradation<F: Compiled, L: Lanes<F>>(g: L::Line, ratio: L::Line) -> L
             h = L::min(L::max(L::sub(h, L::div(psi, slope)), half), one);
         }
         // (1 - u²) + ρ² (1 - v²) - 2 ρ (u v - κ): no difference of large squares.
-        let (_, u, v) = parts(h);
+        let rest = L::sub(one, h);
+        let u = exp::<F, L>(L::mul(minus_g, L::mul(h, h)));
+        let v = exp::<F, L>(L::mul(minus_g, L::mul(rest, rest)));
         let kappa = exp::<F, L>(minus_g);
         let first = L::sub(one, L::mul(u, u));
         let second = L::mul(L::mul(ratio, ratio), L::sub(one, L::mul(v, v)));
@@ -172,9 +172,12 @@ impl<F: Compiled> Work<F> for MergedSquares<'_, F> {
                 let twice = L::load(self.products.as_ptr().add(at));
                 let twice = L::add(twice, twice);
                 let a = L::splat(self.a);
-                let hs: [F; GRID] =
-                    std::array::from_fn(|i| F::from_f64(i as f64 / (GRID - 1) as f64));
-                let us = hs.map(|h| exp::<F, L>(L::mul(minus_g, L::splat(h * h))));
+                let mut hs = [F::zero(); GRID];
+                let mut us = [minus_g; GRID];
+                for i in 0..GRID {
+                    hs[i] = F::from_f64(i as f64 / (GRID - 1) as f64);
+                    us[i] = exp::<F, L>(L::mul(minus_g, L::splat(hs[i] * hs[i])));
+                }
                 for i in 0..GRID {
                     let (u, v) = (us[i], us[GRID - 1 - i]);
                     let ends = L::fma(L::mul(a, u), u, L::mul(L::mul(d, v), v));
