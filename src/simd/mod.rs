@@ -232,6 +232,28 @@ pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
     });
 }
 
+/// Index of the value of least magnitude, the first of equals; 0 for an empty slice.
+#[must_use]
+pub fn least_magnitude(values: &[f64]) -> usize {
+    // SAFETY: the level is the processor's.
+    unsafe { f64::dispatch(level(), slices::LeastMagnitude(values)) }
+}
+
+/// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
+/// infinity for the others, and returns the least.
+pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F {
+    assert!(coef.len() == out.len() && row.len() >= out.len(), "equal lengths");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        let least = unsafe {
+            let work =
+                slices::SameSign::<T> { coef, own, row: cast_slice(row), out: cast_slice_mut(out) };
+            T::dispatch(level(), work)
+        };
+        F::from_f64(least.into())
+    })
+}
+
 /// Least squared weight degradation, in units of the smaller coefficient's square, of merging
 /// terms with coefficient ratios `ratio >= 1` at distances `g` (Gaussian; see
 /// [`crate::budget`]), written over `ratio`. Lengths are whole lines.

@@ -121,7 +121,9 @@ unsafe fn degradation<F: Compiled, L: Lanes<F>>(g: L::Line, ratio: L::Line) -> L
         let (zero, one) = (L::splat(F::zero()), L::splat(F::one()));
         let (half, two) = (L::splat(F::from_f64(0.5)), L::splat(F::from_f64(2.0)));
         let minus_g = L::sub(zero, g);
-        let mut h = L::div(ratio, L::add(ratio, one));
+        // From the weighted mean; where two maxima may part (G about 2), from further right.
+        let mean = L::div(ratio, L::add(ratio, one));
+        let mut h = L::min(L::max(L::sub(g, L::splat(F::from_f64(1.5))), mean), one);
         for _ in 0..NEWTON_STEPS {
             let rest = L::sub(one, h);
             let s = exp::<F, L>(L::mul(minus_g, L::mul(h, h)));
@@ -194,5 +196,75 @@ impl<F: Compiled> Work<F> for MergedSquares<'_, F> {
             self.squares[at..at + w].copy_from_slice(&best[..w]);
             self.products[at..at + w].copy_from_slice(&best_h[..w]);
         }
+    }
+}
+
+/// Index of the value of least magnitude, the first of equals.
+pub(super) struct LeastMagnitude<'a>(pub(super) &'a [f64]);
+
+impl Work<f64> for LeastMagnitude<'_> {
+    type Output = usize;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<f64>>(self) -> usize {
+        // Plain loops over fixed parts, which the compiler turns into the level's vector code.
+        let mut parts = [f64::INFINITY; 32];
+        let chunks = self.0.chunks_exact(32);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for lane in 0..32 {
+                let size = chunk[lane].abs();
+                parts[lane] = if size < parts[lane] { size } else { parts[lane] };
+            }
+        }
+        let mut least = f64::INFINITY;
+        for part in parts {
+            least = if part < least { part } else { least };
+        }
+        for value in rest {
+            least = if value.abs() < least { value.abs() } else { least };
+        }
+        let mut at = 0;
+        while at < self.0.len() && self.0[at].abs() > least {
+            at += 1;
+        }
+        at.min(self.0.len().saturating_sub(1))
+    }
+}
+
+/// Distances to the partners of the same sign; infinity for all others.
+pub(super) struct SameSign<'a, F> {
+    pub(super) coef: &'a [f64],
+    pub(super) own: f64,
+    pub(super) row: &'a [F],
+    pub(super) out: &'a mut [F],
+}
+
+impl<F: Compiled> Work<F> for SameSign<'_, F> {
+    type Output = F;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> F {
+        let sign = if self.own < 0.0 { -1.0 } else { 1.0 };
+        let mut parts = [F::infinity(); 16];
+        let mut at = 0;
+        while at + 16 <= self.out.len() {
+            for lane in 0..16 {
+                let g = self.row[at + lane];
+                let kept = if self.coef[at + lane] * sign > 0.0 { g } else { F::infinity() };
+                self.out[at + lane] = kept;
+                parts[lane] = if kept < parts[lane] { kept } else { parts[lane] };
+            }
+            at += 16;
+        }
+        let mut least = F::infinity();
+        for part in parts {
+            least = if part < least { part } else { least };
+        }
+        while at < self.out.len() {
+            let kept = if self.coef[at] * sign > 0.0 { self.row[at] } else { F::infinity() };
+            self.out[at] = kept;
+            least = if kept < least { kept } else { least };
+            at += 1;
+        }
+        least
     }
 }
