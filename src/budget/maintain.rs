@@ -8,6 +8,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Expansion;
 use crate::rng::Rng;
+use crate::simd;
 
 /// How a model over its budget is brought back to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,13 +178,10 @@ impl<F: Real> Maintainer<F> {
 
 /// The slot of least weight, the first of equals.
 pub(super) fn smallest<F: Real>(expansion: &Expansion<F>) -> usize {
-    let mut best = (f64::INFINITY, 0);
     if expansion.outputs() == 1 {
-        // Two plain loops, which the compiler turns into vector code.
-        let coef = expansion.coef_of(0);
-        let least = coef.iter().fold(f64::INFINITY, |least, c| least.min(c.abs()));
-        return coef.iter().position(|c| c.abs() <= least).unwrap_or(0);
+        return simd::least_magnitude(expansion.coef_of(0));
     }
+    let mut best = (f64::INFINITY, 0);
     for slot in 0..expansion.len() {
         let weight = expansion.weight(slot);
         if weight < best.0 {

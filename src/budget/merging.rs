@@ -10,7 +10,7 @@
 //! *References*: [BSCA] Alg. 1; [QG18] for more than two terms.
 
 use super::maintain::{Event, remove, smallest};
-use super::merge_search::{MergeSearch, distance_limit};
+use super::merge_search::{MergeSearch, degradation_at, distance_limit};
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Expansion, RowScratch};
@@ -62,32 +62,39 @@ impl<F: Real> Merging<F> {
             let distance = self.scratch.row[b].to_f64();
             return Ok(self.join(expansion, &[(a, 1.0 - h), (b, h)], distance, event));
         }
-        self.gather_same_sign(expansion, a);
-        let Some(nearest) = nearest(&self.distances) else {
-            return Ok(self.project(expansion, a, event));
-        };
         let beta = expansion.coef(a, 0);
+        let len = expansion.len();
+        self.extra.resize(len, F::zero());
+        self.scratch.row[a] = F::infinity();
+        let coef = expansion.coef_of(0);
+        let least = simd::same_sign_distances(coef, beta, &self.scratch.row, &mut self.extra);
+        if !least.is_finite() {
+            return Ok(self.project(expansion, a, event));
+        }
         if size == 2 {
-            let at = self.best_partner(expansion, beta, nearest, search);
+            let at = self.best_partner(expansion, beta, least, search);
             let b = self.slots[at];
             let distance = self.distances[at].to_f64();
             let m = expansion.coef(b, 0) / (beta + expansion.coef(b, 0));
             let h = search.best_h(m, distance);
             return Ok(self.join(expansion, &[(a, 1.0 - h), (b, h)], distance, event));
         }
+        self.keep_within(F::max_value());
         let members = self.best_partners(expansion, a, size - 1);
         Ok(self.mean_shift(expansion, &members, event))
     }
 
-    /// Slots with a coefficient of the sign of `a`'s, and their distances from it.
-    fn gather_same_sign(&mut self, expansion: &Expansion<F>, a: usize) {
-        let coef = expansion.coef_of(0);
+    /// Keeps the slots (of the right sign) at most `limit` away, and their distances.
+    fn keep_within(&mut self, limit: F) {
         self.slots.clear();
         self.distances.clear();
-        for (slot, (&c, &g)) in coef.iter().zip(&self.scratch.row).enumerate() {
-            if c * coef[a] > 0.0 && slot != a {
-                self.slots.push(slot);
-                self.distances.push(g);
+        for (at, part) in self.extra.chunks(16).enumerate() {
+            // Most parts hold none.
+            if part.iter().fold(false, |any, &g| any | (g <= limit)) {
+                for (lane, &g) in part.iter().enumerate().filter(|(_, g)| **g <= limit) {
+                    self.slots.push(16 * at + lane);
+                    self.distances.push(g);
+                }
             }
         }
     }
@@ -97,7 +104,7 @@ impl<F: Real> Merging<F> {
         &mut self,
         expansion: &Expansion<F>,
         beta: f64,
-        nearest: usize,
+        least: F,
         search: MergeSearch,
     ) -> usize {
         let ratio = |slot: usize| (expansion.coef(slot, 0) / beta).max(1.0);
@@ -105,18 +112,15 @@ impl<F: Real> Merging<F> {
             let total = 1.0 + ratio(slot);
             search.degradation(ratio(slot) / total, distance.to_f64()) * total * total
         };
-        // The nearest partner sets the bar; what it cannot exclude is judged.
-        let bar = judge(self.slots[nearest], self.distances[nearest]);
-        let limit = F::from_f64(distance_limit(bar * (1.0 + 1e-6)));
-        let mut kept = 0;
-        for i in 0..self.slots.len() {
-            if self.distances[i] <= limit {
-                (self.slots[kept], self.distances[kept]) = (self.slots[i], self.distances[i]);
-                kept += 1;
-            }
-        }
-        self.slots.truncate(kept);
-        self.distances.truncate(kept);
+        // The nearest partner sets the bar (merged at the mean, which only overstates what it
+        // costs); what that cannot exclude is judged.
+        let nearest = self.extra.iter().position(|&g| g <= least).unwrap_or(0);
+        let total = 1.0 + ratio(nearest);
+        let m = ratio(nearest) / total;
+        let bar = degradation_at(m, least.to_f64(), m) * total * total;
+        let limit = F::from_f64(distance_limit(bar * (1.0 + 1e-6)).min(f64::MAX));
+        self.keep_within(limit.max(least).min(F::max_value()));
+        let kept = self.slots.len();
         self.values.clear();
         if search == MergeSearch::Auto {
             let padded = kept.next_multiple_of(Packed::<F>::line());
@@ -129,7 +133,7 @@ impl<F: Real> Merging<F> {
             let judged = self.slots.iter().zip(&self.distances);
             self.values.extend(judged.map(|(&slot, &g)| F::from_f64(judge(slot, g))));
         }
-        least(&self.values)
+        index_of_least(&self.values)
     }
 
     /// The smallest term and its best `count` partners.
@@ -357,12 +361,8 @@ fn gap(weights: &[f64], pairwise: &[f64]) -> f64 {
     0.5 * total
 }
 
-fn nearest<F: Real>(distances: &[F]) -> Option<usize> {
-    (!distances.is_empty()).then(|| least(distances))
-}
-
 /// Index of the least value, the first of equals.
-fn least<F: Real>(values: &[F]) -> usize {
+fn index_of_least<F: Real>(values: &[F]) -> usize {
     let minimum = values.iter().fold(F::infinity(), |least, &v| if v < least { v } else { least });
     values.iter().position(|&v| v <= minimum).unwrap_or(0)
 }

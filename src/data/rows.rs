@@ -122,8 +122,15 @@ impl<'a, F: Real> Csr<'a, F> {
     /// Calls `visit(column, value)` for every stored entry of a row.
     #[inline]
     pub fn for_each(&self, row: usize, mut visit: impl FnMut(usize, F)) {
-        for at in self.starts.get(row) as usize..self.starts.get(row + 1) as usize {
-            visit(self.indices.get(at) as usize, self.values[at]);
+        let at = self.starts.get(row) as usize..self.starts.get(row + 1) as usize;
+        let values = &self.values[at.clone()];
+        match self.indices {
+            Indices::I32(columns) => {
+                columns[at].iter().zip(values).for_each(|(&c, &v)| visit(c as usize, v));
+            }
+            Indices::I64(columns) => {
+                columns[at].iter().zip(values).for_each(|(&c, &v)| visit(c as usize, v));
+            }
         }
     }
 }

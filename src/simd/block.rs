@@ -110,7 +110,9 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
     unsafe {
         if !job.tile.dense {
             if M == DOT || M == BY_NORMS {
-                (job.first..job.last).for_each(|i| sparse_point::<F, L, M>(job, i));
+                for i in job.first..job.last {
+                    sparse_point::<F, L, M>(job, i);
+                }
             } else {
                 let mut row = vec![F::zero(); d];
                 for i in job.first..job.last {
@@ -195,7 +197,10 @@ unsafe fn dense_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize,
         let centers = job.centers.values().as_ptr().add(line * d * w);
         let mut acc = [[L::splat(F::zero()); N]; P];
         for k in 0..d {
-            let s: [L::Line; N] = std::array::from_fn(|l| L::load(centers.add((l * d + k) * w)));
+            let mut s = [L::splat(F::zero()); N];
+            for (l, s) in s.iter_mut().enumerate() {
+                *s = L::load(centers.add((l * d + k) * w));
+            }
             for p in 0..P {
                 let x = L::splat(*rows.add(p * d + k));
                 for l in 0..N {

@@ -219,9 +219,8 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
 /// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
 /// holds one padded row an output.
 pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
-    if out.is_empty() || row.is_empty() {
-        out.fill(0.0);
-        return;
+    if row.is_empty() || out.is_empty() {
+        return out.fill(0.0);
     }
     let stride = coef.len() / out.len();
     assert!(stride >= row.len() && row.len() % Packed::<F>::line() == 0, "padded rows");
@@ -231,6 +230,28 @@ pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
             T::dispatch(level(), slices::WeightedSums::<T> { row: cast_slice(row), coef, out })
         }
     });
+}
+
+/// Index of the value of least magnitude, the first of equals; 0 for an empty slice.
+#[must_use]
+pub fn least_magnitude(values: &[f64]) -> usize {
+    // SAFETY: the level is the processor's.
+    unsafe { f64::dispatch(level(), slices::LeastMagnitude(values)) }
+}
+
+/// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
+/// infinity for the others, and returns the least.
+pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F {
+    assert!(coef.len() == out.len() && row.len() >= out.len(), "equal lengths");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        let least = unsafe {
+            let work =
+                slices::SameSign::<T> { coef, own, row: cast_slice(row), out: cast_slice_mut(out) };
+            T::dispatch(level(), work)
+        };
+        F::from_f64(least.into())
+    })
 }
 
 /// Least squared weight degradation, in units of the smaller coefficient's square, of merging

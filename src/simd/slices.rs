@@ -117,17 +117,17 @@ impl<F: Compiled> Work<F> for Degradations<'_, F> {
 unsafe fn degradation<F: Compiled, L: Lanes<F>>(g: L::Line, ratio: L::Line) -> L::Line {
     // SAFETY: the caller enables the features of `L`.
     unsafe {
-        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|v| L::splat(F::from_f64(v)));
+        // No closures here: they would be compiled without the level's features.
+        let (zero, one) = (L::splat(F::zero()), L::splat(F::one()));
+        let (half, two) = (L::splat(F::from_f64(0.5)), L::splat(F::from_f64(2.0)));
         let minus_g = L::sub(zero, g);
-        let parts = |h: L::Line| {
+        // From the weighted mean; where two maxima may part (G about 2), from further right.
+        let mean = L::div(ratio, L::add(ratio, one));
+        let mut h = L::min(L::max(L::sub(g, L::splat(F::from_f64(1.5))), mean), one);
+        for _ in 0..NEWTON_STEPS {
             let rest = L::sub(one, h);
             let s = exp::<F, L>(L::mul(minus_g, L::mul(h, h)));
             let v = exp::<F, L>(L::mul(minus_g, L::mul(rest, rest)));
-            (rest, s, v)
-        };
-        let mut h = L::div(ratio, L::add(ratio, one));
-        for _ in 0..NEWTON_STEPS {
-            let (rest, s, v) = parts(h);
             let t = L::mul(ratio, v);
             let sum = L::add(s, t);
             let psi = L::sub(L::mul(rest, t), L::mul(h, s));
@@ -137,7 +137,9 @@ unsafe fn degradation<F: Compiled, L: Lanes<F>>(g: L::Line, ratio: L::Line) -> L
             h = L::min(L::max(L::sub(h, L::div(psi, slope)), half), one);
         }
         // (1 - u²) + ρ² (1 - v²) - 2 ρ (u v - κ): no difference of large squares.
-        let (_, u, v) = parts(h);
+        let rest = L::sub(one, h);
+        let u = exp::<F, L>(L::mul(minus_g, L::mul(h, h)));
+        let v = exp::<F, L>(L::mul(minus_g, L::mul(rest, rest)));
         let kappa = exp::<F, L>(minus_g);
         let first = L::sub(one, L::mul(u, u));
         let second = L::mul(L::mul(ratio, ratio), L::sub(one, L::mul(v, v)));
@@ -172,9 +174,12 @@ impl<F: Compiled> Work<F> for MergedSquares<'_, F> {
                 let twice = L::load(self.products.as_ptr().add(at));
                 let twice = L::add(twice, twice);
                 let a = L::splat(self.a);
-                let hs: [F; GRID] =
-                    std::array::from_fn(|i| F::from_f64(i as f64 / (GRID - 1) as f64));
-                let us = hs.map(|h| exp::<F, L>(L::mul(minus_g, L::splat(h * h))));
+                let mut hs = [F::zero(); GRID];
+                let mut us = [minus_g; GRID];
+                for i in 0..GRID {
+                    hs[i] = F::from_f64(i as f64 / (GRID - 1) as f64);
+                    us[i] = exp::<F, L>(L::mul(minus_g, L::splat(hs[i] * hs[i])));
+                }
                 for i in 0..GRID {
                     let (u, v) = (us[i], us[GRID - 1 - i]);
                     let ends = L::fma(L::mul(a, u), u, L::mul(L::mul(d, v), v));
@@ -191,5 +196,75 @@ impl<F: Compiled> Work<F> for MergedSquares<'_, F> {
             self.squares[at..at + w].copy_from_slice(&best[..w]);
             self.products[at..at + w].copy_from_slice(&best_h[..w]);
         }
+    }
+}
+
+/// Index of the value of least magnitude, the first of equals.
+pub(super) struct LeastMagnitude<'a>(pub(super) &'a [f64]);
+
+impl Work<f64> for LeastMagnitude<'_> {
+    type Output = usize;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<f64>>(self) -> usize {
+        // Plain loops over fixed parts, which the compiler turns into the level's vector code.
+        let mut parts = [f64::INFINITY; 32];
+        let chunks = self.0.chunks_exact(32);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for lane in 0..32 {
+                let size = chunk[lane].abs();
+                parts[lane] = if size < parts[lane] { size } else { parts[lane] };
+            }
+        }
+        let mut least = f64::INFINITY;
+        for part in parts {
+            least = if part < least { part } else { least };
+        }
+        for value in rest {
+            least = if value.abs() < least { value.abs() } else { least };
+        }
+        let mut at = 0;
+        while at < self.0.len() && self.0[at].abs() > least {
+            at += 1;
+        }
+        at.min(self.0.len().saturating_sub(1))
+    }
+}
+
+/// Distances to the partners of the same sign; infinity for all others.
+pub(super) struct SameSign<'a, F> {
+    pub(super) coef: &'a [f64],
+    pub(super) own: f64,
+    pub(super) row: &'a [F],
+    pub(super) out: &'a mut [F],
+}
+
+impl<F: Compiled> Work<F> for SameSign<'_, F> {
+    type Output = F;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> F {
+        let sign = if self.own < 0.0 { -1.0 } else { 1.0 };
+        let mut parts = [F::infinity(); 16];
+        let mut at = 0;
+        while at + 16 <= self.out.len() {
+            for lane in 0..16 {
+                let g = self.row[at + lane];
+                let kept = if self.coef[at + lane] * sign > 0.0 { g } else { F::infinity() };
+                self.out[at + lane] = kept;
+                parts[lane] = if kept < parts[lane] { kept } else { parts[lane] };
+            }
+            at += 16;
+        }
+        let mut least = F::infinity();
+        for part in parts {
+            least = if part < least { part } else { least };
+        }
+        while at < self.out.len() {
+            let kept = if self.coef[at] * sign > 0.0 { self.row[at] } else { F::infinity() };
+            self.out[at] = kept;
+            least = if kept < least { kept } else { least };
+            at += 1;
+        }
+        least
     }
 }

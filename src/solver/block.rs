@@ -67,6 +67,8 @@ impl<F: Real> Snapshot<F> {
 /// Samples `ids` with their stored kernel values against the snapshot and their margins.
 #[derive(Clone, Debug)]
 pub(super) struct Block<F: Real> {
+    /// Samples at most.
+    most: usize,
     pub(super) ids: Vec<usize>,
     /// The sample whose turn it is; those after it follow the model's changes.
     pub(super) turn: usize,
@@ -84,6 +86,8 @@ pub(super) struct Block<F: Real> {
     points_ready: bool,
     column: Vec<F>,
     cross: Vec<F>,
+    before: Vec<F>,
+    after: Vec<F>,
     /// Slots changed while this block took its turns.
     pub(super) touched: Touched,
 }
@@ -113,9 +117,11 @@ impl Touched {
 }
 
 impl<F: Real> Block<F> {
-    pub(super) fn new(model: &Expansion<F>) -> Result<Self> {
+    /// For blocks of at most `len` samples.
+    pub(super) fn new(model: &Expansion<F>, len: usize) -> Result<Self> {
         let d = model.centers().n_features();
         Ok(Self {
+            most: len,
             ids: Vec::new(),
             turn: 0,
             tile: Tile::new(d),
@@ -129,6 +135,8 @@ impl<F: Real> Block<F> {
             points_ready: false,
             column: Vec::new(),
             cross: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
             touched: Touched::default(),
         })
     }
@@ -147,8 +155,8 @@ impl<F: Real> Block<F> {
         load_tile(rows, ids.len(), |i| ids[i], &snapshot.origin, &mut self.tile);
         self.kernel.diagonal(&self.tile, &mut self.diagonal);
         // Room for every term that this block and the one before it may add.
-        let most = snapshot.centers.len() + 2 * ids.len().max(PART) + 2;
-        let stride = most.next_multiple_of(Packed::<F>::line()).max(self.stride);
+        let terms = snapshot.centers.len() + 2 * self.most + 2;
+        let stride = terms.next_multiple_of(Packed::<F>::line()).max(self.stride);
         if stride > self.stride || self.stored.len() < ids.len() * stride {
             self.stride = stride;
             self.stored = try_vec("kernel rows", ids.len().saturating_mul(stride), F::zero())?;
@@ -236,19 +244,26 @@ impl<F: Real> Block<F> {
         };
         let (new_coef, new_len) = gather(&alive, model.padded_coef(), model.stride());
         let (old_coef, old_len) = gather(&gone, &snapshot.coef, snapshot.stride);
-        let (mut new, mut old) = (vec![F::zero(); new_len], vec![F::zero(); old_len]);
+        // What the changed slots gave before, and what they give now.
+        let n = self.ids.len();
+        self.before.clear();
+        for stored in self.stored.chunks(self.stride).take(n) {
+            self.before.extend(gone.iter().map(|&slot| stored[slot]));
+            self.before.resize(self.before.len().next_multiple_of(old_len.max(1)), F::zero());
+        }
+        self.kernel.stored_to_values(&mut self.before);
+        self.after.resize(n * new_len, F::zero());
+        self.kernel.stored(&self.tile, (0, n), &snapshot.fresh, &mut self.after, new_len);
+        for (i, stored) in self.stored.chunks_mut(self.stride).take(n).enumerate() {
+            let row = &self.after[i * new_len..][..new_len];
+            alive.iter().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
+        }
+        self.kernel.stored_to_values(&mut self.after);
         let mut sums = vec![0.0; self.outputs];
-        let rows = self.stored.chunks_mut(self.stride).zip(self.margins.chunks_mut(self.outputs));
-        for (i, (stored, margins)) in rows.take(self.ids.len()).enumerate() {
-            old.fill(F::zero());
-            old.iter_mut().zip(&gone).for_each(|(o, &s)| *o = stored[s]);
-            self.kernel.stored_to_values(&mut old);
-            simd::weighted_sums(&old, &old_coef, &mut sums);
+        for (i, margins) in self.margins.chunks_mut(self.outputs).enumerate() {
+            simd::weighted_sums(&self.before[i * old_len..][..old_len], &old_coef, &mut sums);
             margins.iter_mut().zip(&sums).for_each(|(f, s)| *f -= s);
-            self.kernel.stored(&self.tile, (i, i + 1), &snapshot.fresh, &mut new, new_len);
-            alive.iter().zip(&new).for_each(|(&s, &v)| stored[s] = v);
-            self.kernel.stored_to_values(&mut new);
-            simd::weighted_sums(&new, &new_coef, &mut sums);
+            simd::weighted_sums(&self.after[i * new_len..][..new_len], &new_coef, &mut sums);
             margins.iter_mut().zip(&sums).for_each(|(f, s)| *f += s);
         }
         Ok(())
