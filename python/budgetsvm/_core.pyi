@@ -7,9 +7,13 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["BudgetMachine", "__version__", "_test_panic", "describe", "thread_count"]
+
 __version__: Final[str]
 
-_Rows = NDArray[np.float32] | NDArray[np.float64] | tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]
+_Rows = (
+    NDArray[np.float32] | NDArray[np.float64] | tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]
+)
 _Target = NDArray[np.uint32] | NDArray[np.float64]
 _Notify = Callable[[dict[str, Any]], bool]
 _Weights = NDArray[np.float64]

@@ -40,7 +40,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel, finite.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        ``max(0, 1 - y f)`` or its square.
+        ``max(0, 1 - y f)`` or its square (solver "bsca" only).
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.
@@ -153,6 +153,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     (True, True)
     """
 
+    classes_: np.ndarray
+
     def __init__(
         self,
         budget: int | None = 200,
@@ -220,9 +222,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
         Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted

@@ -41,7 +41,7 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
     epsilon : float, default=0.1
         Half-width ε >= 0 of the tube in which errors cost nothing.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        ``max(0, |y - f| - ε)`` or its square.
+        ``max(0, |y - f| - ε)`` or its square (solver "bsca" only).
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.

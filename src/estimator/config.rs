@@ -173,7 +173,8 @@ impl Config {
                 return Err(Error::param(name, ">= 1 or None", 0));
             }
         }
-        for (name, value) in [("max_iter", self.max_iter), ("n_iter_no_change", self.n_iter_no_change)]
+        for (name, value) in
+            [("max_iter", self.max_iter), ("n_iter_no_change", self.n_iter_no_change)]
         {
             if value == 0 {
                 return Err(Error::param(name, ">= 1", 0));
@@ -195,6 +196,15 @@ impl Config {
         }
         if self.merge_size < 2 {
             return Err(Error::param("merge_size", ">= 2", self.merge_size));
+        }
+        let squared =
+            matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. });
+        if squared && self.solver == Method::Bsgd {
+            return Err(Error::Unsupported(format!(
+                "loss='{}' needs solver='bsca': gradients without a bound make the steps of \
+                 solver='bsgd' diverge",
+                self.loss.name()
+            )));
         }
         self.resolve_maintenance().map(|_| ())
     }
@@ -219,15 +229,11 @@ impl Config {
             return Err(Error::param("merge_size", expected, self.merge_size));
         }
         let maintenance = match self.maintenance {
-            Maintenance::MultiMerge => AnyMaintenance::MultiMerge {
-                size: self.merge_size,
-                search: self.merge_search,
-            },
-            _ if merging && self.merge_size > 2 => {
-                AnyMaintenance::MultiMerge {
-                size: self.merge_size,
-                search: self.merge_search,
+            Maintenance::MultiMerge => {
+                AnyMaintenance::MultiMerge { size: self.merge_size, search: self.merge_search }
             }
+            _ if merging && self.merge_size > 2 => {
+                AnyMaintenance::MultiMerge { size: self.merge_size, search: self.merge_search }
             }
             _ if merging => AnyMaintenance::Merge { search: self.merge_search },
             Maintenance::RemoveSmallest => AnyMaintenance::RemoveSmallest,

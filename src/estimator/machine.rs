@@ -106,11 +106,7 @@ impl<F: Real> Machine<F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer asks to
     /// stop.
-    pub fn decision(
-        &self,
-        rows: &Rows<'_, F>,
-        observer: &mut dyn Observer,
-    ) -> Result<Array2<f64>> {
+    pub fn decision(&self, rows: &Rows<'_, F>, observer: &mut dyn Observer) -> Result<Array2<f64>> {
         let (n, d, k) = (rows.n_rows(), self.n_features(), self.n_outputs());
         if rows.n_cols() != d {
             return Err(Error::FeatureMismatch { expected: d, got: rows.n_cols() });
@@ -155,8 +151,11 @@ impl<F: Real> Machine<F> {
                 return Err(Error::Interrupted);
             }
         }
-        Array2::from_shape_vec((n, k), values)
-            .map_err(|_| Error::LengthMismatch { what: "out", expected: n * k, got: 0 })
+        Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
+            what: "out",
+            expected: n * k,
+            got: 0,
+        })
     }
 
     /// What a file holds of it: no labels and no description yet.

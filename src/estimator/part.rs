@@ -203,7 +203,8 @@ fn exact<F: Real>(
         limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
     })?;
     // Only support vectors stay.
-    let supports = |j: &usize| polished.coef[j * outputs..(j + 1) * outputs].iter().any(|b| *b != 0.0);
+    let supports =
+        |j: &usize| polished.coef[j * outputs..(j + 1) * outputs].iter().any(|b| *b != 0.0);
     let terms: Vec<usize> = (0..n_terms).filter(supports).collect();
     let chosen: Vec<usize> = terms.iter().map(|&j| distinct[j]).collect();
     let coef: Vec<f64> = terms

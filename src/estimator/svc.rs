@@ -143,9 +143,7 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// # Errors
     /// As [`BudgetSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<ndarray::Array2<f64>> {
-        parallel::run(parallel::thread_count(None)?, || {
-            self.machine.decision(rows, &mut Silent)
-        })?
+        parallel::run(parallel::thread_count(None)?, || self.machine.decision(rows, &mut Silent))?
     }
 
     /// The labels, sorted.
@@ -187,9 +185,7 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// # Errors
     /// As [`BudgetSvcModel::partial_fit`].
     pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
-        self.go_on(rows, labels, |problem| {
-            self.machine.polish(&self.config, problem, &mut Silent)
-        })
+        self.go_on(rows, labels, |problem| self.machine.polish(&self.config, problem, &mut Silent))
     }
 
     fn go_on(
@@ -202,8 +198,7 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
         let cost = cost(&self.config, None, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
         let problem = Problem::new(rows.view(), targets, &cost)?;
-        let (machine, report) =
-            parallel::run(parallel::thread_count(None)?, || train(&problem))??;
+        let (machine, report) = parallel::run(parallel::thread_count(None)?, || train(&problem))??;
         let (config, classes) = (self.config.clone(), self.classes.clone());
         Ok(Self { config, machine, classes, report })
     }

@@ -149,8 +149,7 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// `Io`, `Format`, `OutOfMemory`.
     pub fn load(path: &Path) -> Result<Self> {
-        let saving::Loaded { config, machine, report, .. } =
-            saving::load::<F>("BudgetSVR", path)?;
+        let saving::Loaded { config, machine, report, .. } = saving::load::<F>("BudgetSVR", path)?;
         Ok(Self { config, machine, report })
     }
 }

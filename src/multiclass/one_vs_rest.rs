@@ -41,10 +41,8 @@ pub fn one_vs_rest<T: Send>(
     train: impl Fn(usize, &mut dyn Observer) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let shared = Shared { observer: Mutex::new((observer, None)) };
-    let results: Vec<Result<T>> = (0..n_classes)
-        .into_par_iter()
-        .map(|class| train(class, &mut Handle(&shared)))
-        .collect();
+    let results: Vec<Result<T>> =
+        (0..n_classes).into_par_iter().map(|class| train(class, &mut Handle(&shared))).collect();
     results.into_iter().collect()
 }
 

@@ -134,6 +134,11 @@ def test_merging_needs_the_gaussian():
         refuses(lambda m=model: m.fit(X, Y), "rbf.*project|project.*rbf")
 
 
+def test_stochastic_gradients_need_a_bounded_slope():
+    model = BudgetSVC(solver="bsgd", loss="squared_hinge")
+    refuses(lambda: model.fit(X, Y), "squared_hinge.*bsca")
+
+
 def test_an_offset_needs_polishing():
     refuses(lambda: BudgetSVC(fit_intercept=True, polishing=False).fit(X, Y), "fit_intercept")
 
@@ -212,6 +217,7 @@ def test_other_dtypes_are_taken_or_refused_as_by_scikit_learn(dtype):
         assert np.isfinite(BudgetSVC().fit(data, Y).decision_function(data)).all()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @given(
     params=st.fixed_dictionaries(
         {

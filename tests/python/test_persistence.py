@@ -115,7 +115,7 @@ def test_what_cannot_be_saved_says_so(tmp_path):
 
 
 def test_damaged_files_are_refused(tmp_path):
-    model, rows = MODELS["three"]
+    model = MODELS["three"][0]
     path = tmp_path / "model.safetensors"
     model.save(path)
     good = path.read_bytes()
@@ -142,8 +142,8 @@ def test_damaged_files_are_refused(tmp_path):
         ('max_iter\\"', 'min_iter\\"'),
         ('fitted\\"', 'fatted\\"'),
         ('stop_reason\\"', 'step_reason\\"'),
-        ('int64', 'int65'),
-        ('int64', '<U999'),
+        ("int64", "int65"),
+        ("int64", "<U999"),
     ],
 )
 def test_a_changed_description_is_refused(old, new, tmp_path):

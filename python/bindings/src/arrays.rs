@@ -3,10 +3,7 @@
 use budgetsvm::data::{Csr, Indices, Rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::float::Real;
-use numpy::{
-    Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2,
-    PyUntypedArrayMethods as _,
-};
+use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

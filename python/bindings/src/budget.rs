@@ -98,9 +98,8 @@ impl<'py> Call<'py> {
         storage: &Storage<'py, F>,
         task: impl FnOnce(&Problem<'_, F>, &mut Bridge) -> Result<(Machine<F>, Report)> + Send,
     ) -> Trained<'py> {
-        let (rows, target, cost) = enter_briefly(|| {
-            Ok((storage.rows()?, self.target.view()?, contiguous(&self.cost)?))
-        })?;
+        let (rows, target, cost) =
+            enter_briefly(|| Ok((storage.rows()?, self.target.view()?, contiguous(&self.cost)?)))?;
         let (machine, report) = enter(py, self.threads, self.notify.as_ref(), |bridge| {
             task(&Problem::new(rows, target, cost)?, bridge)
         })?;
@@ -384,13 +383,8 @@ impl BudgetMachine {
     }
 }
 
-type Loaded<'py> = (
-    BudgetMachine,
-    String,
-    Option<Bound<'py, PyList>>,
-    Option<Vec<String>>,
-    Bound<'py, PyDict>,
-);
+type Loaded<'py> =
+    (BudgetMachine, String, Option<Bound<'py, PyList>>, Option<Vec<String>>, Bound<'py, PyDict>);
 
 fn loaded<F>(py: Python<'_>, machine: BudgetMachine, saved: Saved<F>) -> PyResult<Loaded<'_>> {
     let labels = convert::labels_to_python(py, &saved.labels)?;

@@ -97,9 +97,9 @@ pub(crate) fn enter<T: Send>(
     match (outcome, raised) {
         (_, Some(error)) => Err(error),
         (Ok(result), None) => result.map_err(exception),
-        (Err(panic), None) => Err(PyRuntimeError::new_err(format!(
-            "a bug in budgetsvm, please report it: {panic}"
-        ))),
+        (Err(panic), None) => {
+            Err(PyRuntimeError::new_err(format!("a bug in budgetsvm, please report it: {panic}")))
+        }
     }
 }
 

@@ -117,7 +117,8 @@ impl<F: Real> Saved<F> {
             put("feature_names".into(), vec![text.len()], Data::U8(text));
         }
         tensors.extend(classes.map(|tensor| ("classes".to_owned(), tensor)));
-        let machines = self.machines.iter().map(|m| Machine { seen: m.seen, steps: m.steps }).collect();
+        let machines =
+            self.machines.iter().map(|m| Machine { seen: m.seen, steps: m.steps }).collect();
         let meta = Meta::new(self.kernel, machines, stored, self.estimator.clone());
         let meta = serde_json::to_value(meta).map_err(|e| Error::Format(e.to_string()))?;
         Ok((meta, tensors))
@@ -162,7 +163,14 @@ impl<F: Real> Saved<F> {
             {
                 return bad(format!("centers of shape {center_shape:?}, coef {coef_shape:?}"));
             }
-            machines.push(Parts { origin, centers, coef, intercept, seen: machine.seen, steps: machine.steps });
+            machines.push(Parts {
+                origin,
+                centers,
+                coef,
+                intercept,
+                seen: machine.seen,
+                steps: machine.steps,
+            });
         }
         let labels = match meta.labels {
             StoredLabels::None => Labels::None,
