@@ -72,7 +72,7 @@ fn timing() {
         };
         for (h, tol) in [(0.1, 1e-4), (0.05, 1e-4), (0.05, 1e-6)] {
             let polish = Polish { h, tol, max_steps: 200, ..Polish::default() };
-            for threads in [2] {
+            for threads in [1, 2] {
                 let clock = Instant::now();
                 let mut seen = Vec::new();
                 let got = crate::parallel::run(threads, || {
