@@ -65,45 +65,59 @@ impl Smoothed {
         }
     }
 
+    /// Second derivative of a parabola that touches the loss at `f` and lies above it
+    /// everywhere: the curvature inside the quadratic zone, and `slope/(t + h)` beyond it.
+    #[inline]
+    #[must_use]
+    pub fn majorant(&self, y: f64, f: f64) -> f64 {
+        let bend = |t: f64| hub(t, self.h).slope / (t + self.h).max(f64::MIN_POSITIVE);
+        match self.loss {
+            AnyLoss::Hinge => bend(1.0 - y * f),
+            AnyLoss::EpsilonInsensitive { epsilon } => {
+                bend(y - f - epsilon) + bend(f - y - epsilon)
+            }
+            AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. } => {
+                self.at(y, f).curvature
+            }
+        }
+    }
+
     /// Whether h changes anything.
     #[must_use]
     pub fn uses_h(&self) -> bool {
         matches!(self.loss, AnyLoss::Hinge | AnyLoss::EpsilonInsensitive { .. })
     }
 
-    /// How far `f` may move down and up (`low ≤ 0 ≤ high`) while the slope stays what it is:
-    /// both 0 inside a quadratic zone.
+    /// How far `f` may move down and up while the slope stays what it is: both 0 inside a
+    /// quadratic zone. A point that lies within `tolerance` of leaving the zone counts as having
+    /// left it; its range may then miss 0 by that much.
     #[must_use]
-    pub fn flat_range(&self, y: f64, f: f64) -> (f64, f64) {
-        let kink = |t: f64, h: f64| -> (f64, f64) {
-            if t >= h {
+    pub fn flat_range(&self, y: f64, f: f64, tolerance: f64) -> (f64, f64) {
+        // How far t may move for a bend between -h and h.
+        let bend = |t: f64, h: f64| -> (f64, f64) {
+            if t >= h - tolerance {
                 (h - t, f64::INFINITY)
-            } else if t <= -h {
+            } else if t <= tolerance - h {
                 (f64::NEG_INFINITY, -h - t)
             } else {
                 (0.0, 0.0)
             }
         };
+        // The squared losses: flat on one side of 0 alone.
+        let half = |t: f64| if t <= tolerance { (f64::NEG_INFINITY, -t) } else { (0.0, 0.0) };
+        // t falls as f rises.
         let turned = |(low, high): (f64, f64)| (-high, -low);
+        let both = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.min(b.1));
         match self.loss {
-            AnyLoss::Hinge if y < 0.0 => kink(1.0 - y * f, self.h),
-            AnyLoss::Hinge => turned(kink(1.0 - y * f, self.h)),
-            AnyLoss::SquaredHinge => {
-                let slack = y * f - 1.0;
-                match (slack >= 0.0, y < 0.0) {
-                    (false, _) => (0.0, 0.0),
-                    (true, true) => (f64::NEG_INFINITY, slack),
-                    (true, false) => (-slack, f64::INFINITY),
-                }
-            }
+            AnyLoss::Hinge if y < 0.0 => bend(1.0 + f, self.h),
+            AnyLoss::Hinge => turned(bend(1.0 - f, self.h)),
+            AnyLoss::SquaredHinge if y < 0.0 => half(1.0 + f),
+            AnyLoss::SquaredHinge => turned(half(1.0 - f)),
             AnyLoss::EpsilonInsensitive { epsilon } => {
-                let up = turned(kink(y - f - epsilon, self.h));
-                let down = kink(f - y - epsilon, self.h);
-                (up.0.max(down.0), up.1.min(down.1))
+                both(turned(bend(y - f - epsilon, self.h)), bend(f - y - epsilon, self.h))
             }
             AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
-                let (low, high) = (y - epsilon - f, y + epsilon - f);
-                if low <= 0.0 && high >= 0.0 { (low, high) } else { (0.0, 0.0) }
+                both(turned(half(y - f - epsilon)), half(f - y - epsilon))
             }
         }
     }

@@ -56,7 +56,7 @@ proptest! {
         for loss in losses() {
             let y = target(loss, y);
             let s = Smoothed { loss, h };
-            let (low, high) = s.flat_range(y, f);
+            let (low, high) = s.flat_range(y, f, 0.0);
             prop_assert!(low <= 0.0 && high >= 0.0);
             let slope = s.at(y, f).slope;
             for (end, out) in [(low, -1e-3), (high, 1e-3)] {

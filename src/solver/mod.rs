@@ -4,6 +4,7 @@ mod block;
 mod budgeted;
 mod objective;
 mod observe;
+pub mod polish;
 mod run;
 mod sweep;
 

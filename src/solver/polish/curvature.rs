@@ -1,0 +1,180 @@
+//! Gradient and Hessian of the loss term: `K_nBᵀ r` and `K_nBᵀ D K_nB` in one pass over the rows.
+
+use rayon::prelude::*;
+
+use super::ray::Samples;
+use super::watch::{Step, Watch};
+use crate::error::Result;
+use crate::float::Real;
+use crate::linalg::{GramAccumulator, add_scaled_rows};
+
+/// Rows summed by one task into its own vector; the vectors are added in order.
+const CHUNK: usize = 128;
+/// While h falls, rows of the Hessian for each of its columns; more are thinned out. A
+/// majorant is no second derivative to begin with: fewer do, and so they do where the Hessian is
+/// large. (Steps and times measured on ADULT, IJCNN1 and COD-RNA by `tests/timing.rs`; from half
+/// of these on, steps multiply.)
+const SKETCH_ROWS: usize = 8;
+const FEWER_ROWS: usize = 4;
+/// Rows from which on a Hessian is large.
+const MANY_ROWS: usize = 4096;
+
+/// Which rows enter the Hessian, and with what weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// All of the quadratic zone, with the second derivative.
+    Exact,
+    /// The same thinned out.
+    Sketch,
+    /// All with a slope, with the curvature of a parabola above the loss, thinned out. Far from
+    /// the minimum the zone holds few rows and knows nothing of the others, which a Newton step
+    /// then throws across; this one cannot.
+    Majorant,
+}
+
+impl Rule {
+    fn curvature(self, samples: &Samples<'_>, i: usize, f: f64) -> f64 {
+        match self {
+            Self::Majorant => samples.majorant(i, f),
+            Self::Exact | Self::Sketch => samples.at(i, f).curvature,
+        }
+    }
+}
+
+/// Derivatives of one output's loss term, offset last when there is one.
+pub(super) struct Derivatives {
+    pub(super) gradient: Vec<f64>,
+    pub(super) hessian: GramAccumulator,
+    /// Σ D_i over the rows that entered the Hessian.
+    pub(super) weight: f64,
+    b: usize,
+    sloped: Vec<(u32, f64)>,
+    curved: Vec<(u32, f64)>,
+    every: usize,
+    met: usize,
+    rule: Rule,
+}
+
+impl Derivatives {
+    pub(super) fn new(b: usize, with_offset: bool) -> Result<Self> {
+        let order = b + usize::from(with_offset);
+        Ok(Self {
+            gradient: vec![0.0; order],
+            hessian: GramAccumulator::new(order)?,
+            weight: 0.0,
+            b,
+            sloped: Vec::new(),
+            curved: Vec::new(),
+            every: 1,
+            met: 0,
+            rule: Rule::Exact,
+        })
+    }
+
+    /// Back to zero, for derivatives by `rule` at `f`.
+    pub(super) fn start(&mut self, samples: &Samples<'_>, f: &[f64], rule: Rule) {
+        self.gradient.fill(0.0);
+        self.hessian.clear();
+        self.weight = 0.0;
+        self.met = 0;
+        self.every = 1;
+        self.rule = rule;
+        if rule != Rule::Exact {
+            let [rows] =
+                samples.sum(|i| [f64::from(u8::from(rule.curvature(samples, i, f[i]) > 0.0))]);
+            let order = self.gradient.len();
+            let enough = match rule {
+                Rule::Majorant => FEWER_ROWS * order,
+                _ => (SKETCH_ROWS * order).min(MANY_ROWS).max(FEWER_ROWS * order),
+            };
+            self.every = (rows as usize / enough.max(1)).max(1);
+        }
+    }
+
+    /// Adds the rows of one wave, the first of which is sample `first`.
+    pub(super) fn add<F: Real>(
+        &mut self,
+        samples: &Samples<'_>,
+        f: &[f64],
+        first: usize,
+        block: &[F],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<()> {
+        let b = self.b;
+        self.sloped.clear();
+        self.curved.clear();
+        for k in 0..block.len() / b {
+            let i = first + k;
+            if samples.cost[i] <= 0.0 {
+                continue;
+            }
+            let c = samples.at(i, f[i]);
+            if c.slope != 0.0 {
+                self.sloped.push((k as u32, c.slope));
+            }
+            let curvature = match self.rule {
+                Rule::Majorant => samples.majorant(i, f[i]),
+                _ => c.curvature,
+            };
+            if curvature > 0.0 {
+                self.met += 1;
+                if self.met.is_multiple_of(self.every) {
+                    let weight = curvature * self.every as f64;
+                    self.weight += weight;
+                    self.curved.push((k as u32, weight.sqrt()));
+                }
+            }
+        }
+        self.add_gradient(block);
+        self.add_curvature(block, watch)
+    }
+
+    fn add_gradient<F: Real>(&mut self, block: &[F]) {
+        let b = self.b;
+        let parts: Vec<Vec<f64>> = self
+            .sloped
+            .par_chunks(CHUNK)
+            .map(|rows| {
+                let mut sum = vec![0.0; b];
+                add_scaled_rows(block, rows, &mut sum);
+                sum
+            })
+            .collect();
+        for part in parts {
+            for (sum, value) in self.gradient.iter_mut().zip(part) {
+                *sum += value;
+            }
+        }
+        if let Some(offset) = self.gradient.get_mut(b) {
+            *offset += self.sloped.iter().map(|row| row.1).sum::<f64>();
+        }
+    }
+
+    fn add_curvature<F: Real>(&mut self, block: &[F], watch: &mut Watch<'_, '_>) -> Step<()> {
+        let b = self.b;
+        let mut rest = self.curved.as_slice();
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(self.hessian.room()));
+            self.hessian.push(now.len(), |i, out| {
+                let (k, scale) = now[i];
+                let row = &block[k as usize * b..(k as usize + 1) * b];
+                for (out, &value) in out.iter_mut().zip(row) {
+                    *out = scale * value.to_f64();
+                }
+                if let Some(offset) = out.get_mut(b) {
+                    *offset = scale;
+                }
+            });
+            if self.hessian.room() == 0 {
+                self.hessian.flush(|| watch.poll())?;
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// The rows still pending enter the Hessian.
+    pub(super) fn finish(&mut self, watch: &mut Watch<'_, '_>) -> Step<()> {
+        self.hessian.flush(|| watch.poll())
+    }
+}

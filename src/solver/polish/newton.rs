@@ -1,0 +1,158 @@
+//! The Newton loop: groups of outputs, each in lockstep so that they share every pass over K_nB.
+
+use rayon::prelude::*;
+
+use super::output::{Output, State};
+use super::panels::Panels;
+use super::steps::{Shared, samples_of};
+use super::watch::{Halt, Step, Watch};
+use super::{KernelRows, Polish, Polished, Start, Watcher};
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::solver::StopReason;
+
+/// Bytes that the Hessians of a group of outputs may take.
+const GROUP_BYTES: usize = 64 << 20;
+/// Ridge on K_BB in units of the precision that kernel values are held in.
+const RIDGE: f64 = 0.125;
+
+pub(super) fn solve<F: Real>(
+    polish: &Polish,
+    rows: &dyn KernelRows<F>,
+    start: Start<'_>,
+    watcher: &mut Watcher<'_>,
+) -> Result<Polished> {
+    let m = start.targets.n_outputs();
+    let mut result = Polished {
+        coef: start.coef.to_vec(),
+        intercept: if polish.fit_intercept { start.intercept.to_vec() } else { vec![0.0; m] },
+        smoothed: 0.0,
+        primal: 0.0,
+        steps: 0,
+        converged: true,
+        stop: StopReason::Converged,
+    };
+    for (what, values) in [("coefficients", &result.coef), ("intercept", &result.intercept)] {
+        if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what, row: bad / m, column: bad % m });
+        }
+    }
+    match groups(polish, rows, start, &mut Watch::new(watcher), &mut result) {
+        Ok(()) if result.converged => {}
+        Ok(()) => result.stop = StopReason::MaxIter,
+        Err(Halt::Stop(reason)) => (result.converged, result.stop) = (false, reason),
+        Err(Halt::Fail(error)) => return Err(error),
+    }
+    Ok(result)
+}
+
+/// All groups in turn; `result` holds what is known whenever this returns.
+fn groups<F: Real>(
+    polish: &Polish,
+    rows: &dyn KernelRows<F>,
+    start: Start<'_>,
+    watch: &mut Watch<'_, '_>,
+    result: &mut Polished,
+) -> Step<()> {
+    let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
+    if b == 0 {
+        // An empty basis: nothing to solve for but a constant, which stays.
+        for output in 0..m {
+            let samples = samples_of(polish, start, output);
+            let f = vec![result.intercept[output]; n];
+            result.smoothed += samples.loss_at(&f);
+            result.primal += samples.plain_loss_at(&f);
+        }
+        return Ok(());
+    }
+    let shared =
+        Shared::new(polish, start, rows.basis_gram(), b)?.with_ridge(RIDGE * F::epsilon().to_f64());
+    let mut panels = match Panels::new(rows, polish.cache_bytes, watch) {
+        Ok(panels) => panels,
+        Err(halt) => {
+            result.forget();
+            return Err(halt);
+        }
+    };
+    let order = b + usize::from(polish.fit_intercept);
+    let most = (GROUP_BYTES / (4 * order * order + 4096 * order)).clamp(1, m);
+    // Groups of nearly equal size.
+    let size = m.div_ceil(m.div_ceil(most));
+    for first in (0..m).step_by(size) {
+        let mut group = Vec::new();
+        for index in first..(first + size).min(m) {
+            let mut point: Vec<f64> = (0..b).map(|j| start.coef[j * m + index]).collect();
+            point.push(result.intercept[index]);
+            group.push(Output::new(polish, index, n, point)?);
+        }
+        let done = run(&shared, &mut panels, &mut group, result.smoothed, watch);
+        for output in &group {
+            result.take(output, &shared);
+        }
+        if done.is_err() {
+            if first + size < m {
+                result.forget();
+            }
+            return done;
+        }
+    }
+    Ok(())
+}
+
+impl Polished {
+    /// The objective is not known.
+    fn forget(&mut self) {
+        (self.smoothed, self.primal) = (f64::NAN, f64::NAN);
+    }
+
+    /// Takes over what one output came to.
+    fn take(&mut self, output: &Output, shared: &Shared<'_>) {
+        let (b, m) = (output.pull.len(), self.intercept.len());
+        for j in 0..b {
+            self.coef[j * m + output.index] = output.point[j];
+        }
+        self.intercept[output.index] = output.point[b];
+        self.steps = self.steps.max(output.steps);
+        self.converged &= output.state == State::Converged;
+        if output.value.is_nan() {
+            // Stopped before the margins were known.
+            self.forget();
+            return;
+        }
+        let samples = shared.samples(output.index, shared.polish.h);
+        let penalty = shared.plain_penalty(output);
+        self.smoothed += penalty + samples.loss_at(&output.f);
+        self.primal += penalty + samples.plain_loss_at(&output.f);
+    }
+}
+
+/// Solves one group; `before` is the objective of the groups already solved.
+fn run<F: Real>(
+    shared: &Shared<'_>,
+    panels: &mut Panels<'_, F>,
+    group: &mut [Output],
+    before: f64,
+    watch: &mut Watch<'_, '_>,
+) -> Step<()> {
+    shared.step_1_scale(panels, group, watch)?;
+    for step in 0..shared.polish.max_steps {
+        watch.step = step;
+        watch.objective = before + group.iter().map(|o| o.value).sum::<f64>();
+        watch.poll()?;
+        let mut live: Vec<&mut Output> =
+            group.iter_mut().filter(|o| o.state == State::Running).collect();
+        if live.is_empty() {
+            return Ok(());
+        }
+        shared.step_3_derivatives(panels, &mut live, watch)?;
+        let gram = &shared.gram;
+        live.par_iter_mut().for_each(|o| o.step_4_direction(gram));
+        watch.poll()?;
+        for o in &mut live {
+            o.step_6_stop(shared.polish);
+        }
+        live.retain(|o| o.state == State::Running);
+        shared.steps_5_and_2(panels, &mut live, watch)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! One output of the machine as it stands, and its Newton direction.
+
+use super::Polish;
+use super::curvature::{Derivatives, Rule};
+use crate::error::{Result, try_vec};
+use crate::linalg::{Cholesky, axpy, dot64};
+
+/// Relative jitter of the Hessian: well above its rounding, far below what would damp a
+/// direction that matters.
+pub(super) const JITTER: f64 = 1e-12;
+/// While h falls, a step shorter than this says that the quadratic zone knew too little.
+pub(super) const SHORT_STEP: f64 = 0.3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Running,
+    Converged,
+    Stalled,
+}
+
+/// One output.
+pub(super) struct Output {
+    pub(super) index: usize,
+    /// B coefficients, then the offset (0 when there is none).
+    pub(super) point: Vec<f64>,
+    /// Newton direction, laid out like `point`.
+    pub(super) direction: Vec<f64>,
+    /// The penalty's gradient, K_BB times the coefficients.
+    pub(super) pull: Vec<f64>,
+    /// Margins at `point`.
+    pub(super) f: Vec<f64>,
+    /// Margins of `direction`.
+    pub(super) s: Vec<f64>,
+    pub(super) derivatives: Derivatives,
+    pub(super) h: f64,
+    /// Objective at `point` for the current h.
+    pub(super) value: f64,
+    /// Decrease that the direction promises.
+    pub(super) predicted: f64,
+    /// Length of the last step, 0 before the first.
+    pub(super) last_step: f64,
+    pub(super) jitter: f64,
+    pub(super) stalls: usize,
+    pub(super) steps: usize,
+    pub(super) state: State,
+}
+
+impl Output {
+    /// At `point`, nothing computed yet.
+    pub(super) fn new(polish: &Polish, index: usize, n: usize, point: Vec<f64>) -> Result<Self> {
+        let b = point.len() - 1;
+        Ok(Self {
+            index,
+            direction: vec![0.0; b + 1],
+            pull: vec![0.0; b],
+            point,
+            f: try_vec("margins", n, 0.0)?,
+            s: try_vec("margins", n, 0.0)?,
+            derivatives: Derivatives::new(b, polish.fit_intercept)?,
+            h: polish.h,
+            value: f64::NAN,
+            predicted: f64::INFINITY,
+            last_step: 0.0,
+            jitter: JITTER,
+            stalls: 0,
+            steps: 0,
+            state: State::Running,
+        })
+    }
+
+    /// `1/2 βᵀ K_BB β`.
+    pub(super) fn penalty(&self) -> f64 {
+        0.5 * dot64(&self.point[..self.pull.len()], &self.pull)
+    }
+
+    /// How the Hessian is built next: exactly at the final h.
+    pub(super) fn rule(&self, polish: &Polish) -> Rule {
+        match (self.h <= polish.h, self.last_step < SHORT_STEP) {
+            (true, _) => Rule::Exact,
+            (false, true) => Rule::Majorant,
+            (false, false) => Rule::Sketch,
+        }
+    }
+
+    /// Step 4: `d = -(H + jitter)⁻¹ g`, and the decrease that it promises.
+    pub(super) fn step_4_direction(&mut self, gram: &[f64]) {
+        let b = self.pull.len();
+        let order = self.derivatives.gradient.len();
+        let gradient = &mut self.derivatives.gradient;
+        axpy(1.0, &self.pull, gradient);
+        let mut hessian = vec![0.0; order * order];
+        for j in 0..b {
+            hessian[j * order..j * order + j + 1].copy_from_slice(&gram[j * b..j * b + j + 1]);
+        }
+        self.derivatives.hessian.add_to(&mut hessian);
+        let mean = (0..b).map(|j| hessian[j * order + j]).sum::<f64>() / b as f64;
+        if order > b && self.derivatives.weight <= 0.0 {
+            hessian[b * order + b] = mean;
+        }
+        let direction = &mut self.direction[..order];
+        direction.iter_mut().zip(gradient.iter()).for_each(|(d, g)| *d = -g);
+        match Cholesky::factor("Hessian", &hessian, order, self.jitter) {
+            Ok(factor) => factor.solve(direction),
+            // Not even with a large jitter: the scaled gradient.
+            Err(_) => {
+                for (j, d) in direction.iter_mut().enumerate() {
+                    *d /= hessian[j * order + j].abs() + mean.abs() + f64::MIN_POSITIVE;
+                }
+            }
+        }
+        self.predicted = -0.5 * dot64(direction, gradient);
+    }
+
+    /// Step 6.
+    pub(super) fn step_6_stop(&mut self, polish: &Polish) {
+        if self.h <= polish.h && self.predicted <= polish.tol * self.value.abs() {
+            self.state = State::Converged;
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The objective along a direction.
+//!
+//! ```text
+//! φ(t) = base + t linear + t² quadratic/2 + Σ_i C_i L_h(y_i, f_i + t s_i)
+//! ```
+//!
+//! φ is convex and piecewise quadratic with a continuous derivative. A trial costs O(n).
+
+use rayon::prelude::*;
+
+use crate::data::Targets;
+use crate::loss::{Curve, Smoothed};
+
+/// Samples summed by one task; sums of tasks are added in order.
+const CHUNK: usize = 8192;
+/// The search ends when the slope has fallen to this share of the one at 0.
+const SLOPE_SHARE: f64 = 0.1;
+const MAX_TRIALS: usize = 40;
+
+/// The samples of one output, and the loss they are measured by.
+#[derive(Clone, Copy)]
+pub(super) struct Samples<'a> {
+    pub(super) loss: Smoothed,
+    pub(super) targets: Targets<'a>,
+    pub(super) output: usize,
+    pub(super) cost: &'a [f64],
+}
+
+impl Samples<'_> {
+    /// `C_i L_h` and derivatives of sample i at `f`.
+    #[inline]
+    pub(super) fn at(&self, i: usize, f: f64) -> Curve {
+        let c = self.loss.at(self.targets.value(i, self.output), f);
+        let cost = self.cost[i];
+        Curve { value: cost * c.value, slope: cost * c.slope, curvature: cost * c.curvature }
+    }
+
+    /// `C_i` times the loss's majorant curvature.
+    #[inline]
+    pub(super) fn majorant(&self, i: usize, f: f64) -> f64 {
+        self.cost[i] * self.loss.majorant(self.targets.value(i, self.output), f)
+    }
+
+    /// The sum of `each(i)` over the samples, in parallel, the same bits for any thread count.
+    pub(super) fn sum<const N: usize>(&self, each: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
+        let n = self.cost.len();
+        let parts: Vec<[f64; N]> = (0..n.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|c| {
+                let mut sum = [0.0; N];
+                for i in c * CHUNK..((c + 1) * CHUNK).min(n) {
+                    // A sample of cost 0 is no sample, even if its margin is not finite.
+                    if self.cost[i] > 0.0 {
+                        for (sum, value) in sum.iter_mut().zip(each(i)) {
+                            *sum += value;
+                        }
+                    }
+                }
+                sum
+            })
+            .collect();
+        let mut sum = [0.0; N];
+        for part in parts {
+            for (sum, value) in sum.iter_mut().zip(part) {
+                *sum += value;
+            }
+        }
+        sum
+    }
+
+    /// Σ C_i L_h at these decision values.
+    pub(super) fn loss_at(&self, f: &[f64]) -> f64 {
+        self.sum(|i| [self.at(i, f[i]).value])[0]
+    }
+
+    /// Σ C_i L, the loss not smoothed.
+    pub(super) fn plain_loss_at(&self, f: &[f64]) -> f64 {
+        let plain = Self { loss: Smoothed { h: 0.0, ..self.loss }, ..*self };
+        plain.loss_at(f)
+    }
+}
+
+/// A direction from a point.
+pub(super) struct Ray<'a> {
+    pub(super) samples: Samples<'a>,
+    pub(super) f: &'a [f64],
+    pub(super) s: &'a [f64],
+    pub(super) base: f64,
+    pub(super) linear: f64,
+    pub(super) quadratic: f64,
+}
+
+/// A point on a ray.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) t: f64,
+    pub(super) value: f64,
+}
+
+impl Ray<'_> {
+    /// φ and its derivatives.
+    pub(super) fn at(&self, t: f64) -> Curve {
+        let [value, slope, curvature] = self.samples.sum(|i| {
+            let c = self.samples.at(i, self.f[i] + t * self.s[i]);
+            [c.value, c.slope * self.s[i], c.curvature * self.s[i] * self.s[i]]
+        });
+        Curve {
+            value: self.base + t * (self.linear + 0.5 * t * self.quadratic) + value,
+            slope: self.linear + t * self.quadratic + slope,
+            curvature: self.quadratic + curvature,
+        }
+    }
+
+    /// A point with t ≥ 0 where φ is no higher than at 0 and its slope has fallen to a tenth, by
+    /// Newton steps on φ' kept inside a bracket; t = 1 is tried first. t = 0 when φ does not
+    /// fall.
+    pub(super) fn minimise(&self) -> Found {
+        let zero = self.at(0.0);
+        let mut best = Found { t: 0.0, value: zero.value };
+        if zero.slope >= 0.0 || !zero.slope.is_finite() {
+            return best;
+        }
+        let (mut low, mut high) = (0.0, f64::INFINITY);
+        let mut t = 1.0;
+        for _ in 0..MAX_TRIALS {
+            let here = self.at(t);
+            if here.value < best.value {
+                best = Found { t, value: here.value };
+            }
+            if here.slope.abs() <= SLOPE_SHARE * -zero.slope && here.value <= zero.value {
+                break;
+            }
+            // NaN (an overflow far out) counts as too far.
+            if here.slope < 0.0 {
+                low = t;
+            } else {
+                high = t;
+            }
+            let newton = t - here.slope / here.curvature;
+            t = if newton > low && newton < high && newton <= 16.0 * t {
+                newton
+            } else if high.is_finite() {
+                0.5 * (low + high)
+            } else {
+                4.0 * t
+            };
+            if high.is_finite() && high - low <= 1e-14 * high {
+                break;
+            }
+        }
+        best
+    }
+}

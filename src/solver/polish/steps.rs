@@ -1,0 +1,212 @@
+//! The steps of the Newton loop that see the samples.
+
+use super::output::{JITTER, Output, State};
+use super::panels::Panels;
+use super::ray::{Found, Ray, Samples};
+use super::watch::{Step, Watch};
+use super::{Polish, Start};
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::linalg::{axpy, dot64, symmetric_times};
+use crate::loss::Smoothed;
+
+/// First width of the quadratic zone, in units of the margin.
+pub(super) const FIRST_H: f64 = 1.0;
+/// What h is divided by when a width is done.
+pub(super) const H_FACTOR: f64 = 4.0;
+/// A width is done when a step promised less than this share of the objective.
+pub(super) const STAGE_TOL: f64 = 0.03;
+/// Fruitless steps at the final h, each with a larger jitter, before giving up.
+const MAX_STALLS: usize = 3;
+/// Share of the objective below which a promised decrease is rounding.
+const ROUNDING: f64 = 1e-10;
+const STALL_GROWTH: f64 = 1e3;
+
+/// What the outputs have in common.
+pub(super) struct Shared<'a> {
+    pub(super) polish: &'a Polish,
+    start: Start<'a>,
+    /// K_BB with the ridge on its diagonal.
+    pub(super) gram: Vec<f64>,
+    ridge: f64,
+    b: usize,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(
+        polish: &'a Polish,
+        start: Start<'a>,
+        gram: Vec<f64>,
+        b: usize,
+    ) -> Result<Self> {
+        if gram.len() != b * b {
+            let (what, expected, got) = ("basis_gram", b * b, gram.len());
+            return Err(Error::LengthMismatch { what, expected, got });
+        }
+        if let Some(bad) = gram.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what: "kernel matrix", row: bad / b, column: bad % b });
+        }
+        Ok(Self { polish, start, gram, ridge: 0.0, b })
+    }
+
+    /// Adds `share` of the mean diagonal entry to the diagonal. Kernel values are rounded: along
+    /// a direction that K_BB hardly penalises, huge coefficients would fit that rounding, and
+    /// the next evaluation of the kernel rounds differently.
+    pub(super) fn with_ridge(mut self, share: f64) -> Self {
+        let b = self.b;
+        let mean = (0..b).map(|j| self.gram[j * b + j]).sum::<f64>() / b.max(1) as f64;
+        self.ridge = share * mean.max(0.0);
+        for j in 0..b {
+            self.gram[j * b + j] += self.ridge;
+        }
+        self
+    }
+
+    /// The penalty without the ridge.
+    pub(super) fn plain_penalty(&self, output: &Output) -> f64 {
+        let coef = &output.point[..self.b];
+        output.penalty() - 0.5 * self.ridge * dot64(coef, coef)
+    }
+
+    pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'a> {
+        let samples = samples_of(self.polish, self.start, output);
+        Samples { loss: Smoothed { h, ..samples.loss }, ..samples }
+    }
+
+    /// Step 1: the multiple of the start, t ≥ 0, that is best at the first width.
+    pub(super) fn step_1_scale<F: Real>(
+        &self,
+        panels: &mut Panels<'_, F>,
+        group: &mut [Output],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<()> {
+        let b = self.b;
+        {
+            let (vectors, mut out): (Vec<_>, Vec<_>) =
+                group.iter_mut().map(|o| ((&o.point[..b], o.point[b]), o.s.as_mut_slice())).unzip();
+            panels.times(&vectors, &mut out, watch)?;
+        }
+        for o in group {
+            o.pull = symmetric_times(&self.gram, &o.point[..b]);
+            if self.samples(o.index, o.h).loss.uses_h() {
+                o.h = o.h.max(FIRST_H);
+            }
+            let samples = self.samples(o.index, o.h);
+            let quadratic = dot64(&o.point[..b], &o.pull);
+            let ray = Ray { samples, f: &o.f, s: &o.s, base: 0.0, linear: 0.0, quadratic };
+            if let Some(row) = o.s.iter().position(|s| !s.is_finite()) {
+                return Err(Error::NonFinite { what: "kernel matrix", row, column: 0 }.into());
+            }
+            let Found { t, value } = ray.minimise();
+            o.point.iter_mut().chain(&mut o.pull).for_each(|v| *v *= t);
+            o.f.iter_mut().zip(&o.s).for_each(|(f, s)| *f = t * s);
+            o.value = value;
+        }
+        Ok(())
+    }
+
+    /// Step 3: gradients and Hessians of the outputs still running, in one pass.
+    pub(super) fn step_3_derivatives<F: Real>(
+        &self,
+        panels: &mut Panels<'_, F>,
+        live: &mut [&mut Output],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<()> {
+        for o in live.iter_mut() {
+            let rule = o.rule(self.polish);
+            o.derivatives.start(&self.samples(o.index, o.h), &o.f, rule);
+        }
+        panels.for_each_wave(watch, |first, block, watch| {
+            for o in live.iter_mut() {
+                let samples = self.samples(o.index, o.h);
+                o.derivatives.add(&samples, &o.f, first, block, watch)?;
+            }
+            Ok(())
+        })?;
+        for o in live.iter_mut() {
+            o.derivatives.finish(watch)?;
+        }
+        Ok(())
+    }
+
+    /// Steps 5 and 2: moves along the directions, then narrows h.
+    pub(super) fn steps_5_and_2<F: Real>(
+        &self,
+        panels: &mut Panels<'_, F>,
+        live: &mut [&mut Output],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<()> {
+        let b = self.b;
+        if live.is_empty() {
+            return Ok(());
+        }
+        {
+            let (vectors, mut out): (Vec<_>, Vec<_>) = live
+                .iter_mut()
+                .map(|o| ((&o.direction[..b], o.direction[b]), o.s.as_mut_slice()))
+                .unzip();
+            panels.times(&vectors, &mut out, watch)?;
+        }
+        for o in live.iter_mut() {
+            let pushed = symmetric_times(&self.gram, &o.direction[..b]);
+            let ray = Ray {
+                samples: self.samples(o.index, o.h),
+                f: &o.f,
+                s: &o.s,
+                base: o.penalty(),
+                linear: dot64(&o.direction[..b], &o.pull),
+                quadratic: dot64(&o.direction[..b], &pushed),
+            };
+            let Found { t, value } = ray.minimise();
+            o.advance(t, value, &pushed);
+            let done = o.predicted <= STAGE_TOL * o.value.abs() || t == 0.0;
+            if o.h > self.polish.h && done {
+                self.narrow(o);
+            }
+            watch.poll()?;
+        }
+        Ok(())
+    }
+
+    /// Step 2.
+    fn narrow(&self, o: &mut Output) {
+        let last = self.polish.h;
+        o.h /= H_FACTOR;
+        // Two widths that are nearly the same are one.
+        if o.h < 1.5 * last {
+            o.h = last;
+        }
+        o.value = o.penalty() + self.samples(o.index, o.h).loss_at(&o.f);
+        (o.stalls, o.jitter) = (0, JITTER);
+    }
+}
+
+/// The samples of one output at the final width.
+pub(super) fn samples_of<'a>(polish: &Polish, start: Start<'a>, output: usize) -> Samples<'a> {
+    let loss = polish.final_loss();
+    Samples { loss, targets: start.targets, output, cost: start.cost }
+}
+
+impl Output {
+    /// Moves by t along the direction, whose penalty gradient is `pushed`.
+    fn advance(&mut self, t: f64, value: f64, pushed: &[f64]) {
+        self.steps += 1;
+        self.last_step = t;
+        self.value = value;
+        if t > 0.0 {
+            axpy(t, &self.direction, &mut self.point);
+            axpy(t, pushed, &mut self.pull);
+            axpy(t, &self.s, &mut self.f);
+            self.stalls = 0;
+        } else {
+            self.stalls += 1;
+            self.jitter *= STALL_GROWTH;
+            if self.stalls >= MAX_STALLS {
+                // No step falls, and none promised more than rounding: this is the minimum.
+                let rounding = ROUNDING * self.value.abs();
+                let minimum = self.predicted <= rounding;
+                self.state = if minimum { State::Converged } else { State::Stalled };
+            }
+        }
+    }
+}
