@@ -3,11 +3,13 @@
 pub mod budget;
 pub mod data;
 pub mod error;
+pub mod estimator;
 pub mod float;
 pub mod kernel;
 pub mod linalg;
 pub mod loss;
 pub mod model;
+pub mod multiclass;
 pub mod parallel;
 pub mod rng;
 pub mod simd;

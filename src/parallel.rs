@@ -53,18 +53,30 @@ pub fn run<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> Result<R
     Ok(pool.install(task))
 }
 
+/// Runs `task` in a pool made for it alone: for work that starts while a thread of the shared pool
+/// waits for it, as from a callback of a running fit.
+///
+/// # Errors
+/// `OutOfMemory` when the system refuses the threads.
+pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> Result<R> {
+    Ok(new_pool(threads.max(1))?.install(task))
+}
+
+fn new_pool(threads: usize) -> Result<ThreadPool> {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|i| format!("budgetsvm-{i}"))
+        .build()
+        .map_err(|_| Error::OutOfMemory { what: "threads", bytes: threads << 21 })
+}
+
 fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
     let process = std::process::id();
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(at) = pools.iter().position(|p| p.process == process && p.threads == threads) {
         return Ok(Arc::clone(&pools[at].pool));
     }
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|i| format!("budgetsvm-{i}"))
-        .build()
-        .map_err(|_| Error::OutOfMemory { what: "threads", bytes: threads << 21 })?;
-    let pool = Arc::new(pool);
+    let pool = Arc::new(new_pool(threads)?);
     // A pool inherited through fork has no threads behind it: joining it would hang, so it is
     // forgotten, not dropped.
     pools.retain_mut(|p| {

@@ -21,6 +21,7 @@ pub struct Csr<'a, F: Real> {
     indices: Indices<'a>,
     starts: Indices<'a>,
     n_cols: usize,
+    density: f64,
 }
 
 /// Index arrays as SciPy holds them.
@@ -100,7 +101,9 @@ impl<'a, F: Real> Csr<'a, F> {
                 last = column;
             }
         }
-        Ok(Self { values, indices, starts, n_cols })
+        let entries = (starts.len() - 1) as f64 * n_cols as f64;
+        let density = starts.get(starts.len() - 1) as f64 / entries.max(1.0);
+        Ok(Self { values, indices, starts, n_cols, density })
     }
 
     /// Number of rows.
@@ -109,11 +112,11 @@ impl<'a, F: Real> Csr<'a, F> {
         self.starts.len() - 1
     }
 
-    /// Share of entries that are stored.
+    /// Share of entries that are stored, of the whole matrix also for a range of its rows: what
+    /// is decided by it is the same for any cut.
     #[must_use]
     pub fn density(&self) -> f64 {
-        let stored = self.starts.get(self.n_rows()) as f64;
-        stored / (self.n_rows() as f64 * self.n_cols as f64).max(1.0)
+        self.density
     }
 
     /// Calls `visit(column, value)` for every stored entry of a row.
@@ -157,6 +160,30 @@ impl<'a, F: Real> Rows<'a, F> {
         match self {
             Self::Dense(x) => x.ncols(),
             Self::Csr(x) => x.n_cols,
+        }
+    }
+
+    /// The same rows for a shorter time (array views do not shorten by themselves).
+    #[must_use]
+    pub fn view(&self) -> Rows<'_, F> {
+        match self {
+            Self::Dense(x) => Rows::Dense(x.view()),
+            Self::Csr(x) => Rows::Csr(*x),
+        }
+    }
+
+    /// The rows `first..last`, borrowed.
+    #[must_use]
+    pub fn range(&self, first: usize, last: usize) -> Self {
+        match self {
+            Self::Dense(x) => Self::Dense((*x).slice_move(ndarray::s![first..last, ..])),
+            Self::Csr(x) => {
+                let starts = match x.starts {
+                    Indices::I32(starts) => Indices::I32(&starts[first..=last]),
+                    Indices::I64(starts) => Indices::I64(&starts[first..=last]),
+                };
+                Self::Csr(Csr { starts, ..*x })
+            }
         }
     }
 

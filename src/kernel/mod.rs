@@ -5,6 +5,8 @@
 
 mod any;
 mod blocks;
+mod gaussian;
 
 pub use any::AnyKernel;
 pub use blocks::{SPARSE_DENSITY, load_tile, origin_for};
+pub use gaussian::Gaussian;

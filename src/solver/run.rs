@@ -65,6 +65,22 @@ pub fn run<F: Real>(
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
+    run_watched(solver, problem, state, stop, observer, &mut |_| Ok(ControlFlow::Continue(())))
+}
+
+/// [`run`], with a look at the model after every pass, which may stop it: early stopping scores
+/// it there.
+///
+/// # Errors
+/// As [`run`], and those of `after_pass`.
+pub fn run_watched<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    state: &mut State<F>,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+    after_pass: &mut dyn FnMut(&State<F>) -> Result<ControlFlow<StopReason>>,
+) -> Result<Outcome> {
     solver.check()?;
     if stop.max_iter == 0 {
         return Err(Error::param("max_iter", ">= 1", 0));
@@ -130,9 +146,13 @@ pub fn run<F: Real>(
             primal,
             dual,
         });
+        let wish = after_pass(state)?;
         let terms = state.expansion.len();
         let told = progress(Phase::EndOfPass, &counts, terms, history.len(), primal);
         if let ControlFlow::Break(reason) = observer.observe(&told) {
+            break reason;
+        }
+        if let ControlFlow::Break(reason) = wish {
             break reason;
         }
         if solver.method == super::Method::Bsca && counts.largest <= stop.tol {

@@ -1,1 +1,31 @@
-//! Bindings.
+//! Bindings: they convert arrays, enter Rust by one function, and compute nothing.
+
+mod arrays;
+mod budget;
+mod convert;
+mod describe;
+mod enter;
+mod observer;
+
+use pyo3::prelude::*;
+
+/// Panics inside a worker thread, to test that a panic becomes a RuntimeError.
+#[pyfunction]
+fn _test_panic(py: Python<'_>) -> PyResult<()> {
+    enter::enter(py, 1, None, |_| -> budgetsvm::error::Result<()> {
+        #[expect(clippy::panic, reason = "its purpose")]
+        {
+            panic!("a test of panics")
+        }
+    })
+}
+
+/// The compiled core of budgetsvm: private, see the Python classes.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<budget::BudgetMachine>()?;
+    module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
+    module.add_function(wrap_pyfunction!(_test_panic, module)?)
+}

@@ -1,0 +1,154 @@
+//! The border: the one way from Python into Rust work, and the one match from errors to
+//! exceptions.
+//!
+//! The work runs inside the thread pool while the calling thread, detached from the interpreter,
+//! waits; it wakes for signals (only the main thread of Python sees Ctrl-C) and for progress,
+//! which is told to Python on the calling thread.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use budgetsvm::error::{Error, Result};
+use budgetsvm::parallel;
+use pyo3::exceptions::{
+    PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
+};
+use pyo3::prelude::*;
+
+use crate::observer::{Bridge, Reply, notify};
+
+/// How often the calling thread looks for signals.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// How many fits wait on this thread: above 0, a callback has called back into the library.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs `task` in a pool of `threads` threads, detached from the interpreter. `task` gets an
+/// observer that sees Ctrl-C and tells progress to `listener`.
+///
+/// A callback may train another machine: then the pool's thread waits for the callback, so the
+/// inner task gets a pool of its own.
+pub(crate) fn enter<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    listener: Option<&Bound<'_, PyAny>>,
+    task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
+) -> PyResult<T> {
+    let listener = listener.map(|l| l.clone().unbind());
+    let nested = DEPTH.get() > 0;
+    let (progress, inbox) = mpsc::channel();
+    let (replies, answers) = mpsc::channel();
+    let (mut bridge, interrupt) = Bridge::new(progress, answers, listener.is_some());
+    let (outcome, raised) = py.detach(move || {
+        let mut raised = None;
+        let outcome = std::thread::scope(|scope| {
+            let work = move || {
+                // The bridge moves in here, so that the inbox closes when the work ends.
+                let mut bridge = std::mem::replace(&mut bridge, Bridge::deaf());
+                let job = || task(&mut bridge);
+                catch_unwind(AssertUnwindSafe(|| match nested {
+                    true => parallel::run_apart(threads, job),
+                    false => parallel::run(threads, job),
+                }))
+            };
+            let worker = std::thread::Builder::new().spawn_scoped(scope, work);
+            let Ok(worker) = worker else {
+                return Ok(Err(Error::OutOfMemory { what: "a thread", bytes: 2 << 20 }));
+            };
+            loop {
+                match inbox.recv_timeout(SIGNAL_INTERVAL) {
+                    Ok(progress) => {
+                        let reply = Python::attach(|py| {
+                            py.check_signals()?;
+                            DEPTH.set(DEPTH.get() + 1);
+                            let answer = notify(py, listener.as_ref(), &progress);
+                            DEPTH.set(DEPTH.get() - 1);
+                            answer
+                        });
+                        let reply = reply.unwrap_or_else(|error| {
+                            raised.get_or_insert(error);
+                            Reply::Abort
+                        });
+                        // A worker that is gone needs no answer.
+                        let _ = replies.send(reply);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(error) = Python::attach(|py| py.check_signals()) {
+                            raised.get_or_insert(error);
+                            interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            match worker.join() {
+                Ok(Ok(Ok(result))) => Ok(result),
+                Ok(Ok(Err(error))) => Ok(Err(error)),
+                Ok(Err(panic)) | Err(panic) => Err(message(panic.as_ref())),
+            }
+        });
+        (outcome, raised)
+    });
+    match (outcome, raised) {
+        (_, Some(error)) => Err(error),
+        (Ok(result), None) => result.map_err(exception),
+        (Err(panic), None) => {
+            Err(PyRuntimeError::new_err(format!("a bug in budgetsvm, please report it: {panic}")))
+        }
+    }
+}
+
+/// Runs a short `task` on the calling thread, attached: no pool, no observer.
+pub(crate) fn enter_briefly<T>(task: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(task)) {
+        Ok(result) => result.map_err(exception),
+        Err(panic) => Err(PyRuntimeError::new_err(format!(
+            "a bug in budgetsvm, please report it: {}",
+            message(panic.as_ref())
+        ))),
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".into())
+}
+
+/// The exception for an error.
+pub(crate) fn exception(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::InvalidParam { .. }
+        | Error::LengthMismatch { .. }
+        | Error::FeatureMismatch { .. }
+        | Error::NonFinite { .. }
+        | Error::InvalidData { .. }
+        | Error::BadLabels(_)
+        | Error::Unsupported(_)
+        | Error::NotPositiveDefinite(_)
+        | Error::Format(_) => PyValueError::new_err(text),
+        // With its number, so that Python makes it FileNotFoundError or PermissionError.
+        Error::Io { path, source } => match source.raw_os_error() {
+            Some(number) => {
+                let reason = source.to_string();
+                let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
+                PyOSError::new_err((number, reason, path.display().to_string()))
+            }
+            None => PyOSError::new_err(text),
+        },
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        _ => PyRuntimeError::new_err(text),
+    }
+}
+
+/// A TypeError that names the argument.
+pub(crate) fn type_error(name: &str, expected: &str, got: &Bound<'_, PyAny>) -> PyErr {
+    let kind = got.get_type().name().map_or_else(|_| "?".to_owned(), |n| n.to_string());
+    PyTypeError::new_err(format!("{name} must be {expected}, got {kind}"))
+}

@@ -1,0 +1,95 @@
+//! The observer of a fit that Python watches.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use budgetsvm::solver::{Observer, Phase, Progress, StopReason};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// How often Python is told, at most, between the ends of passes.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What the listener wants.
+pub(crate) enum Reply {
+    GoOn,
+    /// End the fit with the model so far.
+    Stop,
+    /// An exception was raised: throw the result away.
+    Abort,
+}
+
+/// Sits in the pool and talks to the calling thread.
+pub(crate) struct Bridge {
+    progress: Sender<Progress>,
+    answers: Receiver<Reply>,
+    interrupt: Arc<AtomicBool>,
+    listened: bool,
+    told: Instant,
+}
+
+impl Bridge {
+    /// A bridge, and the flag that breaks the fit off.
+    pub(crate) fn new(
+        progress: Sender<Progress>,
+        answers: Receiver<Reply>,
+        listened: bool,
+    ) -> (Self, Arc<AtomicBool>) {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupt);
+        (Self { progress, answers, interrupt, listened, told: Instant::now() }, flag)
+    }
+
+    /// A bridge to nobody.
+    pub(crate) fn deaf() -> Self {
+        Self::new(channel().0, channel().1, false).0
+    }
+}
+
+impl Observer for Bridge {
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return ControlFlow::Break(StopReason::Interrupted);
+        }
+        let due = progress.phase == Phase::EndOfPass || self.told.elapsed() >= PROGRESS_INTERVAL;
+        if !(self.listened && due) {
+            return ControlFlow::Continue(());
+        }
+        self.told = Instant::now();
+        let answer = self.progress.send(*progress).ok().and_then(|()| self.answers.recv().ok());
+        match answer {
+            Some(Reply::GoOn) => ControlFlow::Continue(()),
+            Some(Reply::Stop) => ControlFlow::Break(StopReason::Callback),
+            Some(Reply::Abort) | None => ControlFlow::Break(StopReason::Interrupted),
+        }
+    }
+}
+
+/// Tells the listener, a callable that takes a dictionary and returns True to stop.
+pub(crate) fn notify(
+    py: Python<'_>,
+    listener: Option<&Py<PyAny>>,
+    progress: &Progress,
+) -> PyResult<Reply> {
+    let Some(listener) = listener else { return Ok(Reply::GoOn) };
+    let told = PyDict::new(py);
+    let phase = match progress.phase {
+        Phase::Pass => "pass",
+        Phase::EndOfPass => "end_of_pass",
+        Phase::Polish => "polish",
+    };
+    told.set_item("phase", phase)?;
+    told.set_item("iteration", progress.iteration)?;
+    told.set_item("seen", progress.seen)?;
+    told.set_item("n_samples", progress.n_samples)?;
+    told.set_item("n_sv", progress.n_terms)?;
+    told.set_item("moved", progress.moved)?;
+    told.set_item("maintained", progress.maintained)?;
+    told.set_item("objective", progress.objective)?;
+    told.set_item("time", progress.elapsed.as_secs_f64())?;
+    let stop = listener.bind(py).call1((told,))?.is_truthy()?;
+    Ok(if stop { Reply::Stop } else { Reply::GoOn })
+}

@@ -1,0 +1,150 @@
+"""Checks of what users give, before any work starts. Everything learnt is computed in Rust."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
+
+from . import _core
+
+#: Ranges of features further apart than this make one feature decide every kernel value.
+SCALE_RATIO = 1000.0
+
+
+def as_rows(X: Any) -> Any:
+    """The rows in a form that `_core` borrows: no copy unless the memory cannot be addressed.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Float32 or float64, already through `validate_data`.
+
+    Returns
+    -------
+    ndarray or tuple
+        The array itself, or ``(data, indices, indptr, n_features)``.
+
+    Raises
+    ------
+    ValueError
+        If the CSR structure is broken.
+    """
+    if sparse.issparse(X):
+        check_csr_structure(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        indices = X.indices.astype(X.indptr.dtype, copy=False)
+        return X.data, indices, X.indptr, X.shape[1]
+    addressable = X.flags.aligned and all(step % X.itemsize == 0 for step in X.strides)
+    return X if addressable else X.copy()
+
+
+def check_csr_structure(X: Any) -> None:
+    """Refuse a CSR matrix whose arrays point outside themselves, before SciPy follows them."""
+    data, indices, indptr = X.data, X.indices, X.indptr
+    if indptr.shape != (X.shape[0] + 1,) or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        raise ValueError("X (CSR): indptr must start with 0, rise, and have n_samples + 1 entries")
+    if indptr[-1] > len(data) or len(indices) != len(data):
+        raise ValueError("X (CSR): indptr leaves the arrays data and indices")
+    used = indices[: indptr[-1]]
+    if used.size and (used.min() < 0 or used.max() >= X.shape[1]):
+        raise ValueError(f"X (CSR): a column index is out of range for {X.shape[1]} columns")
+
+
+def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Float64 weights of the rows, finite, not negative, not all zero."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if not np.all(np.isfinite(weights)):
+        raise ValueError("sample_weight contains NaN or infinity")
+    if np.any(weights < 0):
+        raise ValueError("sample_weight must be >= 0")
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight must not be all zero")
+    return weights
+
+
+def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
+    """The number that `gamma` stands for.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float > 0
+        The hyperparameter.
+    variance : float
+        Variance of all entries of X, rows weighted by `sample_weight`.
+    n_features : int
+        Number of columns.
+
+    Raises
+    ------
+    ValueError
+        If `gamma` is none of these.
+    """
+    if isinstance(gamma, str):
+        if gamma == "scale":
+            return 1.0 / (n_features * variance) if variance > 0 else 1.0
+        if gamma == "auto":
+            return 1.0 / n_features
+    elif isinstance(gamma, Real) and not isinstance(gamma, bool):
+        return float(gamma)
+    raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}")
+
+
+def warn_about_scales(ratio: float) -> None:
+    """Say what to do when one feature drowns the others."""
+    if ratio > SCALE_RATIO:
+        warnings.warn(
+            f"The ranges of the features differ by a factor of {ratio:.0f}, so a few features "
+            "decide every kernel value. Scale them first, for example with "
+            "make_pipeline(StandardScaler(), ...) or, for sparse X, MaxAbsScaler().",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def check_kernel(kernel: Any) -> None:
+    """Refuse kernels that need the training rows at prediction."""
+    if callable(kernel) or kernel == "precomputed":
+        what = "a callable" if callable(kernel) else "'precomputed'"
+        raise ValueError(
+            "kernel must be 'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear', got "
+            f"{what}: a machine on a budget makes its own support vectors, so it must be able to "
+            "evaluate the kernel anywhere. sklearn.svm.SVC and SVR accept such kernels."
+        )
+
+
+def thread_count(n_jobs: Any) -> int:
+    """Number of threads: None is every core, or OMP_NUM_THREADS where that says fewer.
+
+    Worker processes of joblib set that variable, so nested parallelism does not oversubscribe.
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
+        raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
+    threads = _core.thread_count(None if n_jobs is None else int(n_jobs))
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    if n_jobs is None and limit.isdecimal() and int(limit) > 0:
+        threads = min(threads, int(limit))
+    return threads
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars and arrays as the Python objects they stand for; the rest as it is."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def cost(C: Any, weights: np.ndarray) -> np.ndarray:
+    """`C` times the weights."""
+    if not isinstance(C, Real) or isinstance(C, bool) or not 0 < C < float("inf"):
+        raise ValueError(f"C must be > 0 and finite, got {C!r}")
+    return float(C) * weights

@@ -1,0 +1,116 @@
+//! Rows against the terms of a model, as polishing asks for them; and the basis of all rows.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::data::{Problem, Rows};
+use crate::error::Result;
+use crate::float::Real;
+use crate::kernel::{AnyKernel, load_tile, origin_for};
+use crate::model::{Expansion, KernelModel};
+use crate::simd::Tile;
+use crate::solver::polish::KernelRows;
+
+/// K_nB of the rows and the terms of a model, computed when asked for.
+pub(super) struct ModelRows<'a, F: Real> {
+    rows: Rows<'a, F>,
+    model: &'a KernelModel<F>,
+}
+
+impl<'a, F: Real> ModelRows<'a, F> {
+    pub(super) fn new(rows: Rows<'a, F>, model: &'a KernelModel<F>) -> Self {
+        Self { rows, model }
+    }
+
+    fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
+        let centers = self.model.packed_centers();
+        let (terms, stride) = (centers.len(), centers.padded_len());
+        let mut padded = vec![F::zero(); len * stride];
+        self.model.kernel().values(tile, (0, len), centers, &mut padded, stride);
+        for (to, from) in out.chunks_exact_mut(terms.max(1)).zip(padded.chunks_exact(stride.max(1)))
+        {
+            to.copy_from_slice(&from[..terms]);
+        }
+    }
+}
+
+impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
+    fn n_rows(&self) -> usize {
+        self.rows.n_rows()
+    }
+
+    fn n_terms(&self) -> usize {
+        self.model.n_terms()
+    }
+
+    fn fill(&self, first: usize, last: usize, out: &mut [F]) {
+        let mut tile = Tile::new(self.model.n_features());
+        load_tile(&self.rows, last - first, |i| first + i, self.model.origin(), &mut tile);
+        self.values(&tile, last - first, out);
+    }
+
+    fn basis_gram(&self) -> Vec<f64> {
+        let terms = self.n_terms();
+        let mut row = vec![F::zero(); terms];
+        let mut gram = Vec::with_capacity(terms * terms);
+        let mut tile = Tile::new(self.model.n_features());
+        for term in 0..terms {
+            tile.fill_dense(1, |_, out| self.model.packed_centers().get(term, out));
+            self.values(&tile, 1, &mut row);
+            gram.extend(row.iter().map(|v| Real::to_f64(*v)));
+        }
+        gram
+    }
+}
+
+/// The distinct rows of positive cost, when there are at most `budget` of them: then a machine
+/// on these points is as good as any, and is solved exactly.
+pub(super) fn every_row<F: Real>(problem: &Problem<'_, F>, budget: usize) -> Option<Vec<usize>> {
+    let mut seen = HashSet::new();
+    let mut chosen = Vec::new();
+    for i in (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0) {
+        if seen.insert(bits(problem, i)) {
+            chosen.push(i);
+            if chosen.len() > budget {
+                return None;
+            }
+        }
+    }
+    Some(chosen)
+}
+
+/// What tells rows apart. Adding 0 makes one zero of the two.
+fn bits<F: Real>(problem: &Problem<'_, F>, row: usize) -> Vec<u64> {
+    let mut values = vec![F::zero(); problem.rows().n_cols()];
+    problem.rows().copy_row(row, &mut values);
+    values.iter().map(|v| (Real::to_f64(*v) + 0.0).to_bits()).collect()
+}
+
+/// The rows of positive cost, each with the place among `distinct` of the row that it equals.
+pub(super) fn points<F: Real>(problem: &Problem<'_, F>, distinct: &[usize]) -> Vec<(usize, usize)> {
+    let place: HashMap<Vec<u64>, usize> =
+        distinct.iter().enumerate().map(|(place, &i)| (bits(problem, i), place)).collect();
+    (0..problem.len())
+        .filter(|&i| problem.cost()[i] > 0.0)
+        .filter_map(|i| place.get(&bits(problem, i)).map(|&place| (i, place)))
+        .collect()
+}
+
+/// A model on these rows whose coefficients are all 0.
+pub(super) fn model_on<F: Real>(
+    kernel: AnyKernel,
+    rows: &Rows<'_, F>,
+    chosen: &[usize],
+    outputs: usize,
+) -> Result<KernelModel<F>> {
+    let d = rows.n_cols();
+    let origin = origin_for(kernel, rows);
+    let mut basis = Expansion::new(kernel, origin.clone(), d, outputs)?;
+    basis.reserve(chosen.len())?;
+    let mut row = vec![F::zero(); d];
+    for &i in chosen {
+        rows.copy_row(i, &mut row);
+        row.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
+        basis.push(&row)?;
+    }
+    KernelModel::from_expansion(&basis, 1.0, vec![0.0; outputs])
+}

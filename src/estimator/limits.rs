@@ -1,0 +1,44 @@
+//! Limits of a fit, as an observer around the caller's own.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::config::Config;
+use crate::solver::{Observer, Progress, StopReason};
+
+/// Passes the progress on, with the time since the whole fit began, until time runs out.
+pub(super) struct Limits<'a> {
+    observer: &'a mut dyn Observer,
+    started: Instant,
+    deadline: Option<Duration>,
+}
+
+impl<'a> Limits<'a> {
+    /// No limit yet.
+    pub(super) fn new(observer: &'a mut dyn Observer) -> Self {
+        Self { observer, started: Instant::now(), deadline: None }
+    }
+
+    /// Sets the time limit to a share of `max_time`, counted from the start of the fit.
+    pub(super) fn allow(&mut self, config: &Config, share: f64) {
+        self.deadline = config.max_time.map(|seconds| {
+            // A limit too long for a `Duration` is none that anybody reaches.
+            Duration::try_from_secs_f64(share * seconds).unwrap_or(Duration::MAX)
+        });
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+impl Observer for Limits<'_> {
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason> {
+        let elapsed = self.started.elapsed();
+        self.observer.observe(&Progress { elapsed, ..*progress })?;
+        if self.deadline.is_some_and(|deadline| elapsed >= deadline) {
+            return ControlFlow::Break(StopReason::MaxTime);
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,28 @@
+//! The public face: estimators with builders, over every room below.
+//!
+//! [`BudgetSvc`] and [`BudgetSvr`] are what most code needs. [`Machine`] and [`Config`] are the
+//! layer beneath, without labels, that the Python bindings use.
+
+mod basis;
+mod builder;
+mod combine;
+mod config;
+mod json;
+mod limits;
+mod machine;
+mod part;
+mod report;
+mod saving;
+mod score;
+pub mod summary;
+mod svc;
+mod svr;
+mod train;
+
+pub use builder::{Builder, FromConfig};
+pub use config::{Config, Maintenance};
+pub use machine::Machine;
+pub use report::Report;
+pub use svc::{BudgetSvc, BudgetSvcModel};
+pub use svr::{BudgetSvr, BudgetSvrModel};
+pub use train::Start;

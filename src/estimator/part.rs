@@ -1,0 +1,308 @@
+//! One kernel model: passes, early stopping, polishing.
+
+use std::ops::ControlFlow;
+
+use super::basis::{self, ModelRows};
+use super::config::Config;
+use super::limits::Limits;
+use super::machine::Part;
+use super::report::{Entry, Kind};
+use super::score::score;
+use crate::data::{Problem, Targets};
+use crate::error::Result;
+use crate::float::Real;
+use crate::kernel::origin_for;
+use crate::model::KernelModel;
+use crate::solver::polish::{Distinct, KernelRows as _, Polish, Polished, Start};
+use crate::solver::{
+    Budgeted, Method, Observer as _, PassRecord, Phase, Progress, State, Stop, StopReason,
+    run_watched,
+};
+
+/// Newton steps of a polish at most.
+const POLISH_STEPS: usize = 200;
+/// Polishing ends when a step would lower the objective by less than this share of it.
+const POLISH_TOL: f64 = 1e-4;
+
+/// A part and how it came about.
+pub(super) struct Trained<F: Real> {
+    pub(super) part: Part<F>,
+    pub(super) outcome: Outcome,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub(super) n_iter: usize,
+    pub(super) stop: StopReason,
+    pub(super) entries: Vec<Entry>,
+    pub(super) smoothed: Option<f64>,
+    pub(super) primal: Option<f64>,
+    pub(super) advice: Option<String>,
+}
+
+/// Passes, then polishing; or the exact solution when the budget holds every distinct row.
+pub(super) fn fit<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
+    limits: &mut Limits<'_>,
+) -> Result<Trained<F>> {
+    let polishing = config.polishing && config.budget.is_some();
+    if let (true, None, Some(budget)) = (polishing, from, config.budget)
+        && let Some(distinct) = basis::every_row(problem, budget)
+    {
+        return exact(config, problem, &distinct, limits);
+    }
+    limits.allow(config, if polishing { 0.5 } else { 1.0 });
+    let mut trained = passes(config, problem, (from, held_out), limits, config.max_iter)?;
+    let stopped = trained.outcome.stop == StopReason::Callback;
+    if polishing && !stopped && trained.part.model.n_terms() > 0 {
+        let polished = polish(config, problem, &trained.part, limits)?;
+        let (outcome, last) = (&mut trained.outcome, polished.outcome);
+        outcome.entries.extend(last.entries);
+        (outcome.smoothed, outcome.primal, outcome.advice) =
+            (last.smoothed, last.primal, last.advice);
+        if matches!(last.stop, StopReason::MaxTime | StopReason::Callback) {
+            outcome.stop = last.stop;
+        }
+        trained.part = polished.part;
+    }
+    Ok(trained)
+}
+
+/// One pass over new rows.
+pub(super) fn partial_fit<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    from: Option<&Part<F>>,
+    limits: &mut Limits<'_>,
+) -> Result<Trained<F>> {
+    limits.allow(config, 1.0);
+    let mut trained = passes(config, problem, (from, None), limits, 1)?;
+    // A stream has no end that could come too early.
+    trained.outcome.advice = None;
+    Ok(trained)
+}
+
+/// The same terms with the best coefficients.
+pub(super) fn polish<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    part: &Part<F>,
+    limits: &mut Limits<'_>,
+) -> Result<Trained<F>> {
+    limits.allow(config, 1.0);
+    let (model, n_terms) = (&part.model, part.model.n_terms());
+    let coef = model.coef();
+    let start = Start {
+        targets: problem.targets(),
+        cost: problem.cost(),
+        coef: &coef,
+        intercept: model.intercept(),
+    };
+    let rows = problem.rows();
+    let rows = ModelRows::new(rows.view(), model);
+    let polished = polisher(config).solve(&rows, start, &mut |steps, objective| {
+        limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
+    })?;
+    let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
+    Ok(Trained {
+        part: Part { model, seen: part.seen, steps: part.steps },
+        outcome: polished_outcome(&polished, n_terms, limits, 0),
+    })
+}
+
+fn polisher(config: &Config) -> Polish {
+    Polish {
+        loss: config.loss,
+        fit_intercept: config.fit_intercept,
+        h: config.smoothing,
+        max_steps: POLISH_STEPS,
+        tol: POLISH_TOL,
+        cache_bytes: (config.cache_size * 1e6) as usize,
+    }
+}
+
+fn polishing_progress(n: usize, n_terms: usize, steps: usize, objective: f64) -> Progress {
+    Progress {
+        phase: Phase::Polish,
+        iteration: steps,
+        seen: n,
+        n_samples: n,
+        n_terms,
+        moved: 0.0,
+        maintained: 0.0,
+        objective: Some(objective).filter(|o| o.is_finite()),
+        elapsed: std::time::Duration::ZERO,
+    }
+}
+
+fn polished_outcome(
+    polished: &Polished,
+    n_terms: usize,
+    limits: &Limits<'_>,
+    n_iter: usize,
+) -> Outcome {
+    let known = |value: f64| Some(value).filter(|v| v.is_finite());
+    let advice = (polished.stop == StopReason::MaxIter).then(|| {
+        format!(
+            "Polishing did not converge in {} Newton steps: scale the features, lower C, or raise \
+             smoothing.",
+            polished.steps
+        )
+    });
+    Outcome {
+        n_iter,
+        stop: polished.stop,
+        entries: vec![Entry {
+            kind: Kind::Polish,
+            time: limits.elapsed().as_secs_f64(),
+            n_terms,
+            moved: f64::NAN,
+            maintained: f64::NAN,
+            primal: polished.primal,
+            dual: f64::NAN,
+            score: f64::NAN,
+        }],
+        smoothed: known(polished.smoothed),
+        primal: known(polished.primal),
+        advice,
+    }
+}
+
+/// Every distinct row is a basis point: the smoothed problem, solved to rounding error.
+fn exact<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    distinct: &[usize],
+    limits: &mut Limits<'_>,
+) -> Result<Trained<F>> {
+    limits.allow(config, 1.0);
+    let (rows, targets) = (problem.rows(), problem.targets());
+    let outputs = targets.n_outputs();
+    let model = basis::model_on(config.kernel, &rows, distinct, outputs)?;
+    let gram = ModelRows::new(rows.view(), &model).basis_gram();
+    // Rows of no cost are left out.
+    let kept = basis::points(problem, distinct);
+    let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
+    let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
+    let (index, values): (Vec<u32>, Vec<f64>);
+    let targets = match targets {
+        Targets::Classes { index: all, n_classes } => {
+            index = kept.iter().map(|&(i, _)| all[i]).collect();
+            Targets::Classes { index: &index, n_classes }
+        }
+        Targets::Values(all) => {
+            values = kept.iter().map(|&(i, _)| all[i]).collect();
+            Targets::Values(&values)
+        }
+    };
+    let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
+    let n_terms = distinct.len();
+    let polished = polisher(config).solve_exactly(data, &mut |steps, objective| {
+        limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
+    })?;
+    // Only support vectors stay.
+    let supports =
+        |j: &usize| polished.coef[j * outputs..(j + 1) * outputs].iter().any(|b| *b != 0.0);
+    let terms: Vec<usize> = (0..n_terms).filter(supports).collect();
+    let chosen: Vec<usize> = terms.iter().map(|&j| distinct[j]).collect();
+    let coef: Vec<f64> = terms
+        .iter()
+        .flat_map(|&j| polished.coef[j * outputs..(j + 1) * outputs].iter().copied())
+        .collect();
+    let model = basis::model_on(config.kernel, &rows, &chosen, outputs)?
+        .with_coef(&coef, polished.intercept.clone())?;
+    let seen = problem.len() as u64;
+    Ok(Trained {
+        part: Part { model, seen, steps: seen },
+        outcome: polished_outcome(&polished, chosen.len(), limits, 1),
+    })
+}
+
+fn solver(config: &Config) -> Result<Budgeted> {
+    Ok(Budgeted {
+        method: config.solver,
+        kernel: config.kernel,
+        loss: config.loss,
+        budget: config.budget,
+        maintenance: config.resolve_maintenance()?,
+        order: config.order.clone(),
+        seed: config.seed,
+        record_objective: config.record_objective,
+        n_expected: config.n_expected,
+    })
+}
+
+/// The model with the best score so far.
+struct Best<F: Real> {
+    score: f64,
+    pass: usize,
+    model: Option<KernelModel<F>>,
+}
+
+fn passes<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
+    limits: &mut Limits<'_>,
+    max_iter: usize,
+) -> Result<Trained<F>> {
+    let solver = solver(config)?;
+    let rows = problem.rows();
+    let mut state = match from {
+        Some(part) => State::from_model(&solver, &part.model, part.steps, part.seen)?,
+        None => {
+            let origin = origin_for(config.kernel, &rows);
+            State::new(&solver, origin, rows.n_cols(), problem.targets().n_outputs())?
+        }
+    };
+    let mut scores = Vec::new();
+    let mut best = Best { score: f64::NEG_INFINITY, pass: 0, model: None };
+    let mut after_pass = |state: &State<F>| {
+        let Some(held_out) = held_out else { return Ok(ControlFlow::Continue(())) };
+        let model = state.model(config.solver)?;
+        let now = score(&model, held_out)?;
+        scores.push(now);
+        if now > best.score {
+            best = Best { score: now, pass: scores.len(), model: Some(model) };
+        }
+        let idle = scores.len() - best.pass;
+        Ok(match idle >= config.n_iter_no_change {
+            true => ControlFlow::Break(StopReason::EarlyStopping),
+            false => ControlFlow::Continue(()),
+        })
+    };
+    let stop = Stop { max_iter, tol: config.tol };
+    let outcome = run_watched(&solver, problem, &mut state, &stop, limits, &mut after_pass)?;
+    let entry = |(pass, record): (usize, &PassRecord)| Entry {
+        kind: Kind::Pass,
+        time: record.time.as_secs_f64(),
+        n_terms: record.n_terms,
+        moved: record.moved,
+        maintained: record.maintained,
+        primal: record.primal.unwrap_or(f64::NAN),
+        dual: record.dual.unwrap_or(f64::NAN),
+        score: scores.get(pass).copied().unwrap_or(f64::NAN),
+    };
+    let entries: Vec<Entry> = outcome.history.iter().enumerate().map(entry).collect();
+    let unbounded = config.budget.is_none() && config.solver == Method::Bsca;
+    let advice = (unbounded && outcome.stop == StopReason::MaxIter).then(|| {
+        format!("Without a budget {max_iter} passes did not converge: raise max_iter or tol.")
+    });
+    let model = match best.model {
+        Some(model) => model,
+        None => state.model(config.solver)?,
+    };
+    Ok(Trained {
+        part: Part { model, seen: state.seen(), steps: state.steps() },
+        outcome: Outcome {
+            n_iter: entries.len().max(1),
+            stop: outcome.stop,
+            primal: outcome.history.last().and_then(|record| record.primal),
+            entries,
+            smoothed: None,
+            advice,
+        },
+    })
+}

@@ -1,0 +1,57 @@
+//! What a training call tells.
+
+use crate::solver::StopReason;
+
+/// The outcome beside the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Passes made.
+    pub n_iter: usize,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Curves with an entry a pass and a polishing step, by name; NaN where not measured.
+    pub history: Vec<(String, Vec<f64>)>,
+    /// The smoothed objective that polishing minimised.
+    pub smoothed: Option<f64>,
+    /// The objective with the loss itself, where known.
+    pub primal: Option<f64>,
+    /// What the user can do about a result that may disappoint.
+    pub advice: Option<String>,
+}
+
+/// Whether an entry of the history is a pass or a polishing step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Pass = 0,
+    Polish = 1,
+}
+
+/// One entry of the history; NaN is not measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) time: f64,
+    pub(super) n_terms: usize,
+    pub(super) moved: f64,
+    pub(super) maintained: f64,
+    pub(super) primal: f64,
+    pub(super) dual: f64,
+    pub(super) score: f64,
+}
+
+/// The columns that Python shows as `history_`.
+pub(super) fn curves(entries: &[Entry]) -> Vec<(String, Vec<f64>)> {
+    let column = |name: &str, value: fn(&Entry) -> f64| {
+        (name.to_owned(), entries.iter().map(value).collect())
+    };
+    vec![
+        column("time", |e| e.time),
+        column("n_sv", |e| e.n_terms as f64),
+        column("moved", |e| e.moved),
+        column("maintained", |e| e.maintained),
+        column("primal", |e| e.primal),
+        column("dual", |e| e.dual),
+        column("validation_score", |e| e.score),
+        column("phase", |e| f64::from(e.kind as u8)),
+    ]
+}

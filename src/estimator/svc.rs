@@ -1,0 +1,226 @@
+//! Classification on a budget.
+
+use std::path::Path;
+
+use super::builder::{Builder, FromConfig};
+use super::config::Config;
+use super::machine::Machine;
+use super::report::Report;
+use super::saving;
+use super::score::class;
+use super::train::Start;
+use crate::data::{Problem, Rows, Targets};
+use crate::error::{Error, Result};
+use crate::loss::AnyLoss;
+use crate::model::persist::{Label, Stored};
+use crate::parallel;
+use crate::solver::{Observer, Silent};
+
+/// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::BudgetSvc;
+/// use budgetsvm::kernel::Gaussian;
+///
+/// // Points inside and outside a circle.
+/// let rows = ndarray::Array2::from_shape_fn((400, 2), |(i, j)| {
+///     let (a, r) = (i as f64 * 0.7, if i % 2 == 0 { 1.0 } else { 2.0 });
+///     if j == 0 { r * a.cos() } else { r * a.sin() }
+/// });
+/// let labels: Vec<&str> = (0..400).map(|i| if i % 2 == 0 { "in" } else { "out" }).collect();
+/// let labels: Vec<String> = labels.into_iter().map(String::from).collect();
+/// let rows = Rows::Dense(rows.view());
+///
+/// let svc = BudgetSvc::builder().budget(20).c(10.0).kernel(Gaussian::new(1.0)?).build()?;
+/// let model = svc.fit(&rows, &labels)?;
+/// assert!(model.n_terms() <= 20);
+/// assert_eq!(model.predict(&rows)?, labels);
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BudgetSvc {
+    config: Config,
+}
+
+/// A fitted classifier with labels of type `L`.
+#[derive(Clone, Debug)]
+pub struct BudgetSvcModel<F: Stored, L> {
+    config: Config,
+    machine: Machine<F>,
+    classes: Vec<L>,
+    report: Report,
+}
+
+impl FromConfig for BudgetSvc {
+    fn from_config(config: Config) -> Result<Self> {
+        if config.loss.is_classification() {
+            Ok(Self { config })
+        } else {
+            Err(Error::param("loss", "a loss for classes", config.loss.name()))
+        }
+    }
+}
+
+/// The class of every label; `classes` is sorted.
+fn encode<L: Label>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
+    let find = |label| classes.binary_search(label).ok().and_then(|c| u32::try_from(c).ok());
+    let index: Option<Vec<u32>> = labels.iter().map(find).collect();
+    index.ok_or_else(|| Error::BadLabels("a label that the machine was not fitted on".into()))
+}
+
+fn sorted<L: Label>(labels: &[L]) -> Vec<L> {
+    let mut classes = labels.to_vec();
+    classes.sort();
+    classes.dedup();
+    classes
+}
+
+fn cost(config: &Config, weights: Option<&[f64]>, n: usize) -> Vec<f64> {
+    match weights {
+        Some(weights) => weights.iter().map(|w| config.c * w).collect(),
+        None => vec![config.c; n],
+    }
+}
+
+impl BudgetSvc {
+    /// Sets hyperparameters.
+    #[must_use]
+    pub fn builder() -> Builder<Self> {
+        Builder::new(AnyLoss::Hinge)
+    }
+
+    /// Trains on rows of any layout and labels of any sortable type, at least two different ones.
+    ///
+    /// # Errors
+    /// Those of [`Problem::new`], `BadLabels`, `OutOfMemory`.
+    pub fn fit<F: Stored, L: Label>(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+    ) -> Result<BudgetSvcModel<F, L>> {
+        self.fit_observed(rows, labels, None, &mut Silent)
+    }
+
+    /// [`BudgetSvc::fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`BudgetSvc::fit`], and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Stored, L: Label>(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<BudgetSvcModel<F, L>> {
+        let classes = sorted(labels);
+        let index = encode(labels, &classes)?;
+        let cost = cost(&self.config, weights, labels.len());
+        let targets = Targets::Classes { index: &index, n_classes: classes.len() };
+        let problem = Problem::new(rows.view(), targets, &cost)?;
+        let (machine, report) = parallel::run(parallel::thread_count(None)?, || {
+            Machine::fit(&self.config, &problem, Start::default(), observer)
+        })??;
+        Ok(BudgetSvcModel { config: self.config.clone(), machine, classes, report })
+    }
+}
+
+impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
+    /// The label of every row.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<L>> {
+        let values = self.decision_function(rows)?;
+        let label = |row: &[f64]| self.classes[class(row)].clone();
+        let outputs = values.ncols();
+        Ok(values.as_slice().unwrap_or_default().chunks_exact(outputs).map(label).collect())
+    }
+
+    /// Decision values, samples x outputs: one output for two classes (positive is the second),
+    /// else one a class.
+    ///
+    /// # Errors
+    /// As [`BudgetSvcModel::predict`].
+    pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<ndarray::Array2<f64>> {
+        parallel::run(parallel::thread_count(None)?, || self.machine.decision(rows, &mut Silent))?
+    }
+
+    /// The labels, sorted.
+    #[must_use]
+    pub fn classes(&self) -> &[L] {
+        &self.classes
+    }
+
+    /// Number of terms.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.machine.n_terms()
+    }
+
+    /// The machine itself: support vectors, coefficients, offsets.
+    #[must_use]
+    pub fn machine(&self) -> &Machine<F> {
+        &self.machine
+    }
+
+    /// What the last training call tells.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Goes on with one pass over new rows, of labels known; no polishing.
+    ///
+    /// # Errors
+    /// Those of [`Problem::new`], `BadLabels` for a new label.
+    pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        self.go_on(rows, labels, |problem| {
+            Machine::partial_fit(&self.config, problem, Some(&self.machine), &mut Silent)
+        })
+    }
+
+    /// Keeps the terms and solves for their coefficients on these rows.
+    ///
+    /// # Errors
+    /// As [`BudgetSvcModel::partial_fit`].
+    pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        self.go_on(rows, labels, |problem| self.machine.polish(&self.config, problem, &mut Silent))
+    }
+
+    fn go_on(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+        train: impl FnOnce(&Problem<'_, F>) -> Result<(Machine<F>, Report)> + Send,
+    ) -> Result<Self> {
+        let index = encode(labels, &self.classes)?;
+        let cost = cost(&self.config, None, labels.len());
+        let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
+        let problem = Problem::new(rows.view(), targets, &cost)?;
+        let (machine, report) = parallel::run(parallel::thread_count(None)?, || train(&problem))??;
+        let (config, classes) = (self.config.clone(), self.classes.clone());
+        Ok(Self { config, machine, classes, report })
+    }
+
+    /// Writes a safetensors file, whole or not at all; Python's `budgetsvm.load` reads it too.
+    ///
+    /// # Errors
+    /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let labels = L::to_labels(&self.classes);
+        saving::save("BudgetSVC", &self.config, (&self.machine, labels, &self.report), path)
+    }
+
+    /// Reads the file of a classifier with labels and precision of these types.
+    ///
+    /// # Errors
+    /// `Io`, `Format`, `OutOfMemory`.
+    pub fn load(path: &Path) -> Result<Self> {
+        let loaded = saving::load::<F>("BudgetSVC", path)?;
+        let classes = L::from_labels(&loaded.labels)
+            .ok_or_else(|| Error::Format("class labels of another type".into()))?;
+        let saving::Loaded { config, machine, report, .. } = loaded;
+        Ok(Self { config, machine, classes, report })
+    }
+}

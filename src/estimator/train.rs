@@ -1,0 +1,199 @@
+//! Training: passes, then polishing; or the exact solution when the budget holds every row.
+
+use super::combine;
+use super::config::Config;
+use super::limits::Limits;
+use super::machine::Machine;
+use super::part::{self, Trained};
+use super::report::{Report, curves};
+use crate::data::{Problem, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::multiclass::one_vs_rest;
+use crate::solver::Observer;
+
+/// What a fit begins with beside the problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a, 'p, F: Real> {
+    /// A machine to go on from; every row is new to it.
+    pub from: Option<&'a Machine<F>>,
+    /// The part that early stopping scores; its costs are weights.
+    pub held_out: Option<&'a Problem<'p, F>>,
+}
+
+impl<F: Real> Default for Start<'_, '_, F> {
+    fn default() -> Self {
+        Self { from: None, held_out: None }
+    }
+}
+
+/// One problem a machine: `part` is the class, or none for all outputs at once.
+type TrainPart<'a, F> =
+    dyn Fn(&Problem<'_, F>, Option<usize>, &mut dyn Observer) -> Result<Trained<F>> + Sync + 'a;
+
+impl<F: Real> Machine<F> {
+    /// Trains a machine. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// Those of [`Config::check`], `BadLabels` unless two classes have positive cost,
+    /// `Unsupported` for an offset without polishing, `OutOfMemory`, and `Interrupted` when the
+    /// observer says so.
+    pub fn fit(
+        config: &Config,
+        problem: &Problem<'_, F>,
+        start: Start<'_, '_, F>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        config.check()?;
+        check_classes(problem)?;
+        if config.fit_intercept && (!config.polishing || config.budget.is_none()) {
+            return Err(Error::Unsupported(
+                "fit_intercept=True needs polishing=True and a budget: the offset is fitted by \
+                 polishing"
+                    .into(),
+            ));
+        }
+        check_start(config, problem, start.from)?;
+        train(config, problem, observer, &|problem, class, observer| {
+            let from = start.from.map(|machine| &machine.parts[class.unwrap_or(0)]);
+            let held_out = start.held_out.filter(|_| config.early_stopping);
+            let mut limits = Limits::new(observer);
+            match (class, held_out) {
+                (Some(class), Some(held_out)) => against_rest(held_out, class, |held_out| {
+                    part::fit(config, problem, (from, Some(held_out)), &mut limits)
+                }),
+                _ => part::fit(config, problem, (from, held_out), &mut limits),
+            }
+        })
+    }
+
+    /// Goes on with one pass over new rows, or begins with them; no polishing.
+    ///
+    /// # Errors
+    /// Those of [`Config::check`], `OutOfMemory`, `Interrupted`.
+    pub fn partial_fit(
+        config: &Config,
+        problem: &Problem<'_, F>,
+        start: Option<&Self>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        config.check()?;
+        check_start(config, problem, start)?;
+        train(config, problem, observer, &|problem, class, observer| {
+            let from = start.map(|machine| &machine.parts[class.unwrap_or(0)]);
+            part::partial_fit(config, problem, from, &mut Limits::new(observer))
+        })
+    }
+
+    /// Keeps the terms and solves for their coefficients on these rows.
+    ///
+    /// # Errors
+    /// Those of [`Config::check`], `OutOfMemory`, `Interrupted`.
+    pub fn polish(
+        &self,
+        config: &Config,
+        problem: &Problem<'_, F>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        config.check()?;
+        check_start(config, problem, Some(self))?;
+        train(config, problem, observer, &|problem, class, observer| {
+            let part = &self.parts[class.unwrap_or(0)];
+            part::polish(config, problem, part, &mut Limits::new(observer))
+        })
+    }
+}
+
+/// Trains the one part, or one a class, and gathers what they tell.
+fn train<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    observer: &mut dyn Observer,
+    train_part: &TrainPart<'_, F>,
+) -> Result<(Machine<F>, Report)> {
+    let trained = match problem.targets() {
+        Targets::Classes { n_classes, .. } if n_classes > 2 && !config.shared => {
+            let class_machine = |class: usize, observer: &mut dyn Observer| {
+                against_rest(problem, class, |binary| train_part(binary, Some(class), observer))
+            };
+            combine::combine(one_vs_rest(n_classes, observer, class_machine)?)
+        }
+        _ => {
+            let Trained { part, outcome } = train_part(problem, None, observer)?;
+            (vec![part], outcome)
+        }
+    };
+    let (parts, outcome) = trained;
+    let report = Report {
+        n_iter: outcome.n_iter,
+        stop: outcome.stop,
+        history: curves(&outcome.entries),
+        smoothed: outcome.smoothed,
+        primal: outcome.primal,
+        advice: outcome.advice,
+    };
+    Ok((Machine { parts }, report))
+}
+
+/// The same rows, with one class against the others.
+fn against_rest<F: Real, T>(
+    problem: &Problem<'_, F>,
+    class: usize,
+    task: impl FnOnce(&Problem<'_, F>) -> Result<T>,
+) -> Result<T> {
+    let mut binary = try_vec("class indices", problem.len(), 0u32)?;
+    if let Targets::Classes { index, .. } = problem.targets() {
+        binary.iter_mut().zip(index).for_each(|(b, &c)| *b = u32::from(c as usize == class));
+    }
+    let targets = Targets::Classes { index: &binary, n_classes: 2 };
+    let rows = problem.rows();
+    task(&Problem::new(rows.view(), targets, problem.cost())?)
+}
+
+fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {
+    let Targets::Classes { index, .. } = problem.targets() else { return Ok(()) };
+    let mut weighty = index.iter().zip(problem.cost()).filter(|(_, c)| **c > 0.0).map(|(y, _)| y);
+    let first = weighty.next();
+    if weighty.all(|class| Some(class) == first) {
+        return Err(Error::BadLabels(
+            "only one class has samples of positive weight, at least 2 classes are needed".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a machine can be gone on from with these hyperparameters and data.
+fn check_start<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    start: Option<&Machine<F>>,
+) -> Result<()> {
+    let Some(machine) = start else { return Ok(()) };
+    let (expected, got) = (machine.n_features(), problem.rows().n_cols());
+    if expected != got {
+        return Err(Error::FeatureMismatch { expected, got });
+    }
+    if machine.n_outputs() != problem.targets().n_outputs() {
+        return Err(Error::BadLabels("another number of classes than the machine has".into()));
+    }
+    if machine.kernel() != config.kernel {
+        return Err(Error::Unsupported(
+            "training can only go on with the same kernel and its parameters: set gamma to a \
+             number, or fit anew without warm_start"
+                .into(),
+        ));
+    }
+    let separate = machine.n_outputs() > 1 && !config.shared;
+    if separate != (machine.parts.len() > 1) {
+        return Err(Error::Unsupported("shared cannot be changed while training goes on".into()));
+    }
+    let most = machine.parts.iter().map(|p| p.model.n_terms()).max().unwrap_or(0);
+    match config.budget {
+        Some(budget) if budget < most => Err(Error::param(
+            "budget",
+            format!(">= {most}, the number of terms that training goes on from"),
+            budget,
+        )),
+        _ => Ok(()),
+    }
+}

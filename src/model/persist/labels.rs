@@ -1,0 +1,124 @@
+//! Class labels as files hold them.
+
+use serde::{Deserialize, Serialize};
+
+/// The labels of a classifier, in the order of its outputs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Labels {
+    /// A regression machine has none.
+    None,
+    /// Signed integers.
+    Int(Vec<i64>),
+    /// Unsigned integers.
+    Uint(Vec<u64>),
+    /// Finite numbers.
+    Float(Vec<f64>),
+    /// Booleans.
+    Bool(Vec<bool>),
+    /// Strings.
+    Text(Vec<String>),
+}
+
+impl Labels {
+    /// Number of labels.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Int(v) => v.len(),
+            Self::Uint(v) => v.len(),
+            Self::Float(v) => v.len(),
+            Self::Bool(v) => v.len(),
+            Self::Text(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the labels rise strictly, as a fitted classifier's do.
+    #[must_use]
+    pub fn is_sorted(&self) -> bool {
+        fn rising<T: PartialOrd>(v: &[T]) -> bool {
+            v.windows(2).all(|pair| pair[0] < pair[1])
+        }
+        match self {
+            Self::None => true,
+            Self::Int(v) => rising(v),
+            Self::Uint(v) => rising(v),
+            Self::Float(v) => v.iter().all(|x| x.is_finite()) && rising(v),
+            Self::Bool(v) => rising(v),
+            Self::Text(v) => rising(v),
+        }
+    }
+}
+
+/// How the metadata tells where the labels are: numbers in the tensor `classes`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Stored {
+    None,
+    Numbers,
+    Bool(Vec<bool>),
+    Text(Vec<String>),
+}
+
+/// A type of label that a Rust classifier can be trained on, and saved with.
+///
+/// Implemented for the integers, `bool` and `String`.
+pub trait Label: Ord + Clone + Send + Sync {
+    /// The labels as a file holds them.
+    fn to_labels(labels: &[Self]) -> Labels;
+
+    /// The labels of a file, or `None` when they are of another kind.
+    fn from_labels(labels: &Labels) -> Option<Vec<Self>>;
+}
+
+macro_rules! number_label {
+    ($variant:ident, $wide:ty: $($narrow:ty),*) => {$(
+        impl Label for $narrow {
+            fn to_labels(labels: &[Self]) -> Labels {
+                Labels::$variant(labels.iter().map(|&v| v as $wide).collect())
+            }
+
+            fn from_labels(labels: &Labels) -> Option<Vec<Self>> {
+                match labels {
+                    Labels::Int(v) => v.iter().map(|&v| Self::try_from(v).ok()).collect(),
+                    Labels::Uint(v) => v.iter().map(|&v| Self::try_from(v).ok()).collect(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+number_label!(Int, i64: i8, i16, i32, i64, isize);
+number_label!(Uint, u64: u8, u16, u32, u64, usize);
+
+impl Label for bool {
+    fn to_labels(labels: &[Self]) -> Labels {
+        Labels::Bool(labels.to_vec())
+    }
+
+    fn from_labels(labels: &Labels) -> Option<Vec<Self>> {
+        match labels {
+            Labels::Bool(v) => Some(v.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Label for String {
+    fn to_labels(labels: &[Self]) -> Labels {
+        Labels::Text(labels.to_vec())
+    }
+
+    fn from_labels(labels: &Labels) -> Option<Vec<Self>> {
+        match labels {
+            Labels::Text(v) => Some(v.clone()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Named tensors in a safetensors container, read with every length checked before it is used.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+
+use safetensors::tensor::{Dtype, Metadata, TensorView};
+use serde_json::Value;
+
+use super::strict;
+use crate::error::{Error, Result, try_vec};
+
+/// The largest header that is read.
+pub(super) const MAX_HEADER: u64 = 1 << 20;
+/// The one key of `__metadata__`.
+pub(super) const KEY: &str = "budgetsvm";
+const CHUNK: usize = 1 << 16;
+
+/// The values of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Data {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    I64(Vec<i64>),
+    U64(Vec<u64>),
+    U8(Vec<u8>),
+}
+
+/// A tensor in C order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tensor {
+    pub(super) shape: Vec<usize>,
+    pub(super) data: Data,
+}
+
+pub(super) type Tensors = BTreeMap<String, Tensor>;
+
+fn bad(reason: impl Into<String>) -> Error {
+    Error::Format(reason.into())
+}
+
+macro_rules! little_endian {
+    ($values:expr) => {
+        $values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    };
+}
+
+/// The container's bytes: the same tensors and metadata give the same bytes.
+pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
+    let encoded: Vec<(&str, Dtype, &[usize], Vec<u8>)> = tensors
+        .iter()
+        .map(|(name, tensor)| {
+            let (dtype, bytes) = match &tensor.data {
+                Data::F32(v) => (Dtype::F32, little_endian!(v)),
+                Data::F64(v) => (Dtype::F64, little_endian!(v)),
+                Data::I64(v) => (Dtype::I64, little_endian!(v)),
+                Data::U64(v) => (Dtype::U64, little_endian!(v)),
+                Data::U8(v) => (Dtype::U8, v.clone()),
+            };
+            (name.as_str(), dtype, tensor.shape.as_slice(), bytes)
+        })
+        .collect();
+    let views = encoded
+        .iter()
+        .map(|(name, dtype, shape, bytes)| {
+            let view = TensorView::new(*dtype, shape.to_vec(), bytes);
+            view.map(|view| (*name, view)).map_err(|e| bad(e.to_string()))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let info = HashMap::from([(KEY.to_owned(), metadata.to_string())]);
+    let bytes = safetensors::serialize(views, Some(info)).map_err(|e| bad(e.to_string()))?;
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap_or([0xff; 8]));
+    if header > MAX_HEADER {
+        return Err(Error::Unsupported(format!(
+            "the model's description takes {header} bytes, a file holds at most {MAX_HEADER}: \
+             use shorter or fewer class labels"
+        )));
+    }
+    Ok(bytes)
+}
+
+/// Reads a container of exactly `len` bytes.
+///
+/// # Errors
+/// `Format` for anything that is not exactly valid, `OutOfMemory`.
+pub(super) fn decode(mut from: impl Read, len: u64) -> Result<(Value, Tensors)> {
+    let mut prefix = [0; 8];
+    read(&mut from, &mut prefix)?;
+    let header_len = u64::from_le_bytes(prefix);
+    if header_len > MAX_HEADER || header_len > len.saturating_sub(8) {
+        return Err(bad(format!("header of {header_len} bytes in a file of {len}")));
+    }
+    let mut header = try_vec("header", header_len as usize, 0)?;
+    read(&mut from, &mut header)?;
+    let text = std::str::from_utf8(&header).map_err(|_| bad("header is not UTF-8"))?;
+    if !text.starts_with('{') {
+        return Err(bad("header is not a JSON object"));
+    }
+    let tree = strict::parse("header", text)?;
+    check_keys(&tree)?;
+    let directory: Metadata = serde_json::from_value(tree).map_err(|e| bad(e.to_string()))?;
+    if (8 + header_len).checked_add(directory.data_len() as u64) != Some(len) {
+        return Err(bad(format!("tensors of {} bytes in a file of {len}", directory.data_len())));
+    }
+    let metadata = match directory.metadata() {
+        Some(map) if map.len() == 1 && map.contains_key(KEY) => strict::parse(KEY, &map[KEY])?,
+        _ => return Err(bad(format!("metadata must have the one key {KEY:?}"))),
+    };
+    let mut tensors = Tensors::new();
+    for name in directory.offset_keys() {
+        let info = directory.info(&name).ok_or_else(|| bad("lost tensor"))?;
+        // The product was checked by `Metadata` and the bytes exist: `data_len` fits the file.
+        let count = info.shape.iter().product();
+        let data = match info.dtype {
+            Dtype::F32 => Data::F32(read_values(&mut from, count, f32::from_le_bytes)?),
+            Dtype::F64 => Data::F64(read_values(&mut from, count, f64::from_le_bytes)?),
+            Dtype::I64 => Data::I64(read_values(&mut from, count, i64::from_le_bytes)?),
+            Dtype::U64 => Data::U64(read_values(&mut from, count, u64::from_le_bytes)?),
+            Dtype::U8 => Data::U8(read_values(&mut from, count, u8::from_le_bytes)?),
+            other => return Err(bad(format!("tensor {name:?} of type {other}"))),
+        };
+        tensors.insert(name, Tensor { shape: info.shape.clone(), data });
+    }
+    Ok((metadata, tensors))
+}
+
+/// Every tensor is described by just these keys.
+fn check_keys(header: &Value) -> Result<()> {
+    for (name, entry) in header.as_object().into_iter().flatten() {
+        let known = |key: &String| ["dtype", "shape", "data_offsets"].contains(&key.as_str());
+        match entry.as_object() {
+            Some(_) if name == "__metadata__" => {}
+            Some(entry) if entry.keys().all(known) => {}
+            _ => return Err(bad(format!("entry {name:?} of the header"))),
+        }
+    }
+    Ok(())
+}
+
+fn read(from: &mut impl Read, into: &mut [u8]) -> Result<()> {
+    from.read_exact(into).map_err(|e| bad(format!("cannot be read to the end ({e})")))
+}
+
+fn read_values<T: Clone + Default, const SIZE: usize>(
+    from: &mut impl Read,
+    count: usize,
+    decode: fn([u8; SIZE]) -> T,
+) -> Result<Vec<T>> {
+    let mut values = try_vec("model", count, T::default())?;
+    let mut buffer = [0u8; CHUNK];
+    for chunk in values.chunks_mut(CHUNK / SIZE) {
+        let bytes = &mut buffer[..chunk.len() * SIZE];
+        read(from, bytes)?;
+        for (value, bytes) in chunk.iter_mut().zip(bytes.as_chunks::<SIZE>().0) {
+            *value = decode(*bytes);
+        }
+    }
+    Ok(values)
+}

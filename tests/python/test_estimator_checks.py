@@ -1,0 +1,10 @@
+"""The scikit-learn contract, with no expected failure."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from budgetsvm import BudgetSVC, BudgetSVR
+
+
+@parametrize_with_checks([BudgetSVC(), BudgetSVR()])
+def test_contract(estimator, check):
+    check(estimator)
