@@ -12,7 +12,7 @@ use crate::error::{Result, try_vec};
 
 /// Rows of a batch: long enough for the matrix product to run at full speed, short enough for
 /// an interrupt to be seen.
-const BATCH: usize = 1024;
+const BATCH: usize = 512;
 
 /// The lower triangle of a Gram matrix, in square tiles that the pool fills in parallel. A tile
 /// is summed by one task in the order of arrival: the bits do not depend on the thread count.

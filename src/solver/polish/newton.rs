@@ -75,7 +75,7 @@ fn groups<F: Real>(
         }
     };
     let order = b + usize::from(polish.fit_intercept);
-    let most = (GROUP_BYTES / (20 * order * order + 8192 * order)).clamp(1, m);
+    let most = (GROUP_BYTES / (4 * order * order + 4096 * order)).clamp(1, m);
     // Groups of nearly equal size.
     let size = m.div_ceil(m.div_ceil(most));
     for first in (0..m).step_by(size) {

@@ -9,7 +9,7 @@ use crate::linalg::{Cholesky, axpy, dot64};
 /// direction that matters.
 pub(super) const JITTER: f64 = 1e-12;
 /// While h falls, a step shorter than this says that the quadratic zone knew too little.
-const SHORT_STEP: f64 = 0.3;
+pub(super) const SHORT_STEP: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {

@@ -81,8 +81,8 @@ fn naive_newton_agrees() {
         }
         let result = toy.solve(&polish, &toy.random_coef(loss));
         assert!((result.smoothed - value).abs() <= 1e-8 * value, "{loss:?}");
-        for j in 0..6 {
-            assert!((result.coef[j] - point[j]).abs() <= 1e-3 * (1.0 + point[j].abs()), "{loss:?}");
+        for (got, want) in result.coef.iter().zip(&point) {
+            assert!((got - want).abs() <= 1e-3 * (1.0 + want.abs()), "{loss:?}");
         }
     }
 }

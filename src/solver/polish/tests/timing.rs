@@ -32,7 +32,7 @@ impl KernelRows<f32> for Ready {
 }
 
 #[test]
-#[ignore]
+#[ignore = "prints times; reads tables that a script makes from the data sets"]
 fn timing() {
     // Rows of (features, label) as f32, made by a script from the data sets.
     for (name, b, gamma, cost) in
@@ -72,7 +72,7 @@ fn timing() {
         };
         for (h, tol) in [(0.1, 1e-4), (0.05, 1e-4), (0.05, 1e-6)] {
             let polish = Polish { h, tol, max_steps: 200, ..Polish::default() };
-            for threads in [2] {
+            for threads in [1, 2] {
                 let clock = Instant::now();
                 let mut seen = Vec::new();
                 let got = crate::parallel::run(threads, || {
@@ -104,7 +104,7 @@ fn timing() {
 }
 
 #[test]
-#[ignore]
+#[ignore = "prints times"]
 fn timing_of_ten_outputs() {
     let (n, b, d) = (60_000, 1000, 12);
     let mut rng = Rng::new(5);
