@@ -40,7 +40,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel, finite.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        ``max(0, 1 - y f)`` or its square.
+        ``max(0, 1 - y f)`` or its square (solver "bsca" only).
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.
@@ -62,7 +62,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     max_iter : int, default=1
         Passes over the data, >= 1.
     tol : float, default=1e-3
-        Passes end early when the largest step of a pass, relative to C, is below this; 0 never.
+        With solver "bsca", passes end when none of a pass's steps changed its sample's decision
+        value by more than this, >= 0.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
         Order of a pass: a fresh permutation, independent draws, as given, or these row indices
         over and over.
@@ -85,7 +86,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Whether to record the primal and dual objective after every pass, at the cost of
         predicting every sample once more.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last fit.
+        Whether `fit` goes on from the model of the last fit; every row is new to it.
     n_expected : int or None, default=None
         For solver "bsgd" in `partial_fit`: samples that the stream will have, which sets the
         step. None: the samples seen so far.
@@ -100,8 +101,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Above 0: a progress line on standard error.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
-        True ends the fit with the model so far; an exception ends it and changes nothing.
+        seen, n_samples, n_sv, moved, maintained, objective, time). Returning True ends the fit
+        with the model so far; an exception ends it and changes nothing.
 
     Attributes
     ----------
@@ -151,6 +152,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     >>> clf.n_terms_ <= 30, clf.score(X, y) > 0.98
     (True, True)
     """
+
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -219,9 +222,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
         Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted

@@ -197,6 +197,15 @@ impl Config {
         if self.merge_size < 2 {
             return Err(Error::param("merge_size", ">= 2", self.merge_size));
         }
+        let squared =
+            matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. });
+        if squared && self.solver == Method::Bsgd {
+            return Err(Error::Unsupported(format!(
+                "loss='{}' needs solver='bsca': gradients without a bound make the steps of \
+                 solver='bsgd' diverge",
+                self.loss.name()
+            )));
+        }
         self.resolve_maintenance().map(|_| ())
     }
 

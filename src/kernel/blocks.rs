@@ -132,7 +132,7 @@ impl AnyKernel {
             self.run(tile, (first, last), centers, values, Some(Sums { coef, out: sums }));
         } else {
             self.stored(tile, (first, last), centers, out, stride);
-            for (row, sum) in out.chunks(stride).zip(sums) {
+            for (row, sum) in out.chunks(stride.max(1)).zip(sums) {
                 simd::weighted_sums(&row[..centers.padded_len()], coef, std::slice::from_mut(sum));
             }
         }
@@ -183,7 +183,7 @@ impl AnyKernel {
 
     fn map_dots<F: Real>(&self, out: &mut [F], stride: usize, rows: usize, len: usize) {
         if let Self::Polynomial { .. } | Self::Sigmoid { .. } = self {
-            for row in out.chunks_mut(stride).take(rows) {
+            for row in out.chunks_mut(stride.max(1)).take(rows) {
                 row[..len].iter_mut().for_each(|v| *v = F::from_f64(self.of_dot(v.to_f64())));
             }
         }
