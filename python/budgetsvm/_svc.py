@@ -55,7 +55,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
     polishing : bool, default=True
         Whether `fit` ends by solving for the coefficients of the terms found.
-    smoothing : float, default=0.05
+    smoothing : float, default=0.3
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
     fit_intercept : bool, default=False
         Whether polishing fits an offset that is not penalised.
@@ -170,7 +170,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         merge_search: str = "auto",
         merge_size: int = 2,
         polishing: bool = True,
-        smoothing: float = 0.05,
+        smoothing: float = 0.3,
         fit_intercept: bool = False,
         max_iter: int = 1,
         tol: float = 1e-3,

@@ -142,7 +142,7 @@ impl Default for Config {
             merge_search: MergeSearch::Auto,
             merge_size: 2,
             polishing: true,
-            smoothing: 0.05,
+            smoothing: 0.3,
             fit_intercept: false,
             max_iter: 1,
             tol: 1e-3,
