@@ -17,7 +17,7 @@ import roofline
 import scaling
 from budgetsvm import BudgetSVC
 from budgetsvm.datasets import load_adult
-from common import load, machine, markdown, parser, timed, write
+from common import interleaved, load, machine, markdown, parser, timed, write
 from intelex_svc import Intelex
 
 ADULT = {"C": 32, "gamma": 2**-7}
@@ -25,17 +25,6 @@ IJCNN1 = {"C": 32, "gamma": 2}
 PASS = {"polishing": False, "max_iter": 1, "random_state": 0}
 NOT_HERE = "not measured: ijcnn1.npz is not in the data folder (--data or BUDGETSVM_DATA)"
 NO_INTELEX = "not measured: needs --intelex"
-
-
-def interleaved(rounds: int, **actions) -> dict[str, np.ndarray]:
-    """Seconds of every action in every round, after a round that does not count."""
-    for action in actions.values():
-        action()
-    times = {name: [] for name in actions}
-    for _ in range(rounds):
-        for name, action in actions.items():
-            times[name].append(timed(action)[1])
-    return {name: np.array(seconds) for name, seconds in times.items()}
 
 
 def ratio(over, under) -> float:
