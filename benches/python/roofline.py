@@ -95,17 +95,23 @@ def draw(rows: list[Row], path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4.5))
     for level, metric in dict.fromkeys((row.level, row.metric) for row in rows):
         kept = [row for row in rows if (row.level, row.metric) == (level, metric)]
-        style = "-" if metric == CHOSEN else "--"
-        shares = [row.share for row in kept]
-        axes.plot([row.d for row in kept], shares, style, marker="o", label=f"{level} {metric}")
-    axes.plot(list(BARS), list(BARS.values()), "k_", markersize=18, label="bar")
-    axes.set(xscale="log", xlabel="features", ylabel="share of the peak", ylim=(0, 1))
-    axes.set_xticks(sorted({row.d for row in rows}), sorted({row.d for row in rows}))
+        style = "o-" if metric == CHOSEN else ".--"
+        axes.plot(
+            [row.d for row in kept], [row.rate for row in kept], style, label=f"{level} {metric}"
+        )
+    chosen = in_use(rows)
+    axes.plot(list(chosen), [row.peak for row in chosen.values()], "k:", label="peak, level in use")
+    bars = {d: BARS[d] * row.peak for d, row in chosen.items() if d in BARS}
+    axes.plot(list(bars), list(bars.values()), "k_", markersize=18, label="bar")
+    axes.set(xscale="log", xlabel="features", ylabel="GFLOP/s")
+    ticks = [d for d in chosen if d != 123]  # too near to 128
+    axes.set_xticks(ticks, ticks)
     axes.minorticks_off()
-    axes.set_title("Kernel rows, B = 512, float32, one thread; peak of each level")
+    axes.set_title("Kernel rows, B = 512, float32, one thread")
     axes.legend(fontsize="small")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
+    plt.close(figure)
     print(f"written to {path}")
 
 
