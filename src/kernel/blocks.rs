@@ -6,11 +6,11 @@ use crate::float::Real;
 use crate::simd::{self, Job, Metric, Packed, Sums, Tile, Values};
 
 /// CSR rows with a smaller share of stored entries than this are compared entry by entry,
-/// denser ones are written out first (`benches/python/sparse_rule.py`).
+/// denser ones are written out first (`cargo bench --bench engine`, group `kernel`).
 pub const SPARSE_DENSITY: f64 = 0.25;
 
 /// Up to this many features differences are summed, not norms: as fast, and nothing cancels
-/// (`cargo bench --bench roofline`).
+/// (`cargo bench --bench engine`, group `kernel`).
 const DIFFERENCES_UP_TO: usize = 32;
 
 /// Above this `γ max‖s‖²` the norms would cost more than about 1e-6 of a kernel value.
