@@ -1,6 +1,5 @@
 mod accuracy;
 mod exactly;
-mod timing;
 
 use super::*;
 use crate::rng::Rng;
