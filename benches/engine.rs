@@ -3,7 +3,7 @@
 //!
 //! | group | what | which constants it chooses |
 //! |---|---|---|
-//! | `kernel` | blocks of kernel values, dense and CSR; distances by norms and by differences | `SPARSE_DENSITY`, `DIFFERENCES_UP_TO` in `src/kernel/blocks.rs` |
+//! | `kernel` | blocks of kernel values, dense and CSR; distances by norms and by differences | `sparse_density`, `differences_up_to` in `src/kernel/blocks.rs` |
 //! | `threshold` | the same work by one thread and by a pool | `MIN_PARALLEL_WORK` in `src/parallel.rs`, `MIN_PARALLEL_BLOCK` in `src/solver/block.rs` |
 //! | `maintenance` | merging events, and as many margins | |
 //! | `block` | a pass of BSCA by length of blocks | `Budgeted::block_len` |

@@ -33,8 +33,8 @@ fn sparse(d: usize, density: f64) -> (Vec<f32>, Vec<i32>, Vec<i32>) {
 }
 
 /// Points of CSR rows compared entry by entry (`entries`) or written out first (`written`), at
-/// several densities: the crossing is `SPARSE_DENSITY`. Dense points by `norms` or by
-/// `differences`: up to `DIFFERENCES_UP_TO` the latter cost no more.
+/// several densities: the crossing is `sparse_density`. Dense points by `norms` or by
+/// `differences`: up to `differences_up_to` the latter cost no more.
 pub(crate) fn kernel(c: &mut Criterion) {
     let mut group = c.benchmark_group("kernel");
     group.throughput(Throughput::Elements((POINTS * CENTERS) as u64));

@@ -201,10 +201,9 @@ mod tests {
 
     /// The maximum over a fine grid of all of [0, 1].
     fn brute_force(m: f64, distance: f64) -> f64 {
-        let best = (0..=20_000)
+        (0..=20_000)
             .map(|i| degradation_at(m, distance, f64::from(i) / 20_000.0))
-            .fold(f64::INFINITY, f64::min);
-        best
+            .fold(f64::INFINITY, f64::min)
     }
 
     #[test]

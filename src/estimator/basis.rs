@@ -7,18 +7,30 @@ use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::model::{Expansion, KernelModel};
-use crate::simd::Tile;
+use crate::simd::{Packed, Tile};
 use crate::solver::polish::KernelRows;
 
 /// K_nB of the rows and the terms of a model, computed when asked for.
 pub(super) struct ModelRows<'a, F: Real> {
     rows: Rows<'a, F>,
     model: &'a KernelModel<F>,
+    /// The centres in double precision: K_BB in single precision has eigenvalues below 0, along
+    /// which the objective would have no bound.
+    exact: Packed<f64>,
 }
 
 impl<'a, F: Real> ModelRows<'a, F> {
-    pub(super) fn new(rows: Rows<'a, F>, model: &'a KernelModel<F>) -> Self {
-        Self { rows, model }
+    pub(super) fn new(rows: Rows<'a, F>, model: &'a KernelModel<F>) -> Result<Self> {
+        let d = model.n_features();
+        let mut exact = Packed::new(d)?;
+        exact.reserve(model.n_terms())?;
+        let (mut row, mut wide) = (vec![F::zero(); d], vec![0.0; d]);
+        for term in 0..model.n_terms() {
+            model.packed_centers().get(term, &mut row);
+            wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
+            exact.push(&wide)?;
+        }
+        Ok(Self { rows, model, exact })
     }
 
     fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
@@ -50,12 +62,13 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
 
     fn fill_gram(&self, first: usize, out: &mut [f64]) {
         let terms = self.n_terms().max(1);
-        let mut row = vec![F::zero(); terms];
+        let stride = self.exact.padded_len();
+        let mut row = vec![0.0; stride];
         let mut tile = Tile::new(self.model.n_features());
         for (term, out) in out.chunks_exact_mut(terms).enumerate() {
-            tile.fill_dense(1, |_, point| self.model.packed_centers().get(first + term, point));
-            self.values(&tile, 1, &mut row);
-            out.iter_mut().zip(&row).for_each(|(out, v)| *out = Real::to_f64(*v));
+            tile.fill_dense(1, |_, point| self.exact.get(first + term, point));
+            self.model.kernel().values(&tile, (0, 1), &self.exact, &mut row, stride);
+            out.copy_from_slice(&row[..terms]);
         }
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn polish<F: Real>(
         intercept: model.intercept(),
     };
     let rows = problem.rows();
-    let rows = ModelRows::new(rows.view(), model);
+    let rows = ModelRows::new(rows.view(), model)?;
     let polished = polisher(config).solve(&rows, start, &mut |steps, objective| {
         limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
     })?;
@@ -183,7 +183,7 @@ fn exact<F: Real>(
     let model = basis::model_on(config.kernel, &rows, distinct, outputs)?;
     let n_terms = distinct.len();
     // Other wishes to stop are heard by the solution itself.
-    let gram = basis_gram(&ModelRows::new(rows.view(), &model), || {
+    let gram = basis_gram(&ModelRows::new(rows.view(), &model)?, || {
         match limits.observe(&polishing_progress(problem.len(), n_terms, 0, f64::NAN)) {
             ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
             _ => Ok(()),

@@ -6,12 +6,18 @@ use crate::float::Real;
 use crate::simd::{self, Job, Metric, Packed, Sums, Tile, Values};
 
 /// CSR rows with a smaller share of stored entries than this are compared entry by entry,
-/// denser ones are written out first (`cargo bench --bench engine`, group `kernel`).
-pub const SPARSE_DENSITY: f64 = 0.25;
+/// denser ones are written out first: jumping through wide centres costs more than running
+/// through them (`cargo bench --bench engine`, group `kernel`).
+#[must_use]
+pub fn sparse_density(n_features: usize) -> f64 {
+    (400.0 / n_features.max(1) as f64).min(0.28)
+}
 
-/// Up to this many features differences are summed, not norms: as fast, and nothing cancels
-/// (`cargo bench --bench engine`, group `kernel`).
-const DIFFERENCES_UP_TO: usize = 32;
+/// Up to this many features differences are summed, not norms: no slower, and nothing cancels
+/// (`cargo bench --bench engine`, group `kernel`, and `--bench roofline`).
+fn differences_up_to() -> usize {
+    if simd::level() == simd::Level::Avx512 { 256 } else { 32 }
+}
 
 /// Above this `γ max‖s‖²` the norms would cost more than about 1e-6 of a kernel value.
 fn norm_limit<F: Real>() -> f64 {
@@ -28,7 +34,7 @@ pub fn load_tile<F: Real>(
     tile: &mut Tile<F>,
 ) {
     match rows {
-        Rows::Csr(csr) if origin.is_empty() && csr.density() < SPARSE_DENSITY => {
+        Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
             tile.fill_sparse(len, |i, push| csr.for_each(row(i), push));
         }
         _ => tile.fill_dense(len, |i, out| {
@@ -61,7 +67,7 @@ impl AnyKernel {
         match *self {
             Self::Gaussian { gamma } => {
                 let precise = gamma * centers.max_sq_norm() > norm_limit::<F>();
-                let cheap = tile.is_dense() && tile.n_features() <= DIFFERENCES_UP_TO;
+                let cheap = tile.is_dense() && tile.n_features() <= differences_up_to();
                 if precise || cheap { Metric::Squared } else { Metric::SquaredByNorms }
             }
             Self::Laplacian { .. } => Metric::Absolute,

@@ -8,5 +8,5 @@ mod blocks;
 mod gaussian;
 
 pub use any::AnyKernel;
-pub use blocks::{SPARSE_DENSITY, load_tile, origin_for};
+pub use blocks::{load_tile, origin_for, sparse_density};
 pub use gaussian::Gaussian;

@@ -224,7 +224,7 @@ pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
         return out.fill(0.0);
     }
     let stride = coef.len() / out.len();
-    assert!(stride >= row.len() && row.len() % Packed::<F>::line() == 0, "padded rows");
+    assert!(stride >= row.len() && row.len().is_multiple_of(Packed::<F>::line()), "padded rows");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {
@@ -273,7 +273,7 @@ pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut
                 slices::SameSign::<T> { coef, own, row: cast_slice(row), out: cast_slice_mut(out) };
             T::dispatch(level(), work)
         };
-        F::from_f64(least.into())
+        F::from_f64(Real::to_f64(least))
     })
 }
 
@@ -281,7 +281,7 @@ pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut
 /// terms with coefficient ratios `ratio >= 1` at distances `g` (Gaussian; see
 /// [`crate::budget`]), written over `ratio`. Lengths are whole lines.
 pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
-    assert!(g.len() == ratio.len() && g.len() % Packed::<F>::line() == 0, "padded rows");
+    assert!(g.len() == ratio.len() && g.len().is_multiple_of(Packed::<F>::line()), "padded rows");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {
@@ -297,7 +297,7 @@ pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
 /// `P` and gets the `h`. Lengths are whole lines.
 pub fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut [F]) {
     assert!(g.len() == squares.len() && g.len() == products.len(), "equal lengths");
-    assert!(g.len() % Packed::<F>::line() == 0, "padded rows");
+    assert!(g.len().is_multiple_of(Packed::<F>::line()), "padded rows");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {

@@ -108,7 +108,7 @@ impl Budgeted {
     /// small model is not changed within one (`cargo bench --bench engine`, group `block`).
     #[must_use]
     pub fn block_len(&self) -> usize {
-        self.budget.map_or(64, |budget| (budget / 8).next_multiple_of(16).clamp(16, 64))
+        self.budget.map_or(32, |budget| (budget / 16).next_multiple_of(16).clamp(16, 32))
     }
 }
 

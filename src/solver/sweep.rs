@@ -158,8 +158,7 @@ fn sweep<F: Real>(
             problem,
             state,
             duals,
-            (sample, margins),
-            block.diagonal[turn],
+            (sample, margins, block.diagonal[turn]),
             (&mut alpha, &mut delta),
         );
         if delta.iter().all(|&v| v == 0.0) {
@@ -216,8 +215,7 @@ fn step<F: Real>(
     problem: &Problem<'_, F>,
     state: &mut State<F>,
     duals: &Duals,
-    (sample, margins): (usize, &[f64]),
-    diagonal: f64,
+    (sample, margins, diagonal): (usize, &[f64], f64),
     (alpha, delta): (&mut [f64], &mut [f64]),
 ) {
     let targets = problem.targets();
