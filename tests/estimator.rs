@@ -1,5 +1,7 @@
 //! The public face in Rust: labels of several types, files, streams, errors by name.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 use budgetsvm::data::Rows;
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance};

@@ -1,5 +1,7 @@
 //! Model files: round trips, and files that are damaged or made with intent (T40 to T42).
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 use std::time::{Duration, Instant};
 
 use budgetsvm::error::Error;

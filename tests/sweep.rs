@@ -1,5 +1,7 @@
 //! The blocked sweep against its naive twin, and the promises about threads and budgets.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 #[path = "common/naive.rs"]
 mod naive;
 
