@@ -1,7 +1,6 @@
 //! The walls of the house: imports between the rooms of `src` point down only, the pure crate
 //! knows no Python, `unsafe` stays in `src/simd`, and no file outgrows 500 lines.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 #![allow(clippy::expect_used, reason = "a test that cannot read its own source tree must fail")]
 
 use std::fs;
