@@ -173,3 +173,69 @@ fn without_a_budget_the_dual_rises_to_the_primal() {
     let gap = last.primal.unwrap() - last.dual.unwrap();
     assert!((0.0..1e-8).contains(&(gap + 1e-11)), "gap {gap}");
 }
+
+#[test]
+fn never_over_budget_whatever_the_maintenance() {
+    let (x, index, _) = data(5, 2);
+    let targets = Targets::Classes { index: &index, n_classes: 2 };
+    let cost = vec![3.0; N];
+    let search = MergeSearch::Table;
+    for maintenance in [
+        AnyMaintenance::Merge { search },
+        AnyMaintenance::MultiMerge { size: 4, search },
+        AnyMaintenance::RemoveSmallest,
+        AnyMaintenance::RemoveRandom,
+        AnyMaintenance::RemoveOldest,
+        AnyMaintenance::Project,
+        AnyMaintenance::Stop,
+    ] {
+        for (method, budget) in
+            [(Method::Bsca, 1), (Method::Bsca, 7), (Method::Bsgd, 2), (Method::Bsgd, 33)]
+        {
+            let kernel = AnyKernel::Gaussian { gamma: GAMMA };
+            let mut config = solver(method, kernel, AnyLoss::Hinge, Some(budget));
+            config.maintenance = maintenance;
+            let (outcome, f, n_terms) = fit(&config, &x, targets, &cost, 4, 2);
+            assert!(n_terms <= budget && f.iter().all(|v| v.is_finite()));
+            for record in outcome.history {
+                assert!(record.n_terms <= budget && record.degradation >= 0.0);
+            }
+        }
+    }
+}
+
+/// Lemma 2 of the BSCA paper: without a budget, uniform draws, the share of SCA's steps that move
+/// tends to the share of free support vectors, that of SGD's violating steps to Σ α*/(n C).
+#[test]
+fn shares_of_moving_steps_tend_to_lemma_2() {
+    let n = 200;
+    let c = 10.0;
+    let mut rng = Rng::new(21);
+    let index: Vec<u32> = (0..n).map(|i| i % 2).collect();
+    let x = Array2::from_shape_fn((n as usize, 2), |(i, k)| {
+        let shift = if k == 0 && index[i] == 1 { 1.2 } else { 0.0 };
+        rng.uniform() + rng.uniform() + rng.uniform() + shift
+    });
+    let targets = Targets::Classes { index: &index, n_classes: 2 };
+    let cost = vec![c; n as usize];
+    let kernel = AnyKernel::Gaussian { gamma: 0.7 };
+    let passes = 1_000_000 / n as usize;
+    let mut config = solver(Method::Bsca, kernel, AnyLoss::Hinge, None);
+    config.order = SampleOrder::Uniform;
+    config.record_objective = false;
+    let window = |method: Method, before: usize| {
+        let config = Budgeted { method, ..config.clone() };
+        let (outcome, _, _) = fit(&config, &x, targets, &cost, before + passes, 1);
+        let last = &outcome.history[outcome.history.len() - passes..];
+        (last.iter().map(|r| r.moved).sum::<f64>() / passes as f64, outcome.alpha)
+    };
+    let (sca, alpha) = window(Method::Bsca, 2 * passes);
+    let free = alpha.iter().filter(|&&a| a > 1e-7 * c && a < (1.0 - 1e-7) * c).count();
+    let free = free as f64 / f64::from(n);
+    let bound = alpha.iter().sum::<f64>() / (c * f64::from(n));
+    println!("SCA {sca} against {free}");
+    assert!((sca - free).abs() <= 0.01, "SCA: {sca}, Lemma 2: {free}");
+    let (sgd, _) = window(Method::Bsgd, 2 * passes);
+    println!("SGD {sgd} against {bound}");
+    assert!((sgd - bound).abs() <= 0.03, "SGD: {sgd}, Lemma 2: {bound}");
+}
