@@ -78,8 +78,8 @@ impl<F: Compiled> Work<F> for ScaledRows<'_, F> {
         }
         for &(k, a) in fours.remainder() {
             let row = &self.rows[k as usize * b..][..b];
-            for j in 0..b {
-                self.y[j] += a * row[j].to_f64();
+            for (y, value) in self.y.iter_mut().zip(row) {
+                *y += a * (*value).to_f64();
             }
         }
     }

@@ -115,17 +115,17 @@ impl Derivatives {
     ) -> Step<()> {
         self.sloped.clear();
         self.curved.clear();
-        for i in wave.first..wave.last {
+        for (i, &f) in f.iter().enumerate().take(wave.last).skip(wave.first) {
             if samples.cost[i] <= 0.0 {
                 continue;
             }
-            let c = samples.at(i, f[i]);
+            let c = samples.at(i, f);
             if c.slope != 0.0 {
                 self.sloped.push((wave.place(i), c.slope));
             }
             let curvature = match self.rule {
                 Rule::Exact | Rule::Sketch => c.curvature,
-                rule => rule.curvature(samples, i, f[i]),
+                rule => rule.curvature(samples, i, f),
             };
             if curvature > 0.0 {
                 self.met += 1;

@@ -135,8 +135,8 @@ impl Polished {
 
     fn put(&mut self, output: usize, point: &[f64]) {
         let (b, m) = (point.len() - 1, self.intercept.len());
-        for j in 0..b {
-            self.coef[j * m + output] = point[j];
+        for (j, &value) in point[..b].iter().enumerate() {
+            self.coef[j * m + output] = value;
         }
         self.intercept[output] = point[b];
     }
