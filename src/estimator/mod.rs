@@ -7,6 +7,7 @@ mod basis;
 mod builder;
 mod combine;
 mod config;
+mod exact;
 mod json;
 mod limits;
 mod machine;
@@ -21,6 +22,7 @@ mod train;
 
 pub use builder::{Builder, FromConfig};
 pub use config::{Config, Maintenance};
+pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
 pub use machine::Machine;
 pub use report::Report;
 pub use svc::{BudgetSvc, BudgetSvcModel};

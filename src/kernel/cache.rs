@@ -154,8 +154,7 @@ impl<'a, F: Real> RowCache<'a, F> {
     #[inline]
     #[must_use]
     pub fn value(&self, slot: u32, column: usize) -> F {
-        self.chunks[column / COLUMN_CHUNK]
-            [slot as usize * COLUMN_CHUNK + column % COLUMN_CHUNK]
+        self.chunks[column / COLUMN_CHUNK][slot as usize * COLUMN_CHUNK + column % COLUMN_CHUNK]
     }
 
     /// `sums += Σ coef · row` over present rows, given by slot; `sums` has a value a column.

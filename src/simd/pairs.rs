@@ -65,11 +65,8 @@ impl<F: Compiled> Work<F> for Gains<'_, F> {
         let (down, diagonal, row, out) = (&down[..n], &diagonal[..n], &row[..n], &mut out[..n]);
         let gain = |t: usize| {
             let curvature = own + diagonal[t] - 2.0 * row[t].to_f64();
-            let curvature = if curvature > super::LEAST_CURVATURE {
-                curvature
-            } else {
-                super::LEAST_CURVATURE
-            };
+            let curvature =
+                if curvature > super::LEAST_CURVATURE { curvature } else { super::LEAST_CURVATURE };
             let gap = score - (scores[t] + down[t]);
             let gap = if gap > 0.0 { gap } else { 0.0 };
             gap * gap / curvature

@@ -106,9 +106,8 @@ fn wide_sparse_rows_are_read_as_they_come() {
 fn a_bound_below_two_rows_is_refused() {
     let x = data(600, 2, 1);
     let gram = Gram::Kernel(AnyKernel::Linear, Rows::Dense(x.view()));
-    let cache = |bytes| {
-        RowCache::<f64>::new(Columns::new(gram, (0..600).collect()).unwrap(), bytes)
-    };
+    let cache =
+        |bytes| RowCache::<f64>::new(Columns::new(gram, (0..600).collect()).unwrap(), bytes);
     assert!(matches!(cache(1024 * 8), Err(Error::OutOfMemory { .. })));
     assert_eq!(cache(2 * 1024 * 8).unwrap().capacity(), 2);
 }
