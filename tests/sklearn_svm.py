@@ -17,8 +17,9 @@ import sklearn.svm
 
 import budgetsvm
 
-#: Items that may fail: they read or write what is private to scikit-learn's classes.
-EXCUSED: set[str] = set()
+#: Items that may fail. test_svr_errors fits a kernel function that returns a matrix of the wrong
+#: size and wants the error from predict; here fit raises it already.
+EXCUSED = {"test_svr_errors"}
 LEAST = 282
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 

@@ -21,6 +21,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from . import _core, _validation
 
+NOT_FINITE = (
+    "The dual coefficients or intercepts are not finite."
+    " The input data may contain large values and need to be preprocessed."
+)
 NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 ONE_CLASS = "Invalid input - all samples with positive weights belong to the same class."
 
@@ -133,11 +137,7 @@ class ExactEstimator(BaseEstimator):
         """Make what `_core` returned the fitted state."""
         coef, intercept = learnt["dual_coef"], learnt["intercept"]
         if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
-            raise ValueError(
-                "The dual coefficients or intercepts are not finite."
-                " The input data may contain large values and need to be"
-                " preprocessed."
-            )
+            raise ValueError(NOT_FINITE)
         self.fit_status_ = 0 if learnt["converged"] else 1
         self.stop_reason_ = learnt["stop_reason"]
         if self.fit_status_ == 1:
@@ -220,6 +220,8 @@ class ExactEstimator(BaseEstimator):
                 variance = (X.multiply(X)).mean() - (X.mean()) ** 2
             else:
                 variance = X.var()
+            if not np.isfinite(variance):
+                raise ValueError(NOT_FINITE)
             self._gamma = 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
         elif isinstance(self.gamma, str):
             self._gamma = 1.0 / X.shape[1]

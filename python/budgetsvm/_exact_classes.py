@@ -73,8 +73,13 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         )
         if self.probability:
             seed = int(random_state.randint(np.iinfo(np.int32).max))
-            n_splits = max(2, min(5, int(np.bincount(y).min())))
-            folds = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
+            smallest = int(np.bincount(y).min())
+            folds: Any
+            if smallest >= 2:
+                folds = StratifiedKFold(min(5, smallest), shuffle=True, random_state=seed)
+            else:
+                # A class that cannot be split: the training rows themselves.
+                folds = [(np.arange(len(y)), np.arange(len(y)))]
             plain = clone(self).set_params(probability="deprecated")
             labels = self.classes_[y]
             calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
@@ -360,7 +365,7 @@ class NuSVC(ExactClassifier):
     decision_function_shape, break_ties, random_state, max_time, n_jobs
         As in `SVC`.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the bound of α by class.
+        Checked, and without effect, as in scikit-learn.
 
     Attributes
     ----------

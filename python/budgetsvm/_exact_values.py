@@ -10,6 +10,9 @@ from sklearn.utils.validation import _num_samples
 
 from ._exact import ExactEstimator, ExactRegressor
 
+#: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
+BOUNDARY = 1e-9
+
 
 def _rules(*without: str) -> dict:
     rules = ExactEstimator._parameter_constraints
@@ -254,7 +257,10 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         ndarray of shape (n_samples,)
             Decision values.
         """
-        return self._decide(X)[:, 0]
+        values = self._decide(X)[:, 0]
+        # Support vectors on the boundary: rounding does not decide their side.
+        values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(self.offset_))] = 0.0
+        return values
 
     def score_samples(self, X: Any) -> np.ndarray:
         """`decision_function` without the offset.
@@ -272,7 +278,7 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """1 inside, -1 outside.
+        """1 inside or on the boundary, -1 outside.
 
         Parameters
         ----------
@@ -284,4 +290,4 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         ndarray of shape (n_samples,)
             1 or -1.
         """
-        return np.where(self._decide(X)[:, 0] > 0, 1, -1)
+        return np.where(self.decision_function(X) >= 0, 1, -1)
