@@ -216,7 +216,7 @@ class ExactEstimator(BaseEstimator):
             if weighted:
                 # A row of weight w counts as w rows.
                 variance, _ = _core.describe(rows, np.maximum(weights, 0.0))
-            elif sp.issparse(X):
+            elif self._sparse:
                 variance = (X.multiply(X)).mean() - (X.mean()) ** 2
             else:
                 variance = X.var()
@@ -234,9 +234,8 @@ class ExactEstimator(BaseEstimator):
         return self.kernel, float(self._gamma), float(self.coef0), int(self.degree)
 
     def _compute_kernel(self, X: Any) -> np.ndarray:
-        kernel = self.kernel(X, self._Xfit)
-        if sp.issparse(kernel):
-            kernel = kernel.toarray()
+        kernel: Any = self.kernel(X, self._Xfit)
+        kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
         return np.asarray(kernel, dtype=np.float64, order="C")
 
     def _validate_for_predict(self, X: Any) -> Any:
@@ -266,7 +265,9 @@ class ExactEstimator(BaseEstimator):
     def _decide(self, X: Any) -> np.ndarray:
         """Decision values, shape (n_samples, n_outputs), of class i against class j > i."""
         X = self._validate_for_predict(X)
-        coef = self._dual_coef_.toarray() if self._sparse else np.ascontiguousarray(self._dual_coef_)
+        coef = (
+            self._dual_coef_.toarray() if self._sparse else np.ascontiguousarray(self._dual_coef_)
+        )
         kernel, support = self._kernel_params(), self.support_vectors_
         if kernel is None:
             # The linear machine on the kernel values themselves.
@@ -293,7 +294,8 @@ class ExactEstimator(BaseEstimator):
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
         coef = self._linear_coef()
-        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        values = coef if isinstance(coef, np.ndarray) else coef.data
+        values.flags.writeable = False
         return coef
 
     def _linear_coef(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,8 +46,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
         if len(classes) < 2:
             raise ValueError(
-                "The number of classes has to be greater than one; got "
-                f"{len(classes)} class"
+                f"The number of classes has to be greater than one; got {len(classes)} class"
             )
         self.classes_ = classes
         return index
@@ -59,7 +59,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return y.astype(np.uint32), len(self.classes_), self._bounds(y, weights)
 
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
-        self._calibrated = None
+        self._calibrated: Any = None
         if self.probability == "deprecated":
             return
         name = type(self).__name__
@@ -209,7 +209,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         if self.dual_coef_.shape[0] == 1:
             return super()._linear_coef()
         ends = np.cumsum(np.hstack([[0], self._n_support]))
-        part = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        part = [slice(a, b) for a, b in pairwise(ends)]
         rows = []
         for i in range(len(part)):
             for j in range(i + 1, len(part)):

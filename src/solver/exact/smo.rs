@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use super::dual::{Dual, Solution, read_off};
 use super::select::{extremes, select, violation};
 use super::working::{Until, Working};
@@ -193,7 +195,7 @@ impl<F: Real> Run<'_, '_, F> {
 
     fn working(&self, set: &[usize], samples: &[usize], slots: &[u32]) -> Result<Working<F>> {
         let mut variables = set.to_vec();
-        variables.sort_by_key(|&v| self.dual.group(v));
+        variables.sort_by_key(|&v| (self.dual.group(v), self.dual.sample[v], v));
         let first = variables.iter().filter(|&&v| self.dual.group(v) == 0).count();
         let ranges = match self.dual.two_sums {
             true => vec![(0, first), (first, variables.len())],
@@ -202,15 +204,12 @@ impl<F: Real> Run<'_, '_, F> {
         let q = variables.len();
         let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
         let columns: Vec<usize> = variables.iter().map(|&v| self.dual.sample[v]).collect();
-        let mut kernel = Vec::new();
-        kernel.try_reserve_exact(q * q).map_err(|_| Error::OutOfMemory {
-            what: "the working set",
-            bytes: q * q * size_of::<F>(),
-        })?;
-        for sample in &columns {
+        let mut kernel = try_vec("the working set", q * q, F::zero())?;
+        let cache = &*self.cache;
+        kernel.par_chunks_mut(q.max(1)).zip(&columns).for_each(|(row, sample)| {
             let slot = samples.binary_search(sample).map_or(0, |at| slots[at]);
-            kernel.extend(columns.iter().map(|&column| self.cache.value(slot, column)));
-        }
+            row.iter_mut().zip(&columns).for_each(|(to, &c)| *to = cache.value(slot, c));
+        });
         Ok(Working {
             beta: pick(&self.beta),
             lower: pick(&self.dual.lower),
