@@ -9,7 +9,9 @@ from typing import Any, TextIO
 Progress = dict[str, Any]
 
 
-def make_notify(verbose: Any, callback: Any, max_iter: int) -> Callable[[Progress], bool] | None:
+def make_notify(
+    verbose: Any, callback: Any, max_iter: int
+) -> Callable[[Progress], bool] | None:
     """The one function that a fit calls: at most ten times a second, and after every pass.
 
     Returns

@@ -219,7 +219,9 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
         Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted

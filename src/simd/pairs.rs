@@ -80,9 +80,9 @@ impl<F: Compiled> Work<F> for Gains<'_, F> {
                 most[l] = if value > most[l] { value } else { most[l] };
             }
         }
-        for t in whole..n {
-            out[t] = gain(t);
-            most[0] = most[0].max(out[t]);
+        for (t, out) in out.iter_mut().enumerate().skip(whole) {
+            *out = gain(t);
+            most[0] = most[0].max(*out);
         }
         most.iter().fold(0.0, |m, &v| m.max(v))
     }

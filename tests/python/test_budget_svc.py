@@ -165,7 +165,9 @@ def test_csr(index):
     np.testing.assert_array_equal(clone(model).fit(unsorted, y).decision_function(X), got)
 
 
-@pytest.mark.parametrize("labels", [["no", "yes"], [-1, 1], [False, True], [2.5, 7.0], [10**12, 3]])
+@pytest.mark.parametrize(
+    "labels", [["no", "yes"], [-1, 1], [False, True], [2.5, 7.0], [10**12, 3]]
+)
 def test_labels_of_any_kind(moons, labels):
     X, y = moons[0][:100], np.asarray(labels)[moons[1][:100]]
     model = BudgetSVC().fit(X, y)
@@ -209,10 +211,8 @@ def test_history_and_objective(moons):
     assert history["primal"][-1] == model.objective_["primal"]
     assert history["primal"][-1] <= history["primal"][:3].min()
     f = model.decision_function(X)
-    K = np.exp(
-        -(1 / (2 * X.var()))
-        * ((model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
-    )
+    K = np.exp(-(1 / (2 * X.var())) * (
+        (model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2))
     beta = model.dual_coef_[0]
     primal = 0.5 * beta @ K @ beta + np.maximum(0, 1 - (2 * y - 1) * f).sum()
     assert model.objective_["primal"] == pytest.approx(primal, rel=1e-8)

@@ -77,7 +77,8 @@ impl<F: Real> Working<F> {
         let mut best = (0.0, None);
         for (group, &(a, b)) in self.ranges.iter().enumerate() {
             let (most, least) = extremes[group];
-            if !(most - least > tol) {
+            // NaN, of no variable or of infinite scores, is no violation.
+            if (most - least).is_nan() || most - least <= tol {
                 continue;
             }
             let at = |t: &usize| self.scores[*t] + self.up[*t] == most;
