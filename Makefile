@@ -46,14 +46,19 @@ python: $(VENV)/.built $(VENV)/.tools ## Python tests
 sdist: $(VENV)/.tools ## the source archive builds, installs and imports in an empty environment
 	$(BIN)/python tests/sdist.py
 
-bench: $(VENV)/.built $(VENV)/.tools ## criterion benches and the flagship table (needs BUDGETSVM_DATA)
-	cargo bench --workspace --locked
+# Needs the data sets of BUDGETSVM_DATA, and the network for scikit-learn-intelex; what is not
+# there is left out, and said so.
+bench: $(VENV)/.built $(VENV)/.tools ## criterion benches, the flagship table, the engine's bars
+	cargo bench --workspace --locked --bench engine -- --quick
 	$(BIN)/maturin develop --release --locked
-	$(BIN)/python benches/python/flagship.py
 	@rm $(VENV)/.built # the next command wants the dev profile again
+	$(BIN)/python benches/python/flagship.py
+	$(BIN)/python benches/python/engine_bars.py --intelex
 
+# The exhaustive test of the exponential is one of the ignored ones. Documentation is left to
+# `make test`: there, to ignore an example means that it cannot be compiled.
 long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
-	cargo test --workspace --locked --release -- --include-ignored
+	cargo test --workspace --locked --release --lib --tests --examples -- --include-ignored
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
 
 clean: ## remove the virtual environment and everything built

@@ -14,3 +14,5 @@ pub mod parallel;
 pub mod rng;
 pub mod simd;
 pub mod solver;
+
+pub use estimator::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub const ROW_CHUNK: usize = 64;
 
 /// Below this many kernel-row multiply-adds a task runs on the calling thread: entering the pool
-/// costs about as much (`benches/engine.rs`, group `threshold`).
+/// costs about as much (`cargo bench --bench engine`, group `threshold`).
 pub const MIN_PARALLEL_WORK: usize = 1 << 19;
 
 struct Cached {

@@ -26,6 +26,7 @@ const LEVELS: &[&[&str]] = &[
 /// never sees `kernel`.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("data", "simd"),
+    ("linalg", "simd"),
     ("float", "error"),
     ("parallel", "error"),
     ("rng", "error"),

@@ -90,6 +90,17 @@ def timed(action, *arguments):
     return result, time.perf_counter() - start
 
 
+def interleaved(rounds: int, **actions) -> dict[str, np.ndarray]:
+    """Seconds of every action in every round, after a round that does not count."""
+    for action in actions.values():
+        action()
+    times = {name: [] for name in actions}
+    for _ in range(rounds):
+        for name, action in actions.items():
+            times[name].append(timed(action)[1])
+    return {name: np.array(seconds) for name, seconds in times.items()}
+
+
 def markdown(header: list[str], rows: list[list[str]]) -> str:
     """A markdown table."""
     lines = [header, ["---"] * len(header), *rows]

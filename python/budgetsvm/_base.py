@@ -16,13 +16,13 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _persistence, _validation
-from ._progress import make_notify
+from ._progress import Watcher
 
 #: Hyperparameters that `_core` checks and uses as they are.
 _PASSED_ON = (
     "budget C kernel degree coef0 loss epsilon solver maintenance merge_search merge_size "
-    "polishing smoothing fit_intercept max_iter tol order shared early_stopping n_iter_no_change max_time "
-    "record_objective n_expected cache_size"
+    "polishing smoothing fit_intercept max_iter tol order shared early_stopping "
+    "n_iter_no_change max_time record_objective n_expected cache_size"
 ).split()
 
 
@@ -60,7 +60,7 @@ class BudgetMachineEstimator(BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing(), self._watcher() as watcher:
             previous = self._machine if self.warm_start and hasattr(self, "_machine") else None
             X, y = self._check_X_y(X, y, previous, reset=True)
             target, n_classes = self._encode(y, previous)
@@ -73,13 +73,14 @@ class BudgetMachineEstimator(BaseEstimator):
             cost = self._cost(target, n_classes, weights, balance=True)
             machine, report = _core.BudgetMachine.fit(
                 config, rows, target, n_classes, cost,
-                start=previous, validation=held_out, notify=self._notify(), threads=self._threads(),
+                start=previous, validation=held_out, notify=watcher.notify, threads=self._threads(),
             )  # fmt: skip
             self._take(machine, report)
+            watcher.finish(machine.n_terms, report)
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        with self._all_or_nothing():
+        with self._all_or_nothing(), self._watcher() as watcher:
             machine = getattr(self, "_machine", None)
             X, y = self._check_X_y(X, y, machine, reset=machine is None)
             target, n_classes = self._encode_part(y, classes, machine)
@@ -92,9 +93,10 @@ class BudgetMachineEstimator(BaseEstimator):
             cost = self._cost(target, n_classes, weights, balance=False)
             trained, report = _core.BudgetMachine.partial_fit(
                 config, rows, target, n_classes, cost,
-                start=machine, notify=self._notify(), threads=self._threads(),
+                start=machine, notify=watcher.notify, threads=self._threads(),
             )  # fmt: skip
             self._take(trained, report)
+            watcher.finish(trained.n_terms, report)
         return self
 
     def polish(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -122,7 +124,7 @@ class BudgetMachineEstimator(BaseEstimator):
             As in `fit`; the estimator is then as before.
         """
         check_is_fitted(self)
-        with self._all_or_nothing():
+        with self._all_or_nothing(), self._watcher() as watcher:
             X, y = self._check_X_y(X, y, self._machine, reset=False)
             target, n_classes = self._encode_part(y, None, self._machine)
             weights = _validation.check_weights(sample_weight, X)
@@ -130,9 +132,10 @@ class BudgetMachineEstimator(BaseEstimator):
             cost = self._cost(target, n_classes, weights, balance=True)
             machine, report = _core.BudgetMachine.polish(
                 config, _validation.as_rows(X), target, n_classes, cost,
-                start=self._machine, notify=self._notify(), threads=self._threads(),
+                start=self._machine, notify=watcher.notify, threads=self._threads(),
             )  # fmt: skip
             self._take(machine, report)
+            watcher.finish(machine.n_terms, report)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -247,10 +250,14 @@ class BudgetMachineEstimator(BaseEstimator):
         return config
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        try:
+            generator = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(f"random_state: {error}") from None
+        return int(generator.randint(np.iinfo(np.int32).max))
 
-    def _notify(self) -> Any:
-        return make_notify(self.verbose, self.callback, self.max_iter)
+    def _watcher(self) -> Watcher:
+        return Watcher(self.verbose, self.callback, self.max_iter)
 
     def _threads(self) -> int:
         return _validation.thread_count(self.n_jobs)

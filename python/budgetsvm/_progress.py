@@ -4,38 +4,67 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 Progress = dict[str, Any]
 
 
-def make_notify(
-    verbose: Any, callback: Any, max_iter: int
-) -> Callable[[Progress], bool] | None:
-    """The one function that a fit calls: at most ten times a second, and after every pass.
+class Watcher:
+    """Whom a fit tells its progress, at most ten times a second and after every pass.
 
-    Returns
-    -------
-    callable or None
-        Takes the progress as a dictionary, returns True to stop. None when nobody watches.
+    Parameters
+    ----------
+    verbose : int
+        Above 0: a progress line.
+    callback : callable or None
+        The user's: takes the progress, returns True to stop.
+    max_iter : int
+        Passes over the data, for the time left.
 
     Raises
     ------
     TypeError
         If `callback` cannot be called.
     """
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a callable or None, got {callback!r}")
-    line = ProgressLine(max_iter) if verbose else None
-    if line is None and callback is None:
-        return None
 
-    def notify(progress: Progress) -> bool:
-        if line is not None:
-            line.show(progress)
-        return callback is not None and bool(callback(progress))
+    def __init__(self, verbose: Any, callback: Any, max_iter: Any) -> None:
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a callable or None, got {callback!r}")
+        self._line = ProgressLine(max_iter) if verbose else None
+        self._callback = callback
 
-    return notify
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line is not None:
+            self._line.close()
+
+    @property
+    def notify(self) -> Callable[[Progress], bool] | None:
+        """The function to call, or None when nobody watches."""
+        if self._line is None and self._callback is None:
+            return None
+        return self._tell
+
+    def _tell(self, progress: Progress) -> bool:
+        if self._line is not None:
+            self._line.show(progress)
+        return self._callback is not None and bool(self._callback(progress))
+
+    def finish(self, n_terms: int, report: dict[str, Any]) -> None:
+        """Show how the fit ended."""
+        if self._line is not None:
+            time = report["history"]["time"]
+            self._line.show(
+                {
+                    "phase": "end",
+                    "stop_reason": report["stop_reason"],
+                    "n_sv": n_terms,
+                    "objective": report["objective"]["primal"],
+                    "time": float(time[-1]) if len(time) else 0.0,
+                }
+            )
 
 
 class ProgressLine:
@@ -44,7 +73,7 @@ class ProgressLine:
     Parameters
     ----------
     max_iter : int
-        Passes over the data, for the time left.
+        Passes over the data.
     stream : text stream, default=sys.stderr
         Where to write.
     """
@@ -53,18 +82,23 @@ class ProgressLine:
         self.max_iter = max_iter
         self.stream = sys.stderr if stream is None else stream
         self.live = bool(getattr(self.stream, "isatty", lambda: False)())
+        self._open = False
 
     def show(self, progress: Progress) -> None:
         """Write the line, if there is something to tell."""
-        finished = progress["phase"] == "end"
-        if not self.live and not (finished or progress["phase"] == "end_of_pass"):
-            return
-        text = self.describe(progress)
         if self.live:
-            self.stream.write(f"\r\x1b[K{text}" + ("\n" if finished else ""))
-        else:
-            self.stream.write(text + "\n")
+            self.stream.write(f"\r\x1b[K{self.describe(progress)}")
+            self._open = True
+        elif progress["phase"] in ("end_of_pass", "end"):
+            self.stream.write(self.describe(progress) + "\n")
         self.stream.flush()
+
+    def close(self) -> None:
+        """End a line that was rewritten."""
+        if self._open:
+            self.stream.write("\n")
+            self.stream.flush()
+            self._open = False
 
     def describe(self, progress: Progress) -> str:
         """The progress in words."""
@@ -73,18 +107,16 @@ class ProgressLine:
         if progress["phase"] == "polish":
             parts.append(f"polish step {progress['iteration']}")
         elif progress["phase"] == "end":
-            parts.append(f"done: {progress['stop_reason']}")
+            parts.append(f"done ({progress['stop_reason']})")
         else:
-            done = progress["iteration"] + progress["seen"] / max(progress["n_samples"], 1)
-            if progress["phase"] == "end_of_pass":
-                done = float(progress["iteration"])
-            parts.append(f"pass {done:.2f}/{self.max_iter}")
+            done = float(progress["iteration"])
+            if progress["phase"] == "pass":
+                done += progress["seen"] / max(progress["n_samples"], 1)
+            parts.append(f"pass {done:.2f} of {self.max_iter}")
             if 0 < done < self.max_iter:
-                parts.append(f"{elapsed * (self.max_iter - done) / done:.1f} s left at most")
+                parts.append(f"at most {elapsed * (self.max_iter - done) / done:.1f} s left")
         parts.append(f"{progress['n_sv']} SVs")
-        if progress.get("objective") is not None:
+        if progress["objective"] is not None:
             parts.append(f"objective {progress['objective']:.6g}")
-        if progress.get("validation_score") is not None:
-            parts.append(f"validation score {progress['validation_score']:.4f}")
         parts.append(f"{elapsed:.1f} s")
         return "budgetsvm: " + ", ".join(parts)

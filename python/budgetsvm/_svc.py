@@ -40,7 +40,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel, finite.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        ``max(0, 1 - y f)`` or its square.
+        ``max(0, 1 - y f)`` or its square (solver "bsca" only).
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.
@@ -55,14 +55,15 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
     polishing : bool, default=True
         Whether `fit` ends by solving for the coefficients of the terms found.
-    smoothing : float, default=0.05
+    smoothing : float, default=0.3
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
     fit_intercept : bool, default=False
         Whether polishing fits an offset that is not penalised.
     max_iter : int, default=1
         Passes over the data, >= 1.
     tol : float, default=1e-3
-        Passes end early when the largest step of a pass, relative to C, is below this; 0 never.
+        With solver "bsca", passes end when none of a pass's steps changed its sample's decision
+        value by more than this, >= 0.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
         Order of a pass: a fresh permutation, independent draws, as given, or these row indices
         over and over.
@@ -85,7 +86,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Whether to record the primal and dual objective after every pass, at the cost of
         predicting every sample once more.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last fit.
+        Whether `fit` goes on from the model of the last fit; every row is new to it.
     n_expected : int or None, default=None
         For solver "bsgd" in `partial_fit`: samples that the stream will have, which sets the
         step. None: the samples seen so far.
@@ -100,8 +101,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Above 0: a progress line on standard error.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
-        True ends the fit with the model so far; an exception ends it and changes nothing.
+        seen, n_samples, n_sv, moved, maintained, objective, time). Returning True ends the fit
+        with the model so far; an exception ends it and changes nothing.
 
     Attributes
     ----------
@@ -152,6 +153,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     (True, True)
     """
 
+    classes_: np.ndarray
+
     def __init__(
         self,
         budget: int | None = 200,
@@ -167,7 +170,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         merge_search: str = "auto",
         merge_size: int = 2,
         polishing: bool = True,
-        smoothing: float = 0.05,
+        smoothing: float = 0.3,
         fit_intercept: bool = False,
         max_iter: int = 1,
         tol: float = 1e-3,
@@ -219,9 +222,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
         Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted

@@ -18,8 +18,8 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
     ``f(x) = Σ_{j <= budget} coef_j k(s_j, x)`` by dual coordinate ascent [1]_ or stochastic
     gradient descent [2]_: whenever a step adds a term too many, terms are merged. The coefficients
     of the support vectors so found are then solved for (polishing). Problems of no more samples
-    than `budget` are solved to 1e-10. Unlike `sklearn.svm.SVR` there is no offset unless `fit_intercept`
-    is set: centre y, or set it.
+    than `budget` are solved to 1e-10. Unlike `sklearn.svm.SVR` there is no offset unless
+    `fit_intercept` is set: centre y, or set it.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
     epsilon : float, default=0.1
         Half-width ε >= 0 of the tube in which errors cost nothing.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        ``max(0, |y - f| - ε)`` or its square.
+        ``max(0, |y - f| - ε)`` or its square (solver "bsca" only).
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.
@@ -63,7 +63,8 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
     max_iter : int, default=1
         Passes over the data, >= 1.
     tol : float, default=1e-3
-        Passes end early when the largest step of a pass, relative to C, is below this; 0 never.
+        With solver "bsca", passes end when none of a pass's steps changed its sample's decision
+        value by more than this, >= 0.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
         Order of a pass: a fresh permutation, independent draws, as given, or these row indices
         over and over.
@@ -81,7 +82,7 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         Whether to record the primal and dual objective after every pass, at the cost of
         predicting every sample once more.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last fit.
+        Whether `fit` goes on from the model of the last fit; every row is new to it.
     n_expected : int or None, default=None
         For solver "bsgd" in `partial_fit`: samples that the stream will have, which sets the
         step. None: the samples seen so far.
@@ -96,8 +97,8 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         Above 0: a progress line on standard error.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
-        True ends the fit with the model so far; an exception ends it and changes nothing.
+        seen, n_samples, n_sv, moved, maintained, objective, time). Returning True ends the fit
+        with the model so far; an exception ends it and changes nothing.
 
     Attributes
     ----------

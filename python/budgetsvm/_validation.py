@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -36,6 +36,7 @@ def as_rows(X: Any) -> Any:
         If the CSR structure is broken.
     """
     if sparse.issparse(X):
+        X = cast(Any, X)
         check_csr_structure(X)
         if not X.has_canonical_format:
             X = X.copy()
@@ -70,6 +71,11 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     return weights
 
 
+def is_number(value: Any) -> bool:
+    """Whether this is a real number; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
 def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
     """The number that `gamma` stands for.
 
@@ -92,7 +98,7 @@ def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
             return 1.0 / (n_features * variance) if variance > 0 else 1.0
         if gamma == "auto":
             return 1.0 / n_features
-    elif isinstance(gamma, Real) and not isinstance(gamma, bool):
+    elif is_number(gamma):
         return float(gamma)
     raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}")
 
@@ -125,7 +131,7 @@ def thread_count(n_jobs: Any) -> int:
 
     Worker processes of joblib set that variable, so nested parallelism does not oversubscribe.
     """
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
+    if n_jobs is not None and not (is_number(n_jobs) and isinstance(n_jobs, Integral)):
         raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
     threads = _core.thread_count(None if n_jobs is None else int(n_jobs))
     limit = os.environ.get("OMP_NUM_THREADS", "")
@@ -145,6 +151,6 @@ def plain(value: Any) -> Any:
 
 def cost(C: Any, weights: np.ndarray) -> np.ndarray:
     """`C` times the weights."""
-    if not isinstance(C, Real) or isinstance(C, bool) or not 0 < C < float("inf"):
+    if not is_number(C) or not 0 < C < float("inf"):
         raise ValueError(f"C must be > 0 and finite, got {C!r}")
     return float(C) * weights

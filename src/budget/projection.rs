@@ -13,7 +13,7 @@
 //! *Cost* of a change: O(B² + B d).
 
 use super::maintain::{Event, remove};
-use crate::error::{Result, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;
 use crate::model::{Expansion, RowScratch};
@@ -164,7 +164,9 @@ impl Projection {
             expansion.kernel().stored_to_values(&mut scratch.row);
             out.iter_mut().zip(&scratch.row).for_each(|(o, &k)| *o = k.to_f64());
         }
-        let factor = Cholesky::factor("the kernel matrix of the terms", &gram, len, 0.0)?;
+        let factor = Cholesky::factor("the kernel matrix of the terms", &gram, len, 0.0, || {
+            Ok::<_, Error>(())
+        })?;
         for i in 0..len {
             let row = &mut self.inverse[i * self.stride..][..len];
             row.fill(0.0);

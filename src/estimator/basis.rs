@@ -42,23 +42,21 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
         self.model.n_terms()
     }
 
-    fn fill(&self, first: usize, last: usize, out: &mut [F]) {
+    fn fill(&self, samples: &[usize], out: &mut [F]) {
         let mut tile = Tile::new(self.model.n_features());
-        load_tile(&self.rows, last - first, |i| first + i, self.model.origin(), &mut tile);
-        self.values(&tile, last - first, out);
+        load_tile(&self.rows, samples.len(), |i| samples[i], self.model.origin(), &mut tile);
+        self.values(&tile, samples.len(), out);
     }
 
-    fn basis_gram(&self) -> Vec<f64> {
-        let terms = self.n_terms();
+    fn fill_gram(&self, first: usize, out: &mut [f64]) {
+        let terms = self.n_terms().max(1);
         let mut row = vec![F::zero(); terms];
-        let mut gram = Vec::with_capacity(terms * terms);
         let mut tile = Tile::new(self.model.n_features());
-        for term in 0..terms {
-            tile.fill_dense(1, |_, out| self.model.packed_centers().get(term, out));
+        for (term, out) in out.chunks_exact_mut(terms).enumerate() {
+            tile.fill_dense(1, |_, point| self.model.packed_centers().get(first + term, point));
             self.values(&tile, 1, &mut row);
-            gram.extend(row.iter().map(|v| Real::to_f64(*v)));
+            out.iter_mut().zip(&row).for_each(|(out, v)| *out = Real::to_f64(*v));
         }
-        gram
     }
 }
 

@@ -36,7 +36,12 @@ macro_rules! setters {
 
 impl<E: FromConfig> Builder<E> {
     pub(super) fn new(loss: AnyLoss) -> Self {
-        Self { config: Config { loss, ..Config::default() }, estimator: PhantomData }
+        let mut config = Config { loss, ..Config::default() };
+        if !loss.is_classification() {
+            // In units of y: the tube of the default epsilon is 0.1 wide.
+            config.smoothing = 0.05;
+        }
+        Self { config, estimator: PhantomData }
     }
 
     setters! {
@@ -54,7 +59,8 @@ impl<E: FromConfig> Builder<E> {
         merge_size: usize => merge_size;
         /// Whether `fit` ends by solving for the coefficients; true unless set.
         polishing: bool => polishing;
-        /// Half-width of the smoothed corners while polishing, > 0.
+        /// Half-width of the smoothed corners while polishing, > 0; unless set 0.3 for
+        /// classification, 0.05 for regression.
         smoothing: f64 => smoothing;
         /// Whether polishing fits an offset.
         fit_intercept: bool => fit_intercept;

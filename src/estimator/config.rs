@@ -142,7 +142,7 @@ impl Default for Config {
             merge_search: MergeSearch::Auto,
             merge_size: 2,
             polishing: true,
-            smoothing: 0.05,
+            smoothing: 0.3,
             fit_intercept: false,
             max_iter: 1,
             tol: 1e-3,
@@ -196,6 +196,15 @@ impl Config {
         }
         if self.merge_size < 2 {
             return Err(Error::param("merge_size", ">= 2", self.merge_size));
+        }
+        let squared =
+            matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. });
+        if squared && self.solver == Method::Bsgd {
+            return Err(Error::Unsupported(format!(
+                "loss='{}' needs solver='bsca': gradients without a bound make the steps of \
+                 solver='bsgd' diverge",
+                self.loss.name()
+            )));
         }
         self.resolve_maintenance().map(|_| ())
     }

@@ -33,13 +33,17 @@ impl<'a> Params<'a> {
     }
 
     fn number(&self, name: &'static str, into: &mut f64) -> Result<()> {
-        self.get(name, "a number", Value::as_f64)?.map(|v| *into = v);
+        if let Some(value) = self.get(name, "a number", Value::as_f64)? {
+            *into = value;
+        }
         Ok(())
     }
 
     fn whole(&self, name: &'static str, into: &mut usize) -> Result<()> {
         let read = |v: &Value| v.as_u64().and_then(|v| usize::try_from(v).ok());
-        self.get(name, "a positive integer", read)?.map(|v| *into = v);
+        if let Some(value) = self.get(name, "a positive integer", read)? {
+            *into = value;
+        }
         Ok(())
     }
 
@@ -48,12 +52,16 @@ impl<'a> Params<'a> {
             Value::Null => Some(None),
             v => v.as_u64().and_then(|v| usize::try_from(v).ok()).map(Some),
         };
-        self.get(name, ">= 1 or None", read)?.map(|v| *into = v);
+        if let Some(value) = self.get(name, ">= 1 or None", read)? {
+            *into = value;
+        }
         Ok(())
     }
 
     fn flag(&self, name: &'static str, into: &mut bool) -> Result<()> {
-        self.get(name, "True or False", Value::as_bool)?.map(|v| *into = v);
+        if let Some(value) = self.get(name, "True or False", Value::as_bool)? {
+            *into = value;
+        }
         Ok(())
     }
 

@@ -9,11 +9,11 @@ use super::machine::Part;
 use super::report::{Entry, Kind};
 use super::score::score;
 use crate::data::{Problem, Targets};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::model::KernelModel;
-use crate::solver::polish::{Distinct, KernelRows as _, Polish, Polished, Start};
+use crate::solver::polish::{Distinct, Polish, Polished, Start, basis_gram};
 use crate::solver::{
     Budgeted, Method, Observer as _, PassRecord, Phase, Progress, State, Stop, StopReason,
     run_watched,
@@ -22,7 +22,7 @@ use crate::solver::{
 /// Newton steps of a polish at most.
 const POLISH_STEPS: usize = 200;
 /// Polishing ends when a step would lower the objective by less than this share of it.
-const POLISH_TOL: f64 = 1e-4;
+const POLISH_TOL: f64 = 1e-3;
 
 /// A part and how it came about.
 pub(super) struct Trained<F: Real> {
@@ -181,7 +181,14 @@ fn exact<F: Real>(
     let (rows, targets) = (problem.rows(), problem.targets());
     let outputs = targets.n_outputs();
     let model = basis::model_on(config.kernel, &rows, distinct, outputs)?;
-    let gram = ModelRows::new(rows.view(), &model).basis_gram();
+    let n_terms = distinct.len();
+    // Other wishes to stop are heard by the solution itself.
+    let gram = basis_gram(&ModelRows::new(rows.view(), &model), || {
+        match limits.observe(&polishing_progress(problem.len(), n_terms, 0, f64::NAN)) {
+            ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    })?;
     // Rows of no cost are left out.
     let kept = basis::points(problem, distinct);
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
@@ -198,7 +205,6 @@ fn exact<F: Real>(
         }
     };
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
-    let n_terms = distinct.len();
     let polished = polisher(config).solve_exactly(data, &mut |steps, objective| {
         limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
     })?;

@@ -6,11 +6,11 @@ use crate::float::Real;
 use crate::simd::{self, Job, Metric, Packed, Sums, Tile, Values};
 
 /// CSR rows with a smaller share of stored entries than this are compared entry by entry,
-/// denser ones are written out first (`benches/python/sparse_rule.py`).
+/// denser ones are written out first (`cargo bench --bench engine`, group `kernel`).
 pub const SPARSE_DENSITY: f64 = 0.25;
 
 /// Up to this many features differences are summed, not norms: as fast, and nothing cancels
-/// (`cargo bench --bench roofline`).
+/// (`cargo bench --bench engine`, group `kernel`).
 const DIFFERENCES_UP_TO: usize = 32;
 
 /// Above this `γ max‖s‖²` the norms would cost more than about 1e-6 of a kernel value.
@@ -132,7 +132,7 @@ impl AnyKernel {
             self.run(tile, (first, last), centers, values, Some(Sums { coef, out: sums }));
         } else {
             self.stored(tile, (first, last), centers, out, stride);
-            for (row, sum) in out.chunks(stride).zip(sums) {
+            for (row, sum) in out.chunks(stride.max(1)).zip(sums) {
                 simd::weighted_sums(&row[..centers.padded_len()], coef, std::slice::from_mut(sum));
             }
         }
@@ -183,7 +183,7 @@ impl AnyKernel {
 
     fn map_dots<F: Real>(&self, out: &mut [F], stride: usize, rows: usize, len: usize) {
         if let Self::Polynomial { .. } | Self::Sigmoid { .. } = self {
-            for row in out.chunks_mut(stride).take(rows) {
+            for row in out.chunks_mut(stride.max(1)).take(rows) {
                 row[..len].iter_mut().for_each(|v| *v = F::from_f64(self.of_dot(v.to_f64())));
             }
         }

@@ -3,13 +3,19 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::{factor, solve};
-use faer::{MatMut, MatRef, Par, Spec};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
+use faer::linalg::{matmul::matmul, triangular_solve::solve_lower_triangular_in_place};
+use faer::reborrow::ReborrowMut;
+use faer::{Accum, MatMut, MatRef, Par, Spec};
+use rayon::prelude::*;
 
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, try_vec};
 
 /// Times the jitter grows (each time a hundredfold) before the factorization is given up.
 const ATTEMPTS: usize = 8;
 const GROWTH: f64 = 100.0;
+/// Columns of a panel, and rows of a strip.
+const PANEL: usize = 128;
 
 /// `M + jitter·diag = LLᵀ`.
 #[derive(Clone, Debug)]
@@ -27,10 +33,20 @@ impl Cholesky {
     /// not positive the jitter grows a hundredfold (from 1e-15 if it was 0). With
     /// u = 2.2e-16 the factor is backward stable; cost n³/3 multiply-adds.
     ///
+    /// Panels have a fixed width and the pool updates what is right of them in fixed strips: the
+    /// bits do not depend on the thread count. `between` runs on the calling thread after every
+    /// panel; its error ends the work.
+    ///
     /// # Errors
-    /// `NotPositiveDefinite`, naming `what`, when no jitter helps (NaN, large negative
-    /// eigenvalues); `OutOfMemory`.
-    pub fn factor(what: &'static str, matrix: &[f64], n: usize, jitter: f64) -> Result<Self> {
+    /// Those of `between`; `NotPositiveDefinite`, naming `what`, when no jitter helps (NaN, large
+    /// negative eigenvalues); `OutOfMemory`.
+    pub fn factor<E: From<Error>>(
+        what: &'static str,
+        matrix: &[f64],
+        n: usize,
+        jitter: f64,
+        mut between: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
         let mut lower = try_vec(what, n * n, 0.0)?;
         let mean = (0..n).map(|j| matrix[j * n + j]).sum::<f64>() / n.max(1) as f64;
         let mut jitter = jitter;
@@ -39,12 +55,12 @@ impl Cholesky {
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }
-            if factor_in_place(&mut lower, n) {
+            if factor_in_place(&mut lower, n, &mut between)? {
                 return Ok(Self { n, lower, jitter });
             }
             jitter = (jitter * GROWTH).max(1e-15);
         }
-        Err(Error::NotPositiveDefinite(what))
+        Err(Error::NotPositiveDefinite(what).into())
     }
 
     /// The jitter that was used.
@@ -69,10 +85,90 @@ impl Cholesky {
 }
 
 /// Whether every pivot was positive and finite.
-fn factor_in_place(lower: &mut [f64], n: usize) -> bool {
+fn factor_in_place<E: From<Error>>(
+    lower: &mut [f64],
+    n: usize,
+    between: &mut impl FnMut() -> std::result::Result<(), E>,
+) -> std::result::Result<bool, E> {
+    let mut diagonal = try_vec("panel of a factor", PANEL * PANEL, 0.0)?;
+    let mut panel: Vec<f64> = try_vec("panel of a factor", n.saturating_sub(PANEL) * PANEL, 0.0)?;
+    for first in (0..n).step_by(PANEL) {
+        let width = PANEL.min(n - first);
+        let (above, below) = lower.split_at_mut((first + width) * n);
+        let diagonal = &mut diagonal[..width * width];
+        for (row, source) in diagonal.chunks_exact_mut(width).zip(above[first * n..].chunks(n)) {
+            row.copy_from_slice(&source[first..first + width]);
+        }
+        if !factor_block(diagonal, width) {
+            return Ok(false);
+        }
+        for (row, target) in diagonal.chunks(width).zip(above[first * n..].chunks_mut(n)) {
+            target[first..first + width].copy_from_slice(row);
+        }
+        // The panel below, a strip a task: X L₁₁ᵀ = A, that is L₁₁ Xᵀ = Aᵀ. A copy of it is what
+        // the strips then read of each other.
+        let block = MatRef::from_row_major_slice(diagonal, width, width);
+        let panel = &mut panel[..below.len() / n * width];
+        below.par_chunks_mut(PANEL * n).zip(panel.par_chunks_mut(PANEL * width)).for_each(
+            |(strip, copy)| {
+                for (to, from) in copy.chunks_exact_mut(width).zip(strip.chunks_exact(n)) {
+                    to.copy_from_slice(&from[first..first + width]);
+                }
+                let rows = copy.len() / width;
+                let transposed = MatMut::from_column_major_slice_mut(copy, width, rows);
+                solve_lower_triangular_in_place(block, transposed, Par::Seq);
+                for (from, to) in copy.chunks_exact(width).zip(strip.chunks_exact_mut(n)) {
+                    to[first..first + width].copy_from_slice(from);
+                }
+            },
+        );
+        let panel = &*panel;
+        let left = first + width;
+        // Later strips are longer: one at a time goes to whoever is free.
+        below.par_chunks_mut(PANEL * n).with_max_len(1).enumerate().for_each(|(s, strip)| {
+            update_strip(
+                strip,
+                n,
+                left,
+                &panel[..((s + 1) * PANEL * width).min(panel.len())],
+                width,
+            );
+        });
+        between()?;
+    }
+    Ok(true)
+}
+
+/// `A -= X Pᵀ` on and left of the diagonal of a strip, of which X is the last rows of P.
+fn update_strip(strip: &mut [f64], n: usize, left: usize, panel: &[f64], width: usize) {
+    let rows = strip.len() / n;
+    let before = panel.len() / width - rows;
+    let all = MatRef::from_row_major_slice(panel, before + rows, width);
+    let own = all.subrows(before, rows);
+    let mut target = MatMut::from_row_major_slice_mut(strip, rows, n);
+    let (earlier, last) = (left, left + before);
+    if before > 0 {
+        let part = target.rb_mut().subcols_mut(earlier, before);
+        matmul(part, Accum::Add, own, all.subrows(0, before).transpose(), -1.0, Par::Seq);
+    }
+    triangular_matmul(
+        target.rb_mut().subcols_mut(last, rows),
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        own,
+        BlockStructure::Rectangular,
+        own.transpose(),
+        BlockStructure::Rectangular,
+        -1.0,
+        Par::Seq,
+    );
+}
+
+/// Factors one block on the diagonal.
+fn factor_block(block: &mut [f64], n: usize) -> bool {
     let params = Spec::<factor::LltParams, f64>::default();
     let mut memory = MemBuffer::new(factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, params));
-    let matrix = MatMut::from_row_major_slice_mut(lower, n, n);
+    let matrix = MatMut::from_row_major_slice_mut(block, n, n);
     let done = factor::cholesky_in_place(
         matrix,
         factor::LltRegularization::default(),
@@ -81,5 +177,5 @@ fn factor_in_place(lower: &mut [f64], n: usize) -> bool {
         params,
     )
     .is_ok();
-    done && (0..n).all(|j| lower[j * n + j].is_finite())
+    done && (0..n).all(|j| block[j * n + j].is_finite())
 }

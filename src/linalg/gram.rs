@@ -1,14 +1,16 @@
 //! `M += Σ_i a_i a_iᵀ` over rows that arrive in batches, in `f64`.
 //!
-//! Products in `f32` would be twice as fast, but Newton's method loses more than that: the
-//! Hessian then needs a jitter of the order of its rounding (1e-7 of it), and the directions that
-//! the jitter damps hold the last per cent of the objective (on ADULT 200 steps were not enough
-//! where 8 are).
+//! Products in `f32` are twice as fast, and the sum is then known to 1e-7 of itself: a Newton
+//! step needs a jitter of that order, and the directions that the jitter damps hold the last per
+//! cent of the objective (on ADULT 200 such steps were not enough where 8 are). They do for a
+//! sketch.
 
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use crate::error::{Result, try_vec};
+use crate::float::Real;
 
 /// Rows of a batch: long enough for the matrix product to run at full speed, short enough for
 /// an interrupt to be seen.
@@ -22,6 +24,9 @@ pub struct GramAccumulator {
     tile: usize,
     /// Row-major, up to `BATCH` rows of n.
     pending: Vec<f64>,
+    /// The same where products are in `f32`.
+    pending_single: Vec<f32>,
+    single: bool,
     held: usize,
     /// Tile (I, J), J ≤ I, at index I(I+1)/2 + J, column-major.
     tiles: Vec<f64>,
@@ -38,16 +43,30 @@ impl GramAccumulator {
         Ok(Self {
             n,
             tile,
-            pending: try_vec("rows of the Hessian", BATCH * n, 0.0)?,
+            pending: Vec::new(),
+            pending_single: Vec::new(),
+            single: false,
             held: 0,
             tiles: try_vec("Hessian", blocks * (blocks + 1) / 2 * tile * tile, 0.0)?,
         })
     }
 
-    /// Back to zero.
-    pub fn clear(&mut self) {
-        self.held = 0;
+    /// Back to zero. `single`: the products to come are in `f32` (batches are summed in `f64`
+    /// all the same).
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn clear(&mut self, single: bool) -> Result<()> {
+        (self.held, self.single) = (0, single);
         self.tiles.fill(0.0);
+        if single && self.pending_single.is_empty() {
+            self.pending = Vec::new();
+            self.pending_single = try_vec("rows of the Hessian", BATCH * self.n, 0.0)?;
+        } else if !single && self.pending.is_empty() {
+            self.pending_single = Vec::new();
+            self.pending = try_vec("rows of the Hessian", BATCH * self.n, 0.0)?;
+        }
+        Ok(())
     }
 
     /// Room left in the batch, in rows.
@@ -56,13 +75,36 @@ impl GramAccumulator {
         BATCH - self.held
     }
 
-    /// Adds up to [`GramAccumulator::room`] rows: `write(i, row)` fills the i-th. Call
+    /// Adds up to [`GramAccumulator::room`] rows: `row(i)` gives the i-th as its values and
+    /// their common factor; values left out are the factor itself. Call
     /// [`GramAccumulator::flush`] when the room is 0.
-    pub fn push(&mut self, count: usize, write: impl Fn(usize, &mut [f64]) + Sync) {
-        let count = count.min(self.room());
-        let n = self.n.max(1);
-        let rows = &mut self.pending[self.held * n..(self.held + count) * n];
-        rows.par_chunks_mut(n).with_min_len(32).enumerate().for_each(|(i, row)| write(i, row));
+    pub fn push<'r, F: Real>(
+        &mut self,
+        count: usize,
+        row: impl Fn(usize) -> (&'r [F], f64) + Sync,
+    ) {
+        let (count, n) = (count.min(self.room()), self.n.max(1));
+        let at = self.held * n..(self.held + count) * n;
+        if self.single {
+            let rows = self.pending_single[at].par_chunks_mut(n);
+            rows.with_min_len(32).enumerate().for_each(|(i, out)| {
+                let (values, factor) = row(i);
+                let single = factor as f32;
+                out[values.len()..].fill(single);
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out = single * (*value).to_f64() as f32;
+                }
+            });
+        } else {
+            let rows = self.pending[at].par_chunks_mut(n);
+            rows.with_min_len(32).enumerate().for_each(|(i, out)| {
+                let (values, factor) = row(i);
+                out[values.len()..].fill(factor);
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out = factor * (*value).to_f64();
+                }
+            });
+        }
         self.held += count;
     }
 
@@ -79,13 +121,19 @@ impl GramAccumulator {
             return Ok(());
         }
         let (n, size, held) = (self.n, self.tile, self.held);
-        let pending = &self.pending[..held * n];
+        let (single, len) = (self.single, held * n);
+        let (pending, pending_single) = (&self.pending, &self.pending_single);
         // About 20 ms of work at a time.
         let group = (1usize << 29).div_ceil(2 * held * size * size);
         for (g, tiles) in self.tiles.chunks_mut(group * size * size).enumerate() {
             tiles.par_chunks_mut(size * size).enumerate().for_each(|(t, tile)| {
                 let (i, j) = tile_position(g * group + t);
-                add_product(pending, n, (i * size, j * size), tile, size);
+                let at = (i * size, j * size);
+                if single {
+                    add_product(&pending_single[..len], n, at, tile, size);
+                } else {
+                    add_product(&pending[..len], n, at, tile, size);
+                }
             });
             between()?;
         }
@@ -122,18 +170,18 @@ fn tile_position(t: usize) -> (usize, usize) {
 }
 
 /// `tile += A_Iᵀ A_J` for two ranges of columns of the row-major `rows`.
-fn add_product(rows: &[f64], n: usize, at: (usize, usize), tile: &mut [f64], size: usize) {
+fn add_product<F: Real>(rows: &[F], n: usize, at: (usize, usize), tile: &mut [f64], size: usize) {
     let held = rows.len() / n;
     let (height, width) = (size.min(n - at.0), size.min(n - at.1));
     let all = MatRef::from_row_major_slice(rows, held, n);
     let left = all.subcols(at.0, height).transpose();
     let right = all.subcols(at.1, width);
-    let mut product = vec![0.0; height * width];
+    let mut product = vec![F::zero(); height * width];
     let target = MatMut::from_column_major_slice_mut(&mut product, height, width);
-    matmul(target, Accum::Replace, left, right, 1.0, Par::Seq);
+    matmul(target, Accum::Replace, left, right, F::one(), Par::Seq);
     for (sum, column) in tile.chunks_exact_mut(size).zip(product.chunks_exact(height)) {
         for (s, p) in sum.iter_mut().zip(column) {
-            *s += p;
+            *s += (*p).to_f64();
         }
     }
 }

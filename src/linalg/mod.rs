@@ -10,7 +10,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use crate::simd::{add_scaled_rows, dots};
 pub use cholesky::Cholesky;
 pub use gram::GramAccumulator;
 pub use pivoted::{PivotedCholesky, pivoted_cholesky};
-pub use rows::{add_scaled_rows, axpy, dot, dot64, dots, symmetric_times};
+pub use rows::{axpy, dot, dot64, symmetric_times};

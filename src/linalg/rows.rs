@@ -5,6 +5,7 @@
 //! block.
 
 use crate::float::Real;
+use crate::simd::dots;
 
 const LANES: usize = 8;
 
@@ -35,41 +36,11 @@ pub fn dot64(a: &[f64], b: &[f64]) -> f64 {
     dot(a, b)
 }
 
-/// `out[i] = rows_i · x`, `rows` row-major with `x.len()` columns.
-pub fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
-    if x.is_empty() {
-        out.fill(0.0);
-        return;
-    }
-    for (row, out) in rows.chunks_exact(x.len()).zip(out) {
-        *out = dot(row, x);
-    }
-}
-
 /// `y += a·row`.
 #[inline]
 pub fn axpy<F: Real>(a: f64, row: &[F], y: &mut [f64]) {
     for (y, &r) in y.iter_mut().zip(row) {
         *y += a * r.to_f64();
-    }
-}
-
-/// `y += Σ a_k rows_k` over `(k, a_k)`, `rows` row-major with `y.len()` columns; four rows share
-/// one sweep over y.
-pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
-    let b = y.len();
-    let row = |k: u32| &rows[k as usize * b..(k as usize + 1) * b];
-    let mut fours = scaled.chunks_exact(4);
-    for four in &mut fours {
-        let [(k0, a0), (k1, a1), (k2, a2), (k3, a3)] = [four[0], four[1], four[2], four[3]];
-        let (r0, r1, r2, r3) = (row(k0), row(k1), row(k2), row(k3));
-        for j in 0..b {
-            y[j] += (a0 * r0[j].to_f64() + a1 * r1[j].to_f64())
-                + (a2 * r2[j].to_f64() + a3 * r3[j].to_f64());
-        }
-    }
-    for &(k, a) in fours.remainder() {
-        axpy(a, row(k), y);
     }
 }
 

@@ -1,8 +1,13 @@
 use super::{Cholesky, GramAccumulator, add_scaled_rows, dot, dots, pivoted_cholesky};
+use crate::error::Error;
 use crate::rng::Rng;
 
 fn random(rng: &mut Rng, len: usize) -> Vec<f64> {
     (0..len).map(|_| rng.uniform() * 2.0 - 1.0).collect()
+}
+
+fn go_on() -> Result<(), Error> {
+    Ok(())
 }
 
 fn outer(rows: &[f64], n: usize) -> Vec<f64> {
@@ -17,17 +22,19 @@ fn outer(rows: &[f64], n: usize) -> Vec<f64> {
     out
 }
 
-fn gram(n: usize, count: usize) {
+fn gram(n: usize, count: usize, single: bool) {
     let mut rng = Rng::new(n as u64);
     let rows = random(&mut rng, n * count);
     let mut sum = GramAccumulator::new(n).unwrap();
     for _ in 0..2 {
-        sum.clear();
+        sum.clear(single).unwrap();
         let mut first = 0;
         while first < count {
             let take = sum.room().min(count - first).min(700);
-            sum.push(take, |i, row| {
-                row.copy_from_slice(&rows[(first + i) * n..(first + i + 1) * n])
+            // The last column is the factor.
+            sum.push(take, |i| {
+                let row = &rows[(first + i) * n..(first + i + 1) * n];
+                (&row[..n - 1], row[n - 1])
             });
             first += take;
             if sum.room() == 0 || first == count {
@@ -37,11 +44,18 @@ fn gram(n: usize, count: usize) {
     }
     let mut got = vec![1.0; n * n];
     sum.add_to(&mut got);
-    let want = outer(&rows, n);
+    let mut scaled = rows.clone();
+    for row in scaled.chunks_mut(n) {
+        for j in 0..n - 1 {
+            row[j] *= row[n - 1];
+        }
+    }
+    let want = outer(&scaled, n);
     for i in 0..n {
         for j in 0..=i {
             let (g, w) = (got[i * n + j] - 1.0, want[i * n + j]);
-            assert!((g - w).abs() <= 1e-13 * count as f64, "{i} {j}: {g} {w}");
+            let tolerance = if single { 1e-6 } else { 1e-13 };
+            assert!((g - w).abs() <= tolerance * count as f64, "{i} {j}: {g} {w}");
         }
         for j in i + 1..n {
             assert_eq!(got[i * n + j], 1.0, "the upper triangle is untouched");
@@ -52,7 +66,8 @@ fn gram(n: usize, count: usize) {
 #[test]
 fn gram_matches_the_outer_products() {
     for (n, count) in [(1, 5), (3, 1), (64, 100), (65, 1500), (130, 2100), (300, 40)] {
-        gram(n, count);
+        gram(n, count, false);
+        gram(n, count, true);
     }
 }
 
@@ -64,7 +79,7 @@ fn cholesky_solves_and_grows_its_jitter() {
     let x = random(&mut rng, n);
     let mut rhs = vec![0.0; n];
     dots(&full, &x, &mut rhs);
-    let factor = Cholesky::factor("test", &full, n, 0.0).unwrap();
+    let factor = Cholesky::factor("test", &full, n, 0.0, go_on).unwrap();
     assert_eq!(factor.jitter(), 0.0);
     factor.solve(&mut rhs);
     for (a, b) in rhs.iter().zip(&x) {
@@ -75,7 +90,7 @@ fn cholesky_solves_and_grows_its_jitter() {
     let mut want = vec![0.0; n];
     dots(&thin, &x, &mut want);
     let mut got = want.clone();
-    let factor = Cholesky::factor("test", &thin, n, 1e-10).unwrap();
+    let factor = Cholesky::factor("test", &thin, n, 1e-10, go_on).unwrap();
     assert_eq!(factor.order(), n);
     factor.solve(&mut got);
     let mut back = vec![0.0; n];
@@ -84,8 +99,40 @@ fn cholesky_solves_and_grows_its_jitter() {
         assert!((a - b).abs() < 1e-6);
     }
     for bad in [vec![f64::NAN; 4], vec![-1.0, 0.0, 0.0, -1.0], vec![1.0, 0.0, f64::NAN, 1.0]] {
-        assert!(Cholesky::factor("test", &bad, 2, 1e-12).is_err());
+        assert!(Cholesky::factor("test", &bad, 2, 1e-12, go_on).is_err());
     }
+}
+
+#[test]
+fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
+    let mut rng = Rng::new(9);
+    for n in [1, 2, 127, 128, 129, 300, 513] {
+        let mut full = outer(&random(&mut rng, n * (n + 5)), n);
+        (0..n).for_each(|j| full[j * n + j] += 0.1);
+        let x = random(&mut rng, n);
+        let mut rhs = vec![0.0; n];
+        dots(&full, &x, &mut rhs);
+        let mut first: Option<Vec<f64>> = None;
+        for threads in [1, 2, 3, 7] {
+            let (mut got, mut looks) = (rhs.clone(), 0);
+            crate::parallel::run(threads, || {
+                let between = || {
+                    looks += 1;
+                    go_on()
+                };
+                Cholesky::factor("test", &full, n, 0.0, between).unwrap().solve(&mut got);
+            })
+            .unwrap();
+            assert_eq!(looks, n.div_ceil(128));
+            for (a, b) in got.iter().zip(&x) {
+                assert!((a - b).abs() < 1e-8, "{n}: {a} {b}");
+            }
+            assert_eq!(first.get_or_insert(got.clone()), &got);
+        }
+    }
+    let stop = || Err(Error::Interrupted);
+    assert!(matches!(Cholesky::factor("test", &[1.0], 1, 0.0, stop), Err(Error::Interrupted)));
+    assert!(matches!(pivoted_cholesky(&[1.0], 1, 0.0, stop), Err(Error::Interrupted)));
 }
 
 #[test]
@@ -93,7 +140,7 @@ fn pivoted_cholesky_finds_the_rank() {
     let mut rng = Rng::new(2);
     for (n, rank) in [(1, 1), (20, 7), (30, 30), (50, 1)] {
         let matrix = outer(&random(&mut rng, n * rank), n);
-        let got = pivoted_cholesky(&matrix, n, 1e-12).unwrap();
+        let got = pivoted_cholesky(&matrix, n, 1e-12, go_on).unwrap();
         assert_eq!(got.rank, rank);
         assert_eq!(got.pivots.len(), rank);
         for i in 0..n {
@@ -104,7 +151,7 @@ fn pivoted_cholesky_finds_the_rank() {
             }
         }
     }
-    assert_eq!(pivoted_cholesky(&[0.0; 9], 3, 1e-12).unwrap().rank, 0);
+    assert_eq!(pivoted_cholesky(&[0.0; 9], 3, 1e-12, go_on).unwrap().rank, 0);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod block;
 mod lanes;
 mod packed;
 mod pairs;
+mod products;
 mod roofline;
 mod scalar;
 mod slices;
@@ -229,6 +230,28 @@ pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {
             T::dispatch(level(), slices::WeightedSums::<T> { row: cast_slice(row), coef, out })
+        }
+    });
+}
+
+/// `out_i = rows_i · x` in `f64`: `rows` is row-major with `x.len()` columns.
+pub fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
+    if x.is_empty() {
+        return out.fill(0.0);
+    }
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe { T::dispatch(level(), products::Dots::<T> { rows: cast_slice(rows), x, out }) }
+    });
+}
+
+/// `y += Σ a_k rows_k` in `f64` over the pairs `(k, a_k)`: `rows` is row-major with `y.len()`
+/// columns.
+pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            T::dispatch(level(), products::ScaledRows::<T> { rows: cast_slice(rows), scaled, y });
         }
     });
 }

@@ -18,7 +18,8 @@ use crate::simd::{self, Packed, Tile};
 /// Points of one unit of parallel work inside a block.
 const PART: usize = 16;
 
-/// Multiply-adds below which a block is filled by the thread that asks.
+/// Multiply-adds below which a block is filled by the thread that asks
+/// (`cargo bench --bench engine`, group `threshold`).
 const MIN_PARALLEL_BLOCK: usize = 1 << 17;
 
 /// The model that a block was filled against, and which slots have changed since.

@@ -123,6 +123,7 @@ pub struct State<F: Real> {
     pub(super) steps: u64,
     /// Samples of all problems before this one.
     pub(super) seen: u64,
+    pub(super) block_len: usize,
 }
 
 impl<F: Real> State<F> {
@@ -149,6 +150,7 @@ impl<F: Real> State<F> {
             rng: Rng::new(solver.seed),
             steps: 0,
             seen: 0,
+            block_len: solver.block_len(),
         })
     }
 
@@ -174,7 +176,17 @@ impl<F: Real> State<F> {
             rng: Rng::stream(solver.seed, seen.wrapping_add(2)),
             steps: if solver.method == Method::Bsgd { steps.max(1) } else { steps },
             seen,
+            block_len: solver.block_len(),
         })
+    }
+
+    /// Another length of blocks than [`Budgeted::block_len`], at least 1: for the bench that chose
+    /// that one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_block_len(mut self, len: usize) -> Self {
+        self.block_len = len.max(1);
+        self
     }
 
     /// Number of terms.

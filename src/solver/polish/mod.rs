@@ -17,16 +17,19 @@
 //!    a good start for the next, and few steps are needed.
 //! 3. Gradient and Hessian at the margins f held: `g = K_BB β + K_nBᵀ r`, `r_i = C_i L_h'`, and
 //!    `H = K_BB + K_nBᵀ D K_nB`, `D_i = C_i L_h''`. Only rows in the quadratic zone enter H. While
-//!    h falls, every k-th of them, with k times the weight, is enough for a direction (a Newton
-//!    sketch); at the final h they all enter.
+//!    h falls, every k-th of them, with k times the weight and multiplied in `f32`, is enough for
+//!    a direction (a Newton sketch); at the final h they all enter, except after a short step:
+//!    then the zone of a width 3h is taken, so that the next one is longer.
 //! 4. `d = -(H + jitter)⁻¹ g` by Cholesky. The jitter is of the order of the rounding in H: a
 //!    nearly singular K_BB is harmless, and d is a descent direction all the same. With an
 //!    offset the border `K_nBᵀ D 1`, `1ᵀ D 1` belongs to H; when the zone is empty the offset's
 //!    diagonal entry is replaced by the mean one.
 //! 5. Line search on the objective itself, which is piecewise quadratic along d: once `K_nB d`
 //!    is known, a trial costs O(n). Margins are updated, not recomputed.
-//! 6. Stop at the final h when the decrease that Newton's model predicts is below `tol` of the
-//!    objective.
+//! 6. Stop at the final h when the decrease that Newton's model predicts, with the exact Hessian,
+//!    is below `tol` of the objective.
+//! 7. Stopped from outside, return the better of the start and what was reached, as the final h
+//!    sees them. An empty basis leaves the offset alone to be found.
 //!
 //! When the basis holds every distinct training sample, [`Polish::solve_exactly`] solves the
 //! same problem to rounding error.
@@ -35,9 +38,13 @@
 //!
 //! A step reads K_nB twice (once for `K_nB d`, once for the rows with `r ≠ 0`), 4nB flops at
 //! most, and adds qB² for the q rows in the quadratic zone and B³/3 for the factor. K_nB is kept
-//! when it fits `cache_bytes`, else its blocks are made again twice a step. Memory: that cache or
-//! a few blocks, 2n numbers an output, two B×B matrices an output (outputs are taken in groups
-//! that bound this).
+//! when it fits `cache_bytes`, most of it when half of it or more fits, else its blocks are made
+//! again: all of them once a step, and those rows once more that have `r ≠ 0`. Memory: that cache
+//! or a few blocks, 2n numbers an output, half a B×B matrix an output and two of them (outputs
+//! are taken in groups that bound this).
+//!
+//! The watcher is asked between blocks, between panels of a factor, and every few matrix tiles:
+//! a few times in 0.1 s, whatever n and B are.
 //!
 //! # Certificate
 //!
@@ -53,6 +60,7 @@
 //! References: \[PRIMAL\] sections 4.2 (huberised hinge), 6.2 (reduced expansion), Appendix B
 //! (offset); \[BSCA\] for the basis.
 
+mod constant;
 mod curvature;
 mod exact;
 mod newton;
@@ -65,6 +73,7 @@ mod tests;
 mod watch;
 
 pub use exact::Distinct;
+pub use panels::basis_gram;
 
 use std::ops::ControlFlow;
 
@@ -84,11 +93,12 @@ pub trait KernelRows<F: Real>: Sync {
     fn n_rows(&self) -> usize;
     /// Number of basis points B.
     fn n_terms(&self) -> usize;
-    /// Kernel values of samples `first..last` with the basis, row-major (last - first) x B.
-    /// Called from several threads, on blocks of up to [`crate::parallel::ROW_CHUNK`] rows.
-    fn fill(&self, first: usize, last: usize, out: &mut [F]);
-    /// K_BB, row-major B x B.
-    fn basis_gram(&self) -> Vec<f64>;
+    /// Kernel values of these samples with the basis, row-major samples x B. The same values
+    /// whatever the other samples are. Called from several threads, with up to
+    /// [`crate::parallel::ROW_CHUNK`] samples.
+    fn fill(&self, samples: &[usize], out: &mut [F]);
+    /// Rows `first..` of K_BB, row-major, as many as `out` holds. Called from several threads.
+    fn fill_gram(&self, first: usize, out: &mut [f64]);
 }
 
 /// How to polish.

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::constant;
 use super::output::{Output, State};
-use super::panels::Panels;
-use super::steps::{Shared, samples_of};
+use super::panels::{Panels, basis_gram};
+use super::steps::Shared;
 use super::watch::{Halt, Step, Watch};
 use super::{KernelRows, Polish, Polished, Start, Watcher};
 use crate::error::{Error, Result};
@@ -12,7 +13,9 @@ use crate::float::Real;
 use crate::solver::StopReason;
 
 /// Bytes that the Hessians of a group of outputs may take.
-const GROUP_BYTES: usize = 64 << 20;
+const GROUP_BYTES: usize = 96 << 20;
+/// Hessians up to this order are factored one a task, larger ones in turn by all threads.
+const SMALL_ORDER: usize = 512;
 /// Ridge on K_BB in units of the precision that kernel values are held in.
 const RIDGE: f64 = 0.125;
 
@@ -56,17 +59,16 @@ fn groups<F: Real>(
 ) -> Step<()> {
     let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
     if b == 0 {
-        // An empty basis: nothing to solve for but a constant, which stays.
-        for output in 0..m {
-            let samples = samples_of(polish, start, output);
-            let f = vec![result.intercept[output]; n];
-            result.smoothed += samples.loss_at(&f);
-            result.primal += samples.plain_loss_at(&f);
-        }
-        return Ok(());
+        return constant::solve(polish, start, watch, result);
     }
-    let shared =
-        Shared::new(polish, start, rows.basis_gram(), b)?.with_ridge(RIDGE * F::epsilon().to_f64());
+    let gram = match basis_gram(rows, || watch.poll()) {
+        Ok(gram) => gram,
+        Err(halt) => {
+            result.forget();
+            return Err(halt);
+        }
+    };
+    let shared = Shared::new(polish, start, gram, b)?.with_ridge(RIDGE * F::epsilon().to_f64());
     let mut panels = match Panels::new(rows, polish.cache_bytes, watch) {
         Ok(panels) => panels,
         Err(halt) => {
@@ -107,11 +109,7 @@ impl Polished {
 
     /// Takes over what one output came to.
     fn take(&mut self, output: &Output, shared: &Shared<'_>) {
-        let (b, m) = (output.pull.len(), self.intercept.len());
-        for j in 0..b {
-            self.coef[j * m + output.index] = output.point[j];
-        }
-        self.intercept[output.index] = output.point[b];
+        self.put(output.index, &output.point);
         self.steps = self.steps.max(output.steps);
         self.converged &= output.state == State::Converged;
         if output.value.is_nan() {
@@ -121,8 +119,26 @@ impl Polished {
         }
         let samples = shared.samples(output.index, shared.polish.h);
         let penalty = shared.plain_penalty(output);
-        self.smoothed += penalty + samples.loss_at(&output.f);
-        self.primal += penalty + samples.plain_loss_at(&output.f);
+        let mut value =
+            [penalty + samples.loss_at(&output.f), penalty + samples.plain_loss_at(&output.f)];
+        // Step 7. A point that is best at a wide h need not be better than the start.
+        if let Some((point, before)) = &output.before
+            && output.state != State::Converged
+            && before[0] < value[0]
+        {
+            value = *before;
+            self.put(output.index, point);
+        }
+        self.smoothed += value[0];
+        self.primal += value[1];
+    }
+
+    fn put(&mut self, output: usize, point: &[f64]) {
+        let (b, m) = (point.len() - 1, self.intercept.len());
+        for j in 0..b {
+            self.coef[j * m + output] = point[j];
+        }
+        self.intercept[output] = point[b];
     }
 }
 
@@ -146,7 +162,13 @@ fn run<F: Real>(
         }
         shared.step_3_derivatives(panels, &mut live, watch)?;
         let gram = &shared.gram;
-        live.par_iter_mut().for_each(|o| o.step_4_direction(gram));
+        if live.len() > 1 && gram.len() <= SMALL_ORDER * SMALL_ORDER {
+            live.par_iter_mut().try_for_each(|o| o.step_4_direction(gram, || Ok(())))?;
+        } else {
+            for o in &mut live {
+                o.step_4_direction(gram, || watch.poll())?;
+            }
+        }
         watch.poll()?;
         for o in &mut live {
             o.step_6_stop(shared.polish);

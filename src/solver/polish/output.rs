@@ -2,13 +2,16 @@
 
 use super::Polish;
 use super::curvature::{Derivatives, Rule};
-use crate::error::{Result, try_vec};
+use super::watch::{Halt, Step};
+use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
 
 /// Relative jitter of the Hessian: well above its rounding, far below what would damp a
 /// direction that matters.
 pub(super) const JITTER: f64 = 1e-12;
-/// While h falls, a step shorter than this says that the quadratic zone knew too little.
+/// The same for a sketch, whose products are in `f32`.
+const SKETCH_JITTER: f64 = 1e-6;
+/// A step shorter than this says that the quadratic zone knew too little.
 pub(super) const SHORT_STEP: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +42,11 @@ pub(super) struct Output {
     pub(super) predicted: f64,
     /// Length of the last step, 0 before the first.
     pub(super) last_step: f64,
+    /// How the last Hessian was built.
+    pub(super) last_rule: Rule,
     pub(super) jitter: f64,
+    /// The start, and its objective at the final h and without smoothing.
+    pub(super) before: Option<(Vec<f64>, [f64; 2])>,
     pub(super) stalls: usize,
     pub(super) steps: usize,
     pub(super) state: State,
@@ -61,7 +68,9 @@ impl Output {
             value: f64::NAN,
             predicted: f64::INFINITY,
             last_step: 0.0,
+            last_rule: Rule::Exact,
             jitter: JITTER,
+            before: None,
             stalls: 0,
             steps: 0,
             state: State::Running,
@@ -76,6 +85,9 @@ impl Output {
     /// How the Hessian is built next: exactly at the final h.
     pub(super) fn rule(&self, polish: &Polish) -> Rule {
         match (self.h <= polish.h, self.last_step < SHORT_STEP) {
+            (true, true) if polish.final_loss().uses_h() && self.last_rule == Rule::Exact => {
+                Rule::Wide
+            }
             (true, _) => Rule::Exact,
             (false, true) => Rule::Majorant,
             (false, false) => Rule::Sketch,
@@ -83,12 +95,16 @@ impl Output {
     }
 
     /// Step 4: `d = -(H + jitter)⁻¹ g`, and the decrease that it promises.
-    pub(super) fn step_4_direction(&mut self, gram: &[f64]) {
+    pub(super) fn step_4_direction(
+        &mut self,
+        gram: &[f64],
+        between: impl FnMut() -> Step<()>,
+    ) -> Step<()> {
         let b = self.pull.len();
         let order = self.derivatives.gradient.len();
         let gradient = &mut self.derivatives.gradient;
         axpy(1.0, &self.pull, gradient);
-        let mut hessian = vec![0.0; order * order];
+        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
         for j in 0..b {
             hessian[j * order..j * order + j + 1].copy_from_slice(&gram[j * b..j * b + j + 1]);
         }
@@ -99,21 +115,31 @@ impl Output {
         }
         let direction = &mut self.direction[..order];
         direction.iter_mut().zip(gradient.iter()).for_each(|(d, g)| *d = -g);
-        match Cholesky::factor("Hessian", &hessian, order, self.jitter) {
+        let jitter = match self.last_rule {
+            Rule::Exact => self.jitter,
+            _ => self.jitter.max(SKETCH_JITTER),
+        };
+        match Cholesky::factor("Hessian", &hessian, order, jitter, between) {
             Ok(factor) => factor.solve(direction),
+            Err(Halt::Stop(reason)) => return Err(Halt::Stop(reason)),
+            Err(Halt::Fail(error)) if !matches!(error, Error::NotPositiveDefinite(_)) => {
+                return Err(error.into());
+            }
             // Not even with a large jitter: the scaled gradient.
-            Err(_) => {
+            Err(Halt::Fail(_)) => {
                 for (j, d) in direction.iter_mut().enumerate() {
                     *d /= hessian[j * order + j].abs() + mean.abs() + f64::MIN_POSITIVE;
                 }
             }
         }
         self.predicted = -0.5 * dot64(direction, gradient);
+        Ok(())
     }
 
     /// Step 6.
     pub(super) fn step_6_stop(&mut self, polish: &Polish) {
-        if self.h <= polish.h && self.predicted <= polish.tol * self.value.abs() {
+        let exact = self.last_rule == Rule::Exact;
+        if self.h <= polish.h && exact && self.predicted <= polish.tol * self.value.abs() {
             self.state = State::Converged;
         }
     }

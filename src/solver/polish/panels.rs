@@ -1,11 +1,12 @@
-//! K_nB in blocks of rows: kept when it fits, made again each time when it does not.
+//! K_nB in blocks of rows: kept when it fits, made again each time when it does not; then only
+//! the rows that are asked for.
 
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rayon::prelude::*;
 
 use super::KernelRows;
 use super::watch::{Step, Watch};
-use crate::error::try_vec;
+use crate::error::{Error, try_vec};
 use crate::float::Real;
 use crate::linalg::dots;
 use crate::parallel::ROW_CHUNK;
@@ -13,6 +14,9 @@ use crate::parallel::ROW_CHUNK;
 /// Bytes of one wave of blocks: what is computed between two looks at the watcher.
 const WAVE_BYTES: usize = 8 << 20;
 const MOST_WAVE_CHUNKS: usize = 64;
+/// Rows of K_BB between two looks at the watcher, and those of a task.
+const GRAM_ROWS: usize = 256;
+const GRAM_CHUNK: usize = 16;
 
 /// The rows of K_nB, a wave at a time.
 pub(super) struct Panels<'a, F: Real> {
@@ -21,66 +25,96 @@ pub(super) struct Panels<'a, F: Real> {
     b: usize,
     /// Rows of a wave: a multiple of `ROW_CHUNK` that depends on B alone.
     wave: usize,
-    kept: Option<Vec<F>>,
+    /// The first rows: all of them, most of them or none.
+    kept: Vec<F>,
     buffer: Vec<F>,
+    /// Samples of the rows in `buffer`.
+    chosen: Vec<usize>,
+    /// Row in `buffer` of every sample of a wave.
+    places: Vec<u32>,
+}
+
+/// Samples `first..last` and their rows, or those of them that were asked for.
+pub(super) struct Wave<'w, F> {
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) block: &'w [F],
+    places: Option<&'w [u32]>,
+}
+
+impl<'w, F> Wave<'w, F> {
+    /// Samples 0..n with all of their rows.
+    pub(super) fn whole(block: &'w [F], n: usize) -> Self {
+        Self { first: 0, last: n, block, places: None }
+    }
+
+    /// The row in the block of sample i.
+    #[inline]
+    pub(super) fn place(&self, i: usize) -> u32 {
+        let k = i - self.first;
+        self.places.map_or(k as u32, |places| places[k])
+    }
 }
 
 impl<'a, F: Real> Panels<'a, F> {
-    /// Makes the values when they are to be kept.
+    /// Makes the values that are to be kept: all rows when they fit, else those that fit when
+    /// they are half of all or more.
     pub(super) fn new(
         rows: &'a dyn KernelRows<F>,
         cache_bytes: usize,
         watch: &mut Watch<'_, '_>,
     ) -> Step<Self> {
         let (n, b) = (rows.n_rows(), rows.n_terms());
-        let chunk_bytes = ROW_CHUNK * b.max(1) * size_of::<F>();
-        let wave = (WAVE_BYTES / chunk_bytes).clamp(1, MOST_WAVE_CHUNKS) * ROW_CHUNK;
-        let mut panels = Self { rows, n, b, wave, kept: None, buffer: Vec::new() };
-        let fits = n.checked_mul(b).and_then(|len| len.checked_mul(size_of::<F>()));
-        if fits.is_some_and(|bytes| bytes <= cache_bytes) {
-            let mut kept = try_vec("kernel values", n * b, F::zero())?;
-            for (w, block) in kept.chunks_mut(wave * b.max(1)).enumerate() {
-                panels.fill(w * wave, block);
-                watch.poll()?;
-            }
-            panels.kept = Some(kept);
-        } else {
-            panels.buffer = try_vec("kernel values", wave.min(n) * b, F::zero())?;
+        let row_bytes = b.max(1) * size_of::<F>();
+        let wave = (WAVE_BYTES / (ROW_CHUNK * row_bytes)).clamp(1, MOST_WAVE_CHUNKS) * ROW_CHUNK;
+        let fit = cache_bytes / row_bytes;
+        let keep = match fit {
+            fit if fit >= n => n,
+            fit if fit >= n / 2 => fit / wave * wave,
+            _ => 0,
+        };
+        let mut kept = try_vec("kernel values", keep * b, F::zero())?;
+        for (w, block) in kept.chunks_mut(wave * b.max(1)).enumerate() {
+            fill(rows, b, |k| w * wave + k, block);
+            watch.poll()?;
         }
-        Ok(panels)
+        let others = if keep < n { wave.min(n) } else { 0 };
+        let buffer = try_vec("kernel values", others * b, F::zero())?;
+        Ok(Self { rows, n, b, wave, kept, buffer, chosen: Vec::new(), places: Vec::new() })
     }
 
-    fn fill(&self, first: usize, block: &mut [F]) {
-        let (rows, b) = (self.rows, self.b);
-        block.par_chunks_mut(ROW_CHUNK * b).enumerate().for_each(|(c, out)| {
-            let first = first + c * ROW_CHUNK;
-            rows.fill(first, first + out.len() / b, out);
-        });
-    }
-
-    /// Calls `work(first row, rows)` on every wave in order.
+    /// Calls `work` on every wave in order. Rows of samples that are not `wanted` may be left
+    /// out; [`Wave::place`] of such a sample means nothing.
     pub(super) fn for_each_wave(
         &mut self,
         watch: &mut Watch<'_, '_>,
-        mut work: impl FnMut(usize, &[F], &mut Watch<'_, '_>) -> Step<()>,
+        wanted: Option<&dyn Fn(usize) -> bool>,
+        mut work: impl FnMut(&Wave<'_, F>, &mut Watch<'_, '_>) -> Step<()>,
     ) -> Step<()> {
-        let mut buffer = std::mem::take(&mut self.buffer);
+        let b = self.b;
         let mut first = 0;
         while first < self.n {
             let last = (first + self.wave).min(self.n);
-            let block = match &self.kept {
-                Some(kept) => &kept[first * self.b..last * self.b],
-                None => {
-                    let block = &mut buffer[..(last - first) * self.b];
-                    self.fill(first, block);
-                    &*block
+            let (block, places) = if last * b <= self.kept.len() {
+                (&self.kept[first * b..last * b], None)
+            } else {
+                self.chosen.clear();
+                self.places.clear();
+                for i in first..last {
+                    self.places.push(self.chosen.len() as u32);
+                    if wanted.is_none_or(|wanted| wanted(i)) {
+                        self.chosen.push(i);
+                    }
                 }
+                let block = &mut self.buffer[..self.chosen.len() * b];
+                let chosen = &self.chosen;
+                fill(self.rows, b, |k| chosen[k], block);
+                (&*block, Some(self.places.as_slice()))
             };
-            work(first, block, watch)?;
+            work(&Wave { first, last, block, places }, watch)?;
             watch.poll()?;
             first = last;
         }
-        self.buffer = buffer;
         Ok(())
     }
 
@@ -94,8 +128,9 @@ impl<'a, F: Real> Panels<'a, F> {
         let (m, b) = (vectors.len(), self.b);
         let mut products = try_vec("margins", self.wave.min(self.n) * m, 0.0)?;
         let packed: Vec<f64> = vectors.iter().flat_map(|v| v.0.iter().copied()).collect();
-        self.for_each_wave(watch, |first, block, _| {
-            let count = block.len() / b;
+        self.for_each_wave(watch, None, |wave, _| {
+            let (first, block) = (wave.first, wave.block);
+            let count = wave.last - first;
             products[..count * m]
                 .par_chunks_mut(ROW_CHUNK * m)
                 .zip(block.par_chunks(ROW_CHUNK * b))
@@ -109,6 +144,42 @@ impl<'a, F: Real> Panels<'a, F> {
             Ok(())
         })
     }
+}
+
+/// K_BB, row-major; `between` runs on the calling thread many times a second.
+///
+/// # Errors
+/// `OutOfMemory`, those of `between`.
+pub fn basis_gram<F: Real, E: From<Error>>(
+    rows: &dyn KernelRows<F>,
+    mut between: impl FnMut() -> Result<(), E>,
+) -> Result<Vec<f64>, E> {
+    let b = rows.n_terms();
+    let mut gram = try_vec("kernel matrix", b * b, 0.0)?;
+    for (part, block) in gram.chunks_mut((GRAM_ROWS * b).max(1)).enumerate() {
+        block.par_chunks_mut(GRAM_CHUNK * b).enumerate().for_each(|(c, out)| {
+            rows.fill_gram(part * GRAM_ROWS + c * GRAM_CHUNK, out);
+        });
+        between()?;
+    }
+    Ok(gram)
+}
+
+/// Kernel values of the samples `sample(0), sample(1), ...`, a chunk a task.
+fn fill<F: Real>(
+    rows: &dyn KernelRows<F>,
+    b: usize,
+    sample: impl Fn(usize) -> usize + Sync,
+    block: &mut [F],
+) {
+    block.par_chunks_mut(ROW_CHUNK * b).enumerate().for_each(|(c, out)| {
+        let mut samples = [0; ROW_CHUNK];
+        let samples = &mut samples[..out.len() / b];
+        for (k, s) in samples.iter_mut().enumerate() {
+            *s = sample(c * ROW_CHUNK + k);
+        }
+        rows.fill(samples, out);
+    });
 }
 
 /// `out = rows · packedᵀ`, row-major count x m; `packed` holds the m vectors one after another.

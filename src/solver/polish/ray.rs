@@ -27,6 +27,12 @@ pub(super) struct Samples<'a> {
 }
 
 impl Samples<'_> {
+    /// The same with a zone `factor` times as wide.
+    #[inline]
+    pub(super) fn widened(&self, factor: f64) -> Self {
+        Self { loss: Smoothed { h: factor * self.loss.h, ..self.loss }, ..*self }
+    }
+
     /// `C_i L_h` and derivatives of sample i at `f`.
     #[inline]
     pub(super) fn at(&self, i: usize, f: f64) -> Curve {

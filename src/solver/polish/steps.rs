@@ -87,6 +87,7 @@ impl<'a> Shared<'a> {
             panels.times(&vectors, &mut out, watch)?;
         }
         for o in group {
+            watch.poll()?;
             o.pull = symmetric_times(&self.gram, &o.point[..b]);
             if self.samples(o.index, o.h).loss.uses_h() {
                 o.h = o.h.max(FIRST_H);
@@ -98,6 +99,11 @@ impl<'a> Shared<'a> {
                 return Err(Error::NonFinite { what: "kernel matrix", row, column: 0 }.into());
             }
             let Found { t, value } = ray.minimise();
+            let at_the_end = self.samples(o.index, self.polish.h);
+            let norm = dot64(&o.point[..b], &o.point[..b]);
+            let penalty = 0.5 * (quadratic - self.ridge * norm);
+            let before = [at_the_end.loss_at(&o.s), at_the_end.plain_loss_at(&o.s)];
+            o.before = Some((o.point.clone(), before.map(|loss| penalty + loss)));
             o.point.iter_mut().chain(&mut o.pull).for_each(|v| *v *= t);
             o.f.iter_mut().zip(&o.s).for_each(|(f, s)| *f = t * s);
             o.value = value;
@@ -114,12 +120,21 @@ impl<'a> Shared<'a> {
     ) -> Step<()> {
         for o in live.iter_mut() {
             let rule = o.rule(self.polish);
-            o.derivatives.start(&self.samples(o.index, o.h), &o.f, rule);
+            o.last_rule = rule;
+            o.derivatives.start(&self.samples(o.index, o.h), &o.f, rule)?;
         }
-        panels.for_each_wave(watch, |first, block, watch| {
-            for o in live.iter_mut() {
-                let samples = self.samples(o.index, o.h);
-                o.derivatives.add(&samples, &o.f, first, block, watch)?;
+        // What decides about a row, apart from what is written.
+        let views: Vec<_> = live
+            .iter_mut()
+            .map(|o| (self.samples(o.index, o.h), o.f.as_slice(), o.last_rule, &mut o.derivatives))
+            .map(|(samples, f, rule, derivatives)| ((samples, f, rule), derivatives))
+            .collect();
+        let (inputs, mut sums): (Vec<_>, Vec<_>) = views.into_iter().unzip();
+        let wanted =
+            |i: usize| inputs.iter().any(|(samples, f, rule)| rule.takes(samples, i, f[i]));
+        panels.for_each_wave(watch, Some(&wanted), |wave, watch| {
+            for ((samples, f, _), derivatives) in inputs.iter().zip(&mut sums) {
+                derivatives.add(samples, f, wave, watch)?;
             }
             Ok(())
         })?;

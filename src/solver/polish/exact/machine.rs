@@ -2,12 +2,13 @@
 
 use super::super::curvature::{Derivatives, Rule};
 use super::super::output::SHORT_STEP;
+use super::super::panels::Wave;
 use super::super::ray::{Found, Ray, Samples};
 use super::super::steps::{FIRST_H, H_FACTOR, STAGE_TOL, samples_of};
-use super::super::watch::{Step, Watch};
+use super::super::watch::{Halt, Step, Watch};
 use super::super::{Polish, Start};
 use super::Distinct;
-use crate::error::Result;
+use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64, dots};
 
 /// Gradient norm at the end, relative to its terms.
@@ -113,7 +114,7 @@ impl<'a> Machine<'a> {
                 self.converged = true;
                 break;
             }
-            let (direction, predicted) = self.direction();
+            let (direction, predicted) = self.direction(watch)?;
             self.steps += 1;
             if last && predicted <= FLAT * self.value.abs() && !stuck {
                 before = norm;
@@ -146,8 +147,9 @@ impl<'a> Machine<'a> {
             (false, true) => Rule::Majorant,
             _ => Rule::Exact,
         };
-        self.derivatives.start(&samples, &self.f, rule);
-        self.derivatives.add(&samples, &self.f, 0, &self.rows, watch)?;
+        self.derivatives.start(&samples, &self.f, rule)?;
+        let wave = Wave::whole(&self.rows, self.f.len());
+        self.derivatives.add(&samples, &self.f, &wave, watch)?;
         self.derivatives.finish(watch)?;
         axpy(1.0, &self.w[..self.features.rank], &mut self.derivatives.gradient);
         Ok(())
@@ -168,11 +170,11 @@ impl<'a> Machine<'a> {
     }
 
     /// The Newton direction and the decrease it promises.
-    fn direction(&self) -> (Vec<f64>, f64) {
+    fn direction(&self, watch: &mut Watch<'_, '_>) -> Step<(Vec<f64>, f64)> {
         let rank = self.features.rank;
         let gradient = &self.derivatives.gradient;
         let order = gradient.len();
-        let mut hessian = vec![0.0; order * order];
+        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
         self.derivatives.hessian.add_to(&mut hessian);
         for j in 0..rank {
             hessian[j * order + j] += 1.0;
@@ -181,12 +183,14 @@ impl<'a> Machine<'a> {
             hessian[order * order - 1] = 1.0;
         }
         let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        if let Ok(factor) = Cholesky::factor("Hessian", &hessian, order, 0.0) {
-            factor.solve(&mut direction);
+        match Cholesky::factor("Hessian", &hessian, order, 0.0, || watch.poll()) {
+            Ok(factor) => factor.solve(&mut direction),
+            Err(Halt::Fail(Error::NotPositiveDefinite(_))) => {}
+            Err(halt) => return Err(halt),
         }
         let predicted = -0.5 * dot64(&direction, gradient);
         direction.resize(rank + 1, 0.0);
-        (direction, predicted)
+        Ok((direction, predicted))
     }
 
     fn search(&self, direction: &[f64]) -> Found {

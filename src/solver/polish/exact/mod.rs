@@ -75,7 +75,6 @@ impl Polish {
             let reason = format!("distinct point {bad} of {size}");
             return Err(Error::InvalidData { what: "X", reason });
         }
-        let factor = pivoted_cholesky(data.gram, size, RANK_TOL)?;
         let mut watch = Watch::new(watcher);
         let mut result = Polished {
             coef: vec![0.0; size * m],
@@ -85,6 +84,15 @@ impl Polish {
             steps: 0,
             converged: true,
             stop: StopReason::Converged,
+        };
+        let factor = match pivoted_cholesky(data.gram, size, RANK_TOL, || watch.poll()) {
+            Ok(factor) => factor,
+            Err(Halt::Fail(error)) => return Err(error),
+            Err(Halt::Stop(reason)) => {
+                (result.converged, result.stop) = (false, reason);
+                (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
+                return Ok(result);
+            }
         };
         // A kernel matrix of zeros: one feature that is always 0.
         let zeros = vec![0.0; size];

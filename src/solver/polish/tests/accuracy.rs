@@ -68,7 +68,9 @@ fn naive_newton_agrees() {
                 }
             }
             let mut d: Vec<f64> = g.iter().map(|g| -g).collect();
-            Cholesky::factor("test", &hessian, 7, 1e-9).unwrap().solve(&mut d);
+            Cholesky::factor("test", &hessian, 7, 1e-9, || Ok::<_, Error>(()))
+                .unwrap()
+                .solve(&mut d);
             let mut t = 1.0;
             while t > 1e-12 {
                 let next: Vec<f64> = point.iter().zip(&d).map(|(p, d)| p + t * d).collect();
@@ -177,7 +179,9 @@ fn bits_depend_neither_on_threads_nor_on_the_cache() {
     for loss in [AnyLoss::Hinge, AnyLoss::EpsilonInsensitive { epsilon: 0.1 }] {
         let coef = toy.random_coef(loss);
         let mut first: Option<Polished> = None;
-        for (threads, cache_bytes) in [(1, 1 << 30), (2, 1 << 30), (3, 0), (7, 1 << 30), (1, 0)] {
+        for (threads, cache_bytes) in
+            [(1, 1 << 30), (2, 1 << 30), (3, 0), (7, 9000 * 70 * 3), (1, 0)]
+        {
             let polish = Polish { cache_bytes, tol: 1e-6, ..polish(loss, true) };
             let got = crate::parallel::run(threads, || toy.solve(&polish, &coef)).unwrap();
             match &first {
@@ -290,14 +294,39 @@ fn bad_input_is_refused() {
 }
 
 #[test]
-fn an_empty_basis_keeps_its_constant() {
+fn an_empty_basis_finds_its_constant() {
     let mut toy = Toy::<f64>::new(14, 50, 4, 2);
     toy.kernel.basis.clear();
-    let polish = polish(AnyLoss::Hinge, true);
-    let result = toy.solve(&polish, &[]);
-    assert_eq!(result.intercept, [0.3]);
-    let loss = Smoothed { loss: polish.loss, h: polish.h };
-    let targets = toy.targets(polish.loss);
-    let want: f64 = (0..50).map(|i| toy.cost[i] * loss.at(targets.value(i, 0), 0.3).value).sum();
-    assert!((result.smoothed - want).abs() < 1e-9);
+    for loss in LOSSES {
+        let targets = toy.targets(loss);
+        for fit_intercept in [false, true] {
+            let polish = polish(loss, fit_intercept);
+            let result = toy.solve(&polish, &[]);
+            let at = |b: f64| -> f64 {
+                let loss = Smoothed { loss, h: polish.h };
+                (0..50).map(|i| toy.cost[i] * loss.at(targets.value(i, 0), b).value).sum()
+            };
+            assert!((result.smoothed - at(result.intercept[0])).abs() < 1e-9);
+            if fit_intercept {
+                let best = (-3000..3000).map(|k| at(f64::from(k) * 1e-3)).fold(1e9, f64::min);
+                assert!(result.smoothed <= best + 1e-9, "{loss:?}");
+            } else {
+                assert_eq!(result.intercept, [0.0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_early_stop_is_no_worse_than_the_start() {
+    let toy = Toy::<f64>::new(15, 2000, 30, 2);
+    let polish = Polish { h: 0.01, ..polish(AnyLoss::Hinge, false) };
+    let good = toy.solve(&polish, &toy.random_coef(polish.loss));
+    // From the minimum every wide h leads away first.
+    for max_steps in 1..4 {
+        let limited = Polish { max_steps, ..polish };
+        let result = toy.solve(&limited, &good.coef);
+        assert!(result.smoothed <= good.smoothed, "{max_steps}");
+        check(&toy, &limited, &result);
+    }
 }

@@ -1,0 +1,137 @@
+//! Maintenance, passes and polishing.
+
+use budgetsvm::budget::{AnyMaintenance, Maintainer, MergeSearch};
+use budgetsvm::data::{Problem, SampleOrder};
+use budgetsvm::estimator::{Config, Machine, Start};
+use budgetsvm::kernel::origin_for;
+use budgetsvm::loss::AnyLoss;
+use budgetsvm::parallel;
+use budgetsvm::simd::Tile;
+use budgetsvm::solver::{Budgeted, Method, Silent, State, Stop, run};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+
+use crate::data::{Data, expansion, kernel};
+
+const MERGE: AnyMaintenance = AnyMaintenance::Merge { search: MergeSearch::Auto };
+
+/// Merging events of a full model, a new term each, beside as many margins: an event should
+/// cost no more than a margin.
+pub(crate) fn maintenance(c: &mut Criterion) {
+    const EVENTS: usize = 64;
+    let mut group = c.benchmark_group("maintenance");
+    group.throughput(Throughput::Elements(EVENTS as u64));
+    for (d, budget) in [(2, 500), (22, 50), (22, 500), (22, 5000), (123, 100), (123, 500)] {
+        let full = expansion(d, budget, 1);
+        let data = Data::new(EVENTS, d);
+        let new: Vec<Vec<f32>> = data.x.rows().into_iter().map(|row| row.to_vec()).collect();
+        let id = |name: &str| BenchmarkId::new(name, format!("d={d}/B={budget}"));
+        let mut maintainer = Maintainer::new(MERGE, kernel(d), 0).expect("a kernel that merges");
+        group.bench_function(id("merge"), |b| {
+            let events = |model: &mut budgetsvm::model::Expansion<f32>| {
+                for (i, row) in new.iter().enumerate() {
+                    let slot = model.push(row).expect("memory");
+                    model.set_coef(slot, 0, if data.index[i] == 1 { 0.7 } else { -0.7 });
+                    maintainer.reduce(model, budget, &mut ()).expect("memory");
+                }
+            };
+            b.iter_batched_ref(|| full.clone(), events, BatchSize::LargeInput);
+        });
+        let mut tile = Tile::new(d);
+        tile.fill_dense(EVENTS, |i, out| out.copy_from_slice(&new[i]));
+        let mut sums = vec![0.0; EVENTS];
+        group.bench_function(id("margins"), |b| {
+            let coef = (full.padded_coef(), 1);
+            b.iter(|| kernel(d).sums(&tile, (0, EVENTS), full.centers(), coef, &mut sums));
+        });
+    }
+    group.finish();
+}
+
+fn solver(d: usize, budget: usize) -> Budgeted {
+    Budgeted {
+        method: Method::Bsca,
+        kernel: kernel(d),
+        loss: AnyLoss::Hinge,
+        budget: Some(budget),
+        maintenance: MERGE,
+        order: SampleOrder::Shuffled,
+        seed: 0,
+        record_objective: false,
+        n_expected: None,
+    }
+}
+
+/// One pass from the empty model.
+fn one_pass(data: &Data, budget: usize, block_len: Option<usize>, threads: usize) {
+    let solver = solver(data.x.ncols(), budget);
+    let rows = data.rows();
+    let problem = Problem::new(rows, data.targets(), &data.cost).expect("sound data");
+    let origin = origin_for(solver.kernel, &rows);
+    let mut state = State::new(&solver, origin, data.x.ncols(), 1).expect("memory");
+    if let Some(len) = block_len {
+        state = state.with_block_len(len);
+    }
+    let stop = Stop { max_iter: 1, tol: 0.0 };
+    parallel::run(threads, || run(&solver, &problem, &mut state, &stop, &mut Silent))
+        .expect("a pool")
+        .expect("a pass");
+}
+
+/// A pass by length of blocks; `Budgeted::block_len` should be near the best.
+pub(crate) fn block(c: &mut Criterion) {
+    let mut group = c.benchmark_group("block");
+    for budget in [50, 200, 500, 1000] {
+        let data = Data::new(4096, 22);
+        group.throughput(Throughput::Elements(data.index.len() as u64));
+        for (threads, len) in [1, 2].iter().flat_map(|t| [8, 16, 32, 64, 128].map(|l| (*t, l))) {
+            let id = format!("B={budget}/threads={threads}");
+            group.bench_function(BenchmarkId::new(id, len), |b| {
+                b.iter(|| one_pass(&data, budget, Some(len), threads));
+            });
+        }
+    }
+    group.finish();
+}
+
+/// A pass over at least three times as many samples as the budget.
+pub(crate) fn pass(c: &mut Criterion) {
+    let mut group = c.benchmark_group("pass");
+    for budget in [50, 200, 500, 1000, 2000, 5000] {
+        let data = Data::new((3 * budget).max(4096), 22);
+        group.throughput(Throughput::Elements(data.index.len() as u64));
+        for threads in [1, 2] {
+            let id = BenchmarkId::new(format!("threads={threads}"), format!("B={budget}"));
+            group.bench_function(id, |b| b.iter(|| one_pass(&data, budget, None, threads)));
+        }
+    }
+    group.finish();
+}
+
+/// New coefficients for the terms of a trained model, kernel values kept or made again.
+pub(crate) fn polish(c: &mut Criterion) {
+    let mut group = c.benchmark_group("polish");
+    let data = Data::new(8192, 22);
+    let problem = Problem::new(data.rows(), data.targets(), &data.cost).expect("sound data");
+    group.throughput(Throughput::Elements(data.index.len() as u64));
+    for budget in [100, 500] {
+        let config = Config {
+            budget: Some(budget),
+            kernel: kernel(22),
+            polishing: false,
+            ..Config::default()
+        };
+        let trained = || Machine::fit(&config, &problem, Start::default(), &mut Silent);
+        let (machine, _) = parallel::run(2, trained).expect("a pool").expect("a fit");
+        for (kept, cache_size) in [("kept", 200.0), ("again", 1e-3)] {
+            let config = Config { cache_size, ..config.clone() };
+            for threads in [1, 2] {
+                let id = format!("B={budget}/threads={threads}");
+                group.bench_function(BenchmarkId::new(kept, id), |b| {
+                    let solve = || machine.polish(&config, &problem, &mut Silent);
+                    b.iter(|| parallel::run(threads, solve).expect("a pool").expect("a polish"));
+                });
+            }
+        }
+    }
+    group.finish();
+}

@@ -1,0 +1,100 @@
+"""Types of the compiled core."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Final, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BudgetMachine", "__version__", "_test_panic", "describe", "thread_count"]
+
+__version__: Final[str]
+
+_Rows = (
+    NDArray[np.float32] | NDArray[np.float64] | tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]
+)
+_Target = NDArray[np.uint32] | NDArray[np.float64]
+_Notify = Callable[[dict[str, Any]], bool]
+_Weights = NDArray[np.float64]
+
+@final
+class BudgetMachine:
+    @staticmethod
+    def fit(
+        config: dict[str, Any],
+        x: _Rows,
+        y: _Target,
+        n_classes: int | None,
+        cost: _Weights,
+        *,
+        start: BudgetMachine | None,
+        validation: tuple[_Rows, _Target, _Weights] | None,
+        notify: _Notify | None,
+        threads: int,
+    ) -> tuple[BudgetMachine, dict[str, Any]]: ...
+    @staticmethod
+    def partial_fit(
+        config: dict[str, Any],
+        x: _Rows,
+        y: _Target,
+        n_classes: int | None,
+        cost: _Weights,
+        *,
+        start: BudgetMachine | None,
+        notify: _Notify | None,
+        threads: int,
+    ) -> tuple[BudgetMachine, dict[str, Any]]: ...
+    @staticmethod
+    def polish(
+        config: dict[str, Any],
+        x: _Rows,
+        y: _Target,
+        n_classes: int | None,
+        cost: _Weights,
+        *,
+        start: BudgetMachine,
+        notify: _Notify | None,
+        threads: int,
+    ) -> tuple[BudgetMachine, dict[str, Any]]: ...
+    def decision_function(self, x: _Rows, threads: int) -> NDArray[np.float64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> BudgetMachine: ...
+    def save(
+        self,
+        path: str | PathLike[str],
+        description: str,
+        labels: list[Any] | None,
+        feature_names: list[str] | None,
+        history: dict[str, NDArray[np.float64]],
+    ) -> None: ...
+    @staticmethod
+    def load(
+        path: str | PathLike[str],
+    ) -> tuple[
+        BudgetMachine, str, list[Any] | None, list[str] | None, dict[str, NDArray[np.float64]]
+    ]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def n_terms(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def gamma(self) -> float: ...
+    @property
+    def support_vectors(self) -> NDArray[Any]: ...
+    @property
+    def dual_coef(self) -> NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any, /) -> Self: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
+
+def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
+def thread_count(n_jobs: int | None) -> int: ...
+def _test_panic() -> None: ...

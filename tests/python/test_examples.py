@@ -1,0 +1,27 @@
+"""Every Python example runs as a user runs it, and reaches what it shows."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+#: The least of every accuracy that the example prints.
+ACCURACY = {"quickstart.py": 0.84, "streaming.py": 0.85, "persistence.py": 0.95}
+
+
+def test_every_example_is_tested():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(ACCURACY)
+
+
+@pytest.mark.parametrize("name", ACCURACY)
+def test_example(name, tmp_path):
+    command = [sys.executable, "-W", "error::UserWarning", str(EXAMPLES / name)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = [float(value) for value in re.findall(r"\b0\.\d{3,}", done.stdout)]
+    assert found, done.stdout
+    assert min(found) >= ACCURACY[name], done.stdout
+    assert not list(tmp_path.iterdir())
