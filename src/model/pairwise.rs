@@ -36,6 +36,9 @@ pub struct PairwiseModel<'a> {
     pub intercept: &'a [f64],
 }
 
+/// Points whose kernel values a thread computes before it sums them.
+const POINTS: usize = 8;
+
 struct Block {
     class: usize,
     centers: Packed<f64>,
@@ -138,22 +141,31 @@ impl PairwiseModel<'_> {
     ) {
         let width = parts.len() / rows.n_rows().max(1);
         let stride = block.centers.padded_len();
-        let make = || (Tile::new(rows.n_cols()), vec![0.0; stride], vec![0.0; sums_each]);
+        let make = || (Tile::new(rows.n_cols()), Vec::new(), vec![0.0; ROW_CHUNK * sums_each]);
         parts.par_chunks_mut(ROW_CHUNK * width).enumerate().for_each_init(
             make,
             |(tile, values, sums), (chunk, parts)| {
                 let (first, len) = (chunk * ROW_CHUNK, parts.len() / width);
                 load_tile(rows, len, |i| first + i, origin, tile);
-                for (i, part) in parts.chunks_exact_mut(width).enumerate() {
-                    if sums_each == 1 {
-                        let coef = (block.coef.as_slice(), 1);
-                        self.kernel.sums(tile, (i, i + 1), &block.centers, coef, sums);
-                    } else {
-                        self.kernel.values(tile, (i, i + 1), &block.centers, values, stride);
-                        simd::weighted_sums(values, &block.coef, sums);
+                if sums_each == 1 {
+                    let coef = (block.coef.as_slice(), 1);
+                    self.kernel.sums(tile, (0, len), &block.centers, coef, &mut sums[..len]);
+                } else {
+                    values.resize(POINTS * stride, 0.0);
+                    for from in (0..len).step_by(POINTS) {
+                        let to = (from + POINTS).min(len);
+                        self.kernel.values(tile, (from, to), &block.centers, values, stride);
+                        let rows = values.chunks_exact(stride).take(to - from);
+                        let sums = sums[from * sums_each..].chunks_exact_mut(sums_each);
+                        rows.zip(sums).for_each(|(row, sums)| {
+                            simd::weighted_sums(row, &block.coef, sums);
+                        });
                     }
+                }
+                let rows = parts.chunks_exact_mut(width).zip(sums.chunks_exact(sums_each));
+                for (part, sums) in rows {
                     let to = &mut part[block.class * sums_each..][..sums_each];
-                    to.iter_mut().zip(&*sums).for_each(|(to, sum)| *to += sum);
+                    to.iter_mut().zip(sums).for_each(|(to, sum)| *to += sum);
                 }
             },
         );
