@@ -1,6 +1,8 @@
 //! The exact machines against a plain float64 solver whose duality gap is recomputed here: machine
 //! x kernel x cost x data, objective within 1e-8 and decision values within 1e-6.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot train must fail")]
+
 use budgetsvm::data::Rows;
 use budgetsvm::kernel::{AnyKernel, Gram};
 use budgetsvm::rng::Rng;

@@ -67,12 +67,13 @@ def main() -> None:
     parser.add_argument("--without", nargs="+", choices=["sklearn", "intelex"], default=[])
     options = parser.parse_args()
     common.require(options.data, options.only)
+    machines = contenders(options.without)
     table = []
     for name in options.only:
         X, y, X_test, y_test = common.load(options.data, name)
         X, X_test = dense(X), dense(X_test)
         C, gamma = PROBLEMS[name]
-        for label, cls in contenders(options.without).items():
+        for label, cls in machines.items():
             model = cls(C=C, gamma=gamma, tol=1e-3, cache_size=200)
             _, fit = common.timed(model.fit, X, y)
             predicted, predict = common.timed(model.predict, X_test)
