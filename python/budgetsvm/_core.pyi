@@ -7,7 +7,15 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BudgetMachine", "__version__", "_test_panic", "describe", "thread_count"]
+__all__ = [
+    "BudgetMachine",
+    "__version__",
+    "_test_panic",
+    "describe",
+    "exact_decide",
+    "exact_fit",
+    "thread_count",
+]
 
 __version__: Final[str]
 
@@ -95,6 +103,26 @@ class BudgetMachine:
     def __deepcopy__(self, _memo: Any, /) -> Self: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
+def exact_fit(
+    config: dict[str, Any],
+    kernel: tuple[str, float, float, int] | None,
+    x: _Rows,
+    y: _Target | None,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    notify: _Notify | None,
+    threads: int,
+) -> dict[str, Any]: ...
+def exact_decide(
+    kernel: tuple[str, float, float, int],
+    support: _Rows,
+    n_support: list[int],
+    dual_coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    x: _Rows,
+    threads: int,
+) -> NDArray[np.float64]: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...
 def _test_panic() -> None: ...

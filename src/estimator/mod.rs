@@ -1,12 +1,15 @@
 //! The public face: estimators with builders, over every room below.
 //!
-//! [`BudgetSvc`] and [`BudgetSvr`] are what most code needs. [`Machine`] and [`Config`] are the
-//! layer beneath, without labels, that the Python bindings use.
+//! [`BudgetSvc`] and [`BudgetSvr`] are what most code needs; [`Svc`] is the exact machine.
+//! [`Machine`] and [`Config`], [`ExactMachine`] and [`ExactConfig`] are the layer beneath, without
+//! labels, that the Python bindings use.
 
 mod basis;
 mod builder;
 mod combine;
 mod config;
+mod exact;
+mod exact_svc;
 mod json;
 mod limits;
 mod machine;
@@ -21,6 +24,8 @@ mod train;
 
 pub use builder::{Builder, FromConfig};
 pub use config::{Config, Maintenance};
+pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
+pub use exact_svc::{Svc, SvcModel};
 pub use machine::Machine;
 pub use report::Report;
 pub use svc::{BudgetSvc, BudgetSvcModel};

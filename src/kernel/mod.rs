@@ -5,8 +5,12 @@
 
 mod any;
 mod blocks;
+mod cache;
+mod columns;
 mod gaussian;
 
 pub use any::AnyKernel;
 pub use blocks::{load_tile, origin_for, sparse_density};
+pub use cache::RowCache;
+pub use columns::{COLUMN_CHUNK, Columns, Gram, Points};
 pub use gaussian::Gaussian;

@@ -3,7 +3,9 @@
 
 mod expansion;
 mod kernel_model;
+mod pairwise;
 pub mod persist;
 
 pub use expansion::{Expansion, RowScratch};
 pub use kernel_model::KernelModel;
+pub use pairwise::PairwiseModel;

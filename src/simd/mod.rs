@@ -16,6 +16,7 @@ mod avx512;
 mod block;
 mod lanes;
 mod packed;
+mod pairs;
 mod products;
 mod roofline;
 mod scalar;
@@ -310,6 +311,69 @@ pub fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut 
             T::dispatch(level(), work);
         }
     });
+}
+
+/// The least curvature that a pair is taken to have: directions of a kernel that is not positive
+/// definite, or of equal rows.
+pub const LEAST_CURVATURE: f64 = 1e-12;
+
+/// `scores -= step (a - b)`; returns the largest `score + up` and the least `score + down` after
+/// it. `up` and `down` hold 0, or an infinity for an entry that does not count.
+pub fn move_scores<F: Real>(
+    scores: &mut [f64],
+    (up, down): (&[f64], &[f64]),
+    (a, b): (&[F], &[F]),
+    step: f64,
+) -> (f64, f64) {
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            let rows = (cast_slice(a), cast_slice(b));
+            T::dispatch(level(), pairs::Move::<T> { scores, up, down, rows, step })
+        }
+    })
+}
+
+/// What a step of a pair gains: `out_t = max(0, own.0 - (score_t + down_t))² / (own.1 +
+/// diagonal_t - 2 row_t)`, the curvature at least [`LEAST_CURVATURE`]. Returns the largest.
+pub fn pair_gains<F: Real>(
+    scores: &[f64],
+    down: &[f64],
+    (diagonal, row): (&[f64], &[F]),
+    own: (f64, f64),
+    out: &mut [f64],
+) -> f64 {
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            let row = cast_slice(row);
+            T::dispatch(level(), pairs::Gains::<T> { scores, down, diagonal, row, own, out })
+        }
+    })
+}
+
+/// `sums += Σ_j coef_j row_j` in `f64`; rows are at least as long as `sums`.
+pub fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
+    if TypeId::of::<F>() == TypeId::of::<f32>() {
+        add_rows_as::<F, f32>(rows, sums);
+    } else {
+        add_rows_as::<F, f64>(rows, sums);
+    }
+}
+
+fn add_rows_as<F: Real, T: Compiled>(rows: &[(&[F], f64)], sums: &mut [f64]) {
+    assert!(TypeId::of::<F>() == TypeId::of::<T>(), "the same type");
+    const AT_ONCE: usize = 64;
+    for rows in rows.chunks(AT_ONCE) {
+        let mut cast: [(&[T], f64); AT_ONCE] = [(&[], 0.0); AT_ONCE];
+        for (to, (row, coef)) in cast.iter_mut().zip(rows) {
+            // SAFETY: `T` is `F`, as was just checked.
+            *to = (unsafe { cast_slice(row) }, *coef);
+        }
+        let rows = &cast[..rows.len()];
+        // SAFETY: the level is the processor's.
+        unsafe { T::dispatch(level(), pairs::AddRows { rows, sums }) }
+    }
 }
 
 /// # Safety

@@ -2,6 +2,7 @@
 
 mod block;
 mod budgeted;
+pub mod exact;
 mod objective;
 mod observe;
 pub mod polish;

@@ -5,6 +5,7 @@ mod budget;
 mod convert;
 mod describe;
 mod enter;
+mod exact;
 mod observer;
 
 use pyo3::prelude::*;
@@ -27,5 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<budget::BudgetMachine>()?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
+    module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

@@ -1,0 +1,91 @@
+"""The exact machines beside scikit-learn's and, where it is installed, scikit-learn-intelex.
+
+Fits of the same problem at cache_size=200 and tol=1e-3, two-class and one-vs-one: seconds of fit
+and prediction, test accuracy, dual objective recomputed in float64 from what was learnt.
+
+    python benches/python/exact.py [--data FOLDER] [--only NAME ...] [--without sklearn]
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn
+import sklearn.svm
+from sklearn.metrics.pairwise import rbf_kernel
+
+import budgetsvm
+import common
+
+#: Data set -> C, gamma.
+PROBLEMS = {
+    "adult": (32.0, 2.0**-7),
+    "ijcnn1": (32.0, 2.0),
+    "cod-rna": (32.0, 8.0),
+    "usps": (32.0, 2.0**-7),
+    "letter": (32.0, 2.0**-1),
+}
+
+
+def contenders(without: list[str]) -> dict[str, Any]:
+    """The classes to compare, by name and version."""
+    found = {f"budgetsvm {budgetsvm.__version__}": budgetsvm.SVC}
+    if "intelex" not in without:
+        try:
+            version = importlib.metadata.version("scikit-learn-intelex")
+            found[f"intelex {version}"] = importlib.import_module("sklearnex.svm").SVC
+        except (ImportError, importlib.metadata.PackageNotFoundError):
+            print("scikit-learn-intelex is not installed: left out")
+    if "sklearn" not in without:
+        found[f"scikit-learn {sklearn.__version__}"] = sklearn.svm.SVC
+    return found
+
+
+def dense(rows: Any) -> np.ndarray:
+    """Dense float64 rows: what all contenders are fastest on."""
+    return np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+
+
+def dual(model: Any, gamma: float) -> float:
+    """The dual objective of a two-class machine, in float64, by blocks."""
+    rows, beta = model.support_vectors_, np.asarray(model.dual_coef_)[0]
+    quadratic = sum(
+        beta[at : at + 1000] @ (rbf_kernel(rows[at : at + 1000], rows, gamma=gamma) @ beta)
+        for at in range(0, len(rows), 1000)
+    )
+    return float(np.abs(beta).sum() - 0.5 * quadratic)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = common.parser(__doc__)
+    parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
+    parser.add_argument("--without", nargs="+", choices=["sklearn", "intelex"], default=[])
+    options = parser.parse_args()
+    common.require(options.data, options.only)
+    machines = contenders(options.without)
+    table = []
+    for name in options.only:
+        X, y, X_test, y_test = common.load(options.data, name)
+        X, X_test = dense(X), dense(X_test)
+        C, gamma = PROBLEMS[name]
+        for label, cls in machines.items():
+            model = cls(C=C, gamma=gamma, tol=1e-3, cache_size=200)
+            _, fit = common.timed(model.fit, X, y)
+            predicted, predict = common.timed(model.predict, X_test)
+            objective = f"{dual(model, gamma):.2f}" if len(model.classes_) == 2 else ""
+            accuracy = 100 * np.mean(predicted == y_test)
+            row = [name, label, f"{fit:.2f}", f"{predict:.2f}", f"{accuracy:.2f}"]
+            table.append([*row, str(len(model.support_)), objective])
+            print(" ".join(table[-1]), flush=True)
+    header = ["data", "machine", "fit s", "predict s", "accuracy %", "SVs", "dual objective"]
+    text = f"{common.machine()}\n\n{common.markdown(header, table)}\n"
+    common.write(options.out / "exact.md", text)
+
+
+if __name__ == "__main__":
+    main()

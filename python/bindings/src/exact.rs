@@ -1,0 +1,141 @@
+//! The exact machines: one call that trains, one that decides. What is learnt lives in arrays of
+//! the Python estimator.
+
+use budgetsvm::data::Rows;
+use budgetsvm::error::{Error, Result};
+use budgetsvm::estimator::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
+use budgetsvm::kernel::{AnyKernel, Gram};
+use budgetsvm::model::PairwiseModel;
+use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Samples, contiguous};
+use crate::convert::Target;
+use crate::enter::{enter, enter_briefly, exception};
+
+fn doubles<'a>(samples: &'a Samples<'_>) -> Result<Rows<'a, f64>> {
+    match samples {
+        Samples::F64(storage) => storage.rows(),
+        Samples::F32(_) => Err(Error::Unsupported("X must be float64".into())),
+    }
+}
+
+/// `(name, gamma, coef0, degree)`; None is a precomputed matrix. γ = 0 stands for the least
+/// positive number: distances and products vanish beside it.
+type KernelParams = (String, f64, f64, u32);
+
+fn kernel((name, gamma, coef0, degree): &KernelParams) -> Result<AnyKernel> {
+    let gamma = if *gamma == 0.0 { f64::MIN_POSITIVE } else { *gamma };
+    AnyKernel::from_name(name, gamma, *coef0, *degree)
+}
+
+fn config(params: &Bound<'_, PyDict>) -> PyResult<ExactConfig> {
+    let get = |name: &str| {
+        let value = params.get_item(name)?;
+        value.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))
+    };
+    let kind: String = get("kind")?.extract()?;
+    let nu = || get("nu")?.extract::<f64>();
+    let kind = match kind.as_str() {
+        "c_svc" => ExactKind::CSvc,
+        "nu_svc" => ExactKind::NuSvc { nu: nu()? },
+        "one_class" => ExactKind::OneClass { nu: nu()? },
+        "epsilon_svr" => ExactKind::EpsilonSvr { epsilon: get("epsilon")?.extract()? },
+        "nu_svr" => ExactKind::NuSvr { nu: nu()? },
+        _ => return Err(exception(Error::Unsupported(format!("no machine '{kind}'")))),
+    };
+    Ok(ExactConfig {
+        kind,
+        tol: get("tol")?.extract()?,
+        cache_size: get("cache_size")?.extract()?,
+        max_iter: get("max_iter")?.extract()?,
+        max_time: get("max_time")?.extract()?,
+    })
+}
+
+/// Trains an exact machine: a dictionary of what was learnt.
+#[pyfunction]
+#[pyo3(signature = (config, kernel, x, y, n_classes, cost, *, notify, threads))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
+pub(crate) fn exact_fit<'py>(
+    py: Python<'py>,
+    config: &Bound<'py, PyDict>,
+    kernel: Option<KernelParams>,
+    x: &Bound<'py, PyAny>,
+    y: Option<Bound<'py, PyAny>>,
+    n_classes: Option<usize>,
+    cost: PyReadonlyArray1<'py, f64>,
+    notify: Option<Bound<'py, PyAny>>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let config = self::config(config)?;
+    let samples = Samples::new("X", x)?;
+    let target = y.map(|y| Target::new(&y, n_classes)).transpose()?;
+    let (rows, cost) = enter_briefly(|| Ok((doubles(&samples)?, contiguous(&cost)?)))?;
+    let gram = enter_briefly(|| match (&kernel, rows) {
+        (Some(params), rows) => Ok(Gram::Kernel(self::kernel(params)?, rows)),
+        (None, Rows::Dense(matrix)) => Ok(Gram::Given(matrix)),
+        (None, Rows::Csr(_)) => {
+            Err(Error::Unsupported("Sparse precomputed kernels are not supported.".into()))
+        }
+    })?;
+    let targets = enter_briefly(|| {
+        Ok(match &target {
+            None => ExactTargets::None,
+            Some(Target::Values(values)) => ExactTargets::Values(contiguous(values)?),
+            Some(Target::Classes(index, k)) => ExactTargets::Classes(contiguous(index)?, *k),
+        })
+    })?;
+    let machine = enter(py, threads, notify.as_ref(), |bridge| {
+        ExactMachine::fit(&config, gram, targets, cost, bridge)
+    })?;
+    told(py, machine)
+}
+
+fn told(py: Python<'_>, machine: ExactMachine) -> PyResult<Bound<'_, PyDict>> {
+    let told = PyDict::new(py);
+    told.set_item("converged", machine.converged())?;
+    let stop = machine.parts.iter().map(|part| part.stop.name()).find(|s| *s != "converged");
+    told.set_item("stop_reason", stop.unwrap_or("converged"))?;
+    let ints = |values: Vec<usize>| -> Vec<i64> { values.into_iter().map(|v| v as i64).collect() };
+    told.set_item("support", ints(machine.support).into_pyarray(py))?;
+    told.set_item("n_support", ints(machine.n_support).into_pyarray(py))?;
+    told.set_item("dual_coef", machine.dual_coef.into_pyarray(py))?;
+    told.set_item("intercept", machine.intercept.into_pyarray(py))?;
+    let steps: Vec<u64> = machine.parts.iter().map(|part| part.n_iter).collect();
+    told.set_item("n_iter", steps.into_pyarray(py))?;
+    let objective: Vec<f64> = machine.parts.iter().map(|part| part.objective).collect();
+    told.set_item("objective", objective.into_pyarray(py))?;
+    let gap: Vec<f64> = machine.parts.iter().map(|part| part.gap).collect();
+    told.set_item("gap", gap.into_pyarray(py))?;
+    Ok(told)
+}
+
+/// Decision values of an exact machine, shape (n_samples, n_outputs).
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
+pub(crate) fn exact_decide<'py>(
+    py: Python<'py>,
+    kernel: KernelParams,
+    support: &Bound<'py, PyAny>,
+    n_support: Vec<usize>,
+    dual_coef: PyReadonlyArray2<'py, f64>,
+    intercept: PyReadonlyArray1<'py, f64>,
+    x: &Bound<'py, PyAny>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (support, samples) = (Samples::new("support_vectors_", support)?, Samples::new("X", x)?);
+    let coef = dual_coef.as_array();
+    let (kernel, rows, support, intercept) = enter_briefly(|| {
+        Ok((
+            self::kernel(&kernel)?,
+            doubles(&samples)?,
+            doubles(&support)?,
+            contiguous(&intercept)?,
+        ))
+    })?;
+    let model = PairwiseModel { kernel, support, n_support, coef, intercept };
+    let values = enter(py, threads, None, |bridge| exact_decision(&model, &rows, bridge))?;
+    Ok(values.into_pyarray(py))
+}

@@ -1,0 +1,333 @@
+"""The shared part of the exact machines: scikit-learn's face over `_core.exact_fit`.
+
+Parameters, attributes, texts of errors and warnings are those of `sklearn.svm`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from . import _core, _validation
+
+NOT_FINITE = (
+    "The dual coefficients or intercepts are not finite."
+    " The input data may contain large values and need to be preprocessed."
+)
+NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
+ONE_CLASS = "Invalid input - all samples with positive weights belong to the same class."
+
+
+class ExactEstimator(BaseEstimator):
+    """Base of the exact machines; not for use on its own. What is learnt is in arrays."""
+
+    #: The machine, by LIBSVM's name.
+    _impl: ClassVar[str]
+
+    _parameter_constraints: ClassVar[dict] = {
+        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "max_time": [Interval(Real, 0.0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training rows, finite; the square kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels, or finite numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, a sample. A sample of weight <= 0 is left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument or a parameter is out of its range; the message names it.
+        MemoryError
+            If two kernel rows do not fit `cache_size`.
+        KeyboardInterrupt
+            On Ctrl-C. After any exception the estimator is as before.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._validate_params()
+        random_state = check_random_state(self.random_state) if self._is_classifier() else None
+        if sp.issparse(X) and self.kernel == "precomputed":
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        self._sparse = sp.issparse(X) and not callable(self.kernel)
+        if callable(self.kernel):
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, order="C", accept_sparse="csr",
+                accept_large_sparse=False,
+            )  # fmt: skip
+        y = self._validate_targets(y)
+        weights = self._check_weights(sample_weight, X, y)
+        n_samples = _num_samples(X)
+        if self.kernel == "precomputed" and n_samples != X.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix."
+                f" Input is a {X.shape[0]}x{X.shape[1]} matrix."
+            )
+        matrix = self._training_matrix(X)
+        rows = _validation.as_rows(matrix)
+        self._settle_gamma(matrix, rows, weights, sample_weight is not None)
+        target, n_classes, cost = self._problem(y, weights)
+        config = {
+            "kind": self._impl, "tol": float(self.tol), "cache_size": float(self.cache_size),
+            "max_iter": None if self.max_iter == -1 else int(self.max_iter),
+            "max_time": None if self.max_time is None else float(self.max_time),
+            "nu": getattr(self, "nu", None), "epsilon": getattr(self, "epsilon", None),
+        }  # fmt: skip
+        learnt = _core.exact_fit(
+            config, self._kernel_params(), rows, target, n_classes, cost,
+            notify=_progress if self.verbose else None,
+            threads=_validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+        self._take(learnt, matrix)
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (n_samples,)
+        self._after_fit(X, y, sample_weight, random_state)
+
+    def _take(self, learnt: dict, matrix: Any) -> None:
+        """Make what `_core` returned the fitted state."""
+        coef, intercept = learnt["dual_coef"], learnt["intercept"]
+        if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+            raise ValueError(NOT_FINITE)
+        self.fit_status_ = 0 if learnt["converged"] else 1
+        self.stop_reason_ = learnt["stop_reason"]
+        if self.fit_status_ == 1:
+            warnings.warn(
+                f"Solver terminated early (max_iter={self.max_iter})."
+                "  Consider pre-processing your data with"
+                " StandardScaler or MinMaxScaler.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        self.support_ = learnt["support"].astype(np.int32)
+        self._n_support = learnt["n_support"].astype(np.int32)
+        if self.kernel == "precomputed" or callable(self.kernel):
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            self.support_vectors_ = matrix[self.support_]
+        self.dual_coef_ = type(matrix)(coef) if self._sparse else coef
+        self.intercept_ = intercept
+        # As in scikit-learn: these hold the sign of class 0 against class 1.
+        sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
+        self._dual_coef_, self._intercept_ = sign * self.dual_coef_, sign * intercept
+        n_iter = learnt["n_iter"].astype(np.int32)
+        self.n_iter_ = n_iter if self._is_classifier() else int(n_iter[0])
+        self.duality_gap_ = learnt["gap"] if self._is_classifier() else float(learnt["gap"][0])
+
+    def _is_classifier(self) -> bool:
+        return self._impl in ("c_svc", "nu_svc")
+
+    def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
+        pass
+
+    def _validate_targets(self, y: Any) -> np.ndarray:
+        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        """Targets, number of classes and the bound of every α."""
+        raise NotImplementedError
+
+    def _check_weights(self, sample_weight: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        n_samples = _num_samples(X)
+        if n_samples != y.shape[0]:
+            raise ValueError(
+                "X and y have incompatible shapes.\n"
+                f"X has {n_samples} samples, but y has {y.shape[0]}."
+            )
+        if sample_weight is None:
+            return np.ones(n_samples)
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != (n_samples,):
+            raise ValueError(
+                "sample_weight and X have incompatible shapes: "
+                f"{weights.shape!r} vs {np.shape(X)!r}\n"
+                "Note: Sparse matrices cannot be indexed w/"
+                "boolean masks (use `indices=True` in CV)."
+            )
+        if not np.all(np.isfinite(weights)):
+            raise ValueError("sample_weight contains NaN or infinity")
+        if not np.any(weights > 0):
+            raise ValueError(NO_WEIGHT)
+        return weights
+
+    def _training_matrix(self, X: Any) -> Any:
+        """The float64 matrix that training reads: rows, or kernel values."""
+        if not callable(self.kernel):
+            return X
+        self._Xfit = X
+        matrix = self._compute_kernel(X)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError("X.shape[0] should be equal to X.shape[1]")
+        return check_array(matrix, dtype=np.float64)
+
+    def _settle_gamma(self, X: Any, rows: Any, weights: np.ndarray, weighted: bool) -> None:
+        if self.kernel == "precomputed" or callable(self.kernel):
+            self._gamma = 0.0
+        elif isinstance(self.gamma, str) and self.gamma == "scale":
+            if weighted:
+                # A row of weight w counts as w rows.
+                variance, _ = _core.describe(rows, np.maximum(weights, 0.0))
+            elif self._sparse:
+                variance = (X.multiply(X)).mean() - (X.mean()) ** 2
+            else:
+                variance = X.var()
+            if not np.isfinite(variance):
+                raise ValueError(NOT_FINITE)
+            self._gamma = 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+        elif isinstance(self.gamma, str):
+            self._gamma = 1.0 / X.shape[1]
+        else:
+            self._gamma = float(self.gamma)
+
+    def _kernel_params(self) -> tuple[str, float, float, int] | None:
+        if self.kernel == "precomputed" or callable(self.kernel):
+            return None
+        return self.kernel, float(self._gamma), float(self.coef0), int(self.degree)
+
+    def _compute_kernel(self, X: Any) -> np.ndarray:
+        kernel: Any = self.kernel(X, self._Xfit)
+        kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
+        return np.asarray(kernel, dtype=np.float64, order="C")
+
+    def _validate_for_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if not callable(self.kernel):
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, order="C",
+                accept_large_sparse=False, reset=False,
+            )  # fmt: skip
+        if sp.issparse(X) and not self._sparse and not callable(self.kernel):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data"
+            )
+        if callable(self.kernel):
+            X = check_array(self._compute_kernel(X), dtype=np.float64)
+        if (self.kernel == "precomputed" or callable(self.kernel)) and (
+            X.shape[1] != self.shape_fit_[0]
+        ):
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
+                "the number of samples at training time"
+            )
+        if self._n_support.sum() != len(self.support_):
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+        return X
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Decision values, shape (n_samples, n_outputs), of class i against class j > i."""
+        X = self._validate_for_predict(X)
+        coef = (
+            self._dual_coef_.toarray() if self._sparse else np.ascontiguousarray(self._dual_coef_)
+        )
+        kernel, support = self._kernel_params(), self.support_vectors_
+        if kernel is None:
+            # The linear machine on the kernel values themselves.
+            kernel, X = ("linear", 1.0, 0.0, 1), np.ascontiguousarray(X[:, self.support_])
+            support = np.eye(len(self.support_))
+        if len(self.support_) == 0:
+            return np.tile(self._intercept_, (X.shape[0], 1))
+        return _core.exact_decide(
+            kernel, _validation.as_rows(support), self._n_support.tolist(), coef,
+            np.ascontiguousarray(self._intercept_), _validation.as_rows(X),
+            _validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Number of support vectors, of each class."""
+        if not hasattr(self, "_n_support"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self._n_support
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, shape (n_outputs, n_features); read-only, linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        coef = self._linear_coef()
+        values = coef if isinstance(coef, np.ndarray) else coef.data
+        values.flags.writeable = False
+        return coef
+
+    def _linear_coef(self) -> Any:
+        return safe_sparse_dot(self.dual_coef_, self.support_vectors_)
+
+
+class ExactRegressor(ExactEstimator):
+    """What the machines without classes share."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X is not finite or has other features.
+        """
+        return self._decide(X)[:, 0]
+
+
+def _progress(progress: dict) -> bool:
+    """The line that `verbose` shows."""
+    text = f"{progress['iteration']} steps, {progress['n_sv']} SVs, {progress['time']:.1f} s"
+    print(f"budgetsvm: {text}", file=sys.stderr, flush=True)
+    return False

@@ -1,0 +1,293 @@
+"""SVR, NuSVR and OneClassSVM: exact machines without classes, drop-in for scikit-learn's."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin, RegressorMixin
+from sklearn.utils.validation import _num_samples
+
+from ._exact import ExactEstimator, ExactRegressor
+
+#: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
+BOUNDARY = 1e-9
+
+
+def _rules(*without: str) -> dict:
+    rules = ExactEstimator._parameter_constraints
+    return {name: rule for name, rule in rules.items() if name not in without}
+
+
+class SVR(RegressorMixin, ExactRegressor):
+    r"""Exact ε support vector regression, a drop-in for `sklearn.svm.SVR`.
+
+    Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` with an offset; see `SVC` for the
+    method.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs
+        As in `SVC`.
+    C : float, default=1.0
+        Cost of a violation, in (0, inf].
+    epsilon : float, default=0.1
+        Half-width ε >= 0 of the tube in which errors cost nothing.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
+    n_features_in_, feature_names_in_, shape_fit_
+        As in scikit-learn.
+    duality_gap_ : float
+        Bound of the distance of the objective from its optimum.
+    stop_reason_ : str
+        "converged", "max_iter" or "max_time".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import SVR
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = SVR(C=10, epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05)
+    True
+    """
+
+    _impl = "epsilon_svr"
+    _parameter_constraints: ClassVar[dict] = _rules("nu")
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+
+
+class NuSVR(RegressorMixin, ExactRegressor):
+    r"""Exact ν support vector regression, a drop-in for `sklearn.svm.NuSVR`.
+
+    ν bounds the share of errors outside the tube from above, and the width of the tube is found.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        ν in (0, 1].
+    C : float, default=1.0
+        Cost of a violation, > 0.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, n_jobs
+        As in `SVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
+    n_features_in_, feature_names_in_, shape_fit_, duality_gap_, stop_reason_
+        As in `SVR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import NuSVR
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = NuSVR(C=10, nu=0.5).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05)
+    True
+    """
+
+    _impl = "nu_svr"
+    _parameter_constraints: ClassVar[dict] = _rules("epsilon")
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        if np.isinf(self.C):
+            raise ValueError("C must be finite for NuSVR: its sum of α is C ν n / 2")
+        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+
+
+class OneClassSVM(OutlierMixin, ExactRegressor):
+    r"""The support of a distribution, exactly; a drop-in for `sklearn.svm.OneClassSVM`.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs
+        As in `SVC`.
+    nu : float, default=0.5
+        ν in (0, 1]: bounds the share left out from above, that of support vectors from below.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
+    n_features_in_, feature_names_in_, shape_fit_, duality_gap_, stop_reason_
+        As in `SVR`.
+    offset_ : float
+        ``-intercept_``: ``decision_function = score_samples - offset_``.
+
+    Examples
+    --------
+    >>> from budgetsvm import OneClassSVM
+    >>> OneClassSVM(gamma="auto").fit([[0], [0.44], [0.45], [0.46], [1]]).predict([[0.45], [5]])
+    array([ 1, -1])
+    """
+
+    _impl = "one_class"
+    _parameter_constraints: ClassVar[dict] = _rules("C", "epsilon")
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the support of the rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training rows, finite.
+        y : ignored
+            For the consistency of the interface.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Bounds of α; a sample of weight <= 0 is left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return super().fit(X, np.ones(_num_samples(X)), sample_weight)
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        return None, None, np.maximum(weights, 0.0)
+
+    def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
+        self.offset_ = -self._intercept_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the boundary, positive inside.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Decision values.
+        """
+        values = self._decide(X)[:, 0]
+        # Support vectors on the boundary: rounding does not decide their side.
+        values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(self.offset_))] = 0.0
+        return values
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """`decision_function` without the offset.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """1 inside or on the boundary, -1 outside.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            1 or -1.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -1,0 +1,408 @@
+//! The exact machines, one-vs-one for classes: what scikit-learn's drop-in classes are made of.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use ndarray::Array2;
+
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::kernel::Gram;
+use crate::model::PairwiseModel;
+use crate::multiclass::one_vs_one;
+use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
+use crate::solver::{Observer, Phase, Progress, StopReason};
+
+/// Samples from which on kernel rows may be `f32`.
+const SINGLE_FROM: usize = 2048;
+
+/// The least `tol` that `f32` rows serve.
+const SINGLE_TOL: f64 = 1e-4;
+
+/// Steps that end a fit without a `max_iter`: this many, and this many a variable ([LIBSVM]).
+const STEPS: u64 = 10_000_000;
+const STEPS_EACH: u64 = 100;
+
+/// Multiply-adds between two looks at the observer while predicting.
+const WORK_BETWEEN_LOOKS: usize = 1 << 31;
+
+/// Which machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExactKind {
+    /// Classes, violations cost C.
+    CSvc,
+    /// Classes, ν in (0, 1] bounds the share of violations.
+    NuSvc {
+        /// ν.
+        nu: f64,
+    },
+    /// Values, with a tube of half-width ε >= 0.
+    EpsilonSvr {
+        /// ε.
+        epsilon: f64,
+    },
+    /// Values, ν in (0, 1] bounds the share outside the tube.
+    NuSvr {
+        /// ν.
+        nu: f64,
+    },
+    /// The support of one class, ν in (0, 1] bounds the share left out.
+    OneClass {
+        /// ν.
+        nu: f64,
+    },
+}
+
+/// Hyperparameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExactConfig {
+    /// The machine.
+    pub kind: ExactKind,
+    /// Largest violation of the optimality conditions at which a fit ends, > 0.
+    pub tol: f64,
+    /// Megabytes of kernel rows, > 0, over all pairs of classes that are trained at a time.
+    pub cache_size: f64,
+    /// SMO steps a machine, at most.
+    pub max_iter: Option<u64>,
+    /// Seconds after which a fit ends with the machine it has, > 0.
+    pub max_time: Option<f64>,
+}
+
+/// What is to be predicted.
+#[derive(Clone, Copy, Debug)]
+pub enum ExactTargets<'a> {
+    /// Class indices and the number of classes, at least 2.
+    Classes(&'a [u32], usize),
+    /// Values.
+    Values(&'a [f64]),
+    /// Nothing (one class).
+    None,
+}
+
+/// A trained machine in the layout of [LIBSVM].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactMachine {
+    /// Support vectors: indices of samples, by class and then rising.
+    pub support: Vec<usize>,
+    /// Support vectors of each class; one entry for values and one class.
+    pub n_support: Vec<usize>,
+    /// 1 x support vectors (for two classes positive for the second), or (classes - 1) x support
+    /// vectors as in [`PairwiseModel`].
+    pub dual_coef: Array2<f64>,
+    /// An offset an output.
+    pub intercept: Vec<f64>,
+    /// What every pair of classes tells, in the order (0, 1), (0, 2), ...; one entry otherwise.
+    pub parts: Vec<Fitted>,
+}
+
+impl ExactConfig {
+    /// Whether every hyperparameter is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    pub fn check(&self) -> Result<()> {
+        let positive = [
+            ("tol", self.tol),
+            ("cache_size", self.cache_size),
+            ("max_time", self.max_time.unwrap_or(1.0)),
+        ];
+        for (name, value) in positive {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(Error::param(name, "> 0 and finite", value));
+            }
+        }
+        match self.kind {
+            ExactKind::NuSvc { nu } | ExactKind::NuSvr { nu } | ExactKind::OneClass { nu } => {
+                if !(nu > 0.0 && nu <= 1.0) {
+                    return Err(Error::param("nu", "in (0, 1]", nu));
+                }
+            }
+            ExactKind::EpsilonSvr { epsilon } => {
+                if !(epsilon >= 0.0 && epsilon.is_finite()) {
+                    return Err(Error::param("epsilon", ">= 0 and finite", epsilon));
+                }
+            }
+            ExactKind::CSvc => {}
+        }
+        Ok(())
+    }
+
+    fn settings(&self, n: usize) -> Settings {
+        let default = STEPS.max(STEPS_EACH.saturating_mul(n as u64));
+        let max_iter = self.max_iter.unwrap_or(default);
+        Settings { tol: self.tol, max_iter, refine: true }
+    }
+}
+
+/// The caller's observer, and the time limit.
+struct Limited<'a> {
+    observer: &'a mut dyn Observer,
+    started: Instant,
+    limit: Option<Duration>,
+}
+
+impl Observer for Limited<'_> {
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason> {
+        let elapsed = self.started.elapsed();
+        self.observer.observe(&Progress { elapsed, ..*progress })?;
+        match self.limit {
+            Some(limit) if elapsed >= limit => ControlFlow::Break(StopReason::MaxTime),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl ExactMachine {
+    /// Trains on all samples of `gram` whose cost is positive. `cost` is `C_i` a sample, or the
+    /// weight alone for ν-SVC and one class; ∞ is allowed. Call it inside
+    /// [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` when no cost is positive,
+    /// `BadLabels`, `Unsupported` for a ν that cannot be reached, `OutOfMemory`, `Interrupted`.
+    pub fn fit(
+        config: &ExactConfig,
+        gram: Gram<'_>,
+        targets: ExactTargets<'_>,
+        cost: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        config.check()?;
+        let n = match gram {
+            Gram::Kernel(_, rows) => {
+                rows.check_finite("X")?;
+                rows.n_rows()
+            }
+            Gram::Given(matrix) => {
+                Rows::Dense(matrix).check_finite("X")?;
+                let (expected, got) = matrix.dim();
+                if expected != got {
+                    return Err(Error::LengthMismatch { what: "X", expected, got });
+                }
+                expected
+            }
+        };
+        let samples = positive(n, targets, cost)?;
+        let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
+        let limit =
+            config.max_time.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
+        let mut observer = Limited { observer, started: Instant::now(), limit };
+        let bytes = (config.cache_size * f64::from(1 << 20)) as usize;
+        let task = Task { config, gram, cost, bytes, single };
+        match targets {
+            ExactTargets::Classes(y, k) => task.classes(y, k, &samples, &mut observer),
+            ExactTargets::Values(y) => {
+                let y: Vec<f64> = samples.iter().map(|&i| y[i]).collect();
+                task.one(&y, samples, &mut observer)
+            }
+            ExactTargets::None => task.one(&[], samples, &mut observer),
+        }
+    }
+
+    /// Whether every part met `tol`.
+    #[must_use]
+    pub fn converged(&self) -> bool {
+        self.parts.iter().all(|part| part.stop == StopReason::Converged)
+    }
+}
+
+/// Indices of the samples that count.
+fn positive(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize>> {
+    let wrong = |what, got| Err(Error::LengthMismatch { what, expected: n, got });
+    match targets {
+        ExactTargets::Classes(y, _) if y.len() != n => return wrong("y", y.len()),
+        ExactTargets::Values(y) if y.len() != n => return wrong("y", y.len()),
+        _ if cost.len() != n => return wrong("sample_weight", cost.len()),
+        ExactTargets::Values(y) => {
+            if let Some(row) = y.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NonFinite { what: "y", row, column: 0 });
+            }
+        }
+        ExactTargets::Classes(y, k) => {
+            if let Some(bad) = y.iter().find(|&&c| c as usize >= k) {
+                return Err(Error::BadLabels(format!("class index {bad} of {k}")));
+            }
+        }
+        ExactTargets::None => {}
+    }
+    if let Some(row) = cost.iter().position(|c| c.is_nan()) {
+        return Err(Error::NonFinite { what: "sample_weight", row, column: 0 });
+    }
+    let samples: Vec<usize> = (0..n).filter(|&i| cost[i] > 0.0).collect();
+    if samples.is_empty() {
+        let reason = "all samples have zero or negative weights.".into();
+        return Err(Error::InvalidData { what: "Invalid input", reason });
+    }
+    Ok(samples)
+}
+
+struct Task<'g, 'a> {
+    config: &'a ExactConfig,
+    gram: Gram<'g>,
+    cost: &'a [f64],
+    bytes: usize,
+    single: bool,
+}
+
+impl Task<'_, '_> {
+    fn train(
+        &self,
+        kind: Kind<'_>,
+        index: Vec<usize>,
+        bytes: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted> {
+        let settings = self.config.settings(index.len());
+        let cost: Vec<f64> = index.iter().map(|&i| self.cost[i]).collect();
+        let part = Part {
+            gram: self.gram,
+            index,
+            kind,
+            cost: &cost,
+            cache_bytes: bytes,
+            single: self.single,
+        };
+        fit(part, &settings, observer)
+    }
+
+    /// Values, or one class.
+    fn one(
+        &self,
+        y: &[f64],
+        samples: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<ExactMachine> {
+        let kind = match self.config.kind {
+            ExactKind::EpsilonSvr { epsilon } => Kind::Values(y, epsilon),
+            ExactKind::NuSvr { nu } => Kind::NuValues(y, nu),
+            ExactKind::OneClass { nu } => Kind::OneClass(nu),
+            ExactKind::CSvc | ExactKind::NuSvc { .. } => {
+                return Err(Error::BadLabels("this machine needs classes".into()));
+            }
+        };
+        let fitted = self.train(kind, samples.clone(), self.bytes, observer)?;
+        let chosen: Vec<usize> = (0..samples.len()).filter(|&i| fitted.coef[i] != 0.0).collect();
+        let dual_coef = Array2::from_shape_fn((1, chosen.len()), |(_, s)| fitted.coef[chosen[s]]);
+        Ok(ExactMachine {
+            support: chosen.iter().map(|&i| samples[i]).collect(),
+            n_support: vec![chosen.len()],
+            dual_coef,
+            intercept: vec![fitted.intercept],
+            parts: vec![fitted],
+        })
+    }
+
+    fn classes(
+        &self,
+        y: &[u32],
+        k: usize,
+        samples: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<ExactMachine> {
+        let of_class: Vec<Vec<usize>> = (0..k)
+            .map(|c| samples.iter().copied().filter(|&i| y[i] as usize == c).collect())
+            .collect();
+        if of_class.iter().filter(|members| !members.is_empty()).count() < 2
+            && matches!(self.config.kind, ExactKind::CSvc)
+        {
+            return Err(Error::InvalidData {
+                what: "Invalid input",
+                reason: "all samples with positive weights belong to the same class.".into(),
+            });
+        }
+        let at_a_time = rayon::current_num_threads().min(k * (k - 1) / 2).max(1);
+        let parts = one_vs_one(k, observer, |(i, j), observer| {
+            let index = [of_class[i].as_slice(), &of_class[j]].concat();
+            let y: Vec<bool> = (0..index.len()).map(|s| s < of_class[i].len()).collect();
+            let kind = match self.config.kind {
+                ExactKind::NuSvc { nu } => Kind::NuClasses(&y, nu),
+                ExactKind::CSvc => Kind::Classes(&y),
+                _ => return Err(Error::BadLabels("this machine needs values".into())),
+            };
+            // A machine needs no more than all of its rows.
+            self.train(kind, index, self.bytes / at_a_time, observer)
+        })?;
+        Ok(assemble(parts, &of_class))
+    }
+}
+
+/// The layout of [LIBSVM] from the machines of all pairs.
+fn assemble(parts: Vec<Fitted>, of_class: &[Vec<usize>]) -> ExactMachine {
+    let k = of_class.len();
+    let pairs = crate::multiclass::pairs(k);
+    // Where in the machine of a pair the samples of one of its classes begin.
+    let coef = |part: usize, class: usize| {
+        let (i, _) = pairs[part];
+        let skip = if class == i { 0 } else { of_class[i].len() };
+        &parts[part].coef[skip..][..of_class[class].len()]
+    };
+    let (mut support, mut n_support) = (Vec::new(), Vec::new());
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    for (class, members) in of_class.iter().enumerate() {
+        let of_others: Vec<(usize, &[f64])> = (0..pairs.len())
+            .filter(|&p| pairs[p].0 == class || pairs[p].1 == class)
+            .map(|p| {
+                let (i, j) = pairs[p];
+                (if class == i { j - 1 } else { i }, coef(p, class))
+            })
+            .collect();
+        let before = support.len();
+        for (m, &sample) in members.iter().enumerate() {
+            if of_others.iter().any(|(_, coef)| coef[m] != 0.0) {
+                let mut column = vec![0.0; k - 1];
+                of_others.iter().for_each(|(row, coef)| column[*row] = coef[m]);
+                support.push(sample);
+                columns.push(column);
+            }
+        }
+        n_support.push(support.len() - before);
+    }
+    let sign = if k == 2 { -1.0 } else { 1.0 };
+    let shape = (k - 1, support.len());
+    let dual_coef = Array2::from_shape_fn(shape, |(row, s)| sign * columns[s][row]);
+    let intercept = parts.iter().map(|part| sign * part.intercept).collect();
+    ExactMachine { support, n_support, dual_coef, intercept, parts }
+}
+
+/// Decision values of a machine, samples x outputs. Call it inside [`crate::parallel::run`].
+///
+/// # Errors
+/// Those of [`PairwiseModel::decision`], `NonFinite`, `Interrupted`.
+pub fn exact_decision(
+    model: &PairwiseModel<'_>,
+    rows: &Rows<'_, f64>,
+    observer: &mut dyn Observer,
+) -> Result<Array2<f64>> {
+    rows.check_finite("X")?;
+    let (n, k) = (rows.n_rows(), model.n_outputs());
+    let started = Instant::now();
+    let row_work = model.support.n_rows().saturating_mul(rows.n_cols()).max(1);
+    let step = (WORK_BETWEEN_LOOKS / row_work).max(1).next_multiple_of(1 << 10);
+    let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
+    let mut first = 0;
+    while first < n {
+        let last = first.saturating_add(step).min(n);
+        model.decision(&rows.range(first, last), &mut values[first * k..last * k])?;
+        first = last;
+        let progress = Progress {
+            phase: Phase::Pass,
+            iteration: 0,
+            seen: first,
+            n_samples: n,
+            n_terms: model.support.n_rows(),
+            moved: 0.0,
+            maintained: 0.0,
+            objective: None,
+            elapsed: started.elapsed(),
+        };
+        if first < n && observer.observe(&progress).is_break() {
+            return Err(Error::Interrupted);
+        }
+    }
+    let got = values.len();
+    Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
+        what: "out",
+        expected: n * k,
+        got,
+    })
+}

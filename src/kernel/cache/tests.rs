@@ -1,0 +1,113 @@
+use ndarray::Array2;
+
+use super::*;
+use crate::data::{Csr, Indices, Rows};
+use crate::kernel::{AnyKernel, Gram};
+use crate::rng::Rng;
+
+fn data(n: usize, d: usize, seed: u64) -> Array2<f64> {
+    let mut rng = Rng::new(seed);
+    Array2::from_shape_fn((n, d), |_| (rng.uniform() * 5.0).floor() - 2.0)
+}
+
+const KERNELS: [AnyKernel; 4] = [
+    AnyKernel::Gaussian { gamma: 0.3 },
+    AnyKernel::Polynomial { gamma: 0.1, coef0: 1.0, degree: 2 },
+    AnyKernel::Sigmoid { gamma: 0.1, coef0: -0.5 },
+    AnyKernel::Linear,
+];
+
+/// Walks through requests of many sizes and compares every row with its naive twin.
+fn walk<F: Real>(gram: Gram<'_>, index: Vec<usize>, naive: impl Fn(usize, usize) -> f64, tol: f64) {
+    let n = index.len();
+    let row_bytes = n.next_multiple_of(COLUMN_CHUNK) * size_of::<F>();
+    let bound = 20 * row_bytes + 7;
+    let mut cache = RowCache::<F>::new(Columns::new(gram, index.clone()).unwrap(), bound).unwrap();
+    assert_eq!(cache.capacity(), 20);
+    let mut rng = Rng::new(1);
+    let mut slots = Vec::new();
+    let diagonal = cache.columns().diagonal().unwrap();
+    for round in 0..30 {
+        let mut wanted: Vec<usize> = (0..1 + round % 20).map(|_| rng.below(n)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        cache.request(&wanted, &mut slots).unwrap();
+        assert!(cache.bytes() <= bound);
+        let mut sums = vec![0.5; n];
+        let terms: Vec<(u32, f64)> = slots.iter().map(|&s| (s, 1.0 + f64::from(s))).collect();
+        cache.accumulate(&terms, &mut sums);
+        for column in 0..n {
+            let mut sum = 0.5;
+            for (&row, &slot) in wanted.iter().zip(&slots) {
+                let exact = naive(index[row], index[column]);
+                let value = cache.value(slot, column).to_f64();
+                assert!((value - exact).abs() <= tol * (1.0 + exact.abs()), "{value} {exact}");
+                sum += (1.0 + f64::from(slot)) * value;
+                if row == column {
+                    assert!((diagonal[row] - value).abs() <= tol * (1.0 + exact.abs()));
+                }
+            }
+            assert!((sums[column] - sum).abs() < 1e-9 * (1.0 + sum.abs()));
+        }
+    }
+}
+
+#[test]
+fn rows_are_those_of_the_naive_kernel_dense_sparse_and_given() {
+    let x = data(1100, 6, 3);
+    let index: Vec<usize> = (0..1100).filter(|i| i % 17 != 3).collect();
+    let (mut values, mut columns, mut starts) = (vec![], vec![], vec![0i32]);
+    for row in x.rows() {
+        for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+            values.push(v);
+            columns.push(j as i32);
+        }
+        starts.push(values.len() as i32);
+    }
+    let csr = Csr::new(&values, Indices::I32(&columns), Indices::I32(&starts), 6).unwrap();
+    for kernel in KERNELS {
+        let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
+        let naive = |i: usize, j: usize| kernel.eval(&rows[i], &rows[j]);
+        for rows in [Rows::Dense(x.view()), Rows::Csr(csr)] {
+            walk::<f64>(Gram::Kernel(kernel, rows), index.clone(), naive, 1e-13);
+            walk::<f32>(Gram::Kernel(kernel, rows), index.clone(), naive, 1e-5);
+        }
+        let matrix = Array2::from_shape_fn((1100, 1100), |(i, j)| naive(i, j));
+        walk::<f64>(Gram::Given(matrix.view()), index.clone(), naive, 0.0);
+    }
+}
+
+#[test]
+fn wide_sparse_rows_are_read_as_they_come() {
+    let (n, d) = (900, 90_000);
+    let mut rng = Rng::new(5);
+    let (mut values, mut columns, mut starts) = (vec![], vec![], vec![0i64]);
+    for _ in 0..n {
+        let mut row: Vec<i64> = (0..5).map(|_| rng.below(40) as i64 * 2000).collect();
+        row.sort_unstable();
+        row.dedup();
+        values.extend(row.iter().map(|_| 0.5));
+        columns.extend(row);
+        starts.push(values.len() as i64);
+    }
+    let csr = Csr::new(&values, Indices::I64(&columns), Indices::I64(&starts), d).unwrap();
+    let rows = Rows::Csr(csr);
+    let mut dense = vec![vec![0.0; 80]; n];
+    for (i, row) in dense.iter_mut().enumerate() {
+        csr.for_each(i, |column, value| row[column / 2000] = value);
+    }
+    for kernel in KERNELS {
+        let naive = |i: usize, j: usize| kernel.eval(&dense[i], &dense[j]);
+        walk::<f32>(Gram::Kernel(kernel, rows), (0..n).collect(), naive, 1e-5);
+    }
+}
+
+#[test]
+fn a_bound_below_two_rows_is_refused() {
+    let x = data(600, 2, 1);
+    let gram = Gram::Kernel(AnyKernel::Linear, Rows::Dense(x.view()));
+    let cache =
+        |bytes| RowCache::<f64>::new(Columns::new(gram, (0..600).collect()).unwrap(), bytes);
+    assert!(matches!(cache(1024 * 8), Err(Error::OutOfMemory { .. })));
+    assert_eq!(cache(2 * 1024 * 8).unwrap().capacity(), 2);
+}

@@ -1,0 +1,253 @@
+//! Training rows prepared to be compared with any of themselves: the columns of kernel rows.
+
+use ndarray::ArrayView2;
+
+use super::AnyKernel;
+use crate::data::Rows;
+use crate::error::Result;
+use crate::float::Real;
+use crate::simd::{Packed, Tile};
+
+/// Columns of one unit of parallel work.
+pub const COLUMN_CHUNK: usize = 512;
+
+/// CSR rows are packed, with their zeros, only up to this many bytes; else points are.
+const PACKED_BYTES: usize = 256 << 20;
+
+/// Points whose values a thread computes before it passes them on: they stay in its first cache.
+const POINTS: usize = 8;
+
+/// Where kernel values come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Gram<'a> {
+    /// A kernel function of rows. They are `f64`; the engine may hold them in `f32`.
+    Kernel(AnyKernel, Rows<'a, f64>),
+    /// The symmetric matrix of the values itself, n x n.
+    Given(ArrayView2<'a, f64>),
+}
+
+impl Gram<'_> {
+    /// Whether `f32` rows are as good as `f32` can be: no square of a feature overflows.
+    #[must_use]
+    pub fn suits_single(&self) -> bool {
+        let Self::Kernel(kernel, rows) = self else { return true };
+        let gamma = match *kernel {
+            AnyKernel::Gaussian { gamma } | AnyKernel::Laplacian { gamma } => gamma,
+            // Powers of dot products lose too many digits.
+            _ => return matches!(kernel, AnyKernel::Linear) && small(rows),
+        };
+        (1e-20..=1e20).contains(&gamma) && small(rows)
+    }
+}
+
+fn small(rows: &Rows<'_, f64>) -> bool {
+    const LARGEST: f64 = 1e12;
+    match rows {
+        Rows::Dense(x) => x.iter().all(|v| v.abs() <= LARGEST),
+        Rows::Csr(x) => (0..x.n_rows()).all(|row| {
+            let mut all = true;
+            x.for_each(row, |_, v| all &= v.abs() <= LARGEST);
+            all
+        }),
+    }
+}
+
+/// Some of the samples of a [`Gram`], as columns.
+#[derive(Clone, Debug)]
+pub struct Columns<'a, F: Real> {
+    gram: Gram<'a>,
+    /// The sample behind each column.
+    index: Vec<usize>,
+    origin: Vec<f64>,
+    /// One set a chunk; none where points are packed instead.
+    packed: Vec<Packed<F>>,
+}
+
+/// Samples whose kernel rows are wanted.
+#[derive(Clone, Debug)]
+pub enum Points<F: Real> {
+    /// For packed columns.
+    Tile(Tile<F>),
+    /// For columns that are read as they come.
+    Packed(Packed<F>),
+    /// Rows of a given matrix.
+    Given(Vec<usize>),
+}
+
+impl<'a, F: Real> Columns<'a, F> {
+    /// Prepares the samples `index`.
+    ///
+    /// *Cost* O(n d) time and, packed, memory.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(gram: Gram<'a>, index: Vec<usize>) -> Result<Self> {
+        let mut columns = Self { gram, index, origin: Vec::new(), packed: Vec::new() };
+        let Gram::Kernel(kernel, rows) = gram else { return Ok(columns) };
+        let (n, d) = (columns.index.len(), rows.n_cols());
+        let packs = match rows {
+            Rows::Dense(x) => {
+                if kernel.is_translation_invariant() && n > 0 {
+                    columns.origin = x.row(columns.index[0]).iter().copied().collect();
+                }
+                true
+            }
+            Rows::Csr(_) => n.saturating_mul(d).saturating_mul(size_of::<F>()) <= PACKED_BYTES,
+        };
+        if packs {
+            let mut row = vec![0.0; d];
+            for chunk in columns.index.chunks(COLUMN_CHUNK) {
+                columns.packed.push(pack(&rows, &columns.origin, chunk, &mut row)?);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Multiply-adds of one kernel row, about.
+    #[must_use]
+    pub fn row_work(&self) -> usize {
+        let d = match self.gram {
+            Gram::Kernel(_, rows) => rows.n_cols(),
+            Gram::Given(_) => 1,
+        };
+        self.len().saturating_mul(d + 4)
+    }
+
+    /// The samples behind these columns as points.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn points(&self, columns: &[usize]) -> Result<Points<F>> {
+        let Gram::Kernel(_, rows) = self.gram else {
+            return Ok(Points::Given(columns.iter().map(|&c| self.index[c]).collect()));
+        };
+        if self.packed.is_empty() {
+            let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
+            let mut row = vec![0.0; rows.n_cols()];
+            return Ok(Points::Packed(pack(&rows, &self.origin, &samples, &mut row)?));
+        }
+        let mut tile = Tile::new(rows.n_cols());
+        load(&rows, &self.origin, (columns.len(), &|i| self.index[columns[i]]), &mut tile);
+        Ok(Points::Tile(tile))
+    }
+
+    /// Kernel values of the points and the columns of one chunk: `write(point, values)` for every
+    /// point.
+    pub fn block(&self, points: &Points<F>, chunk: usize, mut write: impl FnMut(usize, &[F])) {
+        let first = chunk * COLUMN_CHUNK;
+        let len = COLUMN_CHUNK.min(self.len() - first);
+        let mut values = Vec::new();
+        match (points, self.gram) {
+            (Points::Tile(tile), Gram::Kernel(kernel, _)) => {
+                let centers = &self.packed[chunk];
+                let stride = centers.padded_len();
+                values.resize(POINTS * stride, F::zero());
+                for from in (0..tile.len()).step_by(POINTS) {
+                    let to = (from + POINTS).min(tile.len());
+                    kernel.values(tile, (from, to), centers, &mut values, stride);
+                    for (point, row) in (from..to).zip(values.chunks_exact(stride)) {
+                        write(point, &row[..len]);
+                    }
+                }
+            }
+            (Points::Packed(centers), Gram::Kernel(kernel, rows)) => {
+                let mut tile = Tile::new(rows.n_cols());
+                load(&rows, &self.origin, (len, &|i| self.index[first + i]), &mut tile);
+                let stride = centers.padded_len();
+                values.resize(len * stride, F::zero());
+                kernel.values(&tile, (0, len), centers, &mut values, stride);
+                let mut row = vec![F::zero(); len];
+                for point in 0..centers.len() {
+                    let column = values[point..].iter().step_by(stride);
+                    row.iter_mut().zip(column).for_each(|(to, &v)| *to = v);
+                    write(point, &row);
+                }
+            }
+            (Points::Given(samples), Gram::Given(matrix)) => {
+                for (point, &sample) in samples.iter().enumerate() {
+                    values.clear();
+                    let columns = &self.index[first..first + len];
+                    values.extend(columns.iter().map(|&c| F::from_f64(matrix[(sample, c)])));
+                    write(point, &values);
+                }
+            }
+            // Points come from `points` of these columns.
+            _ => {}
+        }
+    }
+
+    /// `k(x, x)` of every column, as the rows hold it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn diagonal(&self) -> Result<Vec<f64>> {
+        match self.gram {
+            Gram::Given(matrix) => {
+                Ok(self.index.iter().map(|&i| F::from_f64(matrix[(i, i)]).to_f64()).collect())
+            }
+            Gram::Kernel(kernel, rows) => {
+                let (mut tile, mut part, mut all) = (Tile::new(rows.n_cols()), vec![], vec![]);
+                for samples in self.index.chunks(COLUMN_CHUNK) {
+                    load::<F>(&rows, &self.origin, (samples.len(), &|i| samples[i]), &mut tile);
+                    kernel.diagonal(&tile, &mut part);
+                    all.extend(part.iter().map(|&v| F::from_f64(v).to_f64()));
+                }
+                Ok(all)
+            }
+        }
+    }
+}
+
+fn pack<F: Real>(
+    rows: &Rows<'_, f64>,
+    origin: &[f64],
+    samples: &[usize],
+    row: &mut [f64],
+) -> Result<Packed<F>> {
+    let mut set = Packed::new(row.len())?;
+    set.reserve(samples.len())?;
+    let mut center = vec![F::zero(); row.len()];
+    for &sample in samples {
+        rows.copy_row(sample, row);
+        row.iter_mut().zip(origin).for_each(|(v, o)| *v -= o);
+        center.iter_mut().zip(&*row).for_each(|(to, &v)| *to = F::from_f64(v));
+        set.push(&center)?;
+    }
+    Ok(set)
+}
+
+/// Fills a tile with the samples `sample(0..len)`: sparse ones as they are.
+fn load<F: Real>(
+    rows: &Rows<'_, f64>,
+    origin: &[f64],
+    (len, sample): (usize, &dyn Fn(usize) -> usize),
+    tile: &mut Tile<F>,
+) {
+    match rows {
+        Rows::Csr(csr) if csr.density() < super::sparse_density(rows.n_cols()) => {
+            tile.fill_sparse(len, |i, push| {
+                csr.for_each(sample(i), |column, value| push(column, F::from_f64(value)));
+            });
+        }
+        _ => {
+            let mut row = vec![0.0; rows.n_cols()];
+            tile.fill_dense(len, |i, out| {
+                rows.copy_row(sample(i), &mut row);
+                row.iter_mut().zip(origin).for_each(|(v, o)| *v -= o);
+                out.iter_mut().zip(&row).for_each(|(to, &v)| *to = F::from_f64(v));
+            });
+        }
+    }
+}

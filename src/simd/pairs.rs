@@ -1,0 +1,120 @@
+//! The scans of sequential minimal optimisation, compiled for every level: plain loops over fixed
+//! parts, which the compiler turns into the level's vector code. Nothing is contracted, so every
+//! level gives the same bits.
+
+use super::lanes::Lanes;
+use super::{Compiled, Work};
+
+const PART: usize = 8;
+
+/// `scores -= step (a - b)`, and the extremes after it.
+pub(super) struct Move<'a, F> {
+    pub(super) scores: &'a mut [f64],
+    pub(super) up: &'a [f64],
+    pub(super) down: &'a [f64],
+    pub(super) rows: (&'a [F], &'a [F]),
+    pub(super) step: f64,
+}
+
+impl<F: Compiled> Work<F> for Move<'_, F> {
+    type Output = (f64, f64);
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> (f64, f64) {
+        let Self { scores, up, down, rows, step } = self;
+        let n = scores.len();
+        let (up, down, a, b) = (&up[..n], &down[..n], &rows.0[..n], &rows.1[..n]);
+        let mut most = [f64::NEG_INFINITY; PART];
+        let mut least = [f64::INFINITY; PART];
+        let whole = n - n % PART;
+        for at in (0..whole).step_by(PART) {
+            for l in 0..PART {
+                let t = at + l;
+                let score = scores[t] - step * (a[t].to_f64() - b[t].to_f64());
+                scores[t] = score;
+                let (high, low) = (score + up[t], score + down[t]);
+                most[l] = if high > most[l] { high } else { most[l] };
+                least[l] = if low < least[l] { low } else { least[l] };
+            }
+        }
+        for t in whole..n {
+            scores[t] -= step * (a[t].to_f64() - b[t].to_f64());
+            most[0] = most[0].max(scores[t] + up[t]);
+            least[0] = least[0].min(scores[t] + down[t]);
+        }
+        let most = most.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
+        (most, least.iter().fold(f64::INFINITY, |m, &v| m.min(v)))
+    }
+}
+
+/// The gains `(score_i - score_t)² / curvature` of all partners.
+pub(super) struct Gains<'a, F> {
+    pub(super) scores: &'a [f64],
+    pub(super) down: &'a [f64],
+    pub(super) diagonal: &'a [f64],
+    pub(super) row: &'a [F],
+    pub(super) own: (f64, f64),
+    pub(super) out: &'a mut [f64],
+}
+
+impl<F: Compiled> Work<F> for Gains<'_, F> {
+    type Output = f64;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> f64 {
+        let Self { scores, down, diagonal, row, own: (score, own), out } = self;
+        let n = scores.len();
+        let (down, diagonal, row, out) = (&down[..n], &diagonal[..n], &row[..n], &mut out[..n]);
+        let gain = |t: usize| {
+            let curvature = own + diagonal[t] - 2.0 * row[t].to_f64();
+            let curvature =
+                if curvature > super::LEAST_CURVATURE { curvature } else { super::LEAST_CURVATURE };
+            let gap = score - (scores[t] + down[t]);
+            let gap = if gap > 0.0 { gap } else { 0.0 };
+            gap * gap / curvature
+        };
+        let mut most = [0.0f64; PART];
+        let whole = n - n % PART;
+        for at in (0..whole).step_by(PART) {
+            for l in 0..PART {
+                let value = gain(at + l);
+                out[at + l] = value;
+                most[l] = if value > most[l] { value } else { most[l] };
+            }
+        }
+        for (t, out) in out.iter_mut().enumerate().skip(whole) {
+            *out = gain(t);
+            most[0] = most[0].max(*out);
+        }
+        most.iter().fold(0.0, |m, &v| m.max(v))
+    }
+}
+
+/// `sums += Σ_j coef_j row_j`, four rows at a time.
+pub(super) struct AddRows<'a, F> {
+    pub(super) rows: &'a [(&'a [F], f64)],
+    pub(super) sums: &'a mut [f64],
+}
+
+impl<F: Compiled> Work<F> for AddRows<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        let Self { rows, sums } = self;
+        let n = sums.len();
+        let mut fours = rows.chunks_exact(4);
+        for four in &mut fours {
+            let (a, b) = (&four[0].0[..n], &four[1].0[..n]);
+            let (c, d) = (&four[2].0[..n], &four[3].0[..n]);
+            let [p, q, r, s] = [four[0].1, four[1].1, four[2].1, four[3].1];
+            for t in 0..n {
+                let first = p * a[t].to_f64() + q * b[t].to_f64();
+                sums[t] += first + (r * c[t].to_f64() + s * d[t].to_f64());
+            }
+        }
+        for (row, coef) in fours.remainder() {
+            let row = &row[..n];
+            for t in 0..n {
+                sums[t] += coef * row[t].to_f64();
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The five machines as [`Dual`] problems, and what is read off their solutions.
+
+use super::dual::{Dual, Solution};
+use super::smo::{Settings, solve};
+use crate::error::{Error, Result};
+use crate::kernel::{Columns, Gram, RowCache};
+use crate::solver::{Observer, StopReason};
+
+/// A machine and its targets; costs are those of [`Part`].
+#[derive(Clone, Copy, Debug)]
+pub enum Kind<'a> {
+    /// C-SVC: whether each sample is of the positive class.
+    Classes(&'a [bool]),
+    /// ν-SVC, with ν in (0, 1].
+    NuClasses(&'a [bool], f64),
+    /// ε-SVR, with ε >= 0.
+    Values(&'a [f64], f64),
+    /// ν-SVR, with ν in (0, 1].
+    NuValues(&'a [f64], f64),
+    /// One class, with ν in (0, 1].
+    OneClass(f64),
+}
+
+/// Some samples of a kernel matrix, to train one machine on.
+#[derive(Clone, Debug)]
+pub struct Part<'g, 'a> {
+    /// Kernel values of all samples.
+    pub gram: Gram<'g>,
+    /// The samples of this machine.
+    pub index: Vec<usize>,
+    /// The machine.
+    pub kind: Kind<'a>,
+    /// Upper bound of every sample's α, > 0: `C_i`, or the weight alone for ν-SVC and one class.
+    pub cost: &'a [f64],
+    /// Bytes that kernel rows may take.
+    pub cache_bytes: usize,
+    /// Whether kernel rows are `f32`.
+    pub single: bool,
+}
+
+/// A trained machine `f(x) = Σ coef_i k(x_i, x) + intercept`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// A coefficient a sample of the part; 0 unless it is a support vector.
+    pub coef: Vec<f64>,
+    /// The offset.
+    pub intercept: f64,
+    /// Half the width of the tube of ν-SVR, ρ of ν-SVC (before the division); else 0.
+    pub width: f64,
+    /// `½ βᵀKβ - zᵀβ` of the dual problem solved (ν-SVC: before the division by ρ).
+    pub objective: f64,
+    /// How far that is above the optimum, at most.
+    pub gap: f64,
+    /// Largest violation of the optimality conditions.
+    pub violation: f64,
+    /// SMO steps.
+    pub n_iter: u64,
+    /// Kernel rows computed.
+    pub n_rows: u64,
+    /// Why it ended.
+    pub stop: StopReason,
+}
+
+/// Trains one machine. Call it inside [`crate::parallel::run`].
+///
+/// # Errors
+/// `LengthMismatch`, `InvalidParam` for a ν that no α satisfies, `OutOfMemory`, `Interrupted`.
+pub fn fit(part: Part<'_, '_>, settings: &Settings, observer: &mut dyn Observer) -> Result<Fitted> {
+    let dual = dual(&part)?;
+    let (gram, index, bytes) = (part.gram, part.index, part.cache_bytes);
+    let n = index.len();
+    let solution = if part.single {
+        let mut cache = RowCache::<f32>::new(Columns::new(gram, index)?, bytes)?;
+        solve(&dual, &mut cache, settings, observer)?
+    } else {
+        let mut cache = RowCache::<f64>::new(Columns::new(gram, index)?, bytes)?;
+        solve(&dual, &mut cache, settings, observer)?
+    };
+    Ok(fitted(&part.kind, &dual, solution, n))
+}
+
+/// Gives `total` out in order, to each up to its bound, as [LIBSVM] starts ν-machines.
+fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {
+    bounds
+        .map(|bound| {
+            let share = bound.min(total);
+            total -= share;
+            share
+        })
+        .collect()
+}
+
+fn dual(part: &Part<'_, '_>) -> Result<Dual> {
+    let (n, cost) = (part.index.len(), part.cost);
+    let targets = match part.kind {
+        Kind::Classes(y) | Kind::NuClasses(y, _) => y.len(),
+        Kind::Values(y, _) | Kind::NuValues(y, _) => y.len(),
+        Kind::OneClass(_) => n,
+    };
+    for (what, got) in [("y", targets), ("sample_weight", cost.len())] {
+        if got != n {
+            return Err(Error::LengthMismatch { what, expected: n, got });
+        }
+    }
+    let twice = |first: f64, second: f64| {
+        let mut all = vec![first; n];
+        all.resize(2 * n, second);
+        all
+    };
+    let signed = |y: &[bool]| {
+        let lower = y.iter().zip(cost).map(|(&p, &c)| if p { 0.0 } else { -c }).collect();
+        let upper = y.iter().zip(cost).map(|(&p, &c)| if p { c } else { 0.0 }).collect();
+        (lower, upper)
+    };
+    let pairs = || {
+        let lower = (0..2 * n).map(|v| if v < n { 0.0 } else { -cost[v - n] }).collect();
+        let upper = (0..2 * n).map(|v| if v < n { cost[v] } else { 0.0 }).collect();
+        (lower, upper)
+    };
+    let sample: Vec<usize> = (0..n).collect();
+    let both: Vec<usize> = (0..2 * n).map(|v| v % n).collect();
+    Ok(match part.kind {
+        Kind::Classes(y) => {
+            let (lower, upper) = signed(y);
+            let linear = y.iter().map(|&p| if p { 1.0 } else { -1.0 }).collect();
+            Dual { sample, lower, upper, linear, start: vec![0.0; n], two_sums: false }
+        }
+        Kind::NuClasses(y, nu) => {
+            let (lower, upper) = signed(y);
+            let total = nu * cost.iter().sum::<f64>() / 2.0;
+            let bound = |wanted: bool| {
+                y.iter().zip(cost).map(move |(&p, &c)| if p == wanted { c } else { 0.0 })
+            };
+            for wanted in [true, false] {
+                if total > bound(wanted).sum::<f64>() * (1.0 + 1e-12) {
+                    return Err(Error::Unsupported("specified nu is infeasible".into()));
+                }
+            }
+            let (plus, minus) = (spread(bound(true), total), spread(bound(false), total));
+            let start = plus.iter().zip(&minus).map(|(p, m)| p - m).collect();
+            Dual { sample, lower, upper, linear: vec![0.0; n], start, two_sums: true }
+        }
+        Kind::Values(y, epsilon) => {
+            let (lower, upper) = pairs();
+            let linear = (0..2 * n)
+                .map(|v| if v < n { y[v] - epsilon } else { y[v - n] + epsilon })
+                .collect();
+            let start = twice(0.0, 0.0);
+            Dual { sample: both, lower, upper, linear, start, two_sums: false }
+        }
+        Kind::NuValues(y, nu) => {
+            let (lower, upper) = pairs();
+            let linear = y.iter().chain(y).copied().collect();
+            let total = nu * cost.iter().sum::<f64>() / 2.0;
+            let half = spread(cost.iter().copied(), total);
+            let start = half.iter().copied().chain(half.iter().map(|s| -s)).collect();
+            Dual { sample: both, lower, upper, linear, start, two_sums: true }
+        }
+        Kind::OneClass(nu) => {
+            let start = spread(cost.iter().copied(), nu * cost.iter().sum::<f64>());
+            let (lower, upper) = (vec![0.0; n], cost.to_vec());
+            Dual { sample, lower, upper, linear: vec![0.0; n], start, two_sums: false }
+        }
+    })
+}
+
+fn fitted(kind: &Kind<'_>, dual: &Dual, solution: Solution, n: usize) -> Fitted {
+    let Solution { beta, level, objective, gap, violation, n_iter, n_rows, stop } = solution;
+    let mut coef = vec![0.0; n];
+    for (&sample, beta) in dual.sample.iter().zip(&beta) {
+        coef[sample] += beta;
+    }
+    let mut intercept = f64::midpoint(level[0], level[1]);
+    let mut width = 0.0;
+    match kind {
+        // Free variables of class + have f + b = ρ, those of class - have -ρ: divide by ρ.
+        Kind::NuClasses(..) => {
+            width = (level[1] - level[0]) / 2.0;
+            coef.iter_mut().for_each(|c| *c /= width);
+            intercept /= width;
+        }
+        Kind::NuValues(..) => width = (level[0] - level[1]) / 2.0,
+        _ => {}
+    }
+    Fitted { coef, intercept, width, objective, gap, violation, n_iter, n_rows, stop }
+}

@@ -1,0 +1,198 @@
+use ndarray::Array2;
+
+use super::*;
+use crate::data::Rows;
+use crate::kernel::{AnyKernel, Gram};
+use crate::rng::Rng;
+use crate::solver::{Silent, StopReason};
+
+const TIGHT: Settings = Settings { tol: 1e-9, max_iter: 10_000_000, refine: true };
+
+fn data(n: usize, d: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
+    let mut rng = Rng::new(seed);
+    let x = Array2::from_shape_fn((n, d), |_| 2.0 * rng.uniform() - 1.0);
+    let y = x.rows().into_iter().map(|r| r[0] * r[1] + 0.3 * r[0] + 0.3 * (rng.uniform() - 0.5));
+    let y = y.collect();
+    (x, y)
+}
+
+fn part<'a>(
+    x: &'a Array2<f64>,
+    kind: Kind<'a>,
+    cost: &'a [f64],
+    kernel: AnyKernel,
+) -> Part<'a, 'a> {
+    Part {
+        gram: Gram::Kernel(kernel, Rows::Dense(x.view())),
+        index: (0..x.nrows()).collect(),
+        kind,
+        cost,
+        cache_bytes: 200 << 20,
+        single: false,
+    }
+}
+
+/// Decision values on the training rows, naively.
+fn decisions(x: &Array2<f64>, kernel: AnyKernel, fitted: &Fitted) -> Vec<f64> {
+    let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
+    let one = |a: &Vec<f64>| {
+        let terms = rows.iter().zip(&fitted.coef).map(|(b, c)| c * kernel.eval(a, b));
+        terms.sum::<f64>() + fitted.intercept
+    };
+    rows.iter().map(one).collect()
+}
+
+const KERNEL: AnyKernel = AnyKernel::Gaussian { gamma: 1.5 };
+
+#[test]
+fn classes_meet_the_optimality_conditions_and_the_gap_is_true() {
+    let (x, t) = data(300, 3, 1);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let cost: Vec<f64> = (0..300).map(|i| 1.0 + f64::from(i % 3)).collect();
+    let fitted = fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Silent).unwrap();
+    assert_eq!(fitted.stop, StopReason::Converged);
+    assert!(fitted.coef.iter().sum::<f64>().abs() < 1e-10);
+    let f = decisions(&x, KERNEL, &fitted);
+    let (mut hinge, mut quadratic, mut linear) = (0.0, 0.0, 0.0);
+    for i in 0..300 {
+        let sign = if y[i] { 1.0 } else { -1.0 };
+        let alpha = sign * fitted.coef[i];
+        let margin = sign * f[i];
+        assert!((0.0..=cost[i]).contains(&alpha));
+        assert!(alpha >= cost[i] || margin >= 1.0 - 1e-8, "{alpha} {margin}");
+        assert!(alpha <= 0.0 || margin <= 1.0 + 1e-8, "{alpha} {margin}");
+        hinge += cost[i] * (1.0 - margin).max(0.0);
+        quadratic += fitted.coef[i] * (f[i] - fitted.intercept);
+        linear += alpha;
+    }
+    let (primal, dual) = (0.5 * quadratic + hinge, linear - 0.5 * quadratic);
+    assert!((primal - dual).abs() < 1e-7 * primal);
+    assert!((fitted.gap - (primal - dual)).abs() < 1e-10 * primal);
+    assert!((fitted.objective + dual).abs() < 1e-10 * primal);
+}
+
+#[test]
+fn values_stay_in_the_tube() {
+    let (x, y) = data(250, 3, 2);
+    let cost = vec![2.0; 250];
+    let fitted = fit(part(&x, Kind::Values(&y, 0.05), &cost, KERNEL), &TIGHT, &mut Silent).unwrap();
+    for (i, f) in decisions(&x, KERNEL, &fitted).into_iter().enumerate() {
+        let (residual, beta) = (y[i] - f, fitted.coef[i]);
+        let expected = match residual {
+            r if r > 0.05 + 1e-8 => 2.0,
+            r if r < -0.05 - 1e-8 => -2.0,
+            r if r.abs() < 0.05 - 1e-8 => 0.0,
+            _ => continue,
+        };
+        assert!((beta - expected).abs() < 1e-12, "{residual} {beta}");
+    }
+}
+
+#[test]
+fn nu_machines_are_the_others_at_the_tube_or_cost_they_find() {
+    let (x, t) = data(200, 3, 3);
+    let one = vec![1.0; 200];
+    let nu = fit(part(&x, Kind::NuValues(&t, 0.4), &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    assert!(nu.width > 0.0);
+    let kind = Kind::Values(&t, nu.width);
+    let same = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let (a, b) = (decisions(&x, KERNEL, &nu), decisions(&x, KERNEL, &same));
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
+
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let nu = fit(part(&x, Kind::NuClasses(&y, 0.3), &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let cost = vec![1.0 / nu.width; 200];
+    let same = fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let (a, b) = (decisions(&x, KERNEL, &nu), decisions(&x, KERNEL, &same));
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + a.abs())));
+    let kind = Kind::NuClasses(&y, 1.0);
+    let few = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Silent);
+    assert!(few.unwrap_err().to_string().contains("infeasible"));
+}
+
+#[test]
+fn one_class_leaves_out_a_share_of_nu() {
+    let (x, _) = data(400, 2, 4);
+    let one = vec![1.0; 400];
+    let fitted = fit(part(&x, Kind::OneClass(0.1), &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    assert!((fitted.coef.iter().sum::<f64>() - 40.0).abs() < 1e-9);
+    let f = decisions(&x, KERNEL, &fitted);
+    assert!(f.iter().filter(|&&f| f < -1e-7).count() <= 40);
+    assert!(fitted.coef.iter().filter(|&&c| c > 0.0).count() >= 40);
+}
+
+/// Working sets, a small cache and single precision end at the same objective.
+#[test]
+fn working_sets_agree_with_plain_smo_whatever_the_cache() {
+    let (x, t) = data(1500, 4, 5);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let cost = vec![10.0; 1500];
+    let settings = Settings { tol: 1e-7, ..TIGHT };
+    let run = |bytes: usize, single: bool, kind, tol: f64| {
+        let part = Part { cache_bytes: bytes, single, ..part(&x, kind, &cost, KERNEL) };
+        fit(part, &Settings { tol, ..settings }, &mut Silent).unwrap()
+    };
+    for kind in [
+        Kind::Classes(&y),
+        Kind::NuClasses(&y, 0.2),
+        Kind::Values(&t, 0.05),
+        Kind::NuValues(&t, 0.5),
+        Kind::OneClass(0.05),
+    ] {
+        let reference = run(200 << 20, false, kind, 1e-7);
+        assert_eq!(reference.stop, StopReason::Converged);
+        assert!(reference.gap <= 1e-5 * reference.objective.abs(), "{reference:?}");
+        // 40 rows, then 2.
+        for (bytes, tol) in [(40 * 1536 * 8, 1e-5), (2 * 1536 * 8, 1e-2)] {
+            let small = run(bytes, false, kind, tol);
+            let gap = small.gap + reference.gap;
+            assert!((small.objective - reference.objective).abs() <= gap);
+        }
+        let single = run(200 << 20, true, kind, 1e-4);
+        let off = (single.objective - reference.objective).abs();
+        assert!(off <= single.gap + 1e-4 * reference.objective.abs());
+    }
+}
+
+#[test]
+fn the_same_bits_for_any_number_of_threads() {
+    let (x, t) = data(2000, 5, 6);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let cost = vec![10.0; 2000];
+    let run = |threads| {
+        crate::parallel::run(threads, || {
+            let part = Part { single: true, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
+            fit(part, &Settings { tol: 1e-3, max_iter: 1 << 40, refine: true }, &mut Silent)
+        })
+        .unwrap()
+        .unwrap()
+    };
+    let first = run(1);
+    assert_eq!(first, run(2));
+    assert_eq!(first, run(5));
+}
+
+#[test]
+fn limits_end_a_run() {
+    let (x, t) = data(1500, 4, 7);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let cost = vec![1e6; 1500];
+    let settings = Settings { max_iter: 17, ..TIGHT };
+    let part = || part(&x, Kind::Classes(&y), &cost, KERNEL);
+    let fitted = fit(part(), &settings, &mut Silent).unwrap();
+    assert_eq!((fitted.n_iter, fitted.stop), (17, StopReason::MaxIter));
+
+    struct After(usize, StopReason);
+    impl crate::solver::Observer for After {
+        fn observe(&mut self, _: &crate::solver::Progress) -> std::ops::ControlFlow<StopReason> {
+            self.0 = self.0.saturating_sub(1);
+            if self.0 == 0 {
+                return std::ops::ControlFlow::Break(self.1);
+            }
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+    let stopped = fit(part(), &TIGHT, &mut After(4, StopReason::MaxTime)).unwrap();
+    assert_eq!(stopped.stop, StopReason::MaxTime);
+    assert!(fit(part(), &TIGHT, &mut After(4, StopReason::Interrupted)).is_err());
+}

@@ -1,0 +1,117 @@
+//! SMO inside a working set, whose kernel values are at hand.
+
+use crate::float::Real;
+use crate::simd::{LEAST_CURVATURE, move_scores, pair_gains};
+
+/// The variables of a working set, those of the first sum before those of the second, with
+/// everything that a step reads, padded rows one after another.
+#[derive(Debug)]
+pub(super) struct Working<F> {
+    /// The problem's variables.
+    pub(super) variables: Vec<usize>,
+    /// Ranges of the one or two sums.
+    pub(super) ranges: Vec<(usize, usize)>,
+    pub(super) beta: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+    pub(super) upper: Vec<f64>,
+    pub(super) scores: Vec<f64>,
+    /// K of the set, `stride` values a row.
+    pub(super) kernel: Vec<F>,
+    pub(super) stride: usize,
+    pub(super) diagonal: Vec<f64>,
+    /// 0 where a variable can rise (fall), else an infinity.
+    pub(super) up: Vec<f64>,
+    pub(super) down: Vec<f64>,
+    pub(super) gains: Vec<f64>,
+}
+
+/// What ends a run of steps.
+pub(super) struct Until {
+    pub(super) tol: f64,
+    pub(super) steps: u64,
+}
+
+impl<F: Real> Working<F> {
+    fn mark(&mut self, t: usize) {
+        self.up[t] = if self.beta[t] < self.upper[t] { 0.0 } else { f64::NEG_INFINITY };
+        self.down[t] = if self.beta[t] > self.lower[t] { 0.0 } else { f64::INFINITY };
+    }
+
+    /// Takes steps until the violation of the set is below `until.tol`; returns their number and
+    /// whether it stopped for another reason than the number of steps.
+    pub(super) fn run(&mut self, until: &Until) -> (u64, bool) {
+        let n = self.beta.len();
+        (0..n).for_each(|t| self.mark(t));
+        let none = vec![F::zero(); n];
+        let mut extremes = [(f64::NEG_INFINITY, f64::INFINITY); 2];
+        for (group, &(a, b)) in self.ranges.iter().enumerate() {
+            let marks = (&self.up[a..b], &self.down[a..b]);
+            let rows = (&none[..b - a], &none[..b - a]);
+            extremes[group] = move_scores(&mut self.scores[a..b], marks, rows, 0.0);
+        }
+        let mut steps = 0;
+        while steps < until.steps {
+            let violation = extremes.iter().map(|(most, least)| most - least);
+            if violation.fold(f64::NEG_INFINITY, f64::max) <= until.tol {
+                return (steps, true);
+            }
+            let Some((i, j)) = self.pair(&extremes, until.tol) else { return (steps, true) };
+            let step = self.step(i, j);
+            steps += 1;
+            if step == 0.0 {
+                return (steps, true);
+            }
+            let rows = (&self.kernel[i * self.stride..], &self.kernel[j * self.stride..]);
+            for (group, &(a, b)) in self.ranges.iter().enumerate() {
+                let marks = (&self.up[a..b], &self.down[a..b]);
+                let rows = (&rows.0[a..b], &rows.1[a..b]);
+                extremes[group] = move_scores(&mut self.scores[a..b], marks, rows, step);
+            }
+        }
+        (steps, false)
+    }
+
+    /// The variable that can rise with the largest score, and the partner of most gain: over the
+    /// sums, the pair of most gain.
+    fn pair(&mut self, extremes: &[(f64, f64); 2], tol: f64) -> Option<(usize, usize)> {
+        let mut best = (0.0, None);
+        for (group, &(a, b)) in self.ranges.iter().enumerate() {
+            let (most, least) = extremes[group];
+            // NaN, of no variable or of infinite scores, is no violation.
+            if (most - least).is_nan() || most - least <= tol {
+                continue;
+            }
+            let at = |t: &usize| self.scores[*t] + self.up[*t] == most;
+            let Some(i) = (a..b).find(at) else { continue };
+            let row = &self.kernel[i * self.stride..][a..b];
+            let gain = pair_gains(
+                &self.scores[a..b],
+                &self.down[a..b],
+                (&self.diagonal[a..b], row),
+                (most, self.diagonal[i]),
+                &mut self.gains[a..b],
+            );
+            if gain > best.0
+                && let Some(j) = (a..b).find(|&t| self.gains[t] == gain)
+            {
+                best = (gain, Some((i, j)));
+            }
+        }
+        best.1
+    }
+
+    /// Moves the pair to the best point of its segment; returns how far.
+    fn step(&mut self, i: usize, j: usize) -> f64 {
+        let cross = self.kernel[i * self.stride + j].to_f64();
+        let curvature = (self.diagonal[i] + self.diagonal[j] - 2.0 * cross).max(LEAST_CURVATURE);
+        let (rise, fall) = (self.upper[i] - self.beta[i], self.beta[j] - self.lower[j]);
+        let step = ((self.scores[i] - self.scores[j]) / curvature).min(rise).min(fall);
+        let before = (self.beta[i], self.beta[j]);
+        // Onto the bound itself, not beside it by rounding.
+        self.beta[i] = if step == rise { self.upper[i] } else { before.0 + step };
+        self.beta[j] = if step == fall { self.lower[j] } else { before.1 - step };
+        self.mark(i);
+        self.mark(j);
+        if (self.beta[i], self.beta[j]) == before { 0.0 } else { step }
+    }
+}
