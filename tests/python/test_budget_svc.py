@@ -336,3 +336,18 @@ def test_parameters_of_the_polynomial_kernel(moons, name, value):
     base = BudgetSVC(budget=20, gamma=1.0, kernel="poly", random_state=0)
     changed = clone(base).set_params(**{name: value}).fit(X, y)
     assert not np.array_equal(changed.decision_function(X), base.fit(X, y).decision_function(X))
+
+
+@pytest.mark.parametrize("maintenance", ["merge", "remove-smallest"])
+@pytest.mark.parametrize("seed", range(4))
+def test_single_precision_polishes_as_well_as_double(maintenance, seed):
+    """Kernel matrices of crowded terms are indefinite in float32; the objective is not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = X.sum(axis=1) > 0
+    scores = []
+    for dtype in (np.float32, np.float64):
+        clf = BudgetSVC(budget=50, gamma=0.5, maintenance=maintenance, random_state=seed)
+        scores.append(clf.fit(X.astype(dtype), y).score(X.astype(dtype), y))
+        assert 0 < clf.objective_["smoothed"] < 1e4
+    assert min(scores) > 0.97
