@@ -16,7 +16,7 @@ pub fn sparse_density(n_features: usize) -> f64 {
 /// Up to this many features differences are summed, not norms: no slower, and nothing cancels
 /// (`cargo bench --bench engine`, group `kernel`, and `--bench roofline`).
 fn differences_up_to() -> usize {
-    if simd::level() == simd::Level::Avx512 { 256 } else { 32 }
+    if simd::level() == simd::Level::Avx512 { 64 } else { 32 }
 }
 
 /// Above this `γ max‖s‖²` the norms would cost more than about 1e-6 of a kernel value.
