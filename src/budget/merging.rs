@@ -120,15 +120,9 @@ impl<F: Real> Merging<F> {
         let bar = degradation_at(m, least.to_f64(), m) * total * total;
         let limit = F::from_f64(distance_limit(bar * (1.0 + 1e-6)).min(f64::MAX));
         self.keep_within(limit.max(least).min(F::max_value()));
-        let kept = self.slots.len();
         self.values.clear();
         if search == MergeSearch::Auto {
-            let padded = kept.next_multiple_of(Packed::<F>::line());
-            self.distances.resize(padded, F::zero());
-            self.values.extend(self.slots.iter().map(|&slot| F::from_f64(ratio(slot))));
-            self.values.resize(padded, F::one());
-            simd::merge_degradations(&self.distances, &mut self.values);
-            self.values.truncate(kept);
+            self.judge_all(expansion, beta);
         } else {
             let judged = self.slots.iter().zip(&self.distances);
             self.values.extend(judged.map(|(&slot, &g)| F::from_f64(judge(slot, g))));
@@ -136,18 +130,24 @@ impl<F: Real> Merging<F> {
         index_of_least(&self.values)
     }
 
-    /// The smallest term and its best `count` partners.
-    fn best_partners(&mut self, expansion: &Expansion<F>, a: usize, count: usize) -> Vec<usize> {
-        let beta = expansion.coef(a, 0);
+    /// Fills `values`, which is empty, with the degradations of merging with each of `slots`.
+    fn judge_all(&mut self, expansion: &Expansion<F>, beta: f64) {
         let kept = self.slots.len();
         let padded = kept.next_multiple_of(Packed::<F>::line());
         self.distances.resize(padded, F::zero());
-        self.values.clear();
-        let ratios = self.slots.iter().map(|&s| (expansion.coef(s, 0) / beta).max(1.0));
+        let ratios = self.slots.iter().map(|&slot| (expansion.coef(slot, 0) / beta).max(1.0));
         self.values.extend(ratios.map(F::from_f64));
         self.values.resize(padded, F::one());
         simd::merge_degradations(&self.distances, &mut self.values);
-        let mut order: Vec<usize> = (0..kept).collect();
+        self.values.truncate(kept);
+    }
+
+    /// The smallest term and its best `count` partners.
+    fn best_partners(&mut self, expansion: &Expansion<F>, a: usize, count: usize) -> Vec<usize> {
+        let beta = expansion.coef(a, 0);
+        self.values.clear();
+        self.judge_all(expansion, beta);
+        let mut order: Vec<usize> = (0..self.slots.len()).collect();
         order.sort_by(|&i, &j| self.values[i].to_f64().total_cmp(&self.values[j].to_f64()));
         std::iter::once(a).chain(order.into_iter().take(count).map(|i| self.slots[i])).collect()
     }

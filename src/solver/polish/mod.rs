@@ -43,8 +43,7 @@
 //! or a few blocks, 2n numbers an output, half a B×B matrix an output and two of them (outputs
 //! are taken in groups that bound this).
 //!
-//! The watcher is asked between blocks, between panels of a factor, and every few matrix tiles:
-//! a few times in 0.1 s, whatever n and B are.
+//! The watcher is asked between blocks, between panels of a factor, and every few matrix tiles.
 //!
 //! # Certificate
 //!
