@@ -11,6 +11,8 @@ __all__ = [
     "BudgetMachine",
     "__version__",
     "_test_panic",
+    "archive_load",
+    "archive_save",
     "describe",
     "exact_decide",
     "exact_fit",
@@ -123,6 +125,10 @@ def exact_decide(
     x: _Rows,
     threads: int,
 ) -> NDArray[np.float64]: ...
+def archive_save(
+    path: str | PathLike[str], description: str, arrays: dict[str, NDArray[Any]]
+) -> None: ...
+def archive_load(path: str | PathLike[str]) -> tuple[str, dict[str, NDArray[Any]]] | None: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...
 def _test_panic() -> None: ...

@@ -134,8 +134,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    BudgetSVC or BudgetSVR
-        Predicts with the same bits as the estimator that was saved, and can be trained on.
+    estimator
+        Of the class that was saved. It predicts with the same bits, and can be trained on where
+        its class can.
 
     Raises
     ------
@@ -157,6 +158,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
+    archive = _core.archive_load(os.fspath(path))
+    if archive is not None:
+        return _from_archive(*archive)
     from ._svc import BudgetSVC
     from ._svr import BudgetSVR
 
@@ -184,3 +188,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
+
+
+def _from_archive(text: str, arrays: dict[str, np.ndarray]) -> Any:
+    import budgetsvm
+
+    from ._archive import Archived
+
+    description = json.loads(text)
+    kind = description.get("kind")
+    cls = getattr(budgetsvm, kind, None) if kind in budgetsvm.__all__ else None
+    if not (isinstance(cls, type) and issubclass(cls, Archived)):
+        raise ValueError("not a valid budgetsvm model file: unknown kind of estimator")
+    return cls._from_archive(description, arrays)

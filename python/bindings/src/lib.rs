@@ -1,5 +1,6 @@
 //! Bindings: they convert arrays, enter Rust by one function, and compute nothing.
 
+mod archive;
 mod arrays;
 mod budget;
 mod convert;
@@ -26,6 +27,8 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<budget::BudgetMachine>()?;
+    module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
+    module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;

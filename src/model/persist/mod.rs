@@ -23,6 +23,7 @@
 //! are multiplied with overflow checks and compared with the file's length before anything is
 //! allocated, so memory stays within the file's size and a constant.
 
+mod archive;
 mod atomic;
 mod labels;
 mod meta;
@@ -31,13 +32,14 @@ mod tensors;
 
 use std::path::Path;
 
+pub use archive::Archive;
 pub use labels::{Label, Labels};
+pub use tensors::{Data, Tensor, Tensors};
 
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use meta::Meta;
-use tensors::{Data, Tensor, Tensors};
 
 /// One machine: `f(x) = Σ_j coef_j k(origin + centers_j, x) + intercept`.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,10 +140,7 @@ impl AnySaved {
     /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`, and those of
     /// [`AnySaved::to_bytes`].
     pub fn save(&self, path: &Path) -> Result<()> {
-        if path.extension().is_none_or(|e| e != "safetensors") {
-            let got = format!("'{}'", path.display());
-            return Err(Error::param("path", "a file name ending in .safetensors", got));
-        }
+        safetensors_path(path)?;
         atomic::write(path, &self.to_bytes()?)
     }
 
@@ -174,6 +173,14 @@ impl AnySaved {
             None => Ok(saved),
         }
     }
+}
+
+fn safetensors_path(path: &Path) -> Result<()> {
+    if path.extension().is_none_or(|e| e != "safetensors") {
+        let got = format!("'{}'", path.display());
+        return Err(Error::param("path", "a file name ending in .safetensors", got));
+    }
+    Ok(())
 }
 
 mod assemble;

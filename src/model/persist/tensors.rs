@@ -17,22 +17,50 @@ const CHUNK: usize = 1 << 16;
 
 /// The values of a tensor.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Data {
+pub enum Data {
+    /// Single precision.
     F32(Vec<f32>),
+    /// Double precision.
     F64(Vec<f64>),
+    /// Signed integers.
     I64(Vec<i64>),
+    /// Unsigned integers.
     U64(Vec<u64>),
+    /// Bytes.
     U8(Vec<u8>),
+}
+
+impl Data {
+    /// Number of values.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(v) => v.len(),
+            Self::F64(v) => v.len(),
+            Self::I64(v) => v.len(),
+            Self::U64(v) => v.len(),
+            Self::U8(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A tensor in C order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tensor {
-    pub(super) shape: Vec<usize>,
-    pub(super) data: Data,
+pub struct Tensor {
+    /// Size of every dimension; their product is the number of values.
+    pub shape: Vec<usize>,
+    /// The values.
+    pub data: Data,
 }
 
-pub(super) type Tensors = BTreeMap<String, Tensor>;
+/// Tensors by name.
+pub type Tensors = BTreeMap<String, Tensor>;
 
 fn bad(reason: impl Into<String>) -> Error {
     Error::Format(reason.into())
@@ -83,44 +111,63 @@ pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
 /// # Errors
 /// `Format` for anything that is not exactly valid, `OutOfMemory`.
 pub(super) fn decode(mut from: impl Read, len: u64) -> Result<(Value, Tensors)> {
-    let mut prefix = [0; 8];
-    read(&mut from, &mut prefix)?;
-    let header_len = u64::from_le_bytes(prefix);
-    if header_len > MAX_HEADER || header_len > len.saturating_sub(8) {
-        return Err(bad(format!("header of {header_len} bytes in a file of {len}")));
-    }
-    let mut header = try_vec("header", header_len as usize, 0)?;
-    read(&mut from, &mut header)?;
-    let text = std::str::from_utf8(&header).map_err(|_| bad("header is not UTF-8"))?;
-    if !text.starts_with('{') {
-        return Err(bad("header is not a JSON object"));
-    }
-    let tree = strict::parse("header", text)?;
-    check_keys(&tree)?;
-    let directory: Metadata = serde_json::from_value(tree).map_err(|e| bad(e.to_string()))?;
-    if (8 + header_len).checked_add(directory.data_len() as u64) != Some(len) {
-        return Err(bad(format!("tensors of {} bytes in a file of {len}", directory.data_len())));
-    }
-    let metadata = match directory.metadata() {
-        Some(map) if map.len() == 1 && map.contains_key(KEY) => strict::parse(KEY, &map[KEY])?,
-        _ => return Err(bad(format!("metadata must have the one key {KEY:?}"))),
-    };
-    let mut tensors = Tensors::new();
-    for name in directory.offset_keys() {
-        let info = directory.info(&name).ok_or_else(|| bad("lost tensor"))?;
-        // The product was checked by `Metadata` and the bytes exist: `data_len` fits the file.
-        let count = info.shape.iter().product();
-        let data = match info.dtype {
-            Dtype::F32 => Data::F32(read_values(&mut from, count, f32::from_le_bytes)?),
-            Dtype::F64 => Data::F64(read_values(&mut from, count, f64::from_le_bytes)?),
-            Dtype::I64 => Data::I64(read_values(&mut from, count, i64::from_le_bytes)?),
-            Dtype::U64 => Data::U64(read_values(&mut from, count, u64::from_le_bytes)?),
-            Dtype::U8 => Data::U8(read_values(&mut from, count, u8::from_le_bytes)?),
-            other => return Err(bad(format!("tensor {name:?} of type {other}"))),
+    let mut directory = Directory::read(&mut from, len)?;
+    Ok((std::mem::take(&mut directory.metadata), directory.values(from)?))
+}
+
+/// The header of a container: what is in it, before any value is read.
+pub(super) struct Directory {
+    pub(super) metadata: Value,
+    tensors: Metadata,
+}
+
+impl Directory {
+    /// Reads the header of a container of exactly `len` bytes.
+    pub(super) fn read(mut from: impl Read, len: u64) -> Result<Self> {
+        let mut prefix = [0; 8];
+        read(&mut from, &mut prefix)?;
+        let header_len = u64::from_le_bytes(prefix);
+        if header_len > MAX_HEADER || header_len > len.saturating_sub(8) {
+            return Err(bad(format!("header of {header_len} bytes in a file of {len}")));
+        }
+        let mut header = try_vec("header", header_len as usize, 0)?;
+        read(&mut from, &mut header)?;
+        let text = std::str::from_utf8(&header).map_err(|_| bad("header is not UTF-8"))?;
+        if !text.starts_with('{') {
+            return Err(bad("header is not a JSON object"));
+        }
+        let tree = strict::parse("header", text)?;
+        check_keys(&tree)?;
+        let tensors: Metadata = serde_json::from_value(tree).map_err(|e| bad(e.to_string()))?;
+        if (8 + header_len).checked_add(tensors.data_len() as u64) != Some(len) {
+            return Err(bad(format!("tensors of {} bytes in a file of {len}", tensors.data_len())));
+        }
+        let metadata = match tensors.metadata() {
+            Some(map) if map.len() == 1 && map.contains_key(KEY) => strict::parse(KEY, &map[KEY])?,
+            _ => return Err(bad(format!("metadata must have the one key {KEY:?}"))),
         };
-        tensors.insert(name, Tensor { shape: info.shape.clone(), data });
+        Ok(Self { metadata, tensors })
     }
-    Ok((metadata, tensors))
+
+    /// Reads the values that follow the header.
+    pub(super) fn values(&self, mut from: impl Read) -> Result<Tensors> {
+        let mut tensors = Tensors::new();
+        for name in self.tensors.offset_keys() {
+            let info = self.tensors.info(&name).ok_or_else(|| bad("lost tensor"))?;
+            // The product was checked by `Metadata` and the bytes exist: `data_len` fits the file.
+            let count = info.shape.iter().product();
+            let data = match info.dtype {
+                Dtype::F32 => Data::F32(read_values(&mut from, count, f32::from_le_bytes)?),
+                Dtype::F64 => Data::F64(read_values(&mut from, count, f64::from_le_bytes)?),
+                Dtype::I64 => Data::I64(read_values(&mut from, count, i64::from_le_bytes)?),
+                Dtype::U64 => Data::U64(read_values(&mut from, count, u64::from_le_bytes)?),
+                Dtype::U8 => Data::U8(read_values(&mut from, count, u8::from_le_bytes)?),
+                other => return Err(bad(format!("tensor {name:?} of type {other}"))),
+            };
+            tensors.insert(name, Tensor { shape: info.shape.clone(), data });
+        }
+        Ok(tensors)
+    }
 }
 
 /// Every tensor is described by just these keys.

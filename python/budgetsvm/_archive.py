@@ -1,0 +1,212 @@
+"""`save` for estimators whose learnt state is in plain attributes, and how `load` restores them.
+
+A class lists what it learns in `_archived`, name by name and kind by kind; nothing else is written,
+and nothing else is accepted from a file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from ._persistence import labels_from_store, labels_to_store, params_from_store, params_to_store
+from ._validation import plain
+
+_STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
+
+
+class Archived:
+    """Mixin of estimators that `save` to an archive; not for use on its own."""
+
+    #: Learnt attributes: name -> "array", "matrix" (array or CSR), "value" (JSON), "curves" (a dict
+    #: of arrays) or the name of a class of `_core` with `to_bytes` and `from_bytes`. A "?" at the
+    #: end: may be missing. `n_features_in_`, `feature_names_in_` and `classes_` go without saying.
+    _archived: ClassVar[dict[str, str]]
+
+    def _check_archived(self) -> None:
+        """Whether restored attributes fit together, by ValueError; a class overrides it."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a safetensors file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back. A callback and
+            a ``RandomState`` are not saved.
+
+        Raises
+        ------
+        NotFittedError
+            If there is nothing to save.
+        ValueError
+            If a hyperparameter is a function, or labels are neither numbers, booleans nor strings.
+        OSError
+            If the file cannot be written; an older one is then still whole.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        params = params_to_store(self.get_params(deep=False))  # type: ignore[attr-defined]
+        arrays: dict[str, np.ndarray] = {}
+        for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
+            if isinstance(value, np.ndarray) and value.dtype.kind in _STORED:
+                params[name] = _put(f"param.{name}", value, arrays)
+            elif callable(value) and name != "callback":
+                raise ValueError(f"{name} is a function, which a file cannot hold: use pickle")
+        fitted = {}
+        for name, kind in self._archived.items():
+            if hasattr(self, name) or not kind.endswith("?"):
+                fitted[name] = _store(name, kind.rstrip("?"), getattr(self, name), arrays)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            text = json.dumps([str(name) for name in names]).encode()
+            arrays["feature_names"] = np.frombuffer(text, dtype=np.uint8)
+        labels = labels_to_store(self.classes_) if hasattr(self, "classes_") else None
+        description = {
+            "kind": type(self).__name__,
+            "params": _numbers(params),
+            "fitted": fitted,
+            "labels": labels,
+            "n_features": int(getattr(self, "n_features_in_", 0)),
+        }
+        _core.archive_save(os.fspath(path), json.dumps(description, allow_nan=False), arrays)
+
+    @classmethod
+    def _from_archive(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        keys = {"kind", "params", "fitted", "labels", "n_features"}
+        _require(set(description) == keys, "description of the estimator")
+        stored, fitted = description["params"], description["fitted"]
+        _require(isinstance(stored, dict) and isinstance(fitted, dict), "description")
+        of_arrays = {
+            name: _take(f"param.{name}", entry, arrays)
+            for name, entry in stored.items()
+            if isinstance(entry, dict) and "array" in entry
+        }
+        rest = {name: _number(value) for name, value in stored.items() if name not in of_arrays}
+        _require(set(of_arrays) <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
+        estimator = cls(**params_from_store(cls, rest), **of_arrays)
+        needed = {name for name, kind in cls._archived.items() if not kind.endswith("?")}
+        _require(needed <= set(fitted) <= set(cls._archived), "fitted attributes")
+        for name, entry in fitted.items():
+            kind = cls._archived[name].rstrip("?")
+            setattr(estimator, name, _restore(name, kind, entry, arrays))
+        if description["n_features"]:
+            _require(type(description["n_features"]) is int, "number of features")
+            estimator.n_features_in_ = description["n_features"]  # type: ignore[attr-defined]
+        if "feature_names" in arrays:
+            names = json.loads(bytes(arrays.pop("feature_names")).decode("utf-8"))
+            fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            _require(fits and len(names) == description["n_features"], "feature names")
+            estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
+        if description["labels"] is not None:
+            _require(isinstance(description["labels"], list), "class labels")
+            estimator.classes_ = labels_from_store(*description["labels"])  # type: ignore[attr-defined]
+        _require(not arrays, "an array that nothing uses")
+        estimator._check_archived()
+        return estimator
+
+
+def _require(fine: bool, what: str) -> None:
+    if not fine:
+        raise ValueError(f"not a valid budgetsvm model file: {what}")
+
+
+def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    value = np.asarray(value)
+    if value.dtype.kind not in _STORED:
+        raise ValueError(f"{name} of type {value.dtype} cannot be saved to a file")
+    exact = value.dtype in (np.float32, np.uint8)
+    stored = value if exact else value.astype(_STORED[value.dtype.kind])
+    # A scalar array has no C order to lose; `ascontiguousarray` would make it a vector.
+    arrays[name] = np.ascontiguousarray(stored).reshape(value.shape)
+    return {"array": value.dtype.name}
+
+
+def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    fits = isinstance(entry, dict) and set(entry) == {"array"} and name in arrays
+    _require(fits and isinstance(entry["array"], str), name)
+    stored = arrays.pop(name)
+    try:
+        dtype = np.dtype(entry["array"])
+    except TypeError:
+        dtype = np.dtype(object)
+    restored = stored.astype(dtype) if dtype.kind in _STORED else stored
+    _require(dtype.kind in _STORED and np.array_equal(restored, stored, equal_nan=True), name)
+    return restored
+
+
+def _store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if kind == "value":
+        return _numbers(plain(value))
+    if kind == "curves":
+        for curve, values in value.items():
+            arrays[f"history.{name}.{curve}"] = np.ascontiguousarray(values, dtype=np.float64)
+        return sorted(value)
+    if kind == "array" or (kind == "matrix" and not sp.issparse(value)):
+        return _put(name, value, arrays)
+    if kind == "matrix":
+        value = sp.csr_matrix(value)
+        parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+        entries = {part: _put(f"{name}.{part}", array, arrays) for part, array in parts.items()}
+        return {"csr": entries, "shape": list(map(int, value.shape))}
+    return _put(name, np.frombuffer(value.to_bytes(), dtype=np.uint8), arrays)
+
+
+def _restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if kind == "value":
+        return _number(entry)
+    if kind == "curves":
+        _require(isinstance(entry, list), name)
+        for curve in entry:
+            _require(isinstance(curve, str) and f"history.{name}.{curve}" in arrays, name)
+        return {curve: arrays.pop(f"history.{name}.{curve}") for curve in entry}
+    if kind == "matrix" and isinstance(entry, dict) and "csr" in entry:
+        return _restore_csr(name, entry, arrays)
+    if kind in ("array", "matrix"):
+        return _take(name, entry, arrays)
+    return getattr(_core, kind).from_bytes(_take(name, entry, arrays).tobytes())
+
+
+def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    parts, shape = entry["csr"], entry.get("shape")
+    sizes = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int for n in shape)
+    fits = set(entry) == {"csr", "shape"} and isinstance(parts, dict)
+    _require(sizes and fits and set(parts) == {"data", "indices", "indptr"}, name)
+    data, indices, indptr = (
+        _take(f"{name}.{part}", parts[part], arrays) for part in ("data", "indices", "indptr")
+    )
+    try:
+        matrix = sp.csr_matrix((data, indices, indptr), shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"not a valid budgetsvm model file: {name} ({error})") from None
+    return matrix
+
+
+def _numbers(value: Any) -> Any:
+    """JSON has no infinity and no NaN: they become ``{"float": name}``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, dict):
+        return {name: _numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"float"}:
+            _require(value["float"] in ("inf", "-inf", "nan"), "a number")
+            return float(value["float"])
+        return {name: _number(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_number(item) for item in value]
+    return value

@@ -1,0 +1,123 @@
+"""The archive: whatever a class lists comes back with the same bits, and nothing else is taken."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+import budgetsvm
+from budgetsvm import _core
+from budgetsvm._archive import Archived
+
+
+class Toy(Archived, BaseEstimator):
+    _archived: ClassVar[dict[str, str]] = {
+        "coef_": "array", "rows_": "matrix", "n_iter_": "value", "history_": "curves",
+        "extra_": "array?",
+    }  # fmt: skip
+
+    def __init__(self, C=1.0, basis=None, callback=None, kernel="rbf"):
+        self.C, self.basis, self.callback, self.kernel = C, basis, callback, kernel
+
+    def fit(self, X, y=None):
+        return self
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(budgetsvm, "Toy", Toy, raising=False)
+    monkeypatch.setattr(budgetsvm, "__all__", [*budgetsvm.__all__, "Toy"])
+
+
+def fitted(rows, **params):
+    toy = Toy(**params)
+    toy.coef_ = np.array([[1.5, -2.0]], dtype=np.float32)
+    toy.rows_, toy.n_iter_ = rows, [3, None, "x"]
+    toy.history_ = {"time": np.array([0.5, np.nan])}
+    toy.classes_ = np.array(["a", "ü"])
+    toy.n_features_in_, toy.feature_names_in_ = 2, np.array(["p", "q"], dtype=object)
+    return toy
+
+
+@pytest.mark.parametrize("rows", [
+    np.arange(6, dtype=np.int32).reshape(3, 2).copy(order="F"),
+    sparse.csr_matrix(np.array([[0, 1.5], [2.0, 0]], dtype=np.float32)),
+])  # fmt: skip
+def test_everything_comes_back(tmp_path, rows):
+    toy = fitted(rows, C=float("inf"), basis=np.array([True, False]), callback=print)
+    toy.save(tmp_path / "toy.safetensors")
+    again = budgetsvm.load(tmp_path / "toy.safetensors")
+    assert type(again) is Toy
+    assert again.C == float("inf") and again.callback is None
+    np.testing.assert_array_equal(again.basis, toy.basis)
+    for name in ("coef_", "classes_", "feature_names_in_"):
+        assert getattr(again, name).dtype == getattr(toy, name).dtype
+        np.testing.assert_array_equal(getattr(again, name), getattr(toy, name))
+    assert type(again.rows_) is type(rows) and again.rows_.dtype == rows.dtype
+    assert (again.rows_ != rows).sum() == 0
+    assert again.n_iter_ == [3, None, "x"] and not hasattr(again, "extra_")
+    np.testing.assert_array_equal(again.history_["time"], toy.history_["time"])
+
+
+def test_what_a_file_cannot_hold(tmp_path):
+    path = tmp_path / "toy.safetensors"
+    fitted(np.eye(2)).save(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="kernel is a function"):
+        fitted(np.eye(2), kernel=len).save(path)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        fitted(np.array([[np.nan]])).save(path)
+    with pytest.raises(ValueError, match="path"):
+        fitted(np.eye(2)).save(tmp_path / "toy.bin")
+    assert path.read_bytes() == before
+
+
+def damaged(description, arrays):
+    yield "kind", {**description, "kind": "load"}, arrays
+    yield "unknown key", {**description, "more": 1}, arrays
+    yield "unknown parameter", {**description, "params": {"alpha": 1}}, arrays
+    yield "unknown attribute", {
+        **description, "fitted": {**description["fitted"], "save": 1}
+    }, arrays  # fmt: skip
+    missing = {k: v for k, v in description["fitted"].items() if k != "coef_"}
+    yield "missing attribute", {**description, "fitted": missing}, arrays
+    yield "superfluous array", description, {**arrays, "more": np.zeros(1)}
+    yield "missing array", description, {k: v for k, v in arrays.items() if k != "coef_"}
+    yield "names", description, {**arrays, "feature_names": np.frombuffer(b'["p"]', np.uint8)}
+    yield "indices", description, {**arrays, "rows_.indices": np.array([5, 0])}
+    yield "labels", {**description, "labels": ["int64", ["a"]]}, arrays
+    yield "types", {
+        **description, "fitted": {**description["fitted"], "coef_": {"array": "object"}}
+    }, arrays  # fmt: skip
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "toy.safetensors"
+    fitted(sparse.csr_matrix(np.eye(2))).save(path)
+    text, arrays = _core.archive_load(path)
+    for what, description, content in damaged(json.loads(text), arrays):
+        _core.archive_save(path, json.dumps(description), content)
+        with pytest.raises(ValueError, match="not a valid budgetsvm model file"):
+            print(what, budgetsvm.load(path))
+
+
+def test_every_flipped_byte_is_an_error_or_other_numbers(tmp_path):
+    path = tmp_path / "toy.safetensors"
+    fitted(np.eye(2)).save(path)
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x15]) + whole[at + 1 :])
+        try:
+            again = budgetsvm.load(path)
+        except (ValueError, OSError):
+            continue
+        assert isinstance(again, Toy)
+    for size in range(0, len(whole), 7):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="not a valid"):
+            budgetsvm.load(path)
