@@ -53,14 +53,17 @@ def test_everything_comes_back(tmp_path, rows):
     toy.save(tmp_path / "toy.safetensors")
     again = budgetsvm.load(tmp_path / "toy.safetensors")
     assert type(again) is Toy
-    assert again.C == float("inf") and again.callback is None
+    assert again.C == float("inf")
+    assert again.callback is None
     np.testing.assert_array_equal(again.basis, toy.basis)
     for name in ("coef_", "classes_", "feature_names_in_"):
         assert getattr(again, name).dtype == getattr(toy, name).dtype
         np.testing.assert_array_equal(getattr(again, name), getattr(toy, name))
-    assert type(again.rows_) is type(rows) and again.rows_.dtype == rows.dtype
+    assert type(again.rows_) is type(rows)
+    assert again.rows_.dtype == rows.dtype
     assert (again.rows_ != rows).sum() == 0
-    assert again.n_iter_ == [3, None, "x"] and not hasattr(again, "extra_")
+    assert again.n_iter_ == [3, None, "x"]
+    assert not hasattr(again, "extra_")
     np.testing.assert_array_equal(again.history_["time"], toy.history_["time"])
 
 
