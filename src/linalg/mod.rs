@@ -5,6 +5,7 @@
 
 mod cholesky;
 mod gram;
+mod lbfgs;
 mod pivoted;
 mod rows;
 #[cfg(test)]
@@ -13,5 +14,6 @@ mod tests;
 pub use crate::simd::{add_scaled_rows, dots};
 pub use cholesky::Cholesky;
 pub use gram::GramAccumulator;
+pub use lbfgs::{Descent, Lbfgs};
 pub use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub use rows::{axpy, dot, dot64, symmetric_times};
