@@ -69,7 +69,7 @@ mod ray;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod watch;
+pub(super) mod watch;
 
 pub use exact::Distinct;
 pub use panels::basis_gram;

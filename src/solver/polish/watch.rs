@@ -8,7 +8,7 @@ use crate::solver::StopReason;
 
 /// Why work ended before its end.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(in crate::solver) enum Halt {
     /// The watcher asked: what is held is the result.
     Stop(StopReason),
     /// Nothing usable.
@@ -16,7 +16,7 @@ pub(super) enum Halt {
 }
 
 /// What every part of the work returns.
-pub(super) type Step<T> = Result<T, Halt>;
+pub(in crate::solver) type Step<T> = Result<T, Halt>;
 
 impl From<Error> for Halt {
     fn from(error: Error) -> Self {
@@ -25,19 +25,19 @@ impl From<Error> for Halt {
 }
 
 /// The watcher with what it is told.
-pub(super) struct Watch<'a, 'w> {
+pub(in crate::solver) struct Watch<'a, 'w> {
     watcher: &'a mut Watcher<'w>,
-    pub(super) step: usize,
-    pub(super) objective: f64,
+    pub(in crate::solver) step: usize,
+    pub(in crate::solver) objective: f64,
 }
 
 impl<'a, 'w> Watch<'a, 'w> {
-    pub(super) fn new(watcher: &'a mut Watcher<'w>) -> Self {
+    pub(in crate::solver) fn new(watcher: &'a mut Watcher<'w>) -> Self {
         Self { watcher, step: 0, objective: f64::NAN }
     }
 
     /// Tells the watcher; its wish to stop is the error.
-    pub(super) fn poll(&mut self) -> Step<()> {
+    pub(in crate::solver) fn poll(&mut self) -> Step<()> {
         match (self.watcher)(self.step, self.objective) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(StopReason::Interrupted) => Err(Halt::Fail(Error::Interrupted)),

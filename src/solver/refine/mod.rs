@@ -1,0 +1,203 @@
+//! Refine: move the basis points themselves, together with their coefficients.
+//!
+//! ```text
+//! min over β in R^(B x m), S in R^(B x d) (and b)
+//!     F = 1/2 Σ_c β_cᵀ K_SS β_c + Σ_i C_i Σ_c L_h(y_ic, f_ic),   f_ic = Σ_j β_jc k(x_i, s_j) + b_c
+//! ```
+//!
+//! Merging leaves good points, polishing the best coefficients for them; but the smoothed primal
+//! is differentiable in the points too, and a small basis gains more from better points than from
+//! more of them. Gaussian kernel only. With `r_ic = C_i L_h'(y_ic, f_ic)` and
+//! `w_ij = k(x_i, s_j) Σ_c r_ic β_jc`:
+//!
+//! ```text
+//! ∂F/∂β_jc = Σ_l k(s_j, s_l) β_lc + Σ_i r_ic k(x_i, s_j)
+//! ∂F/∂s_j  = 2γ [Σ_i w_ij (x_i - s_j) + Σ_l k(s_j, s_l) (β_j·β_l) (s_l - s_j)]
+//! ∂F/∂b_c  = Σ_i r_ic
+//! ```
+//!
+//! # Method
+//!
+//! 1. Coefficients, points and offsets have different units. Each variable is scaled by an
+//!    estimate of its own second derivative, Gauss-Newton with the curvature of a parabola above
+//!    the loss: `κ_jc = 1 + Σ_i D_ic k_ij²` for a coefficient, and for the d coordinates of a point
+//!    alike, as the squared distance is known from the kernel value,
+//!    `(2γ)² Σ_i Σ_c D_ic β_jc² k_ij² ‖x_i - s_j‖²/d + 2γ ‖β_j‖²`.
+//! 2. L-BFGS from there ([`Lbfgs`]), first on a random part of the samples, at the price of few
+//!    full passes, then on all of them.
+//! 3. The caller polishes again: coefficients are then exact for the points reached.
+//!
+//! # Cost
+//!
+//! An evaluation: one kernel row a sample, and for the samples with `r ≠ 0` alone the products for
+//! the gradient, 2Bd flops. Memory: a wave of kernel blocks, and 2 x [`MEMORY`] + 6 vectors of
+//! B(d + m) numbers.
+//!
+//! # Certificate
+//!
+//! None: the problem is not convex. The value never rises, and the start is a polished machine.
+//!
+//! References: algorithm ours; objective \[PRIMAL\] section 4.2, reduced expansion 6.2.
+
+mod objective;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use crate::data::Problem;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::linalg::{Descent, Lbfgs};
+use crate::loss::AnyLoss;
+use crate::model::KernelModel;
+use crate::rng::Rng;
+use crate::solver::StopReason;
+use crate::solver::polish::Watcher;
+use crate::solver::polish::watch::{Halt, Step, Watch};
+use objective::Objective;
+
+/// Pairs that L-BFGS remembers.
+const MEMORY: usize = 20;
+/// The descent ends when several steps together lower the objective by less than this share.
+const TOL: f64 = 1e-4;
+/// The first stage sees one sample in this many, when these give that many equations (samples
+/// times outputs) a variable at least: fewer would be fitted, not learnt from.
+const PART: usize = 8;
+const EQUATIONS_A_VARIABLE: usize = 4;
+
+/// How to refine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refine {
+    /// The loss.
+    pub loss: AnyLoss,
+    /// Whether offsets are fitted.
+    pub fit_intercept: bool,
+    /// Half-width of the smoothed zone, > 0.
+    pub h: f64,
+    /// Evaluations on all samples at most, at least 1.
+    pub max_evaluations: usize,
+    /// Seed of the part that the first stage sees.
+    pub seed: u64,
+}
+
+/// The refined model and how it came about.
+#[derive(Clone, Debug)]
+pub struct Refined<F: Real> {
+    /// The model.
+    pub model: KernelModel<F>,
+    /// Smoothed objective at the end (on the part, when stopped in the first stage); NaN when
+    /// stopped before any was known.
+    pub smoothed: f64,
+    /// Evaluations on all samples.
+    pub evaluations: usize,
+    /// `Converged`, `MaxIter`, or what the watcher asked for.
+    pub stop: StopReason,
+}
+
+impl Refine {
+    /// Refines `model` on `problem`. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `Unsupported` unless the kernel is Gaussian, `InvalidParam`, `FeatureMismatch`,
+    /// `NonFinite`, `OutOfMemory`, and `Interrupted` when the watcher said so. Any other stop is
+    /// a result.
+    pub fn solve<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        model: &KernelModel<F>,
+        watcher: &mut Watcher<'_>,
+    ) -> Result<Refined<F>> {
+        self.check(model.kernel())?;
+        let (expected, got) = (model.n_features(), problem.rows().n_cols());
+        if expected != got {
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        let mut watch = Watch::new(watcher);
+        let mut objective = Objective::new(*self, problem, model)?;
+        let mut x = objective.variables(model)?;
+        let found = self.descend_in_stages(&mut objective, &mut x, &mut watch);
+        let (smoothed, evaluations, stop) = match found {
+            Ok(Descent { value, evaluations, converged: true }) => {
+                (value, evaluations, StopReason::Converged)
+            }
+            Ok(Descent { value, evaluations, .. }) => (value, evaluations, StopReason::MaxIter),
+            Err(Halt::Stop(reason)) => (watch.objective, watch.step, reason),
+            Err(Halt::Fail(error)) => return Err(error),
+        };
+        Ok(Refined { model: objective.model(&x)?, smoothed, evaluations, stop })
+    }
+
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `InvalidParam`, `Unsupported`.
+    pub fn check(&self, kernel: AnyKernel) -> Result<()> {
+        self.loss.check()?;
+        if !matches!(kernel, AnyKernel::Gaussian { .. }) {
+            return Err(Error::Unsupported(format!(
+                "refine=True needs kernel='rbf', got kernel='{}': its points can be moved along a \
+                 gradient that the same kernel values give",
+                kernel.name()
+            )));
+        }
+        if !(self.h.is_finite() && self.h > 0.0) {
+            return Err(Error::param("smoothing", "> 0 and finite", self.h));
+        }
+        if self.max_evaluations == 0 {
+            return Err(Error::param("refine_iter", ">= 1", 0));
+        }
+        Ok(())
+    }
+
+    /// Method, 2. `x` is the best point found whenever this returns.
+    fn descend_in_stages<F: Real>(
+        &self,
+        objective: &mut Objective<'_, '_, F>,
+        x: &mut [f64],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<Descent> {
+        let mut all = try_vec("samples", objective.problem().len(), 0u32)?;
+        all.iter_mut().zip(0..).for_each(|(sample, i)| *sample = i);
+        all.retain(|&i| objective.problem().cost()[i as usize] > 0.0);
+        let equations = all.len() / PART * objective.problem().targets().n_outputs();
+        if equations >= EQUATIONS_A_VARIABLE * x.len() {
+            let mut part = all.clone();
+            Rng::new(self.seed).shuffle(&mut part);
+            part.truncate(all.len() / PART);
+            part.sort_unstable();
+            let mut moved = x.to_vec();
+            objective.choose(part, all.len() as f64 / (all.len() / PART) as f64);
+            self.descend(objective, &mut moved, watch)?;
+            objective.choose(all, 1.0);
+            // The part may have been a poor sample.
+            let mut unused = try_vec("gradient", x.len(), 0.0)?;
+            let before = objective.evaluate(x, &mut unused, watch)?;
+            if objective.evaluate(&moved, &mut unused, watch)? < before {
+                x.copy_from_slice(&moved);
+            }
+        } else {
+            objective.choose(all, 1.0);
+        }
+        self.descend(objective, x, watch)
+    }
+
+    fn descend<F: Real>(
+        &self,
+        objective: &mut Objective<'_, '_, F>,
+        x: &mut [f64],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<Descent> {
+        let inverse = objective.step_1_inverse_curvature(x, watch)?;
+        let memory = objective.affordable_pairs(MEMORY);
+        let search = Lbfgs { memory, max_evaluations: self.max_evaluations, tol: TOL };
+        watch.step = 0;
+        search.minimise(x, &inverse, |x, gradient| {
+            let value = objective.evaluate(x, gradient, watch)?;
+            watch.step += 1;
+            // What a watcher is shown only ever falls.
+            watch.objective = if watch.step == 1 { value } else { watch.objective.min(value) };
+            Ok(value)
+        })
+    }
+}

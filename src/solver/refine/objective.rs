@@ -1,0 +1,311 @@
+//! The objective as a function of one vector: points, then coefficients, then offsets.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::Refine;
+use super::sums::{Point, Samples};
+use crate::data::Problem;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::loss::Smoothed;
+use crate::model::KernelModel;
+use crate::parallel::ROW_CHUNK;
+use crate::simd::{Packed, Tile};
+use crate::solver::polish::watch::{Step, Watch};
+
+/// Rows of a stripe at most: long enough for matrix products to run at full speed.
+const STRIPE: usize = 512;
+/// Bytes of a stripe's blocks, and of all stripes between two looks at the watcher.
+const STRIPE_BYTES: usize = 8 << 20;
+const WAVE_BYTES: usize = 96 << 20;
+/// Samples that the scales are estimated from.
+const SCALE_SAMPLES: usize = 8192;
+/// Bytes that the pairs of the descent may take.
+const PAIR_BYTES: usize = 512 << 20;
+/// Rows of K_SS that a task makes.
+const GRAM_CHUNK: usize = 16;
+
+pub(super) struct Objective<'a, 'p, F: Real> {
+    refine: Refine,
+    problem: &'a Problem<'p, F>,
+    kernel: AnyKernel,
+    gamma: f64,
+    origin: Vec<F>,
+    /// Terms, features, outputs.
+    sizes: (usize, usize, usize),
+    /// The samples looked at, each counted `factor` times.
+    samples: Vec<u32>,
+    factor: f64,
+    point: Point<F>,
+    /// The basis points as `F` holds them: K_SS is made from these.
+    rounded: Vec<f64>,
+}
+
+impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
+    pub(super) fn new(
+        refine: Refine,
+        problem: &'a Problem<'p, F>,
+        model: &KernelModel<F>,
+    ) -> Result<Self> {
+        let sizes = (model.n_terms(), model.n_features(), model.n_outputs());
+        let AnyKernel::Gaussian { gamma } = model.kernel() else {
+            return Err(Error::Unsupported("refining needs the Gaussian kernel".into()));
+        };
+        let point = Point {
+            centers: model.packed_centers().clone(),
+            coef: try_vec("coefficients", sizes.0 * sizes.2, F::zero())?,
+            coef_rows: try_vec("coefficients", model.packed_centers().padded_len() * sizes.2, 0.0)?,
+            intercept: model.intercept().to_vec(),
+        };
+        Ok(Self {
+            refine,
+            problem,
+            kernel: model.kernel(),
+            gamma,
+            origin: model.origin().to_vec(),
+            sizes,
+            samples: Vec::new(),
+            factor: 1.0,
+            point,
+            rounded: try_vec("basis points", sizes.0 * sizes.1, 0.0)?,
+        })
+    }
+
+    /// The variables of a model.
+    pub(super) fn variables(&self, model: &KernelModel<F>) -> Result<Vec<f64>> {
+        let (terms, d, m) = self.sizes;
+        let offsets = if self.refine.fit_intercept { m } else { 0 };
+        let mut x = try_vec("variables", terms * (d + m) + offsets, 0.0)?;
+        let coef = model.coef();
+        let centers = model.shifted_centers();
+        let values = centers.iter().map(|v| Real::to_f64(*v)).chain(coef);
+        let values = values.chain(model.intercept().iter().copied().take(offsets));
+        x.iter_mut().zip(values).for_each(|(x, v)| *x = v);
+        Ok(x)
+    }
+
+    /// The model of these variables.
+    pub(super) fn model(&self, x: &[f64]) -> Result<KernelModel<F>> {
+        let (terms, d, m) = self.sizes;
+        let rows: Vec<F> = x[..terms * d].iter().map(|&v| F::from_f64(v)).collect();
+        let (coef, offsets) = x[terms * d..].split_at(terms * m);
+        let intercept = match offsets {
+            [] => self.point.intercept.clone(),
+            offsets => offsets.to_vec(),
+        };
+        KernelModel::from_parts(self.kernel, self.origin.clone(), (&rows, d), coef, intercept)
+    }
+
+    pub(super) fn problem(&self) -> &'a Problem<'p, F> {
+        self.problem
+    }
+
+    /// Looks at these samples from now on, each counted `factor` times.
+    pub(super) fn choose(&mut self, samples: Vec<u32>, factor: f64) {
+        (self.samples, self.factor) = (samples, factor);
+    }
+
+    /// How many pairs of vectors the memory holds, up to `most`.
+    pub(super) fn affordable_pairs(&self, most: usize) -> usize {
+        let (terms, d, m) = self.sizes;
+        (PAIR_BYTES / (16 * terms * (d + m))).clamp(2, most.max(2))
+    }
+
+    fn samples(&self) -> Samples<'_, 'p, F> {
+        Samples {
+            problem: self.problem,
+            kernel: self.kernel,
+            origin: &self.origin,
+            loss: Smoothed { loss: self.refine.loss, h: self.refine.h },
+        }
+    }
+
+    fn move_to(&mut self, x: &[f64]) {
+        let (terms, d, m) = self.sizes;
+        let mut row = vec![F::zero(); d];
+        for j in 0..terms {
+            for (k, v) in row.iter_mut().enumerate() {
+                *v = F::from_f64(x[j * d + k]);
+                self.rounded[j * d + k] = Real::to_f64(*v);
+            }
+            self.point.centers.set(j, &row);
+        }
+        let stride = self.point.centers.padded_len();
+        let (coef, offsets) = x[terms * d..].split_at(terms * m);
+        for (at, &value) in coef.iter().enumerate() {
+            self.point.coef[at] = F::from_f64(value);
+            self.point.coef_rows[at % m * stride + at / m] = value;
+        }
+        self.point.intercept[..offsets.len()].copy_from_slice(offsets);
+    }
+
+    /// Applies `work` to the stripes of `samples` in parallel and `add` to the results in order.
+    fn stripes<T: Send>(
+        &self,
+        samples: &[u32],
+        watch: &mut Watch<'_, '_>,
+        work: impl Fn(&[u32]) -> Result<T> + Sync,
+        mut add: impl FnMut(T),
+    ) -> Step<()> {
+        let (terms, d, m) = self.sizes;
+        let row_bytes = size_of::<F>() * (2 * terms + d);
+        let rows = (STRIPE_BYTES / row_bytes.max(1)).clamp(ROW_CHUNK, STRIPE);
+        let stripe_bytes = rows * row_bytes + 8 * terms * (d + 2 * m);
+        let wave = (WAVE_BYTES / stripe_bytes.max(1)).clamp(2, 16);
+        for stripes in samples.chunks(rows * wave) {
+            let parts: Vec<Result<T>> = stripes.par_chunks(rows).map(&work).collect();
+            for part in parts {
+                add(part?);
+            }
+            watch.poll()?;
+        }
+        Ok(())
+    }
+
+    /// The objective at `x`, and its gradient.
+    pub(super) fn evaluate(
+        &mut self,
+        x: &[f64],
+        gradient: &mut [f64],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<f64> {
+        self.move_to(x);
+        let (terms, d, m) = self.sizes;
+        gradient.fill(0.0);
+        let (points, rest) = gradient.split_at_mut(terms * d);
+        let (coef, offsets) = rest.split_at_mut(terms * m);
+        let mut weights = try_vec("gradient", terms, 0.0)?;
+        let mut value = 0.0;
+        let samples = self.samples();
+        self.stripes(
+            &self.samples,
+            watch,
+            |stripe| samples.sum(&self.point, stripe),
+            |part| {
+                value += part.value;
+                let single = part.points.iter().map(|v| Real::to_f64(*v));
+                points.iter_mut().zip(single).for_each(|(sum, v)| *sum += v);
+                for (sums, part) in [
+                    (&mut weights[..], &part.weights),
+                    (&mut *coef, &part.coef),
+                    (&mut *offsets, &part.intercept),
+                ] {
+                    sums.iter_mut().zip(part).for_each(|(sum, v)| *sum += v);
+                }
+            },
+        )?;
+        for sums in [&mut *points, &mut weights[..], &mut *coef, &mut *offsets] {
+            sums.iter_mut().for_each(|sum| *sum *= self.factor);
+        }
+        value *= self.factor;
+        // Σ_i w_ij (x_i - s_j)
+        for (j, row) in points.chunks_exact_mut(d).enumerate() {
+            let s = &self.rounded[j * d..][..d];
+            row.iter_mut().zip(s).for_each(|(g, s)| *g -= weights[j] * s);
+        }
+        value += self.penalty(&x[terms * d..][..terms * m], points, coef)?;
+        points.iter_mut().for_each(|g| *g *= 2.0 * self.gamma);
+        Ok(value)
+    }
+
+    /// `1/2 Σ_c β_cᵀ K_SS β_c`; its part of the gradients is added (of the points': over 2γ).
+    fn penalty(&self, beta: &[f64], points: &mut [f64], coef: &mut [f64]) -> Result<f64> {
+        let (terms, d, m) = self.sizes;
+        let mut packed = Packed::<f64>::new(d)?;
+        packed.reserve(terms)?;
+        for row in self.rounded.chunks_exact(d) {
+            packed.push(row)?;
+        }
+        let stride = packed.padded_len();
+        let mut gram = try_vec("kernel matrix", terms * stride, 0.0)?;
+        gram.par_chunks_mut(GRAM_CHUNK * stride).enumerate().for_each(|(chunk, out)| {
+            let len = out.len() / stride;
+            let mut tile = Tile::new(d);
+            tile.fill_dense(len, |i, row| packed.get(chunk * GRAM_CHUNK + i, row));
+            self.kernel.values(&tile, (0, len), &packed, out, stride);
+        });
+        let beta = MatRef::from_row_major_slice(beta, terms, m);
+        let points_now = MatRef::from_row_major_slice(self.rounded.as_slice(), terms, d);
+        // Row by row, so that no bit depends on the threads.
+        let parts: Vec<f64> = points
+            .par_chunks_mut(GRAM_CHUNK * d)
+            .zip(coef.par_chunks_mut(GRAM_CHUNK * m))
+            .zip(gram.par_chunks_mut(GRAM_CHUNK * stride))
+            .enumerate()
+            .map(|(chunk, ((points, coef), gram))| {
+                let (first, len) = (chunk * GRAM_CHUNK, coef.len() / m);
+                let own = beta.subrows(first, len);
+                let mut pull = vec![0.0; len * m];
+                let rows = MatRef::from_row_major_slice(&*gram, len, stride).subcols(0, terms);
+                let out = MatMut::from_row_major_slice_mut(&mut pull, len, m);
+                matmul(out, Accum::Replace, rows, beta, 1.0, Par::Seq);
+                coef.iter_mut().zip(&pull).for_each(|(sum, p)| *sum += p);
+                let mut pairs = vec![0.0; len * stride];
+                let all = MatMut::from_row_major_slice_mut(&mut pairs, len, stride);
+                let out = all.subcols_mut(0, terms);
+                matmul(out, Accum::Replace, own, beta.transpose(), 1.0, Par::Seq);
+                pairs.iter_mut().zip(&*gram).for_each(|(pair, k)| *pair *= k);
+                let weights = MatRef::from_row_major_slice(&pairs, len, stride).subcols(0, terms);
+                let out = MatMut::from_row_major_slice_mut(points, len, d);
+                matmul(out, Accum::Add, weights, points_now, 1.0, Par::Seq);
+                for i in 0..len {
+                    let sum: f64 = pairs[i * stride..][..terms].iter().sum();
+                    let s = &self.rounded[(first + i) * d..][..d];
+                    let row = &mut points[i * d..][..d];
+                    row.iter_mut().zip(s).for_each(|(g, s)| *g -= sum * s);
+                }
+                (0..len * m).map(|at| own[(at / m, at % m)] * pull[at]).sum()
+            })
+            .collect();
+        Ok(0.5 * parts.iter().sum::<f64>())
+    }
+
+    /// Method, 1: the inverse second derivative of each variable on its own.
+    pub(super) fn step_1_inverse_curvature(
+        &mut self,
+        x: &[f64],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<Vec<f64>> {
+        self.move_to(x);
+        let (terms, d, m) = self.sizes;
+        let step = self.samples.len().div_ceil(SCALE_SAMPLES).max(1);
+        let chosen: Vec<u32> = self.samples.iter().copied().step_by(step).collect();
+        let mut coef = try_vec("curvatures", terms * m, 0.0)?;
+        let mut points = try_vec("curvatures", terms, 0.0)?;
+        let samples = self.samples();
+        self.stripes(
+            &chosen,
+            watch,
+            |stripe| samples.curvatures(&self.point, stripe),
+            |part| {
+                coef.iter_mut().zip(&part.coef).for_each(|(sum, v)| *sum += v);
+                points.iter_mut().zip(&part.points).for_each(|(sum, v)| *sum += v);
+            },
+        )?;
+        let factor = self.factor * step as f64;
+        let mut inverse = try_vec("curvatures", x.len(), 1.0)?;
+        let beta = &x[terms * d..][..terms * m];
+        let inverse_of = |curvature: f64| {
+            // A term of no weight has no pull: its point stays.
+            if curvature > f64::MIN_POSITIVE { 1.0 / curvature } else { 0.0 }
+        };
+        for j in 0..terms {
+            let weight: f64 = beta[j * m..][..m].iter().map(|b| b * b).sum();
+            // ‖x - s‖² = (γ‖x - s‖²)/γ
+            let square = 4.0 * self.gamma * factor * points[j] / d as f64;
+            inverse[j * d..][..d].fill(inverse_of(square + 2.0 * self.gamma * weight));
+        }
+        for (inverse, sum) in inverse[terms * d..].iter_mut().zip(&coef) {
+            *inverse = inverse_of(1.0 + factor * sum);
+        }
+        // An offset acts on every sample at once, as a term with k = 1 would.
+        for (c, inverse) in inverse[terms * (d + m)..].iter_mut().enumerate() {
+            let most = (0..terms).map(|j| coef[j * m + c]).fold(0.0, f64::max);
+            *inverse = inverse_of(1.0 + factor * most);
+        }
+        Ok(inverse)
+    }
+}

@@ -1,0 +1,234 @@
+//! Sums over a stripe of samples: the loss and its gradient, and the estimates of curvature.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::data::Problem;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+use crate::kernel::{AnyKernel, load_tile};
+use crate::linalg::add_scaled_rows;
+use crate::loss::Smoothed;
+use crate::parallel::ROW_CHUNK;
+use crate::simd::{Packed, Tile, weighted_sums};
+
+/// Where the descent stands, in the forms that the sums need.
+pub(super) struct Point<F: Real> {
+    /// Basis points less the origin, B x d packed.
+    pub(super) centers: Packed<F>,
+    /// Coefficients, B x m.
+    pub(super) coef: Vec<F>,
+    /// Coefficients, a padded row an output.
+    pub(super) coef_rows: Vec<f64>,
+    /// Offsets, m.
+    pub(super) intercept: Vec<f64>,
+}
+
+/// The samples' part of the problem.
+#[derive(Clone, Copy)]
+pub(super) struct Samples<'a, 'p, F: Real> {
+    pub(super) problem: &'a Problem<'p, F>,
+    pub(super) kernel: AnyKernel,
+    pub(super) origin: &'a [F],
+    pub(super) loss: Smoothed,
+}
+
+/// Sums over a stripe.
+pub(super) struct Partial<F> {
+    /// Σ C_i L_h.
+    pub(super) value: f64,
+    /// Σ_i w_ij x_i, B x d.
+    pub(super) points: Vec<F>,
+    /// Σ_i w_ij, B.
+    pub(super) weights: Vec<f64>,
+    /// Σ_i r_ic k_ij, B x m.
+    pub(super) coef: Vec<f64>,
+    /// Σ_i r_ic, m.
+    pub(super) intercept: Vec<f64>,
+}
+
+/// Sums over a stripe for the scales: `Σ D_ic k²` (B x m) and `Σ_ic D_ic β_jc² k² γ‖x - s‖²` (B).
+pub(super) struct Curvatures {
+    pub(super) coef: Vec<f64>,
+    pub(super) points: Vec<f64>,
+}
+
+impl<F: Real> Samples<'_, '_, F> {
+    /// Kernel values and decision values of each chunk of a stripe, given to `visit` with the
+    /// chunk's first place in the stripe: `(first, kernel rows, their stride, decision values)`.
+    fn each_chunk(
+        &self,
+        at: &Point<F>,
+        stripe: &[u32],
+        mut visit: impl FnMut(usize, &[F], usize, &[f64]),
+    ) -> Result<()> {
+        let (terms, stride) = (at.centers.len(), at.centers.padded_len());
+        let m = at.intercept.len();
+        let mut tile = Tile::new(at.centers.n_features());
+        let mut values = try_vec("kernel values", ROW_CHUNK * stride, F::zero())?;
+        let mut product = try_vec("decision values", ROW_CHUNK * m, F::zero())?;
+        let mut f = try_vec("decision values", ROW_CHUNK * m, 0.0)?;
+        let rows = self.problem.rows();
+        for (chunk, samples) in stripe.chunks(ROW_CHUNK).enumerate() {
+            let len = samples.len();
+            load_tile(&rows, len, |i| samples[i] as usize, self.origin, &mut tile);
+            self.kernel.values(&tile, (0, len), &at.centers, &mut values, stride);
+            let f = &mut f[..len * m];
+            if m == 1 {
+                for (f, row) in f.iter_mut().zip(values.chunks_exact(stride)) {
+                    weighted_sums(row, &at.coef_rows, std::slice::from_mut(f));
+                }
+            } else {
+                let kernel = MatRef::from_row_major_slice(&values[..len * stride], len, stride);
+                matmul(
+                    MatMut::from_row_major_slice_mut(&mut product[..len * m], len, m),
+                    Accum::Replace,
+                    kernel.subcols(0, terms),
+                    MatRef::from_row_major_slice(&at.coef, terms, m),
+                    F::one(),
+                    Par::Seq,
+                );
+                f.iter_mut().zip(&product).for_each(|(f, p)| *f = Real::to_f64(*p));
+            }
+            for row in f.chunks_exact_mut(m) {
+                row.iter_mut().zip(&at.intercept).for_each(|(f, b)| *f += b);
+            }
+            visit(chunk * ROW_CHUNK, &values, stride, f);
+        }
+        Ok(())
+    }
+
+    /// The loss and its gradient over a stripe.
+    pub(super) fn sum(&self, at: &Point<F>, stripe: &[u32]) -> Result<Partial<F>> {
+        let (terms, d) = (at.centers.len(), at.centers.n_features());
+        let m = at.intercept.len();
+        let rows = self.problem.rows();
+        // The samples with a slope: kernel rows, slopes, places.
+        let mut kernel = try_vec("kernel values", stripe.len() * terms, F::zero())?;
+        let mut slopes = try_vec("slopes", stripe.len() * m, 0.0)?;
+        let mut active = try_vec("samples", 0, 0u32)?;
+        let mut value = 0.0;
+        self.each_chunk(at, stripe, |first, values, stride, f| {
+            for (k, f) in f.chunks_exact(m).enumerate() {
+                let sample = stripe[first + k];
+                let slope = &mut slopes[active.len() * m..][..m];
+                value += self.slopes(sample as usize, f, slope);
+                if slope.iter().any(|r| *r != 0.0) {
+                    kernel[active.len() * terms..][..terms]
+                        .copy_from_slice(&values[k * stride..][..terms]);
+                    active.push(sample);
+                }
+            }
+        })?;
+        let a = active.len();
+        let (kernel, slopes) = (&mut kernel[..a * terms], &slopes[..a * m]);
+        let mut sums = Partial {
+            value,
+            points: try_vec("gradient", terms * d, F::zero())?,
+            weights: try_vec("gradient", terms, 0.0)?,
+            coef: try_vec("gradient", terms * m, 0.0)?,
+            intercept: try_vec("gradient", m, 0.0)?,
+        };
+        for row in slopes.chunks_exact(m) {
+            sums.intercept.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
+        }
+        if m == 1 {
+            let scaled: Vec<(u32, f64)> = (0..).zip(slopes.iter().copied()).collect();
+            add_scaled_rows(kernel, &scaled, &mut sums.coef);
+            for (row, &r) in kernel.chunks_exact_mut(terms).zip(slopes) {
+                let r = F::from_f64(r);
+                row.iter_mut().zip(&at.coef).for_each(|(k, &c)| *k *= r * c);
+            }
+        } else {
+            weigh(kernel, slopes, at, &mut sums.coef)?;
+        }
+        let ones: Vec<(u32, f64)> = (0..a as u32).map(|k| (k, 1.0)).collect();
+        add_scaled_rows(kernel, &ones, &mut sums.weights);
+        let mut dense = try_vec("rows", a * d, F::zero())?;
+        for (row, &sample) in dense.chunks_exact_mut(d).zip(&active) {
+            rows.copy_row(sample as usize, row);
+            row.iter_mut().zip(self.origin).for_each(|(v, &o)| *v -= o);
+        }
+        matmul(
+            MatMut::from_row_major_slice_mut(&mut sums.points, terms, d),
+            Accum::Replace,
+            MatRef::from_row_major_slice(kernel, a, terms).transpose(),
+            MatRef::from_row_major_slice(&dense, a, d),
+            F::one(),
+            Par::Seq,
+        );
+        Ok(sums)
+    }
+
+    /// `C_i Σ_c L_h` of a sample, and its slopes `r_ic`.
+    fn slopes(&self, sample: usize, f: &[f64], slopes: &mut [f64]) -> f64 {
+        let (targets, cost) = (self.problem.targets(), self.problem.cost()[sample]);
+        let mut value = 0.0;
+        for (c, (&f, slope)) in f.iter().zip(slopes).enumerate() {
+            let curve = self.loss.at(targets.value(sample, c), f);
+            value += cost * curve.value;
+            *slope = cost * curve.slope;
+        }
+        value
+    }
+
+    /// What step 1 of the method sums over a stripe.
+    pub(super) fn curvatures(&self, at: &Point<F>, stripe: &[u32]) -> Result<Curvatures> {
+        let (terms, m) = (at.centers.len(), at.intercept.len());
+        let (targets, cost) = (self.problem.targets(), self.problem.cost());
+        let mut sums = Curvatures {
+            coef: try_vec("curvatures", terms * m, 0.0)?,
+            points: try_vec("curvatures", terms, 0.0)?,
+        };
+        self.each_chunk(at, stripe, |first, values, stride, f| {
+            for (k, f) in f.chunks_exact(m).enumerate() {
+                let sample = stripe[first + k] as usize;
+                let row = &values[k * stride..][..terms];
+                for (c, &f) in f.iter().enumerate() {
+                    let bend = cost[sample] * self.loss.majorant(targets.value(sample, c), f);
+                    if bend == 0.0 {
+                        continue;
+                    }
+                    for (j, value) in row.iter().map(|v| Real::to_f64(*v)).enumerate() {
+                        let square = bend * value * value;
+                        sums.coef[j * m + c] += square;
+                        if value > 0.0 {
+                            let beta = at.coef_rows[c * stride + j];
+                            sums.points[j] -= beta * beta * square * value.ln();
+                        }
+                    }
+                }
+            }
+        })?;
+        Ok(sums)
+    }
+}
+
+/// Several outputs: `Σ_i r_ic k_ij` into `sums`, and then `w_ij` in place of `k_ij`.
+fn weigh<F: Real>(kernel: &mut [F], slopes: &[f64], at: &Point<F>, sums: &mut [f64]) -> Result<()> {
+    let (terms, m) = (at.centers.len(), at.intercept.len());
+    let a = slopes.len() / m;
+    let slopes: Vec<F> = slopes.iter().map(|&r| F::from_f64(r)).collect();
+    let slopes = MatRef::from_row_major_slice(&slopes, a, m);
+    let mut product = try_vec("gradient", terms * m, F::zero())?;
+    matmul(
+        MatMut::from_row_major_slice_mut(&mut product, terms, m),
+        Accum::Replace,
+        MatRef::from_row_major_slice(kernel, a, terms).transpose(),
+        slopes,
+        F::one(),
+        Par::Seq,
+    );
+    sums.iter_mut().zip(&product).for_each(|(sum, p)| *sum += Real::to_f64(*p));
+    let mut weights = try_vec("kernel values", a * terms, F::zero())?;
+    matmul(
+        MatMut::from_row_major_slice_mut(&mut weights, a, terms),
+        Accum::Replace,
+        slopes,
+        MatRef::from_row_major_slice(&at.coef, terms, m).transpose(),
+        F::one(),
+        Par::Seq,
+    );
+    kernel.iter_mut().zip(&weights).for_each(|(k, &w)| *k *= w);
+    Ok(())
+}

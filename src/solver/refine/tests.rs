@@ -1,0 +1,254 @@
+//! The gradient against finite differences of a naive twin, the descent, and what stops it.
+
+use std::ops::ControlFlow;
+
+use ndarray::Array2;
+
+use super::objective::Objective;
+use super::*;
+use crate::data::{Rows, Targets};
+use crate::error::Result;
+use crate::loss::Smoothed;
+use crate::model::Expansion;
+use crate::parallel;
+
+const GAMMA: f64 = 0.7;
+
+struct Case {
+    x: Array2<f64>,
+    classes: Vec<u32>,
+    values: Vec<f64>,
+    cost: Vec<f64>,
+    basis: Array2<f64>,
+    coef: Vec<f64>,
+    intercept: Vec<f64>,
+    outputs: usize,
+}
+
+/// Random data: `classes` = 0 is regression.
+fn case(n: usize, terms: usize, d: usize, classes: usize) -> Case {
+    let mut rng = Rng::new(7);
+    let mut matrix = |rows: usize| Array2::from_shape_fn((rows, d), |_| 2.0 * rng.uniform() - 1.0);
+    let (x, basis) = (matrix(n), matrix(terms));
+    let outputs = if classes > 2 { classes } else { 1 };
+    let bend = |i: usize| x[(i, 0)] * x[(i, 1)] + 0.4 * x[(i, 0)];
+    Case {
+        classes: (0..n)
+            .map(|i| {
+                (((bend(i) + 1.0) * classes.max(1) as f64 * 0.5) as u32) % classes.max(1) as u32
+            })
+            .collect(),
+        values: (0..n).map(bend).collect(),
+        cost: (0..n).map(|i| [2.0, 0.0, 5.0][i % 3]).collect(),
+        coef: (0..terms * outputs).map(|k| ((k * 7 % 5) as f64 - 1.7) * 0.4).collect(),
+        intercept: (0..outputs).map(|c| 0.1 * c as f64 - 0.05).collect(),
+        x,
+        basis,
+        outputs,
+    }
+}
+
+impl Case {
+    fn targets(&self, classes: usize) -> Targets<'_> {
+        match classes {
+            0 => Targets::Values(&self.values),
+            _ => Targets::Classes { index: &self.classes, n_classes: classes },
+        }
+    }
+
+    fn model(&self) -> KernelModel<f64> {
+        let kernel = AnyKernel::Gaussian { gamma: GAMMA };
+        let origin: Vec<f64> = self.x.row(0).to_vec();
+        let mut basis =
+            Expansion::new(kernel, origin.clone(), self.x.ncols(), self.outputs).unwrap();
+        basis.reserve(self.basis.nrows()).unwrap();
+        for row in self.basis.rows() {
+            let moved: Vec<f64> = row.iter().zip(&origin).map(|(v, o)| v - o).collect();
+            basis.push(&moved).unwrap();
+        }
+        let model = KernelModel::from_expansion(&basis, 1.0, vec![0.0; self.outputs]).unwrap();
+        model.with_coef(&self.coef, self.intercept.clone()).unwrap()
+    }
+}
+
+fn refine(loss: AnyLoss) -> Refine {
+    Refine { loss, fit_intercept: true, h: 0.3, max_evaluations: 60, seed: 0 }
+}
+
+/// The formula of the module page, term by term.
+fn naive(case: &Case, classes: usize, refine: &Refine, x: &[f64]) -> f64 {
+    let (terms, d, m) = (case.basis.nrows(), case.x.ncols(), case.outputs);
+    let origin = case.x.row(0);
+    let kernel = |a: &[f64], b: &[f64]| {
+        (-GAMMA * a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()).exp()
+    };
+    let point = |j: usize| &x[j * d..(j + 1) * d];
+    let beta = |j: usize, c: usize| x[terms * d + j * m + c];
+    let smoothed = Smoothed { loss: refine.loss, h: refine.h };
+    let targets = case.targets(classes);
+    let mut value = 0.0;
+    for c in 0..m {
+        for j in 0..terms {
+            for l in 0..terms {
+                value += 0.5 * beta(j, c) * beta(l, c) * kernel(point(j), point(l));
+            }
+        }
+        for i in 0..case.x.nrows() {
+            let row: Vec<f64> = case.x.row(i).iter().zip(&origin).map(|(v, o)| v - o).collect();
+            let f: f64 = (0..terms).map(|j| beta(j, c) * kernel(&row, point(j))).sum();
+            let f = f + x[terms * (d + m) + c];
+            value += case.cost[i] * smoothed.at(targets.value(i, c), f).value;
+        }
+    }
+    value
+}
+
+const LOSSES: [(usize, AnyLoss); 4] = [
+    (2, AnyLoss::Hinge),
+    (4, AnyLoss::Hinge),
+    (3, AnyLoss::SquaredHinge),
+    (0, AnyLoss::EpsilonInsensitive { epsilon: 0.1 }),
+];
+
+fn everyone(n: usize, cost: &[f64]) -> Vec<u32> {
+    (0..n as u32).filter(|&i| cost[i as usize] > 0.0).collect()
+}
+
+#[test]
+fn value_and_gradient_are_those_of_the_formula() -> Result<()> {
+    for (classes, loss) in LOSSES {
+        let case = case(150, 9, 3, classes);
+        let refine = refine(loss);
+        let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(classes), &case.cost)?;
+        let model = case.model();
+        let mut objective = Objective::new(refine, &problem, &model)?;
+        objective.choose(everyone(150, &case.cost), 1.0);
+        let mut x = objective.variables(&model)?;
+        let mut gradient = vec![0.0; x.len()];
+        let mut go_on = |_, _| ControlFlow::Continue(());
+        let mut watch = Watch::new(&mut go_on);
+        let value = objective.evaluate(&x, &mut gradient, &mut watch).unwrap();
+        let expected = naive(&case, classes, &refine, &x);
+        assert!((value - expected).abs() < 1e-10 * expected, "{loss:?}: {value} {expected}");
+        for k in 0..x.len() {
+            let (step, here) = (1e-6, x[k]);
+            x[k] = here + step;
+            let above = naive(&case, classes, &refine, &x);
+            x[k] = here - step;
+            let below = naive(&case, classes, &refine, &x);
+            x[k] = here;
+            let slope = (above - below) / (2.0 * step);
+            let scale = 1e-5 * (1.0 + gradient.iter().fold(0.0, |m: f64, g| m.max(g.abs())));
+            assert!((gradient[k] - slope).abs() < scale, "{loss:?} {k}: {} {slope}", gradient[k]);
+        }
+    }
+    Ok(())
+}
+
+/// The scales are the Gauss-Newton second derivatives, term by term.
+#[test]
+fn scales_are_those_of_the_formula() -> Result<()> {
+    for (classes, loss) in LOSSES {
+        let case = case(90, 5, 3, classes);
+        let refine = refine(loss);
+        let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(classes), &case.cost)?;
+        let model = case.model();
+        let mut objective = Objective::new(refine, &problem, &model)?;
+        objective.choose(everyone(90, &case.cost), 1.0);
+        let x = objective.variables(&model)?;
+        let mut go_on = |_, _| ControlFlow::Continue(());
+        let inverse = objective.step_1_inverse_curvature(&x, &mut Watch::new(&mut go_on)).unwrap();
+        let smoothed = Smoothed { loss, h: refine.h };
+        let mut f = vec![0.0; 90 * case.outputs];
+        model.decision(&problem.rows(), &mut f)?;
+        for j in 0..5 {
+            let s = case.basis.row(j);
+            let own: Vec<f64> =
+                (0..case.outputs).map(|c| case.coef[j * case.outputs + c]).collect();
+            let weight: f64 = own.iter().map(|b| b * b).sum();
+            let (mut point, mut coef) = (2.0 * GAMMA * weight, vec![1.0; case.outputs]);
+            for i in 0..90 {
+                let square: f64 = case.x.row(i).iter().zip(s).map(|(a, b)| (a - b) * (a - b)).sum();
+                let k = (-GAMMA * square).exp();
+                for c in 0..case.outputs {
+                    let y = problem.targets().value(i, c);
+                    let bend = case.cost[i] * smoothed.majorant(y, f[i * case.outputs + c]);
+                    coef[c] += bend * k * k;
+                    point += 4.0 * GAMMA * GAMMA * bend * own[c] * own[c] * k * k * square / 3.0;
+                }
+            }
+            assert!((inverse[j * 3] * point - 1.0).abs() < 1e-9, "{loss:?}");
+            for c in 0..case.outputs {
+                let scale = inverse[15 + j * case.outputs + c];
+                assert!((scale * coef[c] - 1.0).abs() < 1e-9, "{loss:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_objective_falls_and_threads_change_no_bit() -> Result<()> {
+    for (classes, loss) in LOSSES {
+        let case = case(3000, 6, 3, classes);
+        let refine = refine(loss);
+        let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(classes), &case.cost)?;
+        let model = case.model();
+        let start = naive(&case, classes, &refine, &{
+            Objective::new(refine, &problem, &model)?.variables(&model)?
+        });
+        let run = |threads| {
+            parallel::run(threads, || {
+                refine.solve(&problem, &model, &mut |_, _| ControlFlow::Continue(()))
+            })
+        };
+        let one = run(1)??;
+        assert!(one.smoothed < 0.9 * start, "{loss:?}: {} of {start}", one.smoothed);
+        let three = run(3)??;
+        assert_eq!(one.model.centers(), three.model.centers());
+        assert_eq!(one.model.coef(), three.model.coef());
+        let x = Objective::new(refine, &problem, &one.model)?.variables(&one.model)?;
+        let again = naive(&case, classes, &refine, &x);
+        assert!((one.smoothed - again).abs() < 1e-9 * again);
+    }
+    Ok(())
+}
+
+#[test]
+fn single_precision_goes_the_same_way() -> Result<()> {
+    let case = case(3000, 6, 3, 2);
+    let refine = refine(AnyLoss::Hinge);
+    let single = case.x.mapv(|v| v as f32);
+    let problem = Problem::new(Rows::Dense(single.view()), case.targets(2), &case.cost)?;
+    let model = case.model();
+    let centers: Vec<f32> = model.shifted_centers().iter().map(|&v| v as f32).collect();
+    let origin: Vec<f32> = model.origin().iter().map(|&v| v as f32).collect();
+    let intercept = model.intercept().to_vec();
+    let model =
+        KernelModel::from_parts(model.kernel(), origin, (&centers, 3), &model.coef(), intercept)?;
+    let found = refine.solve(&problem, &model, &mut |_, _| ControlFlow::Continue(()))?;
+    let wide = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
+    let exact = refine.solve(&wide, &case.model(), &mut |_, _| ControlFlow::Continue(()))?;
+    assert!((found.smoothed / exact.smoothed - 1.0).abs() < 0.03, "{found:?} {exact:?}");
+    Ok(())
+}
+
+#[test]
+fn a_wish_to_stop_is_heard_and_other_kernels_are_refused() -> Result<()> {
+    let case = case(3000, 6, 3, 2);
+    let refine = refine(AnyLoss::Hinge);
+    let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
+    let mut calls = 0;
+    let stopped = refine.solve(&problem, &case.model(), &mut |_, _| {
+        calls += 1;
+        if calls > 40 { ControlFlow::Break(StopReason::MaxTime) } else { ControlFlow::Continue(()) }
+    })?;
+    assert_eq!(stopped.stop, StopReason::MaxTime);
+    assert!(stopped.model.centers().iter().all(|v| v.is_finite()));
+    let interrupted = refine
+        .solve(&problem, &case.model(), &mut |_, _| ControlFlow::Break(StopReason::Interrupted));
+    assert!(matches!(interrupted, Err(Error::Interrupted)));
+    let refused = refine.check(AnyKernel::Laplacian { gamma: 1.0 });
+    assert!(refused.is_err_and(|e| e.to_string().contains("kernel='rbf'")));
+    Ok(())
+}
