@@ -21,7 +21,7 @@ from ._progress import Watcher
 #: Hyperparameters that `_core` checks and uses as they are.
 _PASSED_ON = (
     "budget C kernel degree coef0 loss epsilon solver maintenance merge_search merge_size "
-    "polishing smoothing fit_intercept max_iter tol order shared early_stopping "
+    "polishing smoothing refine refine_iter fit_intercept max_iter tol order shared early_stopping "
     "n_iter_no_change max_time record_objective n_expected cache_size"
 ).split()
 

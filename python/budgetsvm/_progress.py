@@ -104,8 +104,8 @@ class ProgressLine:
         """The progress in words."""
         elapsed = progress["time"]
         parts = []
-        if progress["phase"] == "polish":
-            parts.append(f"polish step {progress['iteration']}")
+        if progress["phase"] in ("polish", "refine"):
+            parts.append(f"{progress['phase']} step {progress['iteration']}")
         elif progress["phase"] == "end":
             parts.append(f"done ({progress['stop_reason']})")
         else:

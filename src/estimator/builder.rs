@@ -55,6 +55,10 @@ impl<E: FromConfig> Builder<E> {
         maintenance: Maintenance => maintenance;
         /// How the best point between two terms is found.
         merge_search: MergeSearch => merge_search;
+        /// Whether the terms' points are moved after polishing.
+        refine: bool => refine;
+        /// Evaluations of the objective that refining may take, at least 1.
+        refine_iter: usize => refine_iter;
         /// Terms merged at an event, at least 2.
         merge_size: usize => merge_size;
         /// Whether `fit` ends by solving for the coefficients; true unless set.

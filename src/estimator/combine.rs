@@ -22,6 +22,7 @@ pub(super) fn combine<F: Real>(trained: Vec<Trained<F>>) -> (Vec<Part<F>>, Outco
     };
     let passes = entries(&outcomes, Kind::Pass);
     let polish = entries(&outcomes, Kind::Polish);
+    let refine = entries(&outcomes, Kind::Refine);
     let outcome = Outcome {
         n_iter: outcomes.iter().map(|o| o.n_iter).max().unwrap_or(1),
         stop: outcomes
@@ -29,7 +30,7 @@ pub(super) fn combine<F: Real>(trained: Vec<Trained<F>>) -> (Vec<Part<F>>, Outco
             .map(|o| o.stop)
             .max_by_key(|stop| rank(*stop))
             .unwrap_or(StopReason::Converged),
-        entries: [passes, polish].concat(),
+        entries: [passes, polish, refine].concat(),
         smoothed: sum(|o| o.smoothed),
         primal: sum(|o| o.primal),
         advice: outcomes.iter().find_map(|o| o.advice.clone()),

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::Method;
+use crate::solver::refine::Refine;
 
 /// What happens to a term too many, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +105,10 @@ pub struct Config {
     pub polishing: bool,
     /// Half-width h > 0 of the smoothed corners while polishing.
     pub smoothing: f64,
+    /// Whether `fit` moves the terms' points after polishing, and polishes again.
+    pub refine: bool,
+    /// Evaluations of the objective that refining may take, at least 1.
+    pub refine_iter: usize,
     /// Whether polishing fits an offset.
     pub fit_intercept: bool,
     /// Passes, at least 1.
@@ -143,6 +148,8 @@ impl Default for Config {
             merge_size: 2,
             polishing: true,
             smoothing: 0.3,
+            refine: false,
+            refine_iter: 100,
             fit_intercept: false,
             max_iter: 1,
             tol: 1e-3,
@@ -173,9 +180,11 @@ impl Config {
                 return Err(Error::param(name, ">= 1 or None", 0));
             }
         }
-        for (name, value) in
-            [("max_iter", self.max_iter), ("n_iter_no_change", self.n_iter_no_change)]
-        {
+        for (name, value) in [
+            ("max_iter", self.max_iter),
+            ("n_iter_no_change", self.n_iter_no_change),
+            ("refine_iter", self.refine_iter),
+        ] {
             if value == 0 {
                 return Err(Error::param(name, ">= 1", 0));
             }
@@ -206,7 +215,28 @@ impl Config {
                 self.loss.name()
             )));
         }
+        if self.refine {
+            self.refiner().check(self.kernel)?;
+            if !self.polishing || self.budget.is_none() {
+                return Err(Error::Unsupported(
+                    "refine=True needs polishing=True and a budget: it begins and ends with \
+                     polishing"
+                        .into(),
+                ));
+            }
+        }
         self.resolve_maintenance().map(|_| ())
+    }
+
+    /// How the points are moved.
+    pub(super) fn refiner(&self) -> Refine {
+        Refine {
+            loss: self.loss,
+            fit_intercept: self.fit_intercept,
+            h: self.smoothing,
+            max_evaluations: self.refine_iter,
+            seed: self.seed,
+        }
     }
 
     /// The maintenance that the name stands for with this kernel.

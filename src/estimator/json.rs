@@ -139,6 +139,8 @@ impl Config {
         params.whole("merge_size", &mut config.merge_size)?;
         params.flag("polishing", &mut config.polishing)?;
         params.number("smoothing", &mut config.smoothing)?;
+        params.flag("refine", &mut config.refine)?;
+        params.whole("refine_iter", &mut config.refine_iter)?;
         params.flag("fit_intercept", &mut config.fit_intercept)?;
         params.whole("max_iter", &mut config.max_iter)?;
         params.number("tol", &mut config.tol)?;
@@ -206,6 +208,8 @@ impl Config {
         put("merge_size", json!(self.merge_size));
         put("polishing", json!(self.polishing));
         put("smoothing", json!(self.smoothing));
+        put("refine", json!(self.refine));
+        put("refine_iter", json!(self.refine_iter));
         put("fit_intercept", json!(self.fit_intercept));
         put("max_iter", json!(self.max_iter));
         put("tol", json!(self.tol));

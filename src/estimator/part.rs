@@ -23,6 +23,8 @@ use crate::solver::{
 const POLISH_STEPS: usize = 200;
 /// Polishing ends when a step would lower the objective by less than this share of it.
 const POLISH_TOL: f64 = 1e-3;
+/// The share of `max_time` after which refining gives way to the last polish.
+const REFINE_TIME: f64 = 0.9;
 
 /// A part and how it came about.
 pub(super) struct Trained<F: Real> {
@@ -66,8 +68,45 @@ pub(super) fn fit<F: Real>(
             outcome.stop = last.stop;
         }
         trained.part = polished.part;
+        let time_left = !matches!(last.stop, StopReason::MaxTime | StopReason::Callback);
+        if config.refine && time_left {
+            refine(config, problem, &mut trained, limits)?;
+        }
     }
     Ok(trained)
+}
+
+/// Moves the points, then solves for their coefficients again; kept when the objective is lower.
+fn refine<F: Real>(
+    config: &Config,
+    problem: &Problem<'_, F>,
+    trained: &mut Trained<F>,
+    limits: &mut Limits<'_>,
+) -> Result<()> {
+    let n_terms = trained.part.model.n_terms();
+    let progress = |steps, objective| Progress {
+        phase: Phase::Refine,
+        ..polishing_progress(problem.len(), n_terms, steps, objective)
+    };
+    limits.allow(config, REFINE_TIME);
+    let moved = config.refiner().solve(problem, &trained.part.model, &mut |steps, objective| {
+        limits.observe(&progress(steps, objective))
+    })?;
+    let part = Part { model: moved.model, ..trained.part.clone() };
+    let polished = polish(config, problem, &part, limits)?;
+    let (before, last) = (&mut trained.outcome, polished.outcome);
+    let lower = |a: Option<f64>, b: Option<f64>| matches!((a, b), (Some(a), Some(b)) if a <= b);
+    if lower(last.smoothed, before.smoothed) {
+        trained.part = polished.part;
+        (before.smoothed, before.primal, before.advice) = (last.smoothed, last.primal, last.advice);
+    }
+    before.entries.extend(last.entries.into_iter().map(|e| Entry { kind: Kind::Refine, ..e }));
+    for stop in [moved.stop, last.stop] {
+        if matches!(stop, StopReason::MaxTime | StopReason::Callback) {
+            before.stop = stop;
+        }
+    }
+    Ok(())
 }
 
 /// One pass over new rows.

@@ -19,11 +19,12 @@ pub struct Report {
     pub advice: Option<String>,
 }
 
-/// Whether an entry of the history is a pass or a polishing step.
+/// What an entry of the history is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Pass = 0,
     Polish = 1,
+    Refine = 2,
 }
 
 /// One entry of the history; NaN is not measured.

@@ -45,6 +45,8 @@ pub enum Phase {
     EndOfPass,
     /// The coefficients are being polished on the basis found.
     Polish,
+    /// The points of the basis are being moved.
+    Refine,
 }
 
 /// A snapshot of a running fit.
@@ -52,7 +54,7 @@ pub enum Phase {
 pub struct Progress {
     /// Which part is running.
     pub phase: Phase,
-    /// Passes finished (Newton steps finished while polishing).
+    /// Passes finished (Newton steps while polishing, evaluations while refining).
     pub iteration: usize,
     /// Samples seen in the running pass.
     pub seen: usize,
@@ -64,7 +66,7 @@ pub struct Progress {
     pub moved: f64,
     /// Share of the pass's steps that ran budget maintenance.
     pub maintained: f64,
-    /// Objective, where it is known (always while polishing).
+    /// Objective, where it is known (always while polishing and refining).
     pub objective: Option<f64>,
     /// Time since the fit began.
     pub elapsed: Duration,

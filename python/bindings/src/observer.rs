@@ -80,6 +80,7 @@ pub(crate) fn notify(
         Phase::Pass => "pass",
         Phase::EndOfPass => "end_of_pass",
         Phase::Polish => "polish",
+        Phase::Refine => "refine",
     };
     told.set_item("phase", phase)?;
     told.set_item("iteration", progress.iteration)?;
