@@ -1,4 +1,4 @@
-"""BSCA and BSGD with merging as docs/references.md [BSCA] has them: plain NumPy, a sample a step."""
+"""BSCA and BSGD with merging ([BSCA], Algorithms 1 and 2): plain NumPy, a sample a step."""
 
 from __future__ import annotations
 
