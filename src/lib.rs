@@ -4,6 +4,7 @@ pub mod budget;
 pub mod data;
 pub mod error;
 pub mod estimator;
+pub mod features;
 pub mod float;
 pub mod kernel;
 pub mod linalg;

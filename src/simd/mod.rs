@@ -21,6 +21,7 @@ mod products;
 mod roofline;
 mod scalar;
 mod slices;
+mod waves;
 
 use std::any::TypeId;
 use std::sync::OnceLock;
@@ -215,6 +216,19 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level was just checked.
         unsafe { T::dispatch(level, slices::Exp::<T>(cast_slice_mut(values))) }
+    });
+}
+
+/// `values_j = scale cos(values_j + phases_j)`, within 1e-15 of `scale` for arguments below 1e8;
+/// the same bits at every level.
+pub fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
+    assert!(values.len() == phases.len(), "equal lengths");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            let work = waves::Cosines::<T> { values: cast_slice_mut(values), phases, scale };
+            T::dispatch(level(), work);
+        }
     });
 }
 
