@@ -7,6 +7,7 @@ pub mod estimator;
 pub mod float;
 pub mod kernel;
 pub mod linalg;
+pub mod local;
 pub mod loss;
 pub mod model;
 pub mod multiclass;

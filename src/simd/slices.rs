@@ -245,6 +245,26 @@ fn first<T: Copy>(values: &[T], fits: impl Fn(T) -> bool) -> usize {
     at.min(values.len().saturating_sub(1))
 }
 
+/// The least value; infinity for an empty slice.
+pub(super) struct Least<'a, F>(pub(super) &'a [F]);
+
+impl<F: Compiled> Work<F> for Least<'_, F> {
+    type Output = F;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> F {
+        let mut parts = [F::infinity(); 32];
+        let chunks = self.0.chunks_exact(32);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for lane in 0..32 {
+                parts[lane] = if chunk[lane] < parts[lane] { chunk[lane] } else { parts[lane] };
+            }
+        }
+        let values = parts.iter().chain(rest);
+        values.fold(F::infinity(), |least, &value| if value < least { value } else { least })
+    }
+}
+
 /// Index of the first value that is at most `limit`, the last index when none is.
 pub(super) struct FirstAtMost<'a, F> {
     pub(super) values: &'a [F],
