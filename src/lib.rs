@@ -8,6 +8,7 @@ pub mod features;
 pub mod float;
 pub mod kernel;
 pub mod linalg;
+pub mod local;
 pub mod loss;
 pub mod model;
 pub mod multiclass;
