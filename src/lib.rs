@@ -10,6 +10,7 @@ pub mod linalg;
 pub mod loss;
 pub mod model;
 pub mod multiclass;
+pub mod online;
 pub mod parallel;
 pub mod rng;
 pub mod simd;
