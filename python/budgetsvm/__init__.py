@@ -3,6 +3,20 @@
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._online_gradient import (
+    BudgetOGD,
+    BudgetPassiveAggressive,
+    KernelOGD,
+    SparsePassiveAggressive,
+)
+from ._online_perceptrons import (
+    Forgetron,
+    KernelPerceptron,
+    Projectron,
+    ProjectronPlusPlus,
+    RandomizedBudgetPerceptron,
+    Stoptron,
+)
 from ._persistence import load
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
@@ -10,11 +24,21 @@ from ._svr import BudgetSVR
 __all__ = [
     "SVC",
     "SVR",
+    "BudgetOGD",
+    "BudgetPassiveAggressive",
     "BudgetSVC",
     "BudgetSVR",
+    "Forgetron",
+    "KernelOGD",
+    "KernelPerceptron",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Projectron",
+    "ProjectronPlusPlus",
+    "RandomizedBudgetPerceptron",
+    "SparsePassiveAggressive",
+    "Stoptron",
     "__version__",
     "load",
 ]

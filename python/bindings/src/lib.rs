@@ -8,6 +8,7 @@ mod describe;
 mod enter;
 mod exact;
 mod observer;
+mod online;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,7 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<budget::BudgetMachine>()?;
+    module.add_class::<online::OnlineMachine>()?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;

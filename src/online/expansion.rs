@@ -1,0 +1,199 @@
+//! The budgeted expansion that every learner edits, and what a learner sees of a sample.
+
+use super::weights::Weights;
+use crate::error::Result;
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::rng::Rng;
+use crate::simd::{self, Packed, Tile};
+
+/// A sample whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a, F: Real> {
+    /// Its label, -1 or +1.
+    pub y: f64,
+    /// `f(x)`, before the step.
+    pub f: f64,
+    /// `k(x, x)`.
+    pub own: f64,
+    /// `k(s_j, x)` of every term (features of x for a learner on features).
+    pub row: &'a [F],
+    pub(super) tile: &'a Tile<F>,
+    pub(super) at: usize,
+    pub(super) seed: u64,
+    pub(super) step: u64,
+}
+
+impl<F: Real> Turn<'_, F> {
+    /// Whether the sign of `f(x)` is wrong; 0 is wrong.
+    #[must_use]
+    pub fn is_mistake(&self) -> bool {
+        self.y * self.f <= 0.0
+    }
+
+    /// Hinge loss `max(0, 1 - y f)`.
+    #[must_use]
+    pub fn loss(&self) -> f64 {
+        (1.0 - self.y * self.f).max(0.0)
+    }
+
+    /// Random numbers of this step: they depend on the seed and the number of the step alone, so
+    /// a stream may be cut anywhere.
+    #[must_use]
+    pub fn random(&self) -> Rng {
+        Rng::stream(self.seed, self.step)
+    }
+}
+
+/// What a step did to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Nothing, or a decay.
+    None,
+    /// Coefficients changed, terms stayed.
+    Coefficients,
+    /// The sample is now the term in this slot, new or in the place of another.
+    Term(usize),
+}
+
+/// `f(x) = Σ_j β_j k(s_j, x)`. Slots are filled in the order of arrival; over budget a learner
+/// replaces a slot, so none is ever empty.
+#[derive(Clone, Debug)]
+pub struct BudgetedExpansion<F: Real> {
+    pub(super) kernel: AnyKernel,
+    pub(super) origin: Vec<F>,
+    pub(super) centers: Packed<F>,
+    /// `k(s_j, s_j)`.
+    pub(super) own: Vec<f64>,
+    /// Coefficients.
+    pub weights: Weights,
+    row: Vec<F>,
+}
+
+impl<F: Real> BudgetedExpansion<F> {
+    /// No terms. `origin`: what points are moved by before they are compared (empty: nothing).
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(
+        kernel: AnyKernel,
+        origin: Vec<F>,
+        n_features: usize,
+        average: bool,
+    ) -> Result<Self> {
+        Ok(Self {
+            kernel,
+            origin,
+            centers: Packed::new(n_features)?,
+            own: Vec::new(),
+            weights: Weights::new(average),
+            row: vec![F::zero(); n_features],
+        })
+    }
+
+    /// Number of terms.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.centers.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.centers.is_empty()
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> AnyKernel {
+        self.kernel
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.centers.n_features()
+    }
+
+    /// `k(s_j, s_j)`.
+    #[must_use]
+    pub fn own(&self, slot: usize) -> f64 {
+        self.own[slot]
+    }
+
+    /// Adds the sample as a term.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn add(&mut self, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        turn.tile.copy_row(turn.at, &mut self.row);
+        self.centers.push(&self.row)?;
+        self.own.push(turn.own);
+        Ok(Update::Term(self.weights.push(coef)?))
+    }
+
+    /// Puts the sample in the place of a term.
+    pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Update {
+        turn.tile.copy_row(turn.at, &mut self.row);
+        self.centers.set(slot, &self.row);
+        self.own[slot] = turn.own;
+        self.weights.replace(slot, coef);
+        Update::Term(slot)
+    }
+
+    /// `k(s_slot, s_j)` of every term j. O(B d).
+    pub fn row_of(&mut self, slot: usize) -> Vec<F> {
+        let mut tile = Tile::new(self.n_features());
+        tile.fill_dense(1, |_, row| self.centers.get(slot, row));
+        let padded = self.centers.padded_len();
+        let mut row = vec![F::zero(); padded];
+        self.kernel.values(&tile, (0, 1), &self.centers, &mut row, padded);
+        row
+    }
+
+    /// `f(s_slot)`. O(B d).
+    pub fn value_at(&mut self, slot: usize) -> f64 {
+        let row = self.row_of(slot);
+        self.value(&row)
+    }
+
+    /// `Σ_j β_j row_j` of a padded row.
+    pub(super) fn value(&self, row: &[F]) -> f64 {
+        let (values, scale) = self.weights.raw();
+        let mut sum = [0.0];
+        simd::weighted_sums(row, values, &mut sum);
+        scale * sum[0]
+    }
+
+    /// What points are moved by (empty: nothing).
+    #[must_use]
+    pub fn origin(&self) -> &[F] {
+        &self.origin
+    }
+
+    /// Whether points moved by the other's origin are moved by this one's.
+    #[must_use]
+    pub fn shares_origin(&self, other: &Self) -> bool {
+        self.origin == other.origin
+    }
+
+    /// `Σ_j coef_j k(s_j, x)` for the points of a tile, with padded coefficients.
+    pub fn sums(&self, tile: &Tile<F>, coef: &[f64], out: &mut [f64]) {
+        if self.is_empty() {
+            return out.fill(0.0);
+        }
+        let coef = &coef[..self.centers.padded_len()];
+        self.kernel.sums(tile, (0, tile.len()), &self.centers, (coef, 1), out);
+    }
+
+    /// The terms' points as they came, B x d.
+    #[must_use]
+    pub fn points(&self) -> Vec<F> {
+        let mut out = vec![F::zero(); self.len() * self.n_features()];
+        for (slot, row) in out.chunks_exact_mut(self.n_features()).enumerate() {
+            self.centers.get(slot, row);
+            row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v += o);
+        }
+        out
+    }
+}
