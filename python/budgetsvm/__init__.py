@@ -3,6 +3,7 @@
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._local import LocalBudgetSVC
 from ._online_gradient import (
     BudgetOGD,
     BudgetPassiveAggressive,
@@ -31,6 +32,7 @@ __all__ = [
     "Forgetron",
     "KernelOGD",
     "KernelPerceptron",
+    "LocalBudgetSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

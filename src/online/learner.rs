@@ -15,11 +15,7 @@ pub trait OnlineLearner<F: Real> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    fn learn(
-        &mut self,
-        turn: &Turn<'_, F>,
-        model: &mut BudgetedExpansion<F>,
-    ) -> Result<Update>;
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update>;
 }
 
 /// A learner, its hyperparameters and what it remembers beside the model.
@@ -64,11 +60,7 @@ macro_rules! each {
 
 impl<F: Real> OnlineLearner<F> for AnyLearner {
     #[inline]
-    fn learn(
-        &mut self,
-        turn: &Turn<'_, F>,
-        model: &mut BudgetedExpansion<F>,
-    ) -> Result<Update> {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
         each!(self, learner => learner.learn(turn, model))
     }
 }

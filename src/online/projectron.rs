@@ -54,8 +54,7 @@ impl Projectron {
     }
 
     pub(super) fn adopt(&mut self, new: &Self) {
-        (self.budget, self.threshold, self.plus_plus) =
-            (new.budget, new.threshold, new.plus_plus);
+        (self.budget, self.threshold, self.plus_plus) = (new.budget, new.threshold, new.plus_plus);
     }
 }
 

@@ -2,9 +2,9 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from budgetsvm import BudgetSVC, BudgetSVR
+from budgetsvm import BudgetSVC, BudgetSVR, LocalBudgetSVC
 
 
-@parametrize_with_checks([BudgetSVC(), BudgetSVR()])
+@parametrize_with_checks([BudgetSVC(), BudgetSVR(), LocalBudgetSVC()])
 def test_contract(estimator, check):
     check(estimator)

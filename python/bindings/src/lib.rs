@@ -7,6 +7,7 @@ mod convert;
 mod describe;
 mod enter;
 mod exact;
+mod local;
 mod observer;
 mod online;
 
@@ -28,6 +29,7 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<budget::BudgetMachine>()?;
+    module.add_class::<local::LocalMachine>()?;
     module.add_class::<online::OnlineMachine>()?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
