@@ -9,17 +9,18 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
+/// The mean of the iterates has this part of the budget for terms that went. A quarter was better
+/// than a half and two thirds on most of nine pairs of learner and data set (training data of
+/// Adult, IJCNN1, COD-RNA), because the terms that learn become fewer.
+const ASIDE: usize = 4;
+
 /// Learns from one sample at a time: all that sets one learner apart from another.
 pub trait OnlineLearner<F: Real> {
     /// Takes the step of one sample.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    fn learn(
-        &mut self,
-        turn: &Turn<'_, F>,
-        model: &mut BudgetedExpansion<F>,
-    ) -> Result<Update>;
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update>;
 }
 
 /// A learner, its hyperparameters and what it remembers beside the model.
@@ -64,11 +65,7 @@ macro_rules! each {
 
 impl<F: Real> OnlineLearner<F> for AnyLearner {
     #[inline]
-    fn learn(
-        &mut self,
-        turn: &Turn<'_, F>,
-        model: &mut BudgetedExpansion<F>,
-    ) -> Result<Update> {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
         each!(self, learner => learner.learn(turn, model))
     }
 }
@@ -86,6 +83,19 @@ impl AnyLearner {
             Self::PassiveAggressive(l) => Some(l.budget),
             Self::BudgetOgd(l) => Some(l.budget),
             Self::SparsePassiveAggressive(l) => Some(l.budget),
+        }
+    }
+
+    /// Places of the budget that are set aside for terms that went, when the mean of the iterates
+    /// is wanted: a quarter of the budget for learners that drop terms, none for the others.
+    #[must_use]
+    pub fn places_aside(&self) -> usize {
+        match self {
+            Self::RandomizedBudgetPerceptron(_)
+            | Self::Forgetron(_)
+            | Self::PassiveAggressive(_)
+            | Self::BudgetOgd(_) => self.budget().unwrap_or(0) / ASIDE,
+            _ => 0,
         }
     }
 

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::persist::{Data, Tensor, Tensors};
+use crate::simd::Packed;
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("online learner: {what}")))
@@ -189,23 +190,53 @@ fn kernel_from_json(value: &Value) -> Result<AnyKernel> {
     kernel.or_else(|_| bad("kernel"))
 }
 
+fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
+    let mut rows = vec![F::zero(); set.len() * set.n_features()];
+    rows.chunks_exact_mut(set.n_features()).enumerate().for_each(|(slot, row)| set.get(slot, row));
+    rows
+}
+
+fn take_dropped<F: Real>(
+    prefix: &str,
+    model: &mut BudgetedExpansion<F>,
+    arrays: &mut Tensors,
+) -> Result<()> {
+    let d = model.n_features();
+    let older = take_floats::<F>(arrays, &format!("{prefix}dropped.older.centers"))?;
+    let newer = take_floats::<F>(arrays, &format!("{prefix}dropped.newer.centers"))?;
+    let dropped = &mut model.dropped;
+    dropped.older_sums = take_doubles(arrays, &format!("{prefix}dropped.older.sums"))?;
+    let sums = take_doubles(arrays, &format!("{prefix}dropped.newer.sums"))?;
+    dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
+    let sized = older.len() == n * d && newer.len() == m * d && sums.len() == 2 * m;
+    if !sized || n.max(m) > dropped.half {
+        return bad("sizes of arrays");
+    }
+    older.chunks_exact(d).try_for_each(|row| dropped.older.push(row))?;
+    newer.chunks_exact(d).try_for_each(|row| dropped.newer.push(row))
+}
+
 impl<F: Real> Stream<F> {
     /// Puts the arrays under names that begin with `prefix`; what is not an array is returned.
     #[must_use]
     pub fn put(&self, prefix: &str, arrays: &mut Tensors) -> Value {
         let (model, weights) = (&self.model, &self.model.weights);
         let d = model.n_features();
-        let mut points = vec![F::zero(); model.len() * d];
-        for (slot, row) in points.chunks_exact_mut(d).enumerate() {
-            model.centers.get(slot, row);
-        }
         let mut put = |name: &str, tensor| arrays.insert(format!("{prefix}{name}"), tensor);
-        put("centers", floats(&points));
+        put("centers", floats(&rows_of(&model.centers)));
         put("origin", floats(&model.origin));
         put("own", doubles(&model.own));
         put("values", doubles(&weights.values[..weights.len]));
         if let Some(debt) = &weights.debt {
             put("debt", doubles(&debt[..weights.len]));
+            put("older", doubles(&weights.older));
+            let dropped = &model.dropped;
+            put("dropped.older.centers", floats(&rows_of(&dropped.older)));
+            put("dropped.older.sums", doubles(&dropped.older_sums));
+            put("dropped.newer.centers", floats(&rows_of(&dropped.newer)));
+            let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
+            put("dropped.newer.sums", doubles(&sums));
         }
         if let AnyLearner::Projectron(l) = &self.learner {
             put("factor", doubles(&l.factor.rows));
@@ -218,6 +249,9 @@ impl<F: Real> Stream<F> {
             "scale": weights.scale,
             "age": weights.age,
             "steps": weights.steps,
+            "older_steps": weights.window.0,
+            "newer_steps": weights.window.1,
+            "places_aside": model.dropped.places(),
             "seed": self.seed,
         })
     }
@@ -227,7 +261,7 @@ impl<F: Real> Stream<F> {
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
-        let get = Fields::new(value, 8)?;
+        let get = Fields::new(value, 11)?;
         let kernel = kernel_from_json(get.value("kernel")?)?;
         let mut learner = learner_from_json(get.value("learner")?)?;
         learner.check(kernel).or_else(|_| bad("hyperparameters"))?;
@@ -241,11 +275,12 @@ impl<F: Real> Stream<F> {
         if !sized || !(origin.is_empty() || origin.len() == d) {
             return bad("sizes of arrays");
         }
-        if learner.budget().is_some_and(|budget| n > budget) {
-            return bad("more terms than the budget");
-        }
         let average = get.count("average")? == 1;
-        let mut model = BudgetedExpansion::new(kernel, origin, d, average)?;
+        let aside = get.size("places_aside")?;
+        if aside > learner.budget().unwrap_or(0) {
+            return bad("places_aside");
+        }
+        let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
         for (row, &value) in points.chunks_exact(d).zip(&values) {
             model.centers.push(row)?;
             model.weights.push(value)?;
@@ -257,6 +292,12 @@ impl<F: Real> Stream<F> {
                 Some(to) if debt.len() == n => to[..n].copy_from_slice(&debt),
                 _ => return bad("debt"),
             }
+            let older = take_doubles(arrays, &format!("{prefix}older"))?;
+            if !older.is_empty() && older.len() != n {
+                return bad("older");
+            }
+            model.weights.older = older;
+            take_dropped(prefix, &mut model, arrays)?;
         }
         let (scale, age) = (get.number("scale")?, get.number("age")?);
         if !(scale > 0.0 && scale.is_finite() && age >= 0.0 && age.is_finite()) {
@@ -264,6 +305,10 @@ impl<F: Real> Stream<F> {
         }
         (model.weights.scale, model.weights.age) = (scale, age);
         model.weights.steps = get.count("steps")?;
+        model.weights.window = (get.count("older_steps")?, get.count("newer_steps")?);
+        if learner.budget().is_some_and(|budget| model.n_terms() > budget) {
+            return bad("more terms than the budget");
+        }
         match &mut learner {
             AnyLearner::Projectron(l) => {
                 let rows = take_doubles(arrays, &format!("{prefix}factor"))?;

@@ -88,7 +88,7 @@ impl<F: Real> Stream<F> {
                 // Steps of O(B²) make a block long.
                 if at % 16 == 15 && last.elapsed() >= PATIENCE {
                     last = Instant::now();
-                    let flow = poll(&counts, self.model.len());
+                    let flow = poll(&counts, self.model.n_terms());
                     if flow.is_break() {
                         return Ok((counts, flow));
                     }
@@ -103,7 +103,7 @@ impl<F: Real> Stream<F> {
             }
             if last.elapsed() >= PATIENCE {
                 last = Instant::now();
-                let flow = poll(&counts, self.model.len());
+                let flow = poll(&counts, self.model.n_terms());
                 if flow.is_break() {
                     return Ok((counts, flow));
                 }

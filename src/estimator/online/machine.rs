@@ -34,7 +34,7 @@ impl<F: Real> OnlineMachine<F> {
     /// Number of terms, those of all classes together.
     #[must_use]
     pub fn n_terms(&self) -> usize {
-        self.models().map(BudgetedExpansion::len).sum()
+        self.models().map(BudgetedExpansion::n_terms).sum()
     }
 
     /// Number of outputs: 1 for two classes, else one a class.
@@ -88,10 +88,10 @@ impl<F: Real> OnlineMachine<F> {
         let mut all = Array2::zeros((self.n_outputs(), self.n_terms()));
         let mut first = 0;
         for (output, model) in self.models().enumerate() {
-            for (j, &value) in model.weights.for_prediction()[..model.len()].iter().enumerate() {
+            for (j, value) in model.coefs().into_iter().enumerate() {
                 all[(output, first + j)] = value;
             }
-            first += model.len();
+            first += model.n_terms();
         }
         all
     }
@@ -109,7 +109,7 @@ impl<F: Real> OnlineMachine<F> {
         }
         rows.check_finite("X")?;
         let started = Instant::now();
-        let coefs: Vec<_> = self.models().map(|m| m.weights.for_prediction()).collect();
+        let coefs: Vec<_> = self.models().map(BudgetedExpansion::for_prediction).collect();
         let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
         let row_work = self.n_terms().saturating_mul(d).max(1);
         let step = (WORK_BETWEEN_LOOKS / row_work).max(1).next_multiple_of(1 << 10);
