@@ -3,6 +3,7 @@
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._online_features import FourierOGD, NystroemOGD
 from ._online_gradient import (
     BudgetOGD,
     BudgetPassiveAggressive,
@@ -29,10 +30,12 @@ __all__ = [
     "BudgetSVC",
     "BudgetSVR",
     "Forgetron",
+    "FourierOGD",
     "KernelOGD",
     "KernelPerceptron",
     "NuSVC",
     "NuSVR",
+    "NystroemOGD",
     "OneClassSVM",
     "Projectron",
     "ProjectronPlusPlus",

@@ -3,6 +3,7 @@
 use super::dropped::Dropped;
 use super::weights::Weights;
 use crate::error::Result;
+use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::rng::Rng;
@@ -68,6 +69,8 @@ pub struct BudgetedExpansion<F: Real> {
     pub(super) own: Vec<f64>,
     /// Coefficients.
     pub weights: Weights,
+    /// Features instead of terms.
+    pub(super) map: Option<FeatureMap<F>>,
     /// Terms that went and still count in the mean.
     pub(super) dropped: Dropped<F>,
     row: Vec<F>,
@@ -92,9 +95,34 @@ impl<F: Real> BudgetedExpansion<F> {
             centers: Packed::new(n_features)?,
             own: Vec::new(),
             weights: Weights::new(average.is_some()),
+            map: None,
             dropped: Dropped::new(n_features, average.unwrap_or(0))?,
             row: vec![F::zero(); n_features],
         })
+    }
+
+    /// A linear model on features, all coefficients 0.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn on_features(kernel: AnyKernel, map: FeatureMap<F>, average: bool) -> Result<Self> {
+        let mut model = Self::new(kernel, Vec::new(), map.n_features(), average.then_some(0))?;
+        for _ in 0..map.n_outputs() {
+            model.weights.push(0.0)?;
+        }
+        model.map = Some(map);
+        Ok(model)
+    }
+
+    /// The features, of a model that has no terms.
+    #[must_use]
+    pub fn map(&self) -> Option<&FeatureMap<F>> {
+        self.map.as_ref()
+    }
+
+    /// Length of a sample's row: terms, or features.
+    pub(super) fn row_len(&self) -> usize {
+        self.weights.len()
     }
 
     /// Number of terms.

@@ -6,10 +6,11 @@ use super::budget_ogd::Sampling;
 use super::expansion::BudgetedExpansion;
 use super::learner::AnyLearner;
 use super::{
-    BudgetOgd, Forgetron, KernelOgd, KernelPerceptron, PassiveAggressive, Projectron,
-    RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
+    BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd, PassiveAggressive,
+    Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
 };
 use crate::error::{Error, Result};
+use crate::features::{FeatureMap, FourierMap, Waves};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::persist::{Data, Tensor, Tensors};
@@ -111,6 +112,13 @@ fn learner_to_json(learner: &AnyLearner) -> Value {
             "name": "spa", "budget": l.budget, "learning_rate": l.learning_rate,
             "numerator": l.numerator, "denominator": l.denominator,
         }),
+        AnyLearner::FourierOgd(l) => json!({
+            "name": "fogd", "n_components": l.n_components, "learning_rate": l.learning_rate,
+        }),
+        AnyLearner::NystroemOgd(l) => json!({
+            "name": "nogd", "budget": l.budget, "learning_rate": l.learning_rate,
+            "n_components": l.n_components,
+        }),
     }
 }
 
@@ -166,6 +174,20 @@ fn learner_from_json(value: &Value) -> Result<AnyLearner> {
                 denominator: get.number("denominator")?,
             };
             (AnyLearner::SparsePassiveAggressive(learner), 5)
+        }
+        "fogd" => {
+            let n_components = get.size("n_components")?;
+            let learning_rate = get.number("learning_rate")?;
+            (AnyLearner::FourierOgd(FourierOgd { n_components, learning_rate }), 3)
+        }
+        "nogd" => {
+            let n_components = match get.value("n_components")? {
+                Value::Null => None,
+                _ => Some(get.size("n_components")?),
+            };
+            let (budget, learning_rate) = (get.size("budget")?, get.number("learning_rate")?);
+            let learner = NystroemOgd::new(budget, learning_rate, n_components);
+            (AnyLearner::NystroemOgd(learner), 4)
         }
         _ => return bad("name"),
     };
@@ -238,8 +260,13 @@ impl<F: Real> Stream<F> {
             let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
             put("dropped.newer.sums", doubles(&sums));
         }
-        if let AnyLearner::Projectron(l) = &self.learner {
-            put("factor", doubles(&l.factor.rows));
+        match &self.learner {
+            AnyLearner::Projectron(l) => drop(put("factor", doubles(&l.factor.rows))),
+            AnyLearner::NystroemOgd(l) => drop(put("inverse", doubles(&l.inverse))),
+            _ => {}
+        }
+        if let Some(FeatureMap::Fourier(map)) = &model.map {
+            put("frequencies", doubles(&map.frequencies()));
         }
         json!({
             "kernel": kernel_to_json(model.kernel),
@@ -270,8 +297,17 @@ impl<F: Real> Stream<F> {
         let origin = take_floats::<F>(arrays, &format!("{prefix}origin"))?;
         let own = take_doubles(arrays, &format!("{prefix}own"))?;
         let values = take_doubles(arrays, &format!("{prefix}values"))?;
-        let n = own.len();
-        let sized = d > 0 && points.len() % d == 0 && points.len() / d == n && values.len() == n;
+        // Coefficients are one a term, or one a feature.
+        let (terms, n) = (own.len(), values.len());
+        let features = match &learner {
+            AnyLearner::FourierOgd(l) => Some(l.n_components),
+            _ => None,
+        };
+        let sized = d > 0
+            && points.len() % d == 0
+            && points.len() / d == terms
+            && if features.is_some() { terms == 0 } else { terms == n }
+            && features.is_none_or(|count| count == n);
         if !sized || !(origin.is_empty() || origin.len() == d) {
             return bad("sizes of arrays");
         }
@@ -281,11 +317,21 @@ impl<F: Real> Stream<F> {
             return bad("places_aside");
         }
         let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
+        // A learner on features has no points, so this adds nothing.
         for (row, &value) in points.chunks_exact(d).zip(&values) {
             model.centers.push(row)?;
             model.weights.push(value)?;
         }
         model.own = own;
+        if features.is_some() {
+            let frequencies = take_doubles(arrays, &format!("{prefix}frequencies"))?;
+            if frequencies.len() != n / 2 * d {
+                return bad("frequencies");
+            }
+            let map = FourierMap::new((&frequencies, d), &[], Waves::Paired)?;
+            model = BudgetedExpansion::on_features(kernel, FeatureMap::Fourier(map), average)?;
+            values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
+        }
         if average {
             let debt = take_doubles(arrays, &format!("{prefix}debt"))?;
             match &mut model.weights.debt {
@@ -317,6 +363,12 @@ impl<F: Real> Stream<F> {
                     return bad("factor");
                 }
                 (l.factor.rows, l.factor.len) = (rows, n);
+            }
+            AnyLearner::NystroemOgd(l) => {
+                l.inverse = take_doubles(arrays, &format!("{prefix}inverse"))?;
+                if !l.inverse.is_empty() && l.inverse.len() != n * n {
+                    return bad("inverse");
+                }
             }
             AnyLearner::Forgetron(l) if l.oldest >= l.budget.max(1) => return bad("oldest"),
             _ => {}

@@ -84,6 +84,23 @@ impl<F: Real> Stream<F> {
         for ids in order.chunks(BLOCK) {
             block.fill(rows, ids, &self.model)?;
             for (at, &id) in ids.iter().enumerate() {
+                if let AnyLearner::NystroemOgd(learner) = &mut self.learner
+                    && learner.is_due(&self.model)
+                {
+                    let (mut stopped, n_terms) = (None, self.model.n_terms());
+                    let mut between = || match poll(&counts, n_terms) {
+                        ControlFlow::Continue(()) => Ok(()),
+                        ControlFlow::Break(reason) => {
+                            stopped = Some(reason);
+                            Err(Error::Interrupted)
+                        }
+                    };
+                    let done = learner.decompose(&mut self.model, &mut between);
+                    if let Some(reason) = stopped {
+                        return Ok((counts, ControlFlow::Break(reason)));
+                    }
+                    done?;
+                }
                 self.step(&mut block, at, label(id), &mut counts)?;
                 // Steps of O(B²) make a block long.
                 if at % 16 == 15 && last.elapsed() >= PATIENCE {
@@ -113,7 +130,7 @@ impl<F: Real> Stream<F> {
     }
 
     fn step(&mut self, block: &mut Block<F>, at: usize, y: f64, counts: &mut Counts) -> Result<()> {
-        let row = block.row(at, self.model.len());
+        let row = block.row(at, self.model.row_len());
         let turn = Turn {
             y,
             f: self.model.value(row),

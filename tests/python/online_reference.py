@@ -6,6 +6,7 @@ A kernel takes one row or several against one row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Model:
         self.points: list[np.ndarray] = []
         self.beta = np.zeros(0)
         self.step = 0
-        self.memory: dict[str, float] = {}
+        self.memory: dict[str, Any] = {}
         self.iterates: list[tuple[list[np.ndarray], np.ndarray]] = []
         # The mean is over the iterates from `start`; its newer half begins at `middle`.
         self.start = self.middle = self.gone = 0
@@ -87,6 +88,9 @@ class Model:
 
     def gram(self) -> np.ndarray:
         return np.array([self.row(s) for s in self.points])
+
+    def kernel_matrix(self, X: np.ndarray) -> np.ndarray:
+        return np.column_stack([self.kernel(X, s) for s in self.points])
 
     def mean(self, X: np.ndarray) -> np.ndarray:
         """Decision values of the mean of the iterates."""
@@ -245,3 +249,36 @@ def sparse_passive_aggressive(model, x, y, f, row, learning_rate, a, b):
     q = min(a, loss) / b
     if model.random().uniform() < q:
         model.add(x, y * min(learning_rate / q, loss / model.kernel(x, x)))
+
+
+def nystroem_ogd(model, x, y, f, row, learning_rate, n_components):
+    """In the features z = D^{-1/2} V' k, as the paper has it."""
+    memory = model.memory
+    if "features" in memory:
+        z = memory["features"] @ row
+        if y * (memory["w"] @ z) < 1:
+            memory["w"] = memory["w"] + learning_rate * y * z
+            model.beta = memory["features"].T @ memory["w"]
+        return
+    if y * f >= 1:
+        return
+    model.add(x, learning_rate * y)
+    if model.full():
+        values, V = np.linalg.eigh(model.gram())
+        values, V = values[::-1], V[:, ::-1]
+        k = min(int((values > 1e-10 * values[0]).sum()), n_components or len(values))
+        memory["features"] = (V[:, :k] / np.sqrt(values[:k])).T
+        memory["w"] = np.sqrt(values[:k]) * (V[:, :k].T @ model.beta)
+
+
+def fourier_ogd(X, y, order, frequencies, learning_rate):
+    """(w, mean of w over the steps, features of X)."""
+    waves = X @ frequencies.T
+    Z = np.hstack([np.cos(waves), np.sin(waves)]) / np.sqrt(len(frequencies))
+    w = np.zeros(Z.shape[1])
+    total = np.zeros_like(w)
+    for i in order:
+        if y[i] * (w @ Z[i]) < 1:
+            w = w + learning_rate * y[i] * Z[i]
+        total += w
+    return w, total / len(order), Z

@@ -13,8 +13,10 @@ from budgetsvm import (
     BudgetOGD,
     BudgetPassiveAggressive,
     Forgetron,
+    FourierOGD,
     KernelOGD,
     KernelPerceptron,
+    NystroemOGD,
     Projectron,
     ProjectronPlusPlus,
     RandomizedBudgetPerceptron,
@@ -133,6 +135,45 @@ def test_same_mean_as_of_all_iterates_kept(form, cls, reference, mine, theirs, k
     values = expected.mean(X)
     size = max(1.0, np.abs(values).max())
     np.testing.assert_allclose(model.decision_function(form(X)), values, rtol=0, atol=1e-12 * size)
+
+
+# The first compiled iterate after the decomposition takes beta to V V' beta at the next step, the
+# reference at once: the same from then on, and no sample comes between.
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(("budget", "n_components", "kernel"), [
+    (20, None, "rbf"), (30, 12, "laplacian"), (9, 4, "poly"),
+])  # fmt: skip
+@pytest.mark.parametrize("average", [False, True])
+def test_nystroem(form, budget, n_components, kernel, average):
+    parameters = (("learning_rate", 0.2), ("n_components", n_components))
+    expected = walk(plain.nystroem_ogd, 1, kernel, budget, 0, parameters)
+    assert "features" in expected.memory
+    mine = {"budget": budget, "learning_rate": 0.2, "n_components": n_components}
+    model = fitted(NystroemOGD, mine, kernel, form, average=average)
+    assert model.n_terms_ == budget
+    values = expected.mean(X) if average else expected.kernel_matrix(X) @ expected.beta
+    size = max(1.0, np.abs(values).max())
+    np.testing.assert_allclose(model.decision_function(form(X)), values, rtol=0, atol=1e-11 * size)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_fourier(form):
+    for kernel in ("rbf", "laplacian"):
+        for average in (False, True):
+            mine = {"n_components": 30, "learning_rate": 0.2}
+            model = fitted(FourierOGD, mine, kernel, form, average=average)
+            assert model.frequencies_.shape == (15, 3)
+            w, mean, Z = plain.fourier_ogd(X, Y, ORDER, model.frequencies_, 0.2)
+            coef = mean if average else w
+            np.testing.assert_allclose(model.coef_[0], coef, rtol=0, atol=1e-12)
+            f = Z @ coef
+            np.testing.assert_allclose(model.decision_function(form(X)), f, rtol=0, atol=1e-12)
+            assert model.n_terms_ == 0
+    # Many features approach the kernel: N(0, 2 gamma I) it is.
+    many = fitted(FourierOGD, {"n_components": 20_000}, "rbf", np.asarray)
+    Z = plain.fourier_ogd(X[:20], Y, [0], many.frequencies_, 0.2)[2]
+    exact = np.array([rbf(X[:20], x) for x in X[:20]])
+    np.testing.assert_allclose(Z @ Z.T, exact, atol=0.05)
 
 
 def test_the_cases_reach_what_they_are_for():

@@ -79,7 +79,12 @@ fn train<F: Real>(
             let rows = problem.rows();
             let origin = origin_for(config.kernel, &rows);
             let average = config.average.then(|| config.learner.places_aside());
-            let model = BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?;
+            let model = match config.learner.features(config.kernel, rows.n_cols(), config.seed)? {
+                Some(map) => {
+                    BudgetedExpansion::on_features(config.kernel, map, config.average)?
+                }
+                None => BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?,
+            };
             // Two classes use the seed itself; each of several has random choices of its own.
             let seed = match outputs {
                 1 => config.seed,
