@@ -13,14 +13,14 @@ from ._online import OnlineLearner, documented
 class FourierOGD(OnlineLearner):
     r"""Online gradient descent on random Fourier features [1]_.
 
-    A linear model on `n_components` features whose products approximate the kernel ("rbf" or
+    A linear model on ``2 * n_frequencies`` features whose products approximate the kernel ("rbf" or
     "laplacian"); a sample within the margin moves it. There are no terms: `coef_` and
     `frequencies_` are the model.
 
     Parameters
     ----------
-    n_components : int, default=1000
-        Features, even and >= 2: a cosine and a sine for each random frequency.
+    n_frequencies : int, default=500
+        Random frequencies, >= 1; each gives two features, a cosine and a sine.
     learning_rate : float, default=0.2
         Step length η, > 0.
     @common@
@@ -45,7 +45,7 @@ class FourierOGD(OnlineLearner):
     def __init__(
         self,
         *,
-        n_components: int = 1000,
+        n_frequencies: int = 500,
         learning_rate: float = 0.2,
         kernel: str = "rbf",
         gamma: str | float = "scale",
@@ -65,17 +65,17 @@ class FourierOGD(OnlineLearner):
             max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
             n_jobs=n_jobs, verbose=verbose, callback=callback,
         )  # fmt: skip
-        self.n_components = n_components
+        self.n_frequencies = n_frequencies
         self.learning_rate = learning_rate
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features, shape (n_outputs, n_components)."""
+        """Coefficients of the features, shape (n_outputs, 2 * n_frequencies)."""
         return self._fitted().feature_coef
 
     @property
     def frequencies_(self) -> np.ndarray:
-        """Frequencies, shape (n_components / 2, n_features)."""
+        """Frequencies, shape (n_frequencies, n_features)."""
         return self._fitted().frequencies
 
 

@@ -74,12 +74,7 @@ impl<F: Real> Block<F> {
             self.own.resize(ids.len(), 1.0);
             let (rows_out, width) = (&mut self.rows[..needed], self.stride);
             let row = |i: usize| ids[i];
-            return map.transform_some(
-                rows,
-                (&row, ids.len()),
-                (rows_out, width),
-                &mut || Ok(()),
-            );
+            return map.transform_some(rows, (&row, ids.len()), (rows_out, width), &mut || Ok(()));
         }
         load_tile(rows, ids.len(), |i| ids[i], &model.origin, &mut self.tile);
         self.kernel.diagonal(&self.tile, &mut self.own);

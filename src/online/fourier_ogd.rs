@@ -1,7 +1,7 @@
 //! Online gradient descent on random Fourier features [LSOKL].
 //!
 //! ```text
-//! z(x) = √(2/D) (cos ν_j·x, sin ν_j·x), j <= D/2,   ν_j ~ N(0, 2γ I):   z(x)·z(x') ≈ k(x, x')
+//! z(x) = √(1/D) (cos ν_j·x, sin ν_j·x), j <= D,   ν_j ~ N(0, 2γ I):   z(x)·z(x') ≈ k(x, x')
 //! if y wᵀz < 1:   w ← w + η y z
 //! ```
 //!
@@ -15,25 +15,30 @@ use crate::features::{FeatureMap, Fourier, Waves};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
-/// Gradient descent on D features.
+/// Gradient descent on the waves of D frequencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FourierOgd {
-    /// D, even and >= 2.
-    pub n_components: usize,
+    /// D >= 1; there are twice as many features.
+    pub n_frequencies: usize,
     /// η > 0.
     pub learning_rate: f64,
 }
 
 impl FourierOgd {
+    /// Length of z.
+    pub(super) fn n_features(&self) -> usize {
+        self.n_frequencies.saturating_mul(2)
+    }
+
     fn features(&self, kernel: AnyKernel, seed: u64) -> Fourier {
-        let (n_components, waves) = (self.n_components, Waves::Paired);
+        let (n_components, waves) = (self.n_features(), Waves::Paired);
         Fourier { kernel, n_components, orthogonal: false, waves, seed }
     }
 
     pub(super) fn check(&self, kernel: AnyKernel) -> Result<()> {
         check_positive("learning_rate", self.learning_rate)?;
-        if self.n_components == 0 || !self.n_components.is_multiple_of(2) {
-            return Err(Error::param("n_components", "even and >= 2", self.n_components));
+        if self.n_frequencies == 0 {
+            return Err(Error::param("n_frequencies", ">= 1", 0));
         }
         self.features(kernel, 0).check()
     }
@@ -55,7 +60,7 @@ impl<F: Real> OnlineLearner<F> for FourierOgd {
             return Ok(Update::None);
         }
         let step = self.learning_rate * turn.y;
-        for (slot, z) in turn.row[..self.n_components].iter().enumerate() {
+        for (slot, z) in turn.row[..self.n_features()].iter().enumerate() {
             model.weights.add(slot, step * Real::to_f64(*z));
         }
         Ok(Update::Coefficients)

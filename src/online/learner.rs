@@ -154,9 +154,9 @@ impl AnyLearner {
             (Self::Projectron(old), Self::Projectron(new)) => old.adopt(new),
             (Self::NystroemOgd(old), Self::NystroemOgd(new)) => old.adopt(new),
             (Self::FourierOgd(old), Self::FourierOgd(new)) => {
-                if old.n_components != new.n_components {
-                    let expected = format!("{} while training goes on", old.n_components);
-                    return Err(Error::param("n_components", expected, new.n_components));
+                if old.n_frequencies != new.n_frequencies {
+                    let expected = format!("{} while training goes on", old.n_frequencies);
+                    return Err(Error::param("n_frequencies", expected, new.n_frequencies));
                 }
                 *old = new.clone();
             }

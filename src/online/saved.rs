@@ -113,7 +113,7 @@ fn learner_to_json(learner: &AnyLearner) -> Value {
             "numerator": l.numerator, "denominator": l.denominator,
         }),
         AnyLearner::FourierOgd(l) => json!({
-            "name": "fogd", "n_components": l.n_components, "learning_rate": l.learning_rate,
+            "name": "fogd", "n_frequencies": l.n_frequencies, "learning_rate": l.learning_rate,
         }),
         AnyLearner::NystroemOgd(l) => json!({
             "name": "nogd", "budget": l.budget, "learning_rate": l.learning_rate,
@@ -176,9 +176,9 @@ fn learner_from_json(value: &Value) -> Result<AnyLearner> {
             (AnyLearner::SparsePassiveAggressive(learner), 5)
         }
         "fogd" => {
-            let n_components = get.size("n_components")?;
+            let n_frequencies = get.size("n_frequencies")?;
             let learning_rate = get.number("learning_rate")?;
-            (AnyLearner::FourierOgd(FourierOgd { n_components, learning_rate }), 3)
+            (AnyLearner::FourierOgd(FourierOgd { n_frequencies, learning_rate }), 3)
         }
         "nogd" => {
             let n_components = match get.value("n_components")? {
@@ -300,7 +300,7 @@ impl<F: Real> Stream<F> {
         // Coefficients are one a term, or one a feature.
         let (terms, n) = (own.len(), values.len());
         let features = match &learner {
-            AnyLearner::FourierOgd(l) => Some(l.n_components),
+            AnyLearner::FourierOgd(l) => Some(l.n_features()),
             _ => None,
         };
         let sized = d > 0

@@ -112,11 +112,7 @@ impl<F: Real> Stream<F> {
                 }
             }
             if !self.model.weights.is_finite() {
-                return Err(Error::Unsupported(
-                    "training left the range of floating point numbers: scale the features, or \
-                     lower the learning rate or the kernel's degree"
-                        .into(),
-                ));
+                return Err(out_of_range());
             }
             if last.elapsed() >= PATIENCE {
                 last = Instant::now();
@@ -141,6 +137,10 @@ impl<F: Real> Stream<F> {
             seed: self.seed,
             step: self.model.weights.steps(),
         };
+        // A value that is no number would pass for neither mistake nor loss.
+        if !(turn.f.is_finite() && turn.own.is_finite()) {
+            return Err(out_of_range());
+        }
         counts.steps += 1;
         counts.mistakes += usize::from(turn.is_mistake());
         let update = self.learner.learn(&turn, &mut self.model)?;
@@ -151,4 +151,12 @@ impl<F: Real> Stream<F> {
         }
         Ok(())
     }
+}
+
+fn out_of_range() -> Error {
+    Error::Unsupported(
+        "training left the range of floating point numbers: scale the features, or lower the \
+         learning rate or the kernel's degree"
+            .into(),
+    )
 }

@@ -252,23 +252,21 @@ def sparse_passive_aggressive(model, x, y, f, row, learning_rate, a, b):
 
 
 def nystroem_ogd(model, x, y, f, row, learning_rate, n_components):
-    """In the features z = D^{-1/2} V' k, as the paper has it."""
+    """In the features z = D^{-1/2} V' k, as the paper has it, from the step after the B-th term."""
     memory = model.memory
-    if "features" in memory:
-        z = memory["features"] @ row
-        if y * (memory["w"] @ z) < 1:
-            memory["w"] = memory["w"] + learning_rate * y * z
-            model.beta = memory["features"].T @ memory["w"]
-        return
-    if y * f >= 1:
-        return
-    model.add(x, learning_rate * y)
-    if model.full():
+    if model.full() and "features" not in memory:
         values, V = np.linalg.eigh(model.gram())
         values, V = values[::-1], V[:, ::-1]
         k = min(int((values > 1e-10 * values[0]).sum()), n_components or len(values))
         memory["features"] = (V[:, :k] / np.sqrt(values[:k])).T
         memory["w"] = np.sqrt(values[:k]) * (V[:, :k].T @ model.beta)
+    if "features" in memory:
+        z = memory["features"] @ row
+        if y * (memory["w"] @ z) < 1:
+            memory["w"] = memory["w"] + learning_rate * y * z
+        model.beta = memory["features"].T @ memory["w"]
+    elif y * f < 1:
+        model.add(x, learning_rate * y)
 
 
 def fourier_ogd(X, y, order, frequencies, learning_rate):

@@ -39,7 +39,7 @@ BUDGETED = [
     NystroemOGD(30), Projectron(30), ProjectronPlusPlus(30), RandomizedBudgetPerceptron(30),
     SparsePassiveAggressive(30, average=False), Stoptron(30),
 ]  # fmt: skip
-ALL = [*BUDGETED, KernelOGD(), KernelPerceptron(), FourierOGD(n_components=64)]
+ALL = [*BUDGETED, KernelOGD(), KernelPerceptron(), FourierOGD(n_frequencies=32)]
 EVERY = pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
 AVERAGE = pytest.mark.parametrize("average", [False, True])
 
@@ -155,7 +155,7 @@ def test_several_classes_are_one_against_the_rest(model):
     (SparsePassiveAggressive(20),
      [{"learning_rate": 0.5}, {"sampling_numerator": 0.3}, {"sampling_denominator": 1.5}]),
     (NystroemOGD(20), [{"learning_rate": 0.5}, {"n_components": 3}, {"budget": 10}]),
-    (FourierOGD(n_components=40), [{"learning_rate": 0.5}, {"n_components": 20}]),
+    (FourierOGD(n_frequencies=20), [{"learning_rate": 0.5}, {"n_frequencies": 10}]),
     (KernelPerceptron(), [{"gamma": 0.3}, {"kernel": "laplacian"}, {"average": True},
      {"max_iter": 2}, {"order": "uniform"}, {"random_state": 4}, {"kernel": "poly"}]),
     (KernelPerceptron(kernel="poly"), [{"degree": 2}, {"coef0": 1.0}]),
@@ -176,7 +176,7 @@ def test_every_hyperparameter_changes_something(model, changes):
     (BudgetPassiveAggressive(), {"C": float("inf")}, "C must be > 0"),
     (Projectron(), {"threshold": -0.1}, "threshold must be >= 0"),
     (SparsePassiveAggressive(), {"sampling_numerator": 9.0}, "sampling_numerator must be <="),
-    (FourierOGD(), {"n_components": 7}, "n_components must be even"),
+    (FourierOGD(), {"n_frequencies": 0}, "n_frequencies must be >= 1"),
     (FourierOGD(), {"kernel": "poly"}, "kernel must be 'rbf' or 'laplacian'"),
     (NystroemOGD(), {"n_components": 0}, "n_components must be >= 1"),
     (Forgetron(), {"kernel": "linear"}, "kernel must be 'rbf' or 'laplacian'"),
@@ -238,7 +238,7 @@ LONG_Y = (LONG[:, 0] * LONG[:, 1] > 0).astype(int)
 
 @pytest.mark.parametrize("model", [
     ProjectronPlusPlus(800, threshold=0.01), RandomizedBudgetPerceptron(500),
-    NystroemOGD(1500), FourierOGD(n_components=4000), KernelOGD(),
+    NystroemOGD(1500), FourierOGD(n_frequencies=2000), KernelOGD(),
 ], ids=lambda m: type(m).__name__)  # fmt: skip
 @pytest.mark.parametrize("delay", [0.1, 0.7])
 def test_ctrl_c_ends_learning_within_half_a_second(model, delay):

@@ -137,8 +137,6 @@ def test_same_mean_as_of_all_iterates_kept(form, cls, reference, mine, theirs, k
     np.testing.assert_allclose(model.decision_function(form(X)), values, rtol=0, atol=1e-12 * size)
 
 
-# The first compiled iterate after the decomposition takes beta to V V' beta at the next step, the
-# reference at once: the same from then on, and no sample comes between.
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize(("budget", "n_components", "kernel"), [
     (20, None, "rbf"), (30, 12, "laplacian"), (9, 4, "poly"),
@@ -160,7 +158,7 @@ def test_nystroem(form, budget, n_components, kernel, average):
 def test_fourier(form):
     for kernel in ("rbf", "laplacian"):
         for average in (False, True):
-            mine = {"n_components": 30, "learning_rate": 0.2}
+            mine = {"n_frequencies": 15, "learning_rate": 0.2}
             model = fitted(FourierOGD, mine, kernel, form, average=average)
             assert model.frequencies_.shape == (15, 3)
             w, mean, Z = plain.fourier_ogd(X, Y, ORDER, model.frequencies_, 0.2)
@@ -170,7 +168,7 @@ def test_fourier(form):
             np.testing.assert_allclose(model.decision_function(form(X)), f, rtol=0, atol=1e-12)
             assert model.n_terms_ == 0
     # Many features approach the kernel: N(0, 2 gamma I) it is.
-    many = fitted(FourierOGD, {"n_components": 20_000}, "rbf", np.asarray)
+    many = fitted(FourierOGD, {"n_frequencies": 10_000}, "rbf", np.asarray)
     Z = plain.fourier_ogd(X[:20], Y, [0], many.frequencies_, 0.2)[2]
     exact = np.array([rbf(X[:20], x) for x in X[:20]])
     np.testing.assert_allclose(Z @ Z.T, exact, atol=0.05)

@@ -10,7 +10,8 @@ use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::persist::Archive;
 use budgetsvm::online::{
     AnyLearner, BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd,
-    PassiveAggressive, Projectron, RandomizedBudgetPerceptron, Sampling, SparsePassiveAggressive, Stoptron,
+    PassiveAggressive, Projectron, RandomizedBudgetPerceptron, Sampling, SparsePassiveAggressive,
+    Stoptron,
 };
 use numpy::{Element, IntoPyArray as _, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyError;
@@ -161,7 +162,7 @@ impl<'py> Params<'_, 'py> {
                 denominator: self.number("sampling_denominator")?,
             }),
             "fogd" => AnyLearner::FourierOgd(FourierOgd {
-                n_components: self.count("n_components", 2)?,
+                n_frequencies: self.count("n_frequencies", 1)?,
                 learning_rate: self.number("learning_rate")?,
             }),
             "nogd" => {
@@ -330,13 +331,13 @@ impl OnlineMachine {
         each!(&self.0, machine => machine.gamma())
     }
 
-    /// Coefficients of the features, shape (n_outputs, n_components or 0).
+    /// Coefficients of the features, shape (n_outputs, 2 n_frequencies or 0).
     #[getter]
     fn feature_coef<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         each!(&self.0, machine => machine.feature_coef()).into_pyarray(py)
     }
 
-    /// Frequencies of the features, shape (n_components / 2 or 0, n_features).
+    /// Frequencies of the features, shape (n_frequencies or 0, n_features).
     #[getter]
     fn frequencies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         each!(&self.0, machine => machine.frequencies()).into_pyarray(py)

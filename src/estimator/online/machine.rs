@@ -105,7 +105,7 @@ impl<F: Real> OnlineMachine<F> {
         Array2::from_shape_fn((self.n_outputs(), width), |(output, j)| rows[output][j])
     }
 
-    /// Frequencies of the features, n_components / 2 x features of a row; no rows without them.
+    /// Frequencies of the features, one a row; no rows for a machine of terms.
     #[must_use]
     pub fn frequencies(&self) -> Array2<f64> {
         let d = self.n_features();

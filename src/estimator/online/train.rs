@@ -80,9 +80,7 @@ fn train<F: Real>(
             let origin = origin_for(config.kernel, &rows);
             let average = config.average.then(|| config.learner.places_aside());
             let model = match config.learner.features(config.kernel, rows.n_cols(), config.seed)? {
-                Some(map) => {
-                    BudgetedExpansion::on_features(config.kernel, map, config.average)?
-                }
+                Some(map) => BudgetedExpansion::on_features(config.kernel, map, config.average)?,
                 None => BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?,
             };
             // Two classes use the seed itself; each of several has random choices of its own.
