@@ -4,6 +4,7 @@ from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._local import LocalBudgetSVC
+from ._online_features import FourierOGD, NystroemOGD
 from ._online_gradient import (
     BudgetOGD,
     BudgetPassiveAggressive,
@@ -30,11 +31,13 @@ __all__ = [
     "BudgetSVC",
     "BudgetSVR",
     "Forgetron",
+    "FourierOGD",
     "KernelOGD",
     "KernelPerceptron",
     "LocalBudgetSVC",
     "NuSVC",
     "NuSVR",
+    "NystroemOGD",
     "OneClassSVM",
     "Projectron",
     "ProjectronPlusPlus",

@@ -78,9 +78,9 @@ _BUDGET = """\
     budget : int, default=200
         The most terms of a model, >= 1; with more than two classes each has a model of its own."""
 
-_KEPT = """ Terms that were
-        dropped count no more: the mean's part on the terms of the last model is kept, so that it
-        has at most `budget` terms too."""
+_KEPT = """ The mean is
+        over the last steps: a quarter of the budget is set aside for terms that were dropped, and
+        the mean goes back as far as these reach, so that it has at most `budget` terms too."""
 
 Estimator = TypeVar("Estimator", bound=type)
 

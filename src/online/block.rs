@@ -56,11 +56,10 @@ impl<F: Real> Block<F> {
     ) -> Result<()> {
         self.len = ids.len();
         self.points_ready = false;
-        load_tile(rows, ids.len(), |i| ids[i], &model.origin, &mut self.tile);
-        self.kernel.diagonal(&self.tile, &mut self.own);
-        // Every sample of the block may become a term.
         let line = Packed::<F>::line();
-        let stride = (model.len() + ids.len()).next_multiple_of(line);
+        // Every sample of the block may become a term.
+        let most = if model.map.is_some() { model.row_len() } else { model.len() + ids.len() };
+        let stride = most.next_multiple_of(line);
         if stride > self.stride {
             // Doubled, so that a growing model does not allocate at every block.
             self.stride = stride.max(2 * self.stride.min(1 << 12));
@@ -69,6 +68,16 @@ impl<F: Real> Block<F> {
         if self.rows.len() < needed {
             self.rows = try_vec("kernel rows", needed, F::zero())?;
         }
+        if let Some(map) = &model.map {
+            // z(x)·z(x) of paired waves.
+            self.own.clear();
+            self.own.resize(ids.len(), 1.0);
+            let (rows_out, width) = (&mut self.rows[..needed], self.stride);
+            let row = |i: usize| ids[i];
+            return map.transform_some(rows, (&row, ids.len()), (rows_out, width), &mut || Ok(()));
+        }
+        load_tile(rows, ids.len(), |i| ids[i], &model.origin, &mut self.tile);
+        self.kernel.diagonal(&self.tile, &mut self.own);
         let (kernel, tile, stride) = (self.kernel, &self.tile, self.stride);
         let part = |(at, rows): (usize, &mut [F])| {
             let range = (at * PART, at * PART + rows.len() / stride);

@@ -118,11 +118,11 @@ impl<F: Real> OnlineLearner<F> for BudgetOgd {
         if turn.y * turn.f >= 1.0 {
             return Ok(Update::None);
         }
-        let update = if model.len() < self.budget {
+        let update = if !model.is_full(self.budget) {
             model.add(turn, eta * turn.y)?
         } else {
             let slot = self.drop_one(turn, model);
-            model.replace(slot, turn, eta * turn.y)
+            model.replace(slot, turn, eta * turn.y)?
         };
         let largest = model.weights.largest();
         if largest > eta * self.max_coef {

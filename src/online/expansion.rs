@@ -1,7 +1,9 @@
 //! The budgeted expansion that every learner edits, and what a learner sees of a sample.
 
+use super::dropped::Dropped;
 use super::weights::Weights;
 use crate::error::Result;
+use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::rng::Rng;
@@ -67,11 +69,17 @@ pub struct BudgetedExpansion<F: Real> {
     pub(super) own: Vec<f64>,
     /// Coefficients.
     pub weights: Weights,
+    /// Features instead of terms.
+    pub(super) map: Option<FeatureMap<F>>,
+    /// Terms that went and still count in the mean.
+    pub(super) dropped: Dropped<F>,
     row: Vec<F>,
 }
 
 impl<F: Real> BudgetedExpansion<F> {
-    /// No terms. `origin`: what points are moved by before they are compared (empty: nothing).
+    /// No terms. `origin`: what points are moved by before they are compared (empty: nothing);
+    /// `average`: whether the mean over the steps is kept, and how many places of the budget are
+    /// set aside in it for terms that went.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -79,16 +87,42 @@ impl<F: Real> BudgetedExpansion<F> {
         kernel: AnyKernel,
         origin: Vec<F>,
         n_features: usize,
-        average: bool,
+        average: Option<usize>,
     ) -> Result<Self> {
         Ok(Self {
             kernel,
             origin,
             centers: Packed::new(n_features)?,
             own: Vec::new(),
-            weights: Weights::new(average),
+            weights: Weights::new(average.is_some()),
+            map: None,
+            dropped: Dropped::new(n_features, average.unwrap_or(0))?,
             row: vec![F::zero(); n_features],
         })
+    }
+
+    /// A linear model on features, all coefficients 0.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn on_features(kernel: AnyKernel, map: FeatureMap<F>, average: bool) -> Result<Self> {
+        let mut model = Self::new(kernel, Vec::new(), map.n_features(), average.then_some(0))?;
+        for _ in 0..map.n_outputs() {
+            model.weights.push(0.0)?;
+        }
+        model.map = Some(map);
+        Ok(model)
+    }
+
+    /// The features, of a model that has no terms.
+    #[must_use]
+    pub fn map(&self) -> Option<&FeatureMap<F>> {
+        self.map.as_ref()
+    }
+
+    /// Length of a sample's row: terms, or features.
+    pub(super) fn row_len(&self) -> usize {
+        self.weights.len()
     }
 
     /// Number of terms.
@@ -101,6 +135,18 @@ impl<F: Real> BudgetedExpansion<F> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.centers.is_empty()
+    }
+
+    /// Whether a further term would be one too many, the places set aside counted in.
+    #[must_use]
+    pub fn is_full(&self, budget: usize) -> bool {
+        self.len() + self.dropped.places() >= budget
+    }
+
+    /// Number of terms that predictions use: those that went and still count too.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.len() + self.dropped.len()
     }
 
     /// The kernel.
@@ -133,12 +179,18 @@ impl<F: Real> BudgetedExpansion<F> {
     }
 
     /// Puts the sample in the place of a term.
-    pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Update {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        if self.weights.is_averaged() {
+            self.dropped.take(&mut self.weights, slot, (&self.centers, &mut self.row))?;
+        }
         turn.tile.copy_row(turn.at, &mut self.row);
         self.centers.set(slot, &self.row);
         self.own[slot] = turn.own;
         self.weights.replace(slot, coef);
-        Update::Term(slot)
+        Ok(Update::Term(slot))
     }
 
     /// `k(s_slot, s_j)` of every term j. O(B d).
@@ -177,21 +229,49 @@ impl<F: Real> BudgetedExpansion<F> {
         self.origin == other.origin
     }
 
-    /// `Σ_j coef_j k(s_j, x)` for the points of a tile, with padded coefficients.
-    pub fn sums(&self, tile: &Tile<F>, coef: &[f64], out: &mut [f64]) {
-        if self.is_empty() {
-            return out.fill(0.0);
-        }
-        let coef = &coef[..self.centers.padded_len()];
-        self.kernel.sums(tile, (0, tile.len()), &self.centers, (coef, 1), out);
+    /// Coefficients to predict with: those of the terms, then of those that went, each padded.
+    #[must_use]
+    pub fn for_prediction(&self) -> [Vec<f64>; 3] {
+        let [older, newer] = self.dropped.for_prediction(self.weights.window());
+        [self.weights.for_prediction(), older, newer]
     }
 
-    /// The terms' points as they came, B x d.
+    fn sets(&self) -> [&Packed<F>; 3] {
+        let [older, newer] = self.dropped.sets();
+        [&self.centers, older, newer]
+    }
+
+    /// `Σ_j coef_j k(s_j, x)` for the points of a tile, with the coefficients of
+    /// [`BudgetedExpansion::for_prediction`].
+    pub fn sums(&self, tile: &Tile<F>, coefs: &[Vec<f64>; 3], out: &mut [f64]) {
+        out.fill(0.0);
+        let mut part = vec![0.0; out.len()];
+        for (centers, coef) in self.sets().into_iter().zip(coefs) {
+            if centers.is_empty() {
+                continue;
+            }
+            let coef = &coef[..centers.padded_len()];
+            self.kernel.sums(tile, (0, tile.len()), centers, (coef, 1), &mut part);
+            out.iter_mut().zip(&part).for_each(|(f, p)| *f += p);
+        }
+    }
+
+    /// Coefficients that predictions use, one a term.
+    #[must_use]
+    pub fn coefs(&self) -> Vec<f64> {
+        let coefs = self.for_prediction();
+        let sets = self.sets();
+        coefs.iter().zip(sets).flat_map(|(coef, set)| coef[..set.len()].to_vec()).collect()
+    }
+
+    /// The points of the terms that predictions use, as they came, terms x d.
     #[must_use]
     pub fn points(&self) -> Vec<F> {
-        let mut out = vec![F::zero(); self.len() * self.n_features()];
-        for (slot, row) in out.chunks_exact_mut(self.n_features()).enumerate() {
-            self.centers.get(slot, row);
+        let d = self.n_features();
+        let mut out = vec![F::zero(); self.n_terms() * d];
+        let slots = self.sets().into_iter().flat_map(|set| (0..set.len()).map(move |j| (set, j)));
+        for (row, (set, slot)) in out.chunks_exact_mut(d).zip(slots) {
+            set.get(slot, row);
             row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v += o);
         }
         out

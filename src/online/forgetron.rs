@@ -58,7 +58,7 @@ impl<F: Real> OnlineLearner<F> for Forgetron {
         }
         // 1.
         self.mistakes += 1;
-        if model.len() < self.budget {
+        if !model.is_full(self.budget) {
             return model.add(turn, turn.y);
         }
         // 2. The new term counts in f', so its coefficient shrinks with the others.
@@ -77,6 +77,6 @@ impl<F: Real> OnlineLearner<F> for Forgetron {
         model.weights.decay(phi);
         self.damage += a * phi * phi + b * phi;
         self.oldest = (r + 1) % model.len();
-        Ok(model.replace(r, turn, phi * turn.y))
+        model.replace(r, turn, phi * turn.y)
     }
 }

@@ -20,10 +20,10 @@
 //!
 //! # The mean of the iterates
 //! With `average` predictions are those of `1/T Σ_t f_t`, `f_t` the model after step t, kept at O(1)
-//! a change of a coefficient ([`Weights`]). It is exact for learners that drop no term. Where
-//! a budget drops terms, the whole mean would hold every term there ever was; what is kept is its
-//! part on the terms that the model holds at the moment, so that the mean too has at most B terms:
-//! a term counts as long as it has been there, one that went counts no more.
+//! a change of a coefficient ([`Weights`]): over all steps for learners that drop no term. Learners
+//! that drop terms set a quarter of the budget aside for terms that went, and the mean is over the last
+//! steps, as far back as those terms reach (`src/online/dropped.rs`): the exact mean of a window,
+//! within the budget.
 //!
 //! *Cost* of a step: O(B d) for the kernel row, beside the learner's own; memory O(B d), and B²/2
 //! numbers for the projectrons. Nothing grows with the number of samples under a budget.
@@ -32,10 +32,13 @@
 
 mod block;
 mod budget_ogd;
+mod dropped;
 mod expansion;
 mod factor;
 mod forgetron;
+mod fourier_ogd;
 mod learner;
+mod nystroem_ogd;
 mod ogd;
 mod passive_aggressive;
 mod perceptron;
@@ -48,7 +51,9 @@ mod weights;
 pub use budget_ogd::{BudgetOgd, Sampling};
 pub use expansion::{BudgetedExpansion, Turn, Update};
 pub use forgetron::Forgetron;
+pub use fourier_ogd::FourierOgd;
 pub use learner::{AnyLearner, OnlineLearner};
+pub use nystroem_ogd::NystroemOgd;
 pub use ogd::KernelOgd;
 pub use passive_aggressive::PassiveAggressive;
 pub use perceptron::{KernelPerceptron, RandomizedBudgetPerceptron, Stoptron};

@@ -43,7 +43,7 @@ impl<F: Real> OnlineLearner<F> for PassiveAggressive {
         }
         let step = turn.y * self.c.min(turn.loss() / turn.own);
         // 1.
-        if model.len() < self.budget {
+        if !model.is_full(self.budget) {
             return model.add(turn, step);
         }
         // 2.
@@ -56,6 +56,6 @@ impl<F: Real> OnlineLearner<F> for PassiveAggressive {
             }
         }
         let kept = model.weights.get(best) * turn.row[best].to_f64() / turn.own;
-        Ok(model.replace(best, turn, kept + step))
+        model.replace(best, turn, kept + step)
     }
 }

@@ -35,7 +35,7 @@ pub struct Stoptron {
 
 impl<F: Real> OnlineLearner<F> for Stoptron {
     fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
-        let room = model.len() < self.budget;
+        let room = !model.is_full(self.budget);
         if turn.is_mistake() && room { model.add(turn, turn.y) } else { Ok(Update::None) }
     }
 }
@@ -52,10 +52,10 @@ impl<F: Real> OnlineLearner<F> for RandomizedBudgetPerceptron {
         if !turn.is_mistake() {
             return Ok(Update::None);
         }
-        if model.len() < self.budget {
+        if !model.is_full(self.budget) {
             return model.add(turn, turn.y);
         }
         let slot = turn.random().below(model.len());
-        Ok(model.replace(slot, turn, turn.y))
+        model.replace(slot, turn, turn.y)
     }
 }

@@ -71,7 +71,7 @@ impl<F: Real> OnlineLearner<F> for Projectron {
         let step = if turn.is_mistake() {
             // 1.
             let near = delta <= self.threshold || delta * delta <= INDEPENDENT * turn.own;
-            if !near && model.len() < self.budget {
+            if !near && !model.is_full(self.budget) {
                 self.factor.push(&g, delta)?;
                 return model.add(turn, turn.y);
             }

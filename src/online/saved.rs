@@ -6,13 +6,15 @@ use super::budget_ogd::Sampling;
 use super::expansion::BudgetedExpansion;
 use super::learner::AnyLearner;
 use super::{
-    BudgetOgd, Forgetron, KernelOgd, KernelPerceptron, PassiveAggressive, Projectron,
-    RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
+    BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd, PassiveAggressive,
+    Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
 };
 use crate::error::{Error, Result};
+use crate::features::{FeatureMap, FourierMap, Waves};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::persist::{Data, Tensor, Tensors};
+use crate::simd::Packed;
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("online learner: {what}")))
@@ -110,6 +112,13 @@ fn learner_to_json(learner: &AnyLearner) -> Value {
             "name": "spa", "budget": l.budget, "learning_rate": l.learning_rate,
             "numerator": l.numerator, "denominator": l.denominator,
         }),
+        AnyLearner::FourierOgd(l) => json!({
+            "name": "fogd", "n_frequencies": l.n_frequencies, "learning_rate": l.learning_rate,
+        }),
+        AnyLearner::NystroemOgd(l) => json!({
+            "name": "nogd", "budget": l.budget, "learning_rate": l.learning_rate,
+            "n_components": l.n_components,
+        }),
     }
 }
 
@@ -166,6 +175,20 @@ fn learner_from_json(value: &Value) -> Result<AnyLearner> {
             };
             (AnyLearner::SparsePassiveAggressive(learner), 5)
         }
+        "fogd" => {
+            let n_frequencies = get.size("n_frequencies")?;
+            let learning_rate = get.number("learning_rate")?;
+            (AnyLearner::FourierOgd(FourierOgd { n_frequencies, learning_rate }), 3)
+        }
+        "nogd" => {
+            let n_components = match get.value("n_components")? {
+                Value::Null => None,
+                _ => Some(get.size("n_components")?),
+            };
+            let (budget, learning_rate) = (get.size("budget")?, get.number("learning_rate")?);
+            let learner = NystroemOgd::new(budget, learning_rate, n_components);
+            (AnyLearner::NystroemOgd(learner), 4)
+        }
         _ => return bad("name"),
     };
     if size == fields { Ok(learner) } else { bad("fields of the learner") }
@@ -189,26 +212,61 @@ fn kernel_from_json(value: &Value) -> Result<AnyKernel> {
     kernel.or_else(|_| bad("kernel"))
 }
 
+fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
+    let mut rows = vec![F::zero(); set.len() * set.n_features()];
+    rows.chunks_exact_mut(set.n_features()).enumerate().for_each(|(slot, row)| set.get(slot, row));
+    rows
+}
+
+fn take_dropped<F: Real>(
+    prefix: &str,
+    model: &mut BudgetedExpansion<F>,
+    arrays: &mut Tensors,
+) -> Result<()> {
+    let d = model.n_features();
+    let older = take_floats::<F>(arrays, &format!("{prefix}dropped.older.centers"))?;
+    let newer = take_floats::<F>(arrays, &format!("{prefix}dropped.newer.centers"))?;
+    let dropped = &mut model.dropped;
+    dropped.older_sums = take_doubles(arrays, &format!("{prefix}dropped.older.sums"))?;
+    let sums = take_doubles(arrays, &format!("{prefix}dropped.newer.sums"))?;
+    dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
+    let sized = older.len() == n * d && newer.len() == m * d && sums.len() == 2 * m;
+    if !sized || n.max(m) > dropped.half {
+        return bad("sizes of arrays");
+    }
+    older.chunks_exact(d).try_for_each(|row| dropped.older.push(row))?;
+    newer.chunks_exact(d).try_for_each(|row| dropped.newer.push(row))
+}
+
 impl<F: Real> Stream<F> {
     /// Puts the arrays under names that begin with `prefix`; what is not an array is returned.
     #[must_use]
     pub fn put(&self, prefix: &str, arrays: &mut Tensors) -> Value {
         let (model, weights) = (&self.model, &self.model.weights);
         let d = model.n_features();
-        let mut points = vec![F::zero(); model.len() * d];
-        for (slot, row) in points.chunks_exact_mut(d).enumerate() {
-            model.centers.get(slot, row);
-        }
         let mut put = |name: &str, tensor| arrays.insert(format!("{prefix}{name}"), tensor);
-        put("centers", floats(&points));
+        put("centers", floats(&rows_of(&model.centers)));
         put("origin", floats(&model.origin));
         put("own", doubles(&model.own));
         put("values", doubles(&weights.values[..weights.len]));
         if let Some(debt) = &weights.debt {
             put("debt", doubles(&debt[..weights.len]));
+            put("older", doubles(&weights.older));
+            let dropped = &model.dropped;
+            put("dropped.older.centers", floats(&rows_of(&dropped.older)));
+            put("dropped.older.sums", doubles(&dropped.older_sums));
+            put("dropped.newer.centers", floats(&rows_of(&dropped.newer)));
+            let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
+            put("dropped.newer.sums", doubles(&sums));
         }
-        if let AnyLearner::Projectron(l) = &self.learner {
-            put("factor", doubles(&l.factor.rows));
+        match &self.learner {
+            AnyLearner::Projectron(l) => drop(put("factor", doubles(&l.factor.rows))),
+            AnyLearner::NystroemOgd(l) => drop(put("inverse", doubles(&l.inverse))),
+            _ => {}
+        }
+        if let Some(FeatureMap::Fourier(map)) = &model.map {
+            put("frequencies", doubles(&map.frequencies()));
         }
         json!({
             "kernel": kernel_to_json(model.kernel),
@@ -218,6 +276,9 @@ impl<F: Real> Stream<F> {
             "scale": weights.scale,
             "age": weights.age,
             "steps": weights.steps,
+            "older_steps": weights.window.0,
+            "newer_steps": weights.window.1,
+            "places_aside": model.dropped.places(),
             "seed": self.seed,
         })
     }
@@ -227,7 +288,7 @@ impl<F: Real> Stream<F> {
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
-        let get = Fields::new(value, 8)?;
+        let get = Fields::new(value, 11)?;
         let kernel = kernel_from_json(get.value("kernel")?)?;
         let mut learner = learner_from_json(get.value("learner")?)?;
         learner.check(kernel).or_else(|_| bad("hyperparameters"))?;
@@ -236,27 +297,53 @@ impl<F: Real> Stream<F> {
         let origin = take_floats::<F>(arrays, &format!("{prefix}origin"))?;
         let own = take_doubles(arrays, &format!("{prefix}own"))?;
         let values = take_doubles(arrays, &format!("{prefix}values"))?;
-        let n = own.len();
-        let sized = d > 0 && points.len() % d == 0 && points.len() / d == n && values.len() == n;
+        // Coefficients are one a term, or one a feature.
+        let (terms, n) = (own.len(), values.len());
+        let features = match &learner {
+            AnyLearner::FourierOgd(l) => Some(l.n_features()),
+            _ => None,
+        };
+        let sized = d > 0
+            && points.len() % d == 0
+            && points.len() / d == terms
+            && if features.is_some() { terms == 0 } else { terms == n }
+            && features.is_none_or(|count| count == n);
         if !sized || !(origin.is_empty() || origin.len() == d) {
             return bad("sizes of arrays");
         }
-        if learner.budget().is_some_and(|budget| n > budget) {
-            return bad("more terms than the budget");
-        }
         let average = get.count("average")? == 1;
-        let mut model = BudgetedExpansion::new(kernel, origin, d, average)?;
+        let aside = get.size("places_aside")?;
+        if aside > learner.budget().unwrap_or(0) {
+            return bad("places_aside");
+        }
+        let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
+        // A learner on features has no points, so this adds nothing.
         for (row, &value) in points.chunks_exact(d).zip(&values) {
             model.centers.push(row)?;
             model.weights.push(value)?;
         }
         model.own = own;
+        if features.is_some() {
+            let frequencies = take_doubles(arrays, &format!("{prefix}frequencies"))?;
+            if frequencies.len() != n / 2 * d {
+                return bad("frequencies");
+            }
+            let map = FourierMap::new((&frequencies, d), &[], Waves::Paired)?;
+            model = BudgetedExpansion::on_features(kernel, FeatureMap::Fourier(map), average)?;
+            values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
+        }
         if average {
             let debt = take_doubles(arrays, &format!("{prefix}debt"))?;
             match &mut model.weights.debt {
                 Some(to) if debt.len() == n => to[..n].copy_from_slice(&debt),
                 _ => return bad("debt"),
             }
+            let older = take_doubles(arrays, &format!("{prefix}older"))?;
+            if !older.is_empty() && older.len() != n {
+                return bad("older");
+            }
+            model.weights.older = older;
+            take_dropped(prefix, &mut model, arrays)?;
         }
         let (scale, age) = (get.number("scale")?, get.number("age")?);
         if !(scale > 0.0 && scale.is_finite() && age >= 0.0 && age.is_finite()) {
@@ -264,6 +351,10 @@ impl<F: Real> Stream<F> {
         }
         (model.weights.scale, model.weights.age) = (scale, age);
         model.weights.steps = get.count("steps")?;
+        model.weights.window = (get.count("older_steps")?, get.count("newer_steps")?);
+        if learner.budget().is_some_and(|budget| model.n_terms() > budget) {
+            return bad("more terms than the budget");
+        }
         match &mut learner {
             AnyLearner::Projectron(l) => {
                 let rows = take_doubles(arrays, &format!("{prefix}factor"))?;
@@ -272,6 +363,12 @@ impl<F: Real> Stream<F> {
                     return bad("factor");
                 }
                 (l.factor.rows, l.factor.len) = (rows, n);
+            }
+            AnyLearner::NystroemOgd(l) => {
+                l.inverse = take_doubles(arrays, &format!("{prefix}inverse"))?;
+                if !l.inverse.is_empty() && l.inverse.len() != n * n {
+                    return bad("inverse");
+                }
             }
             AnyLearner::Forgetron(l) if l.oldest >= l.budget.max(1) => return bad("oldest"),
             _ => {}

@@ -46,7 +46,7 @@ impl SparsePassiveAggressive {
 impl<F: Real> OnlineLearner<F> for SparsePassiveAggressive {
     fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
         let loss = turn.loss();
-        if loss == 0.0 || turn.own <= 0.0 || model.len() == self.budget {
+        if loss == 0.0 || turn.own <= 0.0 || model.is_full(self.budget) {
             return Ok(Update::None);
         }
         let q = self.numerator.min(loss) / self.denominator;

@@ -84,26 +84,39 @@ impl<F: Real> Stream<F> {
         for ids in order.chunks(BLOCK) {
             block.fill(rows, ids, &self.model)?;
             for (at, &id) in ids.iter().enumerate() {
+                if let AnyLearner::NystroemOgd(learner) = &mut self.learner
+                    && learner.is_due(&self.model)
+                {
+                    let (mut stopped, n_terms) = (None, self.model.n_terms());
+                    let mut between = || match poll(&counts, n_terms) {
+                        ControlFlow::Continue(()) => Ok(()),
+                        ControlFlow::Break(reason) => {
+                            stopped = Some(reason);
+                            Err(Error::Interrupted)
+                        }
+                    };
+                    let done = learner.decompose(&mut self.model, &mut between);
+                    if let Some(reason) = stopped {
+                        return Ok((counts, ControlFlow::Break(reason)));
+                    }
+                    done?;
+                }
                 self.step(&mut block, at, label(id), &mut counts)?;
                 // Steps of O(B²) make a block long.
                 if at % 16 == 15 && last.elapsed() >= PATIENCE {
                     last = Instant::now();
-                    let flow = poll(&counts, self.model.len());
+                    let flow = poll(&counts, self.model.n_terms());
                     if flow.is_break() {
                         return Ok((counts, flow));
                     }
                 }
             }
             if !self.model.weights.is_finite() {
-                return Err(Error::Unsupported(
-                    "training left the range of floating point numbers: scale the features, or \
-                     lower the learning rate or the kernel's degree"
-                        .into(),
-                ));
+                return Err(out_of_range());
             }
             if last.elapsed() >= PATIENCE {
                 last = Instant::now();
-                let flow = poll(&counts, self.model.len());
+                let flow = poll(&counts, self.model.n_terms());
                 if flow.is_break() {
                     return Ok((counts, flow));
                 }
@@ -113,7 +126,7 @@ impl<F: Real> Stream<F> {
     }
 
     fn step(&mut self, block: &mut Block<F>, at: usize, y: f64, counts: &mut Counts) -> Result<()> {
-        let row = block.row(at, self.model.len());
+        let row = block.row(at, self.model.row_len());
         let turn = Turn {
             y,
             f: self.model.value(row),
@@ -124,6 +137,10 @@ impl<F: Real> Stream<F> {
             seed: self.seed,
             step: self.model.weights.steps(),
         };
+        // A value that is no number would pass for neither mistake nor loss.
+        if !(turn.f.is_finite() && turn.own.is_finite()) {
+            return Err(out_of_range());
+        }
         counts.steps += 1;
         counts.mistakes += usize::from(turn.is_mistake());
         let update = self.learner.learn(&turn, &mut self.model)?;
@@ -134,4 +151,12 @@ impl<F: Real> Stream<F> {
         }
         Ok(())
     }
+}
+
+fn out_of_range() -> Error {
+    Error::Unsupported(
+        "training left the range of floating point numbers: scale the features, or lower the \
+         learning rate or the kernel's degree"
+            .into(),
+    )
 }

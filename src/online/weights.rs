@@ -1,14 +1,18 @@
-//! Coefficients that decay in O(1) and whose mean over all steps is kept lazily.
+//! Coefficients that decay in O(1) and whose mean over a window of steps is kept lazily.
 //!
 //! ```text
-//! β_j = σ b_j        Σ_{s<=t} β_j^(s) = A b_j - u_j,   A = Σ_{s<=t} σ_s
+//! β_j = σ b_j        Σ_s β_j^(s) = p_j + A b_j - u_j,   A = Σ_s σ_s
 //! ```
+//!
+//! p is the sum over the older half of the window, A and u begin with the newer half. As long as
+//! nothing is dropped there is one half, of all steps.
 //!
 //! # Method
 //! 1. A decay changes σ alone; a change Δ of β_j adds Δ/σ to b_j and A Δ/σ to u_j, so that the
 //!    steps before it do not count it.
 //! 2. The end of a step adds σ to A.
-//! 3. When σ has left [2⁻¹⁰, 2¹⁰] it is folded into b and A into u: `A b_j - u_j` would cancel
+//! 3. [`Weights::turn_over`] makes the newer half the older one.
+//! 4. When σ has left [2⁻¹⁰, 2¹⁰] it is folded into b and A into u: `A b_j - u_j` would cancel
 //!    otherwise.
 //!
 //! *Cost* O(1) a change, O(B) a fold; folds are at least `ln 1024 / |ln factor|` decays apart.
@@ -33,6 +37,10 @@ pub struct Weights {
     pub(super) age: f64,
     /// u, one a slot; nothing when no mean is wanted.
     pub(super) debt: Option<Vec<f64>>,
+    /// p, one a slot, or nothing while there is no older half.
+    pub(super) older: Vec<f64>,
+    /// Steps of the older and of the newer half of the window.
+    pub(super) window: (u64, u64),
     pub(super) steps: u64,
 }
 
@@ -41,7 +49,16 @@ impl Weights {
     #[must_use]
     pub fn new(average: bool) -> Self {
         let debt = average.then(Vec::new);
-        Self { scale: 1.0, values: Vec::new(), len: 0, age: 0.0, debt, steps: 0 }
+        Self {
+            scale: 1.0,
+            values: Vec::new(),
+            len: 0,
+            age: 0.0,
+            debt,
+            older: Vec::new(),
+            window: (0, 0),
+            steps: 0,
+        }
     }
 
     /// Number of slots.
@@ -112,12 +129,38 @@ impl Weights {
         Ok(slot)
     }
 
-    /// The slot begins anew with this coefficient: what it held does not count in the mean.
+    /// The slot begins anew with this coefficient and no past.
     pub fn replace(&mut self, slot: usize, value: f64) {
         self.values[slot] = value / self.scale;
         if let Some(debt) = &mut self.debt {
             debt[slot] = self.age * self.values[slot];
         }
+        if let Some(older) = self.older.get_mut(slot) {
+            *older = 0.0;
+        }
+    }
+
+    /// `Σ_s β_j^(s)` over the older and over the newer half of the window; 0 when no mean is kept.
+    #[must_use]
+    pub fn sums(&self, slot: usize) -> (f64, f64) {
+        let newer = self.debt.as_ref().map_or(0.0, |u| self.age * self.values[slot] - u[slot]);
+        (self.older.get(slot).copied().unwrap_or(0.0), newer)
+    }
+
+    /// The newer half of the window becomes the older one; what was older counts no more.
+    pub fn turn_over(&mut self) {
+        self.older = (0..self.len).map(|slot| self.sums(slot).1).collect();
+        if let Some(debt) = &mut self.debt {
+            debt.fill(0.0);
+        }
+        self.age = 0.0;
+        self.window = (self.window.1, 0);
+    }
+
+    /// Steps that the mean is over.
+    #[must_use]
+    pub fn window(&self) -> u64 {
+        self.window.0 + self.window.1
     }
 
     /// `β_j += delta`.
@@ -148,6 +191,7 @@ impl Weights {
     /// The step is over: what β is now counts once in the mean.
     pub fn end_step(&mut self) {
         self.steps += 1;
+        self.window.1 += 1;
         self.age += self.scale;
     }
 
@@ -161,17 +205,19 @@ impl Weights {
         (self.scale, self.age) = (1.0, 0.0);
     }
 
-    /// Coefficients to predict with, padded: the mean over the steps if it is kept, else the last.
+    /// Coefficients to predict with, padded: the mean over the window if it is kept, else the last.
     #[must_use]
     pub fn for_prediction(&self) -> Vec<f64> {
-        let mut out = self.values.clone();
-        match &self.debt {
-            Some(debt) if self.steps > 0 => {
-                for (value, debt) in out.iter_mut().zip(debt) {
-                    *value = (self.age * *value - debt) / self.steps as f64;
+        let mut out = vec![0.0; self.values.len()];
+        let steps = self.window().max(1) as f64;
+        for (slot, value) in out[..self.len].iter_mut().enumerate() {
+            *value = match self.is_averaged() {
+                true => {
+                    let (older, newer) = self.sums(slot);
+                    (older + newer) / steps
                 }
-            }
-            _ => out.iter_mut().for_each(|v| *v *= self.scale),
+                false => self.get(slot),
+            };
         }
         out
     }
@@ -189,7 +235,12 @@ mod tests {
             let mut rng = Rng::new(7);
             let mut weights = Weights::new(true);
             let (mut plain, mut sums) = (Vec::<f64>::new(), Vec::<f64>::new());
-            for _ in 0..2000 {
+            let mut newer = Vec::<f64>::new();
+            for step in 0..2000 {
+                if step % 700 == 699 {
+                    weights.turn_over();
+                    sums = std::mem::replace(&mut newer, vec![0.0; plain.len()]);
+                }
                 let factor = (-power * rng.uniform()).exp2().min(4.0);
                 weights.decay(factor);
                 plain.iter_mut().for_each(|v| *v *= factor);
@@ -199,11 +250,12 @@ mod tests {
                         weights.push(value).unwrap();
                         plain.push(value);
                         sums.push(0.0);
+                        newer.push(0.0);
                     }
                     1 if !plain.is_empty() => {
                         let slot = rng.below(plain.len());
                         weights.replace(slot, value);
-                        (plain[slot], sums[slot]) = (value, 0.0);
+                        (plain[slot], sums[slot], newer[slot]) = (value, 0.0, 0.0);
                     }
                     2 => {
                         let direction: Vec<f64> = plain.iter().map(|_| rng.uniform()).collect();
@@ -217,16 +269,18 @@ mod tests {
                     plain.iter_mut().for_each(|v| *v *= 1e-6);
                 }
                 weights.end_step();
-                sums.iter_mut().zip(&plain).for_each(|(s, p)| *s += p);
+                newer.iter_mut().zip(&plain).for_each(|(s, p)| *s += p);
                 let size = weights.largest().max(1.0);
                 for (slot, p) in plain.iter().enumerate() {
                     assert!((weights.get(slot) - p).abs() <= 1e-12 * size);
                 }
             }
             let mean = weights.for_prediction();
+            assert_eq!(weights.window(), 2000 - 699);
+            sums.iter_mut().zip(&newer).for_each(|(s, n)| *s += n);
             let size = sums.iter().fold(1.0f64, |most, s| most.max(s.abs()));
             for (slot, sum) in sums.iter().enumerate() {
-                assert!((mean[slot] * 2000.0 - sum).abs() <= 1e-11 * size, "{power}: {slot}");
+                assert!((mean[slot] * 1301.0 - sum).abs() <= 1e-11 * size, "{power}: {slot}");
             }
         }
     }

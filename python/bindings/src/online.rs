@@ -9,8 +9,9 @@ use budgetsvm::float::Real;
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::persist::Archive;
 use budgetsvm::online::{
-    AnyLearner, BudgetOgd, Forgetron, KernelOgd, KernelPerceptron, PassiveAggressive, Projectron,
-    RandomizedBudgetPerceptron, Sampling, SparsePassiveAggressive, Stoptron,
+    AnyLearner, BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd,
+    PassiveAggressive, Projectron, RandomizedBudgetPerceptron, Sampling, SparsePassiveAggressive,
+    Stoptron,
 };
 use numpy::{Element, IntoPyArray as _, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyError;
@@ -160,6 +161,16 @@ impl<'py> Params<'_, 'py> {
                 numerator: self.number("sampling_numerator")?,
                 denominator: self.number("sampling_denominator")?,
             }),
+            "fogd" => AnyLearner::FourierOgd(FourierOgd {
+                n_frequencies: self.count("n_frequencies", 1)?,
+                learning_rate: self.number("learning_rate")?,
+            }),
+            "nogd" => {
+                let all = self.value("n_components")?.is_none();
+                let rank = if all { None } else { Some(self.count("n_components", 1)?) };
+                let rate = self.number("learning_rate")?;
+                AnyLearner::NystroemOgd(NystroemOgd::new(budget()?, rate, rank))
+            }
             other => return Err(PyKeyError::new_err(other.to_owned())),
         })
     }
@@ -318,6 +329,18 @@ impl OnlineMachine {
     #[getter]
     fn gamma(&self) -> f64 {
         each!(&self.0, machine => machine.gamma())
+    }
+
+    /// Coefficients of the features, shape (n_outputs, 2 n_frequencies or 0).
+    #[getter]
+    fn feature_coef<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        each!(&self.0, machine => machine.feature_coef()).into_pyarray(py)
+    }
+
+    /// Frequencies of the features, shape (n_frequencies or 0, n_features).
+    #[getter]
+    fn frequencies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        each!(&self.0, machine => machine.frequencies()).into_pyarray(py)
     }
 
     /// Samples learnt from.

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
+use crate::features::{FeatureMap, Scratch};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 use crate::model::persist::{Archive, Tensors};
 use crate::online::{BudgetedExpansion, Stream};
 use crate::parallel::ROW_CHUNK;
-use crate::simd::Tile;
+use crate::simd::{Packed, Tile, weighted_sums};
 use crate::solver::{Observer, Phase, Progress};
 
 /// Multiply-adds between two looks at the observer while predicting: a few tens of milliseconds.
@@ -34,7 +35,7 @@ impl<F: Real> OnlineMachine<F> {
     /// Number of terms, those of all classes together.
     #[must_use]
     pub fn n_terms(&self) -> usize {
-        self.models().map(BudgetedExpansion::len).sum()
+        self.models().map(BudgetedExpansion::n_terms).sum()
     }
 
     /// Number of outputs: 1 for two classes, else one a class.
@@ -82,12 +83,31 @@ impl<F: Real> OnlineMachine<F> {
         let mut all = Array2::zeros((self.n_outputs(), self.n_terms()));
         let mut first = 0;
         for (output, model) in self.models().enumerate() {
-            for (j, &value) in model.weights.for_prediction()[..model.len()].iter().enumerate() {
+            for (j, value) in model.coefs().into_iter().enumerate() {
                 all[(output, first + j)] = value;
             }
-            first += model.len();
+            first += model.n_terms();
         }
         all
+    }
+
+    /// Coefficients of the features, outputs x features; no columns for a machine of terms.
+    #[must_use]
+    pub fn feature_coef(&self) -> Array2<f64> {
+        let width = self.streams[0].model().map().map_or(0, FeatureMap::n_outputs);
+        let rows: Vec<_> = self.models().map(|m| m.weights.for_prediction()).collect();
+        Array2::from_shape_fn((self.n_outputs(), width), |(output, j)| rows[output][j])
+    }
+
+    /// Frequencies of the features, one a row; no rows for a machine of terms.
+    #[must_use]
+    pub fn frequencies(&self) -> Array2<f64> {
+        let d = self.n_features();
+        let values = match self.streams[0].model().map() {
+            Some(FeatureMap::Fourier(map)) => map.frequencies(),
+            _ => Vec::new(),
+        };
+        Array2::from_shape_fn((values.len() / d, d), |(i, j)| values[i * d + j])
     }
 
     /// Decision values, samples x outputs, the same bits for any number of threads. Call it inside
@@ -103,16 +123,28 @@ impl<F: Real> OnlineMachine<F> {
         }
         rows.check_finite("X")?;
         let started = Instant::now();
-        let coefs: Vec<_> = self.models().map(|m| m.weights.for_prediction()).collect();
+        let coefs: Vec<_> = self.models().map(BudgetedExpansion::for_prediction).collect();
         let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
-        let row_work = self.n_terms().saturating_mul(d).max(1);
+        let width = self.streams[0].model().map().map_or(self.n_terms(), FeatureMap::n_outputs);
+        let row_work = width.saturating_mul(d).max(1);
         let step = (WORK_BETWEEN_LOOKS / row_work).max(1).next_multiple_of(1 << 10);
         for (at, out) in values.chunks_mut(step.saturating_mul(k)).enumerate() {
             let first = at * step;
             out.par_chunks_mut(ROW_CHUNK * k).enumerate().for_each_init(
-                || (Tile::new(d), vec![0.0; ROW_CHUNK]),
-                |(tile, column), (chunk, out)| {
+                || (Tile::new(d), vec![0.0; ROW_CHUNK], FeatureBuffer::default()),
+                |(tile, column, buffer), (chunk, out)| {
                     let (first, len) = (first + chunk * ROW_CHUNK, out.len() / k);
+                    if let Some(map) = self.streams[0].model().map() {
+                        // All classes are on the same features.
+                        buffer.fill(map, rows, (first, len));
+                        for (row, out) in buffer.rows(len).zip(out.chunks_exact_mut(k)) {
+                            for (value, coef) in out.iter_mut().zip(&coefs) {
+                                let coef = &coef[0][..row.len()];
+                                weighted_sums(row, coef, std::slice::from_mut(value));
+                            }
+                        }
+                        return;
+                    }
                     for (output, (model, coef)) in self.models().zip(&coefs).enumerate() {
                         if output == 0 || !model.shares_origin(self.streams[0].model()) {
                             load_tile(rows, len, |i| first + i, model.origin(), tile);
@@ -183,6 +215,32 @@ impl<F: Real> OnlineMachine<F> {
             return Err(bad());
         }
         Ok(machine)
+    }
+}
+
+/// Features of a chunk of rows.
+struct FeatureBuffer<F: Real> {
+    values: Vec<F>,
+    width: usize,
+    scratch: Option<Scratch<F>>,
+}
+
+impl<F: Real> Default for FeatureBuffer<F> {
+    fn default() -> Self {
+        Self { values: Vec::new(), width: 1, scratch: None }
+    }
+}
+
+impl<F: Real> FeatureBuffer<F> {
+    fn fill(&mut self, map: &FeatureMap<F>, rows: &Rows<'_, F>, (first, len): (usize, usize)) {
+        self.width = map.n_outputs().next_multiple_of(Packed::<F>::line());
+        self.values.resize(len * self.width, F::zero());
+        let scratch = self.scratch.get_or_insert_with(|| map.scratch());
+        map.block(rows, |i| first + i, (&mut self.values, self.width), scratch);
+    }
+
+    fn rows(&self, len: usize) -> impl Iterator<Item = &[F]> {
+        self.values.chunks_exact(self.width).take(len)
     }
 }
 

@@ -78,8 +78,11 @@ fn train<F: Real>(
         None => {
             let rows = problem.rows();
             let origin = origin_for(config.kernel, &rows);
-            let model =
-                BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), config.average)?;
+            let average = config.average.then(|| config.learner.places_aside());
+            let model = match config.learner.features(config.kernel, rows.n_cols(), config.seed)? {
+                Some(map) => BudgetedExpansion::on_features(config.kernel, map, config.average)?,
+                None => BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?,
+            };
             // Two classes use the seed itself; each of several has random choices of its own.
             let seed = match outputs {
                 1 => config.seed,
@@ -122,7 +125,11 @@ fn go_on<F: Real>(
     if stream.model().weights.is_averaged() != config.average {
         return unsupported("average cannot be changed while training goes on: fit anew");
     }
-    let terms = stream.model().len();
+    let aside = config.average && config.learner.places_aside() > 0;
+    if aside && stream.learner().budget() != config.learner.budget() {
+        return unsupported("budget cannot be changed while training goes on with average=True");
+    }
+    let terms = stream.model().n_terms();
     if let Some(budget) = config.learner.budget()
         && budget < terms
     {
@@ -163,7 +170,7 @@ fn passes<F: Real>(
         let (counts, flow) = stream.learn(&rows, label, &order, |counts, n_terms| {
             limits.observe(&progress(Phase::Pass, iteration, counts, n_terms))
         })?;
-        let n_terms = stream.model().len();
+        let n_terms = stream.model().n_terms();
         entries.push(Entry { time: limits.elapsed().as_secs_f64(), n_terms, counts });
         let end = match flow {
             ControlFlow::Continue(()) => {
