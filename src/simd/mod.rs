@@ -263,6 +263,19 @@ pub fn least_magnitude(values: &[f64]) -> usize {
     unsafe { f64::dispatch(level(), slices::LeastMagnitude(values)) }
 }
 
+/// Index of the first value that is at most `limit`; the last index when none is, 0 for an empty
+/// slice.
+#[must_use]
+pub fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
+    concrete!(F, |T| {
+        let limit = T::from_f64(Real::to_f64(limit));
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            T::dispatch(level(), slices::FirstAtMost::<T> { values: cast_slice(values), limit })
+        }
+    })
+}
+
 /// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
 /// infinity for the others, and returns the least.
 pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F {

@@ -223,11 +223,40 @@ impl Work<f64> for LeastMagnitude<'_> {
         for value in rest {
             least = if value.abs() < least { value.abs() } else { least };
         }
-        let mut at = 0;
-        while at < self.0.len() && self.0[at].abs() > least {
-            at += 1;
+        first(self.0, |value: f64| value.abs() <= least)
+    }
+}
+
+/// Index of the first value that `fits`, the last index when none does: whole parts at a time, so
+/// that the compiler needs no branch a value.
+#[inline(always)]
+fn first<T: Copy>(values: &[T], fits: impl Fn(T) -> bool) -> usize {
+    const PART: usize = 32;
+    let mut at = 0;
+    for part in values.chunks_exact(PART) {
+        if part.iter().fold(false, |any, &value| any | fits(value)) {
+            break;
         }
-        at.min(self.0.len().saturating_sub(1))
+        at += PART;
+    }
+    while at < values.len() && !fits(values[at]) {
+        at += 1;
+    }
+    at.min(values.len().saturating_sub(1))
+}
+
+/// Index of the first value that is at most `limit`, the last index when none is.
+pub(super) struct FirstAtMost<'a, F> {
+    pub(super) values: &'a [F],
+    pub(super) limit: F,
+}
+
+impl<F: Compiled> Work<F> for FirstAtMost<'_, F> {
+    type Output = usize;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> usize {
+        let limit = self.limit;
+        first(self.values, |value| value <= limit)
     }
 }
 
