@@ -27,8 +27,9 @@ const GROWTH: f64 = 4.0;
 /// Inner steps between two looks at the observer: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 
-/// When ρ has grown this much and the constraints are not met, nothing in the box meets them.
-const MOST_GROWTH: f64 = 1e15;
+/// When multipliers reach this many times the largest score and the constraints are not met, the
+/// dual function has no bound: nothing in the box meets them.
+const MOST_MULTIPLIER: f64 = 1e6;
 
 /// A ν-SVC's ρ counts at least this much as the divisor of its scores.
 const LEAST_DIVISOR: f64 = 1e-3;
@@ -194,7 +195,6 @@ impl<F: Real> Run<'_, '_, F> {
             // Where the box is small, a multiplier of the scores' size is still one step away.
             *rho = (mean / n).max(largest / equality.most(self.dual));
         }
-        let mut growth = 1.0;
         let mut tau = if self.eta.is_empty() { 0.0 } else { FIRST_TOL * largest };
         let size = settings.working_set.min(self.product.cache.capacity()).max(1);
         let (mut set, mut last) = (Vec::new(), f64::INFINITY);
@@ -219,12 +219,12 @@ impl<F: Real> Run<'_, '_, F> {
                 }
                 // 3. The multipliers.
                 self.eta = self.effective();
+                let score = self.product.f.iter().fold(largest, |m, f| m.max(f.abs()));
+                if off > 1.0 && self.eta.iter().any(|eta| eta.abs() > MOST_MULTIPLIER * score) {
+                    return Err(Error::Unsupported(INFEASIBLE.into()));
+                }
                 if off > 1.0 && off > last / GROWTH {
                     self.rho.iter_mut().for_each(|rho| *rho *= GROWTH);
-                    growth *= GROWTH;
-                    if growth > MOST_GROWTH {
-                        return Err(Error::Unsupported(INFEASIBLE.into()));
-                    }
                 }
                 last = off;
                 tau = least.max(TOL_FACTOR * tau);

@@ -260,7 +260,7 @@ fn semi_parametric_machines_meet_the_optimality_conditions() {
     let functions = Array2::from_shape_fn((200, 3), |(i, j)| match j {
         0 => 50.0 * (2.0 * x[(i, 0)]).sin(),
         1 => 50.0 * (2.0 * x[(i, 0)]).sin() + x[(i, 1)],
-        _ => x[(i, 1)] * x[(i, 1)],
+        _ => x[(i, 1)].powi(3),
     });
     for kind in [
         Kind::Classes(&y),
