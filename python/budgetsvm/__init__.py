@@ -4,6 +4,7 @@ from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._persistence import load
+from ._semiparametric import SemiparametricSVC, SemiparametricSVR
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
@@ -15,6 +16,8 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "SemiparametricSVC",
+    "SemiparametricSVR",
     "__version__",
     "load",
 ]

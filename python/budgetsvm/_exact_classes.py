@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -29,6 +30,33 @@ def _has_proba(estimator: Any) -> bool:
 
 class ExactClassifier(ClassifierMixin, ExactEstimator):
     """What SVC and NuSVC share; not for use on its own."""
+
+    _archived: ClassVar[dict[str, str]] = {
+        **ExactEstimator._archived, "n_iter_": "array", "duality_gap_": "array",
+        "class_weight_": "array",
+    }  # fmt: skip
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a safetensors file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back.
+
+        Raises
+        ------
+        NotFittedError
+            If there is nothing to save.
+        ValueError
+            If the kernel is a function, the estimator was fitted with ``probability=True``, or
+            labels are neither numbers, booleans nor strings.
+        OSError
+            If the file cannot be written; an older one is then still whole.
+        """
+        if getattr(self, "_calibrated", None) is not None:
+            raise ValueError("an estimator with probability=True cannot be saved: use pickle")
+        super().save(path)
 
     _parameter_constraints: ClassVar[dict] = {
         **ExactEstimator._parameter_constraints,
@@ -104,7 +132,10 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         NotFittedError, ValueError
             If the estimator is not fitted; if X is not finite or has other features.
         """
-        values = self._decide(X)
+        return self._shaped(self._decide(X))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Values of the pairs as `decision_function` gives them."""
         if len(self.classes_) == 2:
             return -values[:, 0]
         if self.decision_function_shape == "ovr":
@@ -131,7 +162,10 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values = self._decide(X)
+        return self._voted(self._decide(X))
+
+    def _voted(self, values: np.ndarray) -> np.ndarray:
+        """Labels from the values of the pairs."""
         k = len(self.classes_)
         if k == 2:
             return self.classes_[(values[:, 0] <= 0).astype(np.intp)]
@@ -270,6 +304,17 @@ class SVC(ExactClassifier):
         Seconds after which the fit ends with the machine it has.
     n_jobs : int or None, default=None
         Threads; None is all cores (or ``OMP_NUM_THREADS``).
+    solver : {"smo", "mpd"}, default="smo"
+        Sequential minimal optimisation, or the minimal primal-dual method [3]_: steps of one
+        variable, the offset as a multiplier. SMO is the faster one; see `SemiparametricSVC` for
+        what only "mpd" does. With it `max_iter` counts steps of one variable.
+    update : {"augmented", "newton"}, default="augmented"
+        How "mpd" moves its multipliers: by the augmented Lagrangian, or by the paper's own
+        diagonal Newton step, which does not converge on the ν-machines.
+    constraint_tol : float, default=1e-6
+        Violation of an equality constraint at which "mpd" ends, relative to its size, > 0.
+    fit_intercept : bool, default=True
+        Whether there is an offset. False needs ``solver="mpd"``, which is then the Kernel Adatron.
 
     Attributes
     ----------
@@ -280,11 +325,15 @@ class SVC(ExactClassifier):
         Bound of the distance of each pair's objective from its optimum.
     stop_reason_ : str
         "converged", "max_iter" or "max_time".
+    constraint_violation_, n_updates_ : ndarray of shape (n_pairs,)
+        With ``solver="mpd"``: largest violation of a constraint, updates of the multipliers.
 
     References
     ----------
     .. [1] C.-C. Chang, C.-J. Lin, "LIBSVM: a library for support vector machines", ACM TIST, 2011.
     .. [2] Z. Wen et al., "ThunderSVM: a fast SVM library on GPUs and CPUs", JMLR 19, 2018.
+    .. [3] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
+       constraints", ECML 2005.
 
     Examples
     --------
@@ -323,6 +372,10 @@ class SVC(ExactClassifier):
         random_state: Any = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        solver: str = "smo",
+        update: str = "augmented",
+        constraint_tol: float = 1e-6,
+        fit_intercept: bool = True,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -341,6 +394,10 @@ class SVC(ExactClassifier):
         self.random_state = random_state
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.solver = solver
+        self.update = update
+        self.constraint_tol = constraint_tol
+        self.fit_intercept = fit_intercept
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if len(np.unique(y[weights > 0])) < 2:
@@ -362,7 +419,8 @@ class NuSVC(ExactClassifier):
     nu : float, default=0.5
         ν in (0, 1], and feasible: at most twice the smaller class's share, for all pairs.
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, \
-    decision_function_shape, break_ties, random_state, max_time, n_jobs
+    decision_function_shape, break_ties, random_state, max_time, n_jobs, solver, update, \
+    constraint_tol, fit_intercept
         As in `SVC`.
     class_weight : dict, "balanced" or None, default=None
         Checked, and without effect, as in scikit-learn.
@@ -410,6 +468,10 @@ class NuSVC(ExactClassifier):
         random_state: Any = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        solver: str = "smo",
+        update: str = "augmented",
+        constraint_tol: float = 1e-6,
+        fit_intercept: bool = True,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -428,6 +490,10 @@ class NuSVC(ExactClassifier):
         self.random_state = random_state
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.solver = solver
+        self.update = update
+        self.constraint_tol = constraint_tol
+        self.fit_intercept = fit_intercept
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         # LIBSVM's check, on the samples that count.
