@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._exact import WORKING_SET, ExactEstimator, ExactRegressor
-from ._exact_classes import SVC, ExactClassifier
+from ._exact_classes import SVC
+from ._exact_classifier import ExactClassifier
 from ._exact_values import SVR
 
 Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None

@@ -25,7 +25,11 @@ def expected_failures(estimator):
 # break_ties, as one check compares predict with the largest decision value.
 @parametrize_with_checks(
     [
-        SVC(), NuSVC(nu=0.1, break_ties=True), SVR(), NuSVR(), OneClassSVM(),
+        SVC(),
+        NuSVC(nu=0.1, break_ties=True),
+        SVR(),
+        NuSVR(),
+        OneClassSVM(),
         # Tight, for the checks that compare answers of orders and weights.
         SemiparametricSVC(tol=1e-8, constraint_tol=1e-10),
         SemiparametricSVR(tol=1e-8, constraint_tol=1e-10),
