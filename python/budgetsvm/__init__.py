@@ -20,6 +20,7 @@ from ._online_perceptrons import (
     Stoptron,
 )
 from ._persistence import load
+from ._semiparametric import SemiparametricSVC, SemiparametricSVR
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
@@ -42,6 +43,8 @@ __all__ = [
     "Projectron",
     "ProjectronPlusPlus",
     "RandomizedBudgetPerceptron",
+    "SemiparametricSVC",
+    "SemiparametricSVR",
     "SparsePassiveAggressive",
     "Stoptron",
     "__version__",

@@ -200,6 +200,7 @@ def exact_fit(
     n_classes: int | None,
     cost: _Weights,
     *,
+    functions: NDArray[np.float64] | None,
     notify: _Notify | None,
     threads: int,
 ) -> dict[str, Any]: ...

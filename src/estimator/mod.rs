@@ -26,7 +26,7 @@ mod train;
 
 pub use builder::{Builder, FromConfig};
 pub use config::{Config, Maintenance};
-pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
+pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision};
 pub use exact_svc::{Svc, SvcModel};
 pub use local::{LocalConfig, LocalMachine, local_precision};
 pub use machine::Machine;

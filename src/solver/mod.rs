@@ -3,6 +3,7 @@
 mod block;
 mod budgeted;
 pub mod exact;
+pub mod mpd;
 mod objective;
 mod observe;
 pub mod polish;
