@@ -6,6 +6,7 @@ pub mod exact;
 mod objective;
 mod observe;
 pub mod polish;
+pub mod primal;
 pub mod refine;
 mod run;
 mod sweep;
