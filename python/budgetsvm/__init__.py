@@ -4,6 +4,8 @@ from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._persistence import load
+from ._primal_svc import PrimalSVC
+from ._primal_svr import PrimalSVR
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
@@ -15,6 +17,8 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "PrimalSVC",
+    "PrimalSVR",
     "__version__",
     "load",
 ]

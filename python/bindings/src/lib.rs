@@ -8,6 +8,7 @@ mod describe;
 mod enter;
 mod exact;
 mod observer;
+mod primal;
 
 use pyo3::prelude::*;
 
@@ -33,5 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

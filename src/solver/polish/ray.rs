@@ -48,7 +48,10 @@ impl Samples<'_> {
     }
 
     /// The sum of `each(i)` over the samples, in parallel, the same bits for any thread count.
-    pub(in crate::solver) fn sum<const N: usize>(&self, each: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
+    pub(in crate::solver) fn sum<const N: usize>(
+        &self,
+        each: impl Fn(usize) -> [f64; N] + Sync,
+    ) -> [f64; N] {
         let n = self.cost.len();
         let parts: Vec<[f64; N]> = (0..n.div_ceil(CHUNK))
             .into_par_iter()

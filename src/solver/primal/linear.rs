@@ -9,7 +9,7 @@
 //! 1. `g = w + Σ r_i x_i`, `H = I + Σ D_i x_i x_iᵀ`, with `r_i = C_i L_h'` and `D_i = C_i L_h''`
 //!    at the decision values held; bordered for the offset, which is not penalised. (Departs from
 //!    \[PRIMAL\] section 2: its Hessian lacks the factor 2 of the squared hinge.)
-//! 2. `d = -H⁻¹g`: by a d x d factor when d is at most [`DIRECT`], else by conjugate gradients
+//! 2. `d = -H⁻¹g`: by a d x d factor when d is at most 1000, else by conjugate gradients
 //!    on products `Hv = v + Xᵀ(D Xv)`, with the diagonal as preconditioner, until the residual is
 //!    `min(0.1, √(‖g‖/‖g_0‖))` of ‖g‖ (truncated Newton).
 //! 3. Full step where the objective falls as promised (squared losses), else a line search,
@@ -48,7 +48,7 @@ use crate::solver::polish::watch::{Step, Watch};
 use crate::solver::polish::{Polish, Polished, Start, Watcher};
 
 /// Up to this many unknowns the Hessian is a matrix.
-pub const DIRECT: usize = 1000;
+const DIRECT: usize = 1000;
 /// Parts that rows are cut into at most, and least rows of one.
 const PARTS: usize = 16;
 const PART: usize = 1024;
@@ -123,12 +123,7 @@ struct Machine<'a, F: Real> {
 }
 
 impl<'a, F: Real> Machine<'a, F> {
-    fn new(
-        polish: &'a Polish,
-        rows: Rows<'a, F>,
-        start: Start<'a>,
-        output: usize,
-    ) -> Result<Self> {
+    fn new(polish: &'a Polish, rows: Rows<'a, F>, start: Start<'a>, output: usize) -> Result<Self> {
         let (n, d, m) = (rows.n_rows(), rows.n_cols(), start.targets.n_outputs());
         let mut w = try_vec("weights", d + 1, 0.0)?;
         w[..d].iter_mut().zip(start.coef.iter().skip(output).step_by(m)).for_each(|(w, &c)| *w = c);
@@ -261,12 +256,10 @@ impl<'a, F: Real> Machine<'a, F> {
     ) -> Step<(Vec<f64>, Vec<f64>)> {
         let (n, d, wide) = (self.f.len(), self.d, samples.widened(wider));
         let counts = |i: usize| self.start.cost[i] > 0.0;
-        let slopes: Vec<f64> = (0..n)
-            .map(|i| if counts(i) { samples.at(i, self.f[i]).slope } else { 0.0 })
-            .collect();
-        let curvatures: Vec<f64> = (0..n)
-            .map(|i| if counts(i) { wide.at(i, self.f[i]).curvature } else { 0.0 })
-            .collect();
+        let slopes: Vec<f64> =
+            (0..n).map(|i| if counts(i) { samples.at(i, self.f[i]).slope } else { 0.0 }).collect();
+        let curvatures: Vec<f64> =
+            (0..n).map(|i| if counts(i) { wide.at(i, self.f[i]).curvature } else { 0.0 }).collect();
         let mut gradient = self.transposed(&slopes);
         axpy(1.0, &self.w[..d], &mut gradient[..d]);
         if !self.polish.fit_intercept {
@@ -309,9 +302,7 @@ impl<'a, F: Real> Machine<'a, F> {
             for (row, &i) in buffer.chunks_exact_mut(d).zip(batch) {
                 self.rows.copy_row(i, row);
             }
-            sum.push(batch.len(), |k| {
-                (&buffer[k * d..(k + 1) * d], curvatures[batch[k]].sqrt())
-            });
+            sum.push(batch.len(), |k| (&buffer[k * d..(k + 1) * d], curvatures[batch[k]].sqrt()));
             sum.flush(|| watch.poll())?;
         }
         sum.add_to(hessian);
@@ -368,7 +359,8 @@ impl<'a, F: Real> Machine<'a, F> {
         let goal = (norm / self.first_norm.max(f64::MIN_POSITIVE)).sqrt().min(0.1) * norm;
         let mut residual = direction.to_vec();
         direction.fill(0.0);
-        let scaled = |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
+        let scaled =
+            |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
         let mut p = scaled(&residual);
         let mut product = dot64(&residual, &p);
         for _ in 0..MAX_PRODUCTS {

@@ -174,8 +174,9 @@ impl<'a> Descent<'a> {
         if self.polish.final_loss().uses_h() {
             h = h.max(all_quadratic(&self.samples(h), &self.f));
         }
-        let [curvature, cost] =
-            self.samples(h).sum(|i| [self.samples(h).at(i, self.f[i]).curvature, self.start.cost[i]]);
+        let [curvature, cost] = self
+            .samples(h)
+            .sum(|i| [self.samples(h).at(i, self.f[i]).curvature, self.start.cost[i]]);
         let scale = if curvature > 0.0 { curvature } else { cost };
         let mut kg = try_vec("kernel products", n, 0.0)?;
         let mut last: Option<Conjugate> = None;

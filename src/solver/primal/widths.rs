@@ -109,7 +109,13 @@ pub(super) fn zones(samples: &Samples<'_>, f: &[f64], wider: f64) -> Vec<Zone> {
             (true, slope) if slope >= 0.0 => 2,
             (true, _) => 3,
             (false, 0.0) => 0,
-            (false, slope) => if slope > 0.0 { 1 } else { -1 },
+            (false, slope) => {
+                if slope > 0.0 {
+                    1
+                } else {
+                    -1
+                }
+            }
         }
     };
     (0..samples.cost.len()).map(zone).collect()
