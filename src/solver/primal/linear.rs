@@ -7,17 +7,15 @@
 //! # Method
 //!
 //! 1. `g = w + Σ r_i x_i`, `H = I + Σ D_i x_i x_iᵀ`, with `r_i = C_i L_h'` and `D_i = C_i L_h''`
-//!    at the decision values held; bordered for the offset, which is not penalised. (Departs from
+//!    at the decision values held, as the zones have them; bordered for the offset, which is not penalised. (Departs from
 //!    \[PRIMAL\] section 2: its Hessian lacks the factor 2 of the squared hinge.)
 //! 2. `d = -H⁻¹g`: by a d x d factor when d is at most 1000, else by conjugate gradients
 //!    on products `Hv = v + Xᵀ(D Xv)`, with the diagonal as preconditioner, until the residual is
 //!    `min(0.1, √(‖g‖/‖g_0‖))` of ‖g‖ (truncated Newton).
-//! 3. Full step where the objective falls as promised (squared losses), else a line search,
-//!    O(n) a trial.
-//! 4. A loss with a width begins with every sample in its quadratic zone, then h falls by a
-//!    constant factor; after a short step the zones are taken wider.
-//! 5. At the final h stop when a full step left every sample in its zone (direct), or when the
-//!    decrease promised is at most `tol` of the objective.
+//! 3. The length of a step, and the path from a wide h to the one wanted, are those of
+//!    [`path`](super::path).
+//! 4. Stop when a full step left every sample in its zone (then, directly, this is the minimum),
+//!    or when the decrease promised is at most `tol` of the objective (truncated).
 //!
 //! # Cost
 //!
@@ -37,13 +35,13 @@
 
 use rayon::prelude::*;
 
-use super::widths::{Told, Widths, all_quadratic, step_length, zones};
+use super::path::{Direction, Goal, Newton, Piece, Zone, all_quadratic, follow, piece};
 use super::{Solved, check, nothing, take};
 use crate::data::{Point, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
-use crate::solver::polish::ray::{Ray, Samples};
+use crate::solver::polish::ray::Samples;
 use crate::solver::polish::watch::{Step, Watch};
 use crate::solver::polish::{Polish, Polished, Start, Watcher};
 
@@ -90,7 +88,8 @@ pub fn linear<F: Real>(
     let mut result = nothing(d, m);
     for output in 0..m {
         let mut machine = Machine::new(polish, rows.view(), start, output)?;
-        let done = machine.minimise(direct, &mut watch);
+        machine.direct = direct;
+        let done = machine.minimise(&mut watch);
         let samples = machine.samples(polish.h);
         let penalty = machine.penalty();
         let solved = Solved {
@@ -117,6 +116,9 @@ struct Machine<'a, F: Real> {
     /// Weights, then the offset (0 when there is none).
     w: Vec<f64>,
     f: Vec<f64>,
+    /// The direction last found.
+    direction: Vec<f64>,
+    direct: bool,
     steps: usize,
     converged: bool,
     first_norm: f64,
@@ -131,22 +133,24 @@ impl<'a, F: Real> Machine<'a, F> {
             w[d] = start.intercept[output];
         }
         let f = try_vec("decision values", n, 0.0)?;
-        let (steps, converged, first_norm) = (0, false, 0.0);
-        let mut machine =
-            Self { polish, rows, start, output, d, w, f, steps, converged, first_norm };
+        let (direction, direct, first_norm) = (Vec::new(), true, 0.0);
+        let (steps, converged) = (0, false);
+        let mut machine = Self {
+            polish,
+            rows,
+            start,
+            output,
+            d,
+            w,
+            f,
+            direction,
+            direct,
+            steps,
+            converged,
+            first_norm,
+        };
         machine.f = machine.times(&machine.w)?;
         Ok(machine)
-    }
-
-    fn samples(&self, h: f64) -> Samples<'a> {
-        let mut loss = self.polish.final_loss();
-        loss.h = h;
-        let Start { targets, cost, .. } = self.start;
-        Samples { loss, targets, output: self.output, cost }
-    }
-
-    fn penalty(&self) -> f64 {
-        0.5 * dot64(&self.w[..self.d], &self.w[..self.d])
     }
 
     fn part(&self) -> usize {
@@ -197,92 +201,44 @@ impl<'a, F: Real> Machine<'a, F> {
         total
     }
 
-    fn minimise(&mut self, direct: bool, watch: &mut Watch<'_, '_>) -> Step<()> {
-        let mut first = self.polish.h;
+    fn minimise(&mut self, watch: &mut Watch<'_, '_>) -> Step<()> {
+        let last = self.polish.h;
+        let mut first = last;
         let warm = self.w.iter().any(|&w| w != 0.0);
         if self.polish.final_loss().uses_h() && !warm {
             first = first.max(all_quadratic(&self.samples(first), &self.f));
         }
-        let mut widths = Widths::new(first, self.polish.h, true);
-        loop {
-            let samples = self.samples(widths.h);
-            let value = self.penalty() + samples.loss_at(&self.f);
-            if !value.is_finite() {
-                return Err(Error::NonFinite { what: "X · weights", row: 0, column: 0 }.into());
-            }
-            if self.steps >= self.polish.max_steps {
-                return Ok(());
-            }
-            (watch.step, watch.objective) = (self.steps, value);
-            watch.poll()?;
-            let before = direct.then(|| zones(&samples, &self.f, widths.wider));
-            let (direction, gradient) = self.direction(&samples, widths.wider, direct, watch)?;
-            self.steps += 1;
-            let s = self.times(&direction)?;
-            let ray = Ray {
-                samples,
-                f: &self.f,
-                s: &s,
-                base: self.penalty(),
-                linear: dot64(&self.w[..self.d], &direction[..self.d]),
-                quadratic: dot64(&direction[..self.d], &direction[..self.d]),
-            };
-            let promised = -0.5 * dot64(&direction, &gradient);
-            let t = step_length(&ray, value, promised);
-            axpy(t, &direction, &mut self.w);
-            self.f = self.times(&self.w)?;
-            let mut told = Told { t, promised: promised / value.abs(), same: false };
-            match before {
-                Some(before) => {
-                    told.same = t == 1.0 && before == zones(&samples, &self.f, widths.wider);
-                }
-                None if told.promised <= self.polish.tol => told.same = true,
-                None => {}
-            }
-            if let Some(converged) = widths.after(told, samples.loss.uses_h()) {
-                self.converged = converged;
-                return Ok(());
-            }
-        }
+        let tol = if self.direct { 0.0 } else { self.polish.tol };
+        let max_steps = self.polish.max_steps;
+        let goal = Goal { widths: (first, last), exact: true, tol, max_steps };
+        let mut steps = 0;
+        let done = follow(self, &goal, &mut steps, watch);
+        self.steps = steps;
+        self.converged = done?;
+        Ok(())
     }
 
-    /// Steps 1 and 2: the direction and the gradient.
-    fn direction(
-        &mut self,
-        samples: &Samples<'_>,
-        wider: f64,
-        direct: bool,
+    /// Step 2 by a factor: overwrites -g by the direction.
+    fn factored(
+        &self,
+        curvatures: &[f64],
+        direction: &mut [f64],
         watch: &mut Watch<'_, '_>,
-    ) -> Step<(Vec<f64>, Vec<f64>)> {
-        let (n, d, wide) = (self.f.len(), self.d, samples.widened(wider));
-        let counts = |i: usize| self.start.cost[i] > 0.0;
-        let slopes: Vec<f64> =
-            (0..n).map(|i| if counts(i) { samples.at(i, self.f[i]).slope } else { 0.0 }).collect();
-        let curvatures: Vec<f64> =
-            (0..n).map(|i| if counts(i) { wide.at(i, self.f[i]).curvature } else { 0.0 }).collect();
-        let mut gradient = self.transposed(&slopes);
-        axpy(1.0, &self.w[..d], &mut gradient[..d]);
-        if !self.polish.fit_intercept {
-            gradient[d] = 0.0;
+    ) -> Step<()> {
+        let d = self.d;
+        let order = d + usize::from(self.polish.fit_intercept);
+        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
+        match self.rows {
+            Rows::Dense(_) => self.dense_hessian(curvatures, order, &mut hessian, watch)?,
+            Rows::Csr(_) => self.sparse_hessian(curvatures, order, &mut hessian)?,
         }
-        let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        if direct {
-            let order = d + usize::from(self.polish.fit_intercept);
-            let mut hessian = try_vec("Hessian", order * order, 0.0)?;
-            match self.rows {
-                Rows::Dense(_) => self.dense_hessian(&curvatures, order, &mut hessian, watch)?,
-                Rows::Csr(_) => self.sparse_hessian(&curvatures, order, &mut hessian)?,
-            }
-            (0..d).for_each(|j| hessian[j * order + j] += 1.0);
-            if order > d && hessian[d * order + d] <= 0.0 {
-                hessian[d * order + d] = 1.0;
-            }
-            let factor = Cholesky::factor("Hessian", &hessian, order, 0.0, || watch.poll())?;
-            factor.solve(&mut direction[..order]);
-        } else {
-            self.truncated(&curvatures, &mut direction, watch)?;
+        (0..d).for_each(|j| hessian[j * order + j] += 1.0);
+        if order > d && hessian[d * order + d] <= 0.0 {
+            hessian[d * order + d] = 1.0;
         }
-        Ok((direction, gradient))
+        let factor = Cholesky::factor("Hessian", &hessian, order, 0.0, || watch.poll())?;
+        factor.solve(&mut direction[..order]);
+        Ok(())
     }
 
     /// `Σ D_i (x_i, 1)(x_i, 1)ᵀ`, its lower triangle.
@@ -407,6 +363,81 @@ impl<'a, F: Real> Machine<'a, F> {
             }
         }
         sum
+    }
+}
+
+impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
+    fn samples(&self, h: f64) -> Samples<'a> {
+        let mut loss = self.polish.final_loss();
+        loss.h = h;
+        let Start { targets, cost, .. } = self.start;
+        Samples { loss, targets, output: self.output, cost }
+    }
+
+    fn decisions(&self) -> &[f64] {
+        &self.f
+    }
+
+    fn penalty(&self) -> f64 {
+        0.5 * dot64(&self.w[..self.d], &self.w[..self.d])
+    }
+
+    /// Steps 1 and 2.
+    fn aim(
+        &mut self,
+        samples: &Samples<'a>,
+        zones: &[Zone],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<Direction> {
+        let (n, d) = (self.f.len(), self.d);
+        let mut slopes = try_vec("slopes", n, 0.0)?;
+        let mut curvatures = try_vec("slopes", n, 0.0)?;
+        for (i, &zone) in zones.iter().enumerate() {
+            let cost = samples.cost[i];
+            match piece(&samples.loss, samples.targets.value(i, self.output), zone) {
+                Piece::Nothing => {}
+                Piece::Linear(slope) => slopes[i] = cost * slope,
+                Piece::Quadratic { curvature, target } => {
+                    curvatures[i] = cost * curvature;
+                    slopes[i] = curvatures[i] * (self.f[i] - target);
+                }
+            }
+        }
+        let mut direction = self.transposed(&slopes);
+        axpy(1.0, &self.w[..d], &mut direction[..d]);
+        if !self.polish.fit_intercept {
+            direction[d] = 0.0;
+        }
+        direction.iter_mut().for_each(|g| *g = -*g);
+        if self.direct {
+            self.factored(&curvatures, &mut direction, watch)?;
+        } else {
+            self.truncated(&curvatures, &mut direction, watch)?;
+        }
+        let s = self.times(&direction)?;
+        if let Some(row) = s.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what: "X · weights", row, column: 0 }.into());
+        }
+        let linear = dot64(&self.w[..d], &direction[..d]);
+        let quadratic = dot64(&direction[..d], &direction[..d]);
+        self.direction = direction;
+        Ok(Direction { s, linear, quadratic })
+    }
+
+    fn advance(&mut self, t: f64, _: &Direction) -> Step<()> {
+        axpy(t, &self.direction, &mut self.w);
+        self.f = self.times(&self.w)?;
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<f64> {
+        self.w.clone()
+    }
+
+    fn restore(&mut self, saved: &[f64]) -> Step<()> {
+        self.w.copy_from_slice(saved);
+        self.f = self.times(&self.w)?;
+        Ok(())
     }
 }
 

@@ -22,8 +22,8 @@
 mod border;
 mod linear;
 mod newton;
+mod path;
 mod pcg;
-mod widths;
 
 pub use linear::{Linear, linear};
 pub use newton::newton;

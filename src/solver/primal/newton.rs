@@ -6,24 +6,20 @@
 //!
 //! # Method
 //!
-//! \[PRIMAL\] Algorithm 1, for every loss that is piecewise quadratic.
+//! \[PRIMAL\] Algorithm 1, for every loss that is made of quadratic pieces.
 //!
-//! 1. More than 1000 samples: solve for the first half of them (in the same way), and start from
-//!    its solution. The first systems are then small.
-//! 2. With slopes `r_i = C_i L_h'` and curvatures `D_i = C_i L_h''` at f, samples fall in three
-//!    zones: quadratic Q (D > 0), linear T (D = 0, r ≠ 0), and those that cost nothing.
-//! 3. The minimiser of the quadratic model has `β_T = -r_T`, 0 outside Q and T, and
-//!    `(K_QQ + D_Q⁻¹) β_Q + b = f_Q - r_Q/D_Q - K_QT β_T`; with an offset also
-//!    `1ᵀβ_Q = -1ᵀβ_T` (Appendix B). For the squared hinge this is `(K_sv + I/(2C)) β = y`.
+//! 1. More than 1000 samples: solve for the first half of them (in the same way, but only
+//!    roughly), and start from its solution. The first systems are then small.
+//! 2. Samples fall in three kinds of zones: quadratic Q, where the loss is `D/2 (f - z)²`,
+//!    linear T, where it has the slope r, and those that cost nothing.
+//! 3. For given zones the minimum has `β_T = -r_T`, 0 outside Q and T, and
+//!    `(K_QQ + D_Q⁻¹) β_Q + b = z_Q - K_QT β_T`; with an offset also `1ᵀβ_Q = -1ᵀβ_T`
+//!    (Appendix B). For the squared hinge this is `(K_sv + I/(2C)) β = y`. Full steps can cycle:
+//!    the length of a step, and the path from a wide h to the one wanted, are those of
+//!    [`path`](super::path).
 //! 4. When Q has changed by a few samples, the factor of the system is bordered, not made again
-//!    ([`Bordered`](super::border::Bordered)).
-//! 5. Full step where the objective falls as promised (squared losses), else a line search on the
-//!    objective, O(n) a trial. After a short step the quadratic zones are taken three times as
-//!    wide (and three times more after the next), so that Q sees what it would throw across.
-//! 6. A loss with a width begins with h so wide that every sample is in Q, then h falls by a
-//!    constant factor.
-//! 7. At the final h: stop when a full step left every sample in its zone. This is the minimum,
-//!    up to rounding.
+//!    ([`border`](super::border)).
+//! 5. Stop when a full step left every sample in its zone: this is the minimum, up to rounding.
 //!
 //! # Cost
 //!
@@ -32,20 +28,22 @@
 //!
 //! # Certificate
 //!
-//! `converged`: the zones stayed in a full step, or the decrease that the model promises is
-//! below 1e-13 of the objective.
+//! `converged`: the zones stayed in a full step, or the decrease that the model promised was
+//! below 1e-13 of the objective (1e-9 where no step goes down any more).
 //!
 //! References: \[PRIMAL\] sections 3, 4.2, Appendix B.
+
+use std::mem::swap;
 
 use rayon::prelude::*;
 
 use super::border::{Bordered, System};
-use super::widths::{Told, Widths, all_quadratic, step_length, zones};
+use super::path::{Direction, Goal, Newton, Piece, Zone, all_quadratic, follow, piece};
 use super::{Solved, check, nothing, take};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::dot64;
-use crate::solver::polish::ray::{Ray, Samples};
-use crate::solver::polish::watch::{Halt, Step, Watch};
+use crate::solver::polish::ray::Samples;
+use crate::solver::polish::watch::{Step, Watch};
 use crate::solver::polish::{Polish, Polished, Start, Watcher};
 
 /// Up to this many samples are solved for directly.
@@ -80,8 +78,8 @@ pub fn newton(
     for output in 0..m {
         let mut machine = Machine::new(polish, gram, start, output)?;
         let done = machine.minimise(&mut watch);
-        let samples = machine.samples(n, polish.h);
-        let penalty = machine.penalty(n);
+        let samples = machine.samples(polish.h);
+        let penalty = machine.penalty();
         let solved = Solved {
             coef: &machine.beta,
             intercept: machine.b,
@@ -105,14 +103,17 @@ struct Machine<'a> {
     n: usize,
     beta: Vec<f64>,
     b: f64,
-    /// Decision values of the samples of the running stage; all of them at the end.
+    /// Samples of the running stage, and their decision values; all of them at the end.
+    size: usize,
     f: Vec<f64>,
     system: Bordered,
+    aim: Aim,
     steps: usize,
     converged: bool,
 }
 
 /// Where a Newton step leads.
+#[derive(Default)]
 struct Aim {
     beta: Vec<f64>,
     b: f64,
@@ -126,27 +127,16 @@ impl<'a> Machine<'a> {
         beta.iter_mut().zip(start.coef.iter().skip(output).step_by(m)).for_each(|(b, &c)| *b = c);
         let b = if polish.fit_intercept { start.intercept[output] } else { 0.0 };
         let f = try_vec("decision values", n, 0.0)?;
-        let system = Bordered::default();
-        Ok(Self { polish, gram, start, output, n, beta, b, f, system, steps: 0, converged: false })
+        let (system, aim) = (Bordered::default(), Aim::default());
+        let (steps, converged, size) = (0, false, n);
+        Ok(Self { polish, gram, start, output, n, beta, b, size, f, system, aim, steps, converged })
     }
 
-    /// The first `size` samples at this width.
-    fn samples(&self, size: usize, h: f64) -> Samples<'a> {
-        let mut loss = self.polish.final_loss();
-        loss.h = h;
-        let (targets, cost) = (self.start.targets, &self.start.cost[..size]);
-        Samples { loss, targets, output: self.output, cost }
-    }
-
-    fn penalty(&self, size: usize) -> f64 {
-        let (beta, f) = (&self.beta[..size], &self.f[..size]);
-        0.5 * beta.iter().zip(f).map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
-    }
-
-    /// `Kβ + b` of the first `size` samples, for a β that is 0 beyond them.
-    fn decisions(&self, beta: &[f64], b: f64, size: usize) -> Result<Vec<f64>> {
-        let mut f = try_vec("decision values", self.n, 0.0)?;
-        f[..size].par_chunks_mut(CHUNK).enumerate().for_each(|(c, out)| {
+    /// `Kβ + b` of the samples of the running stage, for a β that is 0 beyond them.
+    fn times(&self, beta: &[f64], b: f64) -> Result<Vec<f64>> {
+        let size = self.size;
+        let mut f = try_vec("decision values", size, 0.0)?;
+        f.par_chunks_mut(CHUNK).enumerate().for_each(|(c, out)| {
             for (k, out) in out.iter_mut().enumerate() {
                 let row = &self.gram[(c * CHUNK + k) * self.n..][..size];
                 *out = dot64(row, &beta[..size]) + b;
@@ -161,73 +151,79 @@ impl<'a> Machine<'a> {
         while !warm && sizes[sizes.len() - 1] > DIRECT {
             sizes.push(sizes[sizes.len() - 1] / 2);
         }
+        let last_h = self.polish.h;
+        let mut first_h = last_h;
         // Step 1.
         for (stage, &size) in sizes.iter().rev().enumerate() {
-            self.f = self.decisions(&self.beta, self.b, size)?;
-            let mut h = self.polish.h;
+            self.size = size;
+            self.f = self.times(&self.beta, self.b)?;
             if self.polish.final_loss().uses_h() && stage == 0 && !warm {
-                h = h.max(all_quadratic(&self.samples(size, h), &self.f));
+                first_h = first_h.max(all_quadratic(&self.at(last_h), &self.f));
             }
             self.system.forget();
-            let done = self.widths(size, h, size == self.n, watch);
-            if size < self.n && done.is_err() {
+            let exact = size == self.n;
+            let widths = (first_h, if exact { last_h } else { first_h });
+            let max_steps = self.polish.max_steps;
+            let goal = Goal { widths, exact, tol: 0.0, max_steps };
+            let mut steps = self.steps;
+            let done = follow(self, &goal, &mut steps, watch);
+            self.steps = steps;
+            if !exact && done.is_err() {
                 // Stopped early: the decision values of all samples are still to be known.
-                self.f = self.decisions(&self.beta, self.b, self.n)?;
+                self.size = self.n;
+                self.f = self.times(&self.beta, self.b)?;
             }
-            done?;
+            self.converged = done?;
         }
         Ok(())
     }
 
-    fn widths(
-        &mut self,
-        size: usize,
-        first: f64,
-        whole: bool,
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
-        let mut widths = Widths::new(first, self.polish.h, whole);
-        loop {
-            let samples = self.samples(size, widths.h);
-            let value = self.penalty(size) + samples.loss_at(&self.f[..size]);
-            if self.steps >= self.polish.max_steps {
-                return Ok(());
-            }
-            (watch.step, watch.objective) = (self.steps, value);
-            watch.poll()?;
-            let before = zones(&samples, &self.f, widths.wider);
-            let aim = self.aim(&samples, widths.wider, watch)?;
-            self.steps += 1;
-            let (t, promised) = self.go(&samples, aim, value);
-            let same = t == 1.0 && before == zones(&samples, &self.f, widths.wider);
-            let told = Told { t, promised: promised / value.abs(), same };
-            if let Some(converged) = widths.after(told, samples.loss.uses_h()) {
-                self.converged = converged;
-                return Ok(());
-            }
-        }
+    fn at(&self, h: f64) -> Samples<'a> {
+        let mut loss = self.polish.final_loss();
+        loss.h = h;
+        let (targets, cost) = (self.start.targets, &self.start.cost[..self.size]);
+        Samples { loss, targets, output: self.output, cost }
+    }
+}
+
+impl<'a> Newton<'a> for Machine<'a> {
+    fn samples(&self, h: f64) -> Samples<'a> {
+        self.at(h)
+    }
+
+    fn decisions(&self) -> &[f64] {
+        &self.f
+    }
+
+    fn penalty(&self) -> f64 {
+        let pairs = self.beta.iter().zip(&self.f);
+        0.5 * pairs.map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
     }
 
     /// Steps 2 and 3.
-    fn aim(&mut self, samples: &Samples<'_>, wider: f64, watch: &mut Watch<'_, '_>) -> Step<Aim> {
-        let (n, size) = (self.n, samples.cost.len());
+    fn aim(
+        &mut self,
+        samples: &Samples<'a>,
+        zones: &[Zone],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<Direction> {
+        let (n, size) = (self.n, self.size);
         let mut beta = try_vec("coefficients", n, 0.0)?;
         let (mut quadratic, mut ridge, mut right) = (Vec::new(), Vec::new(), Vec::new());
-        let mut slopes = 0.0;
-        for i in 0..size {
-            let slope = samples.at(i, self.f[i]).slope;
-            let curvature = samples.widened(wider).at(i, self.f[i]).curvature;
-            slopes += slope;
-            if curvature > 0.0 {
-                quadratic.push(i);
-                ridge.push(1.0 / curvature);
-                right.push(self.f[i] - slope / curvature);
-            } else if slope != 0.0 {
-                beta[i] = -slope;
+        for (i, &zone) in zones.iter().enumerate() {
+            let cost = samples.cost[i];
+            match piece(&samples.loss, samples.targets.value(i, self.output), zone) {
+                Piece::Nothing => {}
+                Piece::Linear(slope) => beta[i] = -cost * slope,
+                Piece::Quadratic { curvature, target } => {
+                    quadratic.push(i);
+                    ridge.push(1.0 / (cost * curvature));
+                    right.push(target);
+                }
             }
         }
         let linear: f64 = beta.iter().sum();
-        if linear != 0.0 || beta.iter().any(|&v| v != 0.0) {
+        if beta.iter().any(|&v| v != 0.0) {
             let known = &beta[..size];
             right.par_iter_mut().zip(&quadratic).for_each(|(right, &i)| {
                 *right -= dot64(&self.gram[i * n..][..size], known);
@@ -235,9 +231,9 @@ impl<'a> Machine<'a> {
         }
         let mut b = self.b;
         if quadratic.is_empty() {
-            // Nothing holds the offset: down the slope, and the line search says how far.
-            if self.polish.fit_intercept && slopes != 0.0 {
-                b -= slopes.signum();
+            // Nothing holds the offset: down its slope, and the line search says how far.
+            if self.polish.fit_intercept && linear != 0.0 {
+                b += linear.signum();
             }
         } else {
             let system = System { gram: self.gram, n, rows: &quadratic, ridge: &ridge };
@@ -253,35 +249,46 @@ impl<'a> Machine<'a> {
                 beta[i] = value;
             }
         }
-        if let Some(bad) = beta.iter().position(|v| !v.is_finite()) {
-            let error = Error::NonFinite { what: "coefficients", row: bad, column: 0 };
-            return Err(Halt::Fail(error));
+        if let Some(row) = beta.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what: "coefficients", row, column: 0 }.into());
         }
-        let f = self.decisions(&beta, b, size)?;
-        Ok(Aim { beta, b, f })
+        let f = self.times(&beta, b)?;
+        let s: Vec<f64> = f.iter().zip(&self.f).map(|(to, from)| to - from).collect();
+        let turn = b - self.b;
+        let (mut first, mut second) = (0.0, 0.0);
+        for i in 0..size {
+            let d = beta[i] - self.beta[i];
+            first += d * (self.f[i] - self.b);
+            second += d * (s[i] - turn);
+        }
+        self.aim = Aim { beta, b, f };
+        Ok(Direction { s, linear: first, quadratic: second })
     }
 
-    /// Step 5: goes there, or as far as it is good. Returns how far, and the decrease that the
-    /// quadratic model promised.
-    fn go(&mut self, samples: &Samples<'_>, aim: Aim, value: f64) -> (f64, f64) {
-        let size = samples.cost.len();
-        let turn = aim.b - self.b;
-        let d: Vec<f64> = aim.beta.iter().zip(&self.beta).map(|(to, from)| to - from).collect();
-        let s: Vec<f64> = aim.f[..size].iter().zip(&self.f).map(|(to, from)| to - from).collect();
-        let pull = |(d, f): (&f64, &f64)| d * (f - self.b);
-        let linear = d[..size].iter().zip(&self.f).map(pull).sum();
-        let quadratic = d[..size].iter().zip(&s).map(|(d, s)| d * (s - turn)).sum();
-        let base = self.penalty(size);
-        let ray = Ray { samples: *samples, f: &self.f[..size], s: &s, base, linear, quadratic };
-        let promised = -0.5 * ray.at(0.0).slope;
-        let t = step_length(&ray, value, promised);
+    fn advance(&mut self, t: f64, direction: &Direction) -> Step<()> {
         if t == 1.0 {
-            (self.beta, self.b, self.f) = (aim.beta, aim.b, aim.f);
-        } else {
-            self.beta.iter_mut().zip(&d).for_each(|(beta, d)| *beta += t * d);
-            self.f[..size].iter_mut().zip(&s).for_each(|(f, s)| *f += t * s);
-            self.b += t * turn;
+            // No rounding is carried along.
+            swap(&mut self.beta, &mut self.aim.beta);
+            swap(&mut self.f, &mut self.aim.f);
+            self.b = self.aim.b;
+            return Ok(());
         }
-        (t, promised)
+        self.beta.iter_mut().zip(&self.aim.beta).for_each(|(from, to)| *from += t * (to - *from));
+        self.f.iter_mut().zip(&direction.s).for_each(|(f, s)| *f += t * s);
+        self.b += t * (self.aim.b - self.b);
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<f64> {
+        let mut point = self.beta.clone();
+        point.push(self.b);
+        point
+    }
+
+    fn restore(&mut self, saved: &[f64]) -> Step<()> {
+        self.beta.copy_from_slice(&saved[..self.n]);
+        self.b = saved[self.n];
+        self.f = self.times(&self.beta, self.b)?;
+        Ok(())
     }
 }

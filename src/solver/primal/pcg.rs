@@ -34,7 +34,7 @@
 //!
 //! References: \[PRIMAL\] section 5 (Algorithm 2).
 
-use super::widths::all_quadratic;
+use super::path::all_quadratic;
 use super::{Solved, check, nothing, take};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
