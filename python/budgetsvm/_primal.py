@@ -20,6 +20,14 @@ from ._progress import Watcher
 
 _PASSED_ON = "loss solver smoothing fit_intercept tol max_iter cache_size max_time".split()
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
+_OPTIONAL = (
+    "support_",
+    "support_vectors_",
+    "dual_coef_",
+    "coef_",
+    "loo_decision_",
+    "loo_score_",
+)
 _BASES = ("random", "kmeans++", "cholesky", "greedy")
 
 
@@ -37,7 +45,9 @@ class PrimalEstimator(Archived, BaseEstimator):
         "stop_reason_": "value",
         "objective_": "value",
         "history_": "curves",
+        "C_": "value",
         "gamma_": "value",
+        "loo_score_": "value?",
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -93,13 +103,16 @@ class PrimalEstimator(Archived, BaseEstimator):
             notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
         )  # fmt: skip
         self._take(learnt, X if points is None else points, points is None)
-        self.gamma_ = kernel[1]
+        by_c, by_gamma = learnt["tuned"] or (1.0, 1.0)
+        self.C_, self.gamma_ = float(self.C) * by_c, kernel[1] * by_gamma
+        if learnt["left_out"] is not None:
+            self._take_left_out(learnt["left_out"], y, weights)
         shown = {**learnt, "objective": self.objective_}
         watcher.finish(X.shape[1] if points is None else learnt["coef"].shape[1], shown)
 
     def _take(self, learnt: dict, source: Any, from_samples: bool) -> None:
         """Make what `_core` returned the fitted state."""
-        for name in ("support_", "support_vectors_", "dual_coef_", "coef_"):
+        for name in _OPTIONAL:
             self.__dict__.pop(name, None)
         support = learnt["support"]
         if support is None:
@@ -142,6 +155,10 @@ class PrimalEstimator(Archived, BaseEstimator):
             generator = check_random_state(self.random_state)
         except ValueError as error:
             raise ValueError(f"random_state: {error}") from None
+        config["leave_one_out"] = bool(self.leave_one_out)
+        config["tune"] = _validation.plain(self.tune_size) if self.tune else None
+        if self.tune and (not isinstance(self.tune_size, Integral) or self.tune_size < 1):
+            raise ValueError(f"tune_size must be >= 1, got {self.tune_size!r}")
         config["random_state"] = int(generator.randint(np.iinfo(np.int32).max))
         return config
 
@@ -213,6 +230,9 @@ class PrimalEstimator(Archived, BaseEstimator):
             fits = fits and self.dual_coef_.shape == (outputs, terms)
         if not fits or self.intercept_.ndim != 1:
             raise ValueError("not a valid budgetsvm model file: shapes of the machine")
+
+    def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        raise NotImplementedError
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
         raise NotImplementedError

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from . import _validation
 from ._primal import PrimalEstimator
@@ -64,8 +65,16 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
     cache_size : float, default=1000
         Megabytes for kernel values and factors, > 0. A Newton step on n samples may need 24 n²
         bytes; more than allowed is refused before the fit starts.
+    leave_one_out : bool, default=False
+        Whether to find what the machine would say about each sample without it (Newton's method on
+        all samples alone); about twice the time of the last step.
+    tune : bool, default=False
+        Whether C and γ are found first, beginning with those given, by the gradient of the
+        leave-one-out criterion; for the kernels "rbf" and "laplacian" and the squared losses.
+    tune_size : int, default=1500
+        Samples, chosen at random, that they are found on, >= 1.
     random_state : int, RandomState or None, default=None
-        Seed of the choice of a basis.
+        Seed of the choice of a basis, and of the samples to tune on.
     n_jobs : int or None, default=None
         Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
         bits for any number.
@@ -88,8 +97,14 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         Weights of the features, for a linear kernel without a basis.
     intercept_ : ndarray of shape (n_outputs,)
         Offsets.
-    gamma_ : float
-        γ as it was used.
+    C_, gamma_ : float
+        C and γ as they were used: tuned, with ``tune=True``.
+    loo_decision_ : ndarray of shape (n_samples,)
+        With `leave_one_out`: the decision value of each sample by the machine trained without it
+        (NaN where its weight is 0). Exact where no other sample changes its part in the solution,
+        else an estimate.
+    loo_score_ : float
+        R² of these, weighted.
     n_iter_ : int
         Steps of the output that took most, those on parts of the samples included.
     n_features_in_ : int
@@ -142,6 +157,9 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         max_iter: int = 1000,
         max_time: float | None = None,
         cache_size: float = 1000,
+        leave_one_out: bool = False,
+        tune: bool = False,
+        tune_size: int = 1500,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -163,6 +181,9 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         self.max_iter = max_iter
         self.max_time = max_time
         self.cache_size = cache_size
+        self.leave_one_out = leave_one_out
+        self.tune = tune
+        self.tune_size = tune_size
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -187,6 +208,13 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
             If the estimator is not fitted; if X is not finite or has other features.
         """
         return self._decision(X)[:, 0]
+
+    def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        known = np.isfinite(values[:, 0])
+        self.loo_decision_ = values[:, 0]
+        self.loo_score_ = float(
+            r2_score(y[known], values[known, 0], sample_weight=weights[known])
+        )
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
         if not _validation.is_number(self.epsilon) or not 0 <= self.epsilon < float("inf"):

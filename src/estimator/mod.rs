@@ -16,6 +16,7 @@ mod machine;
 mod part;
 mod primal;
 mod primal_basis;
+mod primal_tune;
 mod report;
 mod saving;
 mod score;

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::basis::{ModelRows, model_on};
 use super::exact::Limited;
 use super::primal_basis;
+use super::primal_tune::{Tuned, tune};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -13,7 +14,7 @@ use crate::loss::AnyLoss;
 use crate::model::KernelModel;
 use crate::rng::Rng;
 use crate::solver::polish::{Polish, Polished, Start, basis_gram};
-use crate::solver::primal::{Linear, Metric, linear, newton, pcg};
+use crate::solver::primal::{Linear, Metric, leave_one_out, linear, newton, pcg};
 use crate::solver::{Observer, Phase, Progress, StopReason};
 
 /// The order in which a kernel machine meets its samples: any will do that is a fair mixture.
@@ -84,6 +85,10 @@ pub struct PrimalConfig {
     pub max_time: Option<f64>,
     /// Seed of what is chosen at random.
     pub seed: u64,
+    /// Whether to find leave-one-out decision values (Newton on all samples alone).
+    pub leave_one_out: bool,
+    /// Samples on which C and γ are tuned first, none when they are to stay.
+    pub tune: Option<usize>,
 }
 
 /// A trained machine.
@@ -101,6 +106,11 @@ pub struct PrimalMachine {
     pub n_iter: usize,
     /// Why it ended.
     pub stop: StopReason,
+    /// Leave-one-out decision values, samples x outputs, where asked for; NaN for samples that
+    /// cost nothing.
+    pub left_out: Option<Vec<f64>>,
+    /// What C and γ were multiplied by, when they were tuned.
+    pub tuned: Option<Tuned>,
     /// Seconds and objective at each step.
     pub history: Vec<[f64; 2]>,
 }
@@ -124,8 +134,10 @@ impl PrimalConfig {
                 return Err(Error::param(name, "> 0 and finite", value));
             }
         }
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", ">= 1", 0));
+        for (name, value) in [("max_iter", self.max_iter), ("tune_size", self.tune.unwrap_or(1))] {
+            if value == 0 {
+                return Err(Error::param(name, ">= 1", 0));
+            }
         }
         Ok(())
     }
@@ -146,11 +158,21 @@ impl PrimalConfig {
     }
 
     /// Whether Newton's method fits the memory allowed.
-    fn newton_fits(&self, n: usize) -> bool {
+    pub(super) fn newton_fits(&self, n: usize) -> bool {
         PAIR_BYTES.saturating_mul(n as u64).saturating_mul(n as u64) <= self.bytes()
     }
 
-    fn too_large(&self, n: usize) -> Error {
+    /// Whether an expansion in n samples is solved for by Newton's method.
+    fn by_newton(&self, n: usize) -> std::result::Result<bool, Error> {
+        match self.solver {
+            PrimalSolver::Newton if !self.newton_fits(n) => Err(self.too_large(n)),
+            PrimalSolver::Newton => Ok(true),
+            PrimalSolver::Auto => Ok(self.newton_fits(n)),
+            PrimalSolver::Cg | PrimalSolver::PlainCg => Ok(false),
+        }
+    }
+
+    pub(super) fn too_large(&self, n: usize) -> Error {
         let megabytes = (PAIR_BYTES as f64 * (n as f64).powi(2) / f64::from(1 << 20)).ceil();
         Error::Unsupported(format!(
             "solver='newton' on {n} samples may need {megabytes} MB, cache_size={} allows less: \
@@ -174,30 +196,50 @@ impl PrimalMachine {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         config.check()?;
+        let everything = matches!(basis, PrimalBasis::Samples);
+        let linear = everything && config.kernel == AnyKernel::Linear;
+        let n = problem.cost().iter().filter(|&&c| c > 0.0).count();
+        if config.leave_one_out && (!everything || linear || !config.by_newton(n)?) {
+            return Err(Error::Unsupported(
+                "leave_one_out=True needs Newton's method on an expansion in all samples: a \
+                 kernel that is not 'linear', basis=None, solver='newton'"
+                    .into(),
+            ));
+        }
+        if everything && !linear {
+            config.by_newton(n)?;
+        }
         let mut run = Run {
-            config,
+            config: *config,
             limited: Limited::new(observer, config.max_time),
             n_samples: problem.len(),
             n_terms: 0,
             history: Vec::new(),
         };
-        let mut machine = match basis {
-            PrimalBasis::Samples if config.kernel == AnyKernel::Linear => run.linear(problem)?,
-            PrimalBasis::Samples => run.expansion(problem)?,
-            PrimalBasis::Chosen(_, 0) | PrimalBasis::Given(_, 0) => {
-                return Err(Error::param("n_components", ">= 1", 0));
-            }
-            PrimalBasis::Chosen(choice, count) => run.chosen(problem, *choice, *count)?,
-            PrimalBasis::Given(points, count) => run.given(problem, points, *count)?,
-        };
-        machine.history = run.history;
-        Ok(machine)
+        let Some(size) = config.tune else { return run.fit(problem, basis) };
+        let tuned = tune(&mut run, problem, size)?;
+        run.config = config.scaled(tuned.gamma)?;
+        let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
+        let rows = problem.rows();
+        let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
+        Ok(Self { tuned: Some(tuned), ..run.fit(&problem, &basis.view())? })
+    }
+}
+
+impl<F: Real> PrimalBasis<'_, F> {
+    /// The same for a shorter time.
+    fn view(&self) -> PrimalBasis<'_, F> {
+        match self {
+            Self::Samples => PrimalBasis::Samples,
+            Self::Chosen(choice, count) => PrimalBasis::Chosen(*choice, *count),
+            Self::Given(points, count) => PrimalBasis::Given(points.view(), *count),
+        }
     }
 }
 
 /// A fit as it runs.
 pub(super) struct Run<'a> {
-    pub(super) config: &'a PrimalConfig,
+    pub(super) config: PrimalConfig,
     limited: Limited<'a>,
     n_samples: usize,
     n_terms: usize,
@@ -231,6 +273,26 @@ impl Run<'_> {
         }
     }
 
+    fn fit<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        basis: &PrimalBasis<'_, F>,
+    ) -> Result<PrimalMachine> {
+        let mut machine = match basis {
+            PrimalBasis::Samples if self.config.kernel == AnyKernel::Linear => {
+                self.linear(problem)?
+            }
+            PrimalBasis::Samples => self.expansion(problem)?,
+            PrimalBasis::Chosen(_, 0) | PrimalBasis::Given(_, 0) => {
+                return Err(Error::param("n_components", ">= 1", 0));
+            }
+            PrimalBasis::Chosen(choice, count) => self.chosen(problem, *choice, *count)?,
+            PrimalBasis::Given(points, count) => self.given(problem, points, *count)?,
+        };
+        machine.history = std::mem::take(&mut self.history);
+        Ok(machine)
+    }
+
     fn linear<F: Real>(&mut self, problem: &Problem<'_, F>) -> Result<PrimalMachine> {
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
         self.n_terms = d;
@@ -261,13 +323,7 @@ impl Run<'_> {
     fn expansion<F: Real>(&mut self, problem: &Problem<'_, F>) -> Result<PrimalMachine> {
         let part = Shuffled::new(problem, ORDER_SEED);
         let (n, m) = (part.samples.len(), problem.targets().n_outputs());
-        let fits = self.config.newton_fits(n);
-        let by_newton = match self.config.solver {
-            PrimalSolver::Newton if !fits => return Err(self.config.too_large(n)),
-            PrimalSolver::Newton => true,
-            PrimalSolver::Auto => fits,
-            PrimalSolver::Cg | PrimalSolver::PlainCg => false,
-        };
+        let by_newton = self.config.by_newton(n)?;
         self.n_terms = n;
         let (coef, intercept) = (try_vec("coefficients", n * m, 0.0)?, vec![0.0; m]);
         let start =
@@ -276,9 +332,23 @@ impl Run<'_> {
         let model = model_on(self.config.kernel, &problem.rows(), &part.samples, m)?;
         let x = problem.rows();
         let all = ModelRows::of_some(x.view(), &part.samples, &model)?;
+        let mut left_out = None;
         let solved = if by_newton {
             let gram = basis_gram(&all, || self.poll())?;
-            newton(&polish, &gram, start, &mut |s, o| self.watch(s, o))?
+            let solved = newton(&polish, &gram, start, &mut |s, o| self.watch(s, o))?;
+            if self.config.leave_one_out {
+                let solution = Start { coef: &solved.coef, intercept: &solved.intercept, ..start };
+                let steps = solved.steps;
+                let found = leave_one_out(&polish, &gram, solution, &mut |_, _| {
+                    self.watch(steps, f64::NAN)
+                })?;
+                let mut values = try_vec("leave-one-out values", problem.len() * m, f64::NAN)?;
+                for (&i, from) in part.samples.iter().zip(found.chunks_exact(m)) {
+                    values[i * m..(i + 1) * m].copy_from_slice(from);
+                }
+                left_out = Some(values);
+            }
+            solved
         } else {
             let metric = match self.config.solver {
                 PrimalSolver::PlainCg => Metric::Plain,
@@ -293,7 +363,8 @@ impl Run<'_> {
         let coef: Vec<f64> =
             terms.iter().flat_map(|&j| solved.coef[j * m..(j + 1) * m].iter().copied()).collect();
         let support = terms.iter().map(|&j| part.samples[j]).collect();
-        Ok(machine(Polished { coef, ..solved }, Some(support)))
+        let machine = machine(Polished { coef, ..solved }, Some(support));
+        Ok(PrimalMachine { left_out, ..machine })
     }
 
     fn chosen<F: Real>(
@@ -361,6 +432,8 @@ fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMachine {
         objective: [solved.smoothed, solved.primal],
         n_iter: solved.steps,
         stop: solved.stop,
+        left_out: None,
+        tuned: None,
         history: Vec::new(),
     }
 }
@@ -389,6 +462,15 @@ impl Shuffled {
             Targets::Values(all) => values = samples.iter().map(|&i| all[i]).collect(),
         }
         Self { samples, cost, classes, values, n_classes: n }
+    }
+
+    /// The first samples alone.
+    pub(super) fn first(mut self, size: usize) -> Self {
+        self.samples.truncate(size);
+        self.cost.truncate(size);
+        self.classes.truncate(size);
+        self.values.truncate(size);
+        self
     }
 
     pub(super) fn targets(&self) -> Targets<'_> {

@@ -50,6 +50,8 @@ fn config(params: &Bound<'_, PyDict>, kernel: &KernelParams) -> PyResult<PrimalC
         cache_size: get("cache_size")?.extract()?,
         max_time: get("max_time")?.extract()?,
         seed: get("random_state")?.extract()?,
+        leave_one_out: get("leave_one_out")?.extract()?,
+        tune: get("tune")?.extract()?,
     })
 }
 
@@ -134,6 +136,17 @@ fn told(py: Python<'_>, machine: PrimalMachine) -> PyResult<Bound<'_, PyDict>> {
     objective.set_item("smoothed", machine.objective[0])?;
     objective.set_item("primal", machine.objective[1])?;
     told.set_item("objective", objective)?;
+    let left_out = match machine.left_out {
+        Some(values) => {
+            let shape = (values.len() / outputs.max(1), outputs);
+            let values = Array2::from_shape_vec(shape, values)
+                .map_err(|e| exception(Error::Unsupported(e.to_string())))?;
+            Some(values.into_pyarray(py))
+        }
+        None => None,
+    };
+    told.set_item("left_out", left_out)?;
+    told.set_item("tuned", machine.tuned.map(|tuned| (tuned.c, tuned.gamma)))?;
     told.set_item("n_iter", machine.n_iter)?;
     told.set_item("stop_reason", machine.stop.name())?;
     let curve = |at: usize| machine.history.iter().map(|entry| entry[at]).collect();

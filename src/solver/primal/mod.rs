@@ -20,11 +20,13 @@
 //! References: \[PRIMAL\].
 
 mod border;
+mod leave_one_out;
 mod linear;
 mod newton;
 mod path;
 mod pcg;
 
+pub use leave_one_out::{Criterion, criterion, leave_one_out};
 pub use linear::{Linear, linear};
 pub use newton::newton;
 pub use pcg::{Metric, pcg};

@@ -5,8 +5,8 @@
 //!
 //! 1. Samples fall into zones, in each of which the loss is one quadratic function of f. A Newton
 //!    step goes to the minimum that the objective would have if every sample stayed in its zone.
-//! 2. Full step where the objective falls as promised (squared losses), else a line search on the
-//!    objective, O(n) a trial.
+//! 2. Squared losses: full steps at first, later only where the objective falls as promised. Else
+//!    a line search on the objective, O(n) a trial.
 //! 3. A loss with a width begins with h so wide that every sample is in its quadratic zone. A
 //!    width is solved when a full step left every sample in its zone, or promised next to nothing.
 //! 4. Then h falls by a factor. The first step at the new width takes the zones of the *old*
@@ -42,7 +42,11 @@ const SHORT_STEP: f64 = 0.1;
 const MANY_STEPS: usize = 8;
 /// A width solved in this many steps was easy.
 const FEW_STEPS: usize = 2;
-/// A step is full when the objective falls by this share of what was promised.
+/// Where a loss has no width, this many steps are full whatever the objective does: the next one
+/// depends on the zones alone, and they settle sooner so. (Departs from \[PRIMAL\] Algorithm 1,
+/// all of whose steps are full: they can cycle.)
+const FREE_STEPS: usize = 12;
+/// Later a step is full when the objective falls by this share of what was promised.
 const KEPT_PROMISE: f64 = 0.2;
 
 /// A machine that can make Newton steps.
@@ -130,14 +134,18 @@ pub(super) fn follow<'a>(
             promised = promise(&samples, machine, &direction);
         }
         forced = None;
-        let t = step_length(&samples, machine, &direction, (value, promised));
+        let t = if tries <= FREE_STEPS && !samples.loss.uses_h() {
+            1.0
+        } else {
+            step_length(&samples, machine, &direction, (value, promised))
+        };
         machine.advance(t, &direction)?;
         let after = self::zones(&samples, machine.decisions());
         let share = promised.abs() / value.abs();
         // Step 3.
-        let settled = (t == 1.0 && zones == after) || share <= ROUNDING;
+        let settled = (t == 1.0 && zones == after) || (promised >= 0.0 && share <= ROUNDING);
         if h <= last_h {
-            if settled || (t > SHORT_STEP && share <= goal.tol) {
+            if settled || (t > SHORT_STEP && promised >= 0.0 && share <= goal.tol) {
                 return Ok(goal.exact);
             }
             if !goal.exact && share <= PART_TOL {
