@@ -20,6 +20,8 @@ from ._online_perceptrons import (
     Stoptron,
 )
 from ._persistence import load
+from ._primal_svc import PrimalSVC
+from ._primal_svr import PrimalSVR
 from ._semiparametric import SemiparametricSVC, SemiparametricSVR
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
@@ -40,6 +42,8 @@ __all__ = [
     "NuSVR",
     "NystroemOGD",
     "OneClassSVM",
+    "PrimalSVC",
+    "PrimalSVR",
     "Projectron",
     "ProjectronPlusPlus",
     "RandomizedBudgetPerceptron",

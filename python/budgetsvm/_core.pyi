@@ -18,6 +18,8 @@ __all__ = [
     "describe",
     "exact_decide",
     "exact_fit",
+    "primal_decide",
+    "primal_fit",
     "thread_count",
 ]
 
@@ -209,6 +211,26 @@ def exact_decide(
     support: _Rows,
     n_support: list[int],
     dual_coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    x: _Rows,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def primal_fit(
+    config: dict[str, Any],
+    kernel: tuple[str, float, float, int],
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    basis: tuple[str | _Rows, int] | None,
+    *,
+    notify: _Notify | None,
+    threads: int,
+) -> dict[str, Any]: ...
+def primal_decide(
+    kernel: tuple[str, float, float, int],
+    points: _Rows,
+    coef: NDArray[np.float64],
     intercept: NDArray[np.float64],
     x: _Rows,
     threads: int,

@@ -157,7 +157,11 @@ def cost(C: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def class_factors(
-    class_weight: Any, classes: np.ndarray, target: np.ndarray, weights: np.ndarray, balance: bool
+    class_weight: Any,
+    classes: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray,
+    balance: bool = True,
 ) -> np.ndarray:
     """The factor of C of every class; "balanced" only where `balance` says that all rows are known.
 

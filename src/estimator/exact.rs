@@ -160,10 +160,22 @@ impl ExactConfig {
 }
 
 /// The caller's observer, and the time limit.
-struct Limited<'a> {
+pub(super) struct Limited<'a> {
     observer: &'a mut dyn Observer,
     started: Instant,
     limit: Option<Duration>,
+}
+
+impl<'a> Limited<'a> {
+    /// With a limit in seconds; one too long for a `Duration` is none that anybody reaches.
+    pub(super) fn new(observer: &'a mut dyn Observer, seconds: Option<f64>) -> Self {
+        let limit = seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
+        Self { observer, started: Instant::now(), limit }
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
 }
 
 impl Observer for Limited<'_> {
@@ -236,9 +248,7 @@ impl ExactMachine {
         }
         let samples = positive(n, targets, cost)?;
         let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
-        let limit =
-            config.max_time.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
-        let mut observer = Limited { observer, started: Instant::now(), limit };
+        let mut observer = Limited::new(observer, config.max_time);
         let bytes = (config.cache_size * f64::from(1 << 20)) as usize;
         let task = Task { config, gram, functions, cost, bytes, single };
         match targets {

@@ -7,6 +7,7 @@ pub mod mpd;
 mod objective;
 mod observe;
 pub mod polish;
+pub mod primal;
 pub mod refine;
 mod run;
 mod sweep;

@@ -10,6 +10,7 @@ mod exact;
 mod local;
 mod observer;
 mod online;
+mod primal;
 
 use pyo3::prelude::*;
 
@@ -37,5 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }
