@@ -3,6 +3,7 @@
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._features import IncompleteCholesky, Nystroem, RandomFourier
 from ._persistence import load
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
@@ -12,9 +13,12 @@ __all__ = [
     "SVR",
     "BudgetSVC",
     "BudgetSVR",
+    "IncompleteCholesky",
     "NuSVC",
     "NuSVR",
+    "Nystroem",
     "OneClassSVM",
+    "RandomFourier",
     "__version__",
     "load",
 ]

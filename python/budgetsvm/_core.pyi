@@ -15,7 +15,12 @@ __all__ = [
     "archive_save",
     "describe",
     "exact_decide",
+    "cholesky_fit",
     "exact_fit",
+    "fourier_fit",
+    "fourier_transform",
+    "landmark_transform",
+    "nystroem_fit",
     "thread_count",
 ]
 
@@ -129,6 +134,39 @@ def archive_save(
     path: str | PathLike[str], description: str, arrays: dict[str, NDArray[Any]]
 ) -> None: ...
 def archive_load(path: str | PathLike[str]) -> tuple[str, dict[str, NDArray[Any]]] | None: ...
+
+_Kernel = tuple[str, float, float, int]
+
+def nystroem_fit(
+    x: _Rows,
+    kernel: _Kernel,
+    n_components: int,
+    n_landmarks: int | None,
+    threshold: float | None,
+    seed: int,
+    threads: int,
+) -> dict[str, Any]: ...
+def cholesky_fit(
+    x: _Rows, kernel: _Kernel, n_components: int, tolerance: float, threads: int
+) -> dict[str, Any]: ...
+def fourier_fit(
+    d: int, kernel: _Kernel, n_components: int, orthogonal: bool, waves: str, seed: int
+) -> dict[str, Any]: ...
+def landmark_transform(
+    x: _Rows,
+    kernel: _Kernel,
+    components: NDArray[Any],
+    normalization: NDArray[Any],
+    width: int,
+    threads: int,
+) -> NDArray[Any]: ...
+def fourier_transform(
+    x: _Rows,
+    frequencies: NDArray[np.float64],
+    phases: NDArray[np.float64],
+    width: int,
+    threads: int,
+) -> NDArray[Any]: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...
 def _test_panic() -> None: ...

@@ -7,6 +7,7 @@ mod convert;
 mod describe;
 mod enter;
 mod exact;
+mod features;
 mod observer;
 
 use pyo3::prelude::*;
@@ -33,5 +34,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::landmark_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(features::fourier_transform, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }
