@@ -1,5 +1,6 @@
 """Kernel support vector machines on a budget: fast, small, online."""
 
+from ._asset_classes import AssetSVC, AssetSVR
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
@@ -11,6 +12,8 @@ from ._svr import BudgetSVR
 __all__ = [
     "SVC",
     "SVR",
+    "AssetSVC",
+    "AssetSVR",
     "BudgetSVC",
     "BudgetSVR",
     "IncompleteCholesky",

@@ -15,7 +15,10 @@ __all__ = [
     "archive_save",
     "describe",
     "exact_decide",
+    "asset_fit",
     "cholesky_fit",
+    "expansion_decide",
+    "fourier_decide",
     "exact_fit",
     "fourier_fit",
     "fourier_transform",
@@ -167,6 +170,34 @@ def fourier_transform(
     width: int,
     threads: int,
 ) -> NDArray[Any]: ...
+def asset_fit(
+    config: dict[str, Any],
+    kernel: _Kernel,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    start: dict[str, Any] | None,
+    notify: _Notify | None,
+    threads: int,
+) -> dict[str, Any]: ...
+def expansion_decide(
+    x: _Rows,
+    kernel: _Kernel,
+    components: NDArray[Any],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    threads: int,
+) -> NDArray[np.float64]: ...
+def fourier_decide(
+    x: _Rows,
+    frequencies: NDArray[np.float64],
+    phases: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    threads: int,
+) -> NDArray[np.float64]: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...
 def _test_panic() -> None: ...

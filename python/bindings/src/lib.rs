@@ -2,6 +2,7 @@
 
 mod archive;
 mod arrays;
+mod asset;
 mod budget;
 mod convert;
 mod describe;
@@ -39,5 +40,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::landmark_transform, module)?)?;
     module.add_function(wrap_pyfunction!(features::fourier_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::asset_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::expansion_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::fourier_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

@@ -67,11 +67,7 @@ impl<'a, F: Real> Source<'a, F> {
     ///
     /// # Errors
     /// As [`Source::new`].
-    pub fn load(
-        &mut self,
-        order: &[usize],
-        between: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+    pub fn load(&mut self, order: &[usize], between: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         if !self.kept.is_empty() {
             return Ok(());
         }

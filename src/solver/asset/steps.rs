@@ -79,6 +79,8 @@ pub struct State {
     pub intercept: Vec<f64>,
     /// Steps made.
     pub steps: u64,
+    /// Samples seen, each once.
+    pub samples: u64,
     /// `D_G²`.
     pub gradient: f64,
 }
@@ -196,10 +198,8 @@ pub fn train<F: Real>(
     let mut gradient = start.map_or(0.0, |s| s.gradient);
     let mut machines: Vec<Output> = (0..outputs)
         .map(|c| {
-            let w = start.map_or_else(
-                || vec![0.0; width],
-                |s| s.weights[c * width..][..width].to_vec(),
-            );
+            let w = start
+                .map_or_else(|| vec![0.0; width], |s| s.weights[c * width..][..width].to_vec());
             let intercept = start.map_or(0.0, |s| s.intercept[c]);
             Output { iterate: Iterate::new(&w), intercept, mean_intercept: 0.0, weight: 0.0 }
         })
@@ -289,6 +289,7 @@ pub fn train<F: Real>(
             weights: machines.iter().flat_map(|m| m.iterate.current()).collect(),
             intercept: machines.iter().map(|m| m.intercept).collect(),
             steps: done,
+            samples: start.map_or(0, |s| s.samples) + n as u64,
             gradient,
         },
         stop,
