@@ -192,14 +192,42 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C; after any exception the estimator is as before the call.
         """
-        with self._all_or_nothing(), self._watcher() as watcher:
-            self._check_params()
-            machine = getattr(self, "_machine", None)
-            X, y = self._check_X_y(X, y, machine)
-            check_classification_targets(y)
-            index = self._encode_part(y, classes, machine)
-            self._train(X, index, machine, True, watcher)
+        with self._all_or_nothing():
+            self._learn_part(X, y, classes, record=False)
         return self
+
+    def test_then_train(self, X: Any, y: Any, classes: Any = None) -> np.ndarray:
+        """`partial_fit`, and what each row was taken for just before it was learnt from.
+
+        This is the prequential test of a stream, row by row, at no further cost.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            New rows, finite.
+        y : array-like of shape (n_samples,)
+            Their labels, which no value returned for the same row has seen.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Decision values as of `decision_function`, of the last model (not of the mean) before
+            each row. Fewer rows when `max_time` or the callback ended the call.
+
+        Raises
+        ------
+        ValueError, KeyboardInterrupt
+            As `partial_fit`.
+        """
+        with self._all_or_nothing():
+            self._learn_part(X, y, classes, record=True)
+            names = [f"decision.{output}" for output in range(self._machine.n_outputs)]
+            columns = [self.history_.pop(name) for name in names]
+            rows = min(len(column) for column in columns)
+            values = np.column_stack([column[:rows] for column in columns])
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values: the larger, the more certainly a row is of the class.
@@ -341,7 +369,19 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
             raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
         return index
 
-    def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
+    def _learn_part(self, X: Any, y: Any, classes: Any, record: bool) -> None:
+        with self._watcher() as watcher:
+            self._check_params()
+            machine = getattr(self, "_machine", None)
+            X, y = self._check_X_y(X, y, machine)
+            check_classification_targets(y)
+            index = self._encode_part(y, classes, machine)
+            self._train(X, index, machine, True, watcher, record)
+
+    def _train(
+        self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any,
+        record: bool = False,
+    ) -> None:  # fmt: skip
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         if machine is not None:
             gamma = machine.gamma
@@ -353,7 +393,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
             gamma = _validation.resolve_gamma(self.gamma, 1.0, X.shape[1])
         trained, report = _core.OnlineMachine.train(
             self._config(gamma), rows, index.astype(np.uint32), len(self.classes_), weights,
-            start=machine, stream=stream, notify=watcher.notify,
+            start=machine, stream=stream, record=record, notify=watcher.notify,
             threads=_validation.thread_count(self.n_jobs),
         )  # fmt: skip
         self._machine = trained

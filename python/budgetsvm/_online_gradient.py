@@ -204,8 +204,8 @@ class SparsePassiveAggressive(OnlineLearner):
     r"""Passive-aggressive learning from a random part of the samples [1]_.
 
     @averaged@
-    A sample with loss ℓ is learnt from with probability ``min(a, ℓ) / b``, with a step that makes up
-    for it; at `budget` terms learning stops. With a and b = `sampling_numerator` and
+    A sample with loss ℓ is learnt from with probability ``min(a, ℓ) / b``, with a step that makes
+    up for it; at `budget` terms learning stops. With a and b = `sampling_numerator` and
     `sampling_denominator` at most ``a T / b`` terms are expected after T samples.
 
     Parameters
