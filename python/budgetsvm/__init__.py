@@ -3,6 +3,7 @@
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._local import LocalBudgetSVC
 from ._online_features import FourierOGD, NystroemOGD
 from ._online_gradient import (
     BudgetOGD,
@@ -19,6 +20,9 @@ from ._online_perceptrons import (
     Stoptron,
 )
 from ._persistence import load
+from ._primal_svc import PrimalSVC
+from ._primal_svr import PrimalSVR
+from ._semiparametric import SemiparametricSVC, SemiparametricSVR
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
@@ -33,13 +37,18 @@ __all__ = [
     "FourierOGD",
     "KernelOGD",
     "KernelPerceptron",
+    "LocalBudgetSVC",
     "NuSVC",
     "NuSVR",
     "NystroemOGD",
     "OneClassSVM",
+    "PrimalSVC",
+    "PrimalSVR",
     "Projectron",
     "ProjectronPlusPlus",
     "RandomizedBudgetPerceptron",
+    "SemiparametricSVC",
+    "SemiparametricSVR",
     "SparsePassiveAggressive",
     "Stoptron",
     "__version__",

@@ -332,12 +332,15 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
 
     def _config(self, gamma: float) -> dict[str, Any]:
         params = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
+        own = {"learner": self._learner, "gamma": gamma, "random_state": self._seed()}
+        return {**params, **own}
+
+    def _seed(self) -> int:
         try:
             generator = check_random_state(self.random_state)
         except ValueError as error:
             raise ValueError(f"random_state: {error}") from None
-        seed = int(generator.randint(np.iinfo(np.int32).max))
-        return {**params, "learner": self._learner, "gamma": gamma, "random_state": seed}
+        return int(generator.randint(np.iinfo(np.int32).max))
 
     def _check_params(self) -> None:
         """Refuse hyperparameters out of range before the data are looked at."""
@@ -383,14 +386,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         record: bool = False,
     ) -> None:  # fmt: skip
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
-        if machine is not None:
-            gamma = machine.gamma
-        elif isinstance(self.gamma, str):
-            variance, ratio = _core.describe(rows, weights)
-            gamma = _validation.resolve_gamma(self.gamma, variance, X.shape[1])
-            _validation.warn_about_scales(ratio)
-        else:
-            gamma = _validation.resolve_gamma(self.gamma, 1.0, X.shape[1])
+        gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         trained, report = _core.OnlineMachine.train(
             self._config(gamma), rows, index.astype(np.uint32), len(self.classes_), weights,
             start=machine, stream=stream, record=record, notify=watcher.notify,
@@ -401,3 +397,12 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         self.history_ = report["history"]
         self.stop_reason_ = report["stop_reason"]
         watcher.finish(trained.n_terms, report)
+
+    def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
+        if machine is not None:
+            return machine.gamma
+        if not isinstance(self.gamma, str):
+            return _validation.resolve_gamma(self.gamma, 1.0, d)
+        variance, ratio = _core.describe(rows, weights)
+        _validation.warn_about_scales(ratio)
+        return _validation.resolve_gamma(self.gamma, variance, d)

@@ -3,9 +3,11 @@
 mod block;
 mod budgeted;
 pub mod exact;
+pub mod mpd;
 mod objective;
 mod observe;
 pub mod polish;
+pub mod primal;
 pub mod refine;
 mod run;
 mod sweep;

@@ -11,6 +11,7 @@ from budgetsvm import (
     FourierOGD,
     KernelOGD,
     KernelPerceptron,
+    LocalBudgetSVC,
     NystroemOGD,
     Projectron,
     ProjectronPlusPlus,
@@ -36,6 +37,6 @@ ONLINE = [
 ]
 
 
-@parametrize_with_checks([BudgetSVC(), BudgetSVR(), *ONLINE])
+@parametrize_with_checks([BudgetSVC(), BudgetSVR(), LocalBudgetSVC(), *ONLINE])
 def test_contract(estimator, check):
     check(estimator)

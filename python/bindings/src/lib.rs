@@ -7,8 +7,10 @@ mod convert;
 mod describe;
 mod enter;
 mod exact;
+mod local;
 mod observer;
 mod online;
+mod primal;
 
 use pyo3::prelude::*;
 
@@ -28,6 +30,7 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<budget::BudgetMachine>()?;
+    module.add_class::<local::LocalMachine>()?;
     module.add_class::<online::OnlineMachine>()?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
@@ -35,5 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }
