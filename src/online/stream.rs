@@ -126,7 +126,13 @@ impl<F: Real> Stream<F> {
         Ok((counts, ControlFlow::Continue(())))
     }
 
-    fn step(&mut self, block: &mut Block<F>, at: usize, y: f64, counts: &mut Counts) -> Result<f64> {
+    fn step(
+        &mut self,
+        block: &mut Block<F>,
+        at: usize,
+        y: f64,
+        counts: &mut Counts,
+    ) -> Result<f64> {
         let row = block.row(at, self.model.row_len());
         let turn = Turn {
             y,
