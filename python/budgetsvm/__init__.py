@@ -1,8 +1,10 @@
 """Kernel support vector machines on a budget: fast, small, online."""
 
+from ._asset_classes import AssetSVC, AssetSVR
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._features import IncompleteCholesky, Nystroem, RandomFourier
 from ._local import LocalBudgetSVC
 from ._online_features import FourierOGD, NystroemOGD
 from ._online_gradient import (
@@ -29,23 +31,28 @@ from ._svr import BudgetSVR
 __all__ = [
     "SVC",
     "SVR",
+    "AssetSVC",
+    "AssetSVR",
     "BudgetOGD",
     "BudgetPassiveAggressive",
     "BudgetSVC",
     "BudgetSVR",
     "Forgetron",
     "FourierOGD",
+    "IncompleteCholesky",
     "KernelOGD",
     "KernelPerceptron",
     "LocalBudgetSVC",
     "NuSVC",
     "NuSVR",
+    "Nystroem",
     "NystroemOGD",
     "OneClassSVM",
     "PrimalSVC",
     "PrimalSVR",
     "Projectron",
     "ProjectronPlusPlus",
+    "RandomFourier",
     "RandomizedBudgetPerceptron",
     "SemiparametricSVC",
     "SemiparametricSVR",

@@ -15,9 +15,17 @@ __all__ = [
     "_test_panic",
     "archive_load",
     "archive_save",
+    "asset_fit",
+    "cholesky_fit",
     "describe",
     "exact_decide",
     "exact_fit",
+    "expansion_decide",
+    "fourier_decide",
+    "fourier_fit",
+    "fourier_transform",
+    "landmark_transform",
+    "nystroem_fit",
     "primal_decide",
     "primal_fit",
     "thread_count",
@@ -240,6 +248,67 @@ def archive_save(
     path: str | PathLike[str], description: str, arrays: dict[str, NDArray[Any]]
 ) -> None: ...
 def archive_load(path: str | PathLike[str]) -> tuple[str, dict[str, NDArray[Any]]] | None: ...
+
+_Kernel = tuple[str, float, float, int]
+
+def nystroem_fit(
+    x: _Rows,
+    kernel: _Kernel,
+    n_components: int,
+    n_landmarks: int | None,
+    threshold: float | None,
+    seed: int,
+    threads: int,
+) -> dict[str, Any]: ...
+def cholesky_fit(
+    x: _Rows, kernel: _Kernel, n_components: int, tolerance: float, threads: int
+) -> dict[str, Any]: ...
+def fourier_fit(
+    d: int, kernel: _Kernel, n_components: int, orthogonal: bool, waves: str, seed: int
+) -> dict[str, Any]: ...
+def landmark_transform(
+    x: _Rows,
+    kernel: _Kernel,
+    components: NDArray[Any],
+    normalization: NDArray[Any],
+    width: int,
+    threads: int,
+) -> NDArray[Any]: ...
+def fourier_transform(
+    x: _Rows,
+    frequencies: NDArray[np.float64],
+    phases: NDArray[np.float64],
+    width: int,
+    threads: int,
+) -> NDArray[Any]: ...
+def asset_fit(
+    config: dict[str, Any],
+    kernel: _Kernel,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    start: dict[str, Any] | None,
+    notify: _Notify | None,
+    threads: int,
+) -> dict[str, Any]: ...
+def expansion_decide(
+    x: _Rows,
+    kernel: _Kernel,
+    components: NDArray[Any],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    threads: int,
+) -> NDArray[np.float64]: ...
+def fourier_decide(
+    x: _Rows,
+    frequencies: NDArray[np.float64],
+    phases: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    threads: int,
+) -> NDArray[np.float64]: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...
 def _test_panic() -> None: ...

@@ -4,6 +4,7 @@
 //! [`Machine`] and [`Config`], [`ExactMachine`] and [`ExactConfig`] are the layer beneath, without
 //! labels, that the Python bindings use.
 
+mod asset;
 mod basis;
 mod builder;
 mod combine;
@@ -27,6 +28,9 @@ mod svc;
 mod svr;
 mod train;
 
+pub use asset::{
+    AssetConfig, AssetFeatures, AssetMachine, AssetSolver, decide_expansion, decide_features,
+};
 pub use builder::{Builder, FromConfig};
 pub use config::{Config, Maintenance};
 pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision};

@@ -4,7 +4,7 @@
 //! k(x, x') = E[cos(ν·(x - x'))],     ν ~ N(0, 2γ I) (Gaussian),  ν_k ~ Cauchy(γ) (Laplacian)
 //!
 //! shifted   z_j(x) = √(2/D) cos(ν_j·x + ω_j),  ω_j ~ U[0, 2π)
-//! paired    z(x) = √(2/D) (cos ν_j·x, sin ν_j·x),  j ≤ D/2
+//! paired    z(x) = √(2/D) (cos ν_j·x, sin ν_j·x),  j ≤ D/2; for an odd D the last one shifted
 //! ```
 //!
 //! *Method* (\[RFF\], \[ASSET\] eq. 8).
@@ -14,7 +14,7 @@
 //! 2. Products with the packed frequencies, then the cosine. Dense rows need no common origin:
 //!    the products are linear.
 //!
-//! *Paired* waves have the smaller variance for the Gaussian and give `‖z(x)‖ = 1` exactly.
+//! *Paired* waves have the smaller variance for the Gaussian and give `‖z(x)‖ = 1` exactly (D even).
 //! The spectrum of the Laplacian is not rotation invariant, so it has no orthogonal form.
 
 use super::map::Scratch;
@@ -32,7 +32,7 @@ use crate::simd::{self, Packed};
 pub enum Waves {
     /// A cosine with a random phase.
     Shifted,
-    /// A cosine and a sine: an even number of features.
+    /// A cosine and a sine; for an odd number of features the last is a shifted one.
     Paired,
 }
 
@@ -88,10 +88,6 @@ impl Fourier {
         if self.n_components == 0 {
             return Err(Error::param("n_components", ">= 1", 0));
         }
-        if self.waves == Waves::Paired && !self.n_components.is_multiple_of(2) {
-            let expected = "even with waves='paired'";
-            return Err(Error::param("n_components", expected, self.n_components));
-        }
         if self.orthogonal && matches!(self.kernel, AnyKernel::Laplacian { .. }) {
             return Err(Error::Unsupported(
                 "orthogonal=True needs kernel='rbf': the spectrum of the Laplacian kernel is not \
@@ -112,9 +108,9 @@ impl Fourier {
             return Err(Error::InvalidData { what: "X", reason: "0 features".into() });
         }
         let mut rng = Rng::new(self.seed);
-        let count = match self.waves {
-            Waves::Shifted => self.n_components,
-            Waves::Paired => self.n_components / 2,
+        let (count, shifted) = match self.waves {
+            Waves::Shifted => (self.n_components, self.n_components),
+            Waves::Paired => (self.n_components.div_ceil(2), self.n_components % 2),
         };
         // 1.
         let mut frequencies = try_vec("frequencies", count.saturating_mul(d), 0.0)?;
@@ -137,11 +133,9 @@ impl Fourier {
             // `check` has refused the others.
             _ => {}
         }
-        let phases = match self.waves {
-            Waves::Shifted => (0..count).map(|_| std::f64::consts::TAU * rng.uniform()).collect(),
-            Waves::Paired => Vec::new(),
-        };
-        FourierMap::new((&frequencies, d), &phases, self.waves)
+        let phases: Vec<f64> =
+            (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform()).collect();
+        FourierMap::new((&frequencies, d), &phases)
     }
 }
 
@@ -168,29 +162,29 @@ fn rotate(group: &mut [f64], d: usize, rng: &mut Rng) {
     }
 }
 
-/// `z(x)` of random waves.
+/// `z(x)` of random waves: m cosines, then the sines of the paired ones.
 #[derive(Clone, Debug)]
 pub struct FourierMap<F: Real> {
     frequencies: Packed<F>,
-    /// Padded like a row of products.
+    /// One a frequency, 0 for the paired ones, which come first.
     phases: Vec<f64>,
-    waves: Waves,
+    paired: usize,
 }
 
 impl<F: Real> FourierMap<F> {
-    /// A map from its frequencies, m x d row-major, and m phases (none for paired waves).
+    /// A map from its frequencies, m x d row-major, and the phases of the last ones; those before
+    /// are paired.
     ///
     /// # Errors
     /// `LengthMismatch`, `NonFinite`, `OutOfMemory`.
-    pub fn new((frequencies, d): (&[f64], usize), phases: &[f64], waves: Waves) -> Result<Self> {
+    pub fn new((frequencies, d): (&[f64], usize), phases: &[f64]) -> Result<Self> {
         let m = frequencies.len() / d.max(1);
         if m == 0 || m * d != frequencies.len() {
             let (expected, got) = ((m * d).max(d), frequencies.len());
             return Err(Error::LengthMismatch { what: "frequencies", expected, got });
         }
-        let expected = if waves == Waves::Shifted { m } else { 0 };
-        if phases.len() != expected {
-            return Err(Error::LengthMismatch { what: "phases", expected, got: phases.len() });
+        if phases.len() > m {
+            return Err(Error::LengthMismatch { what: "phases", expected: m, got: phases.len() });
         }
         if let Some(row) = phases.iter().position(|v| !v.is_finite()) {
             return Err(Error::NonFinite { what: "phases", row, column: 0 });
@@ -205,9 +199,10 @@ impl<F: Real> FourierMap<F> {
             }
             packed.push(&row)?;
         }
-        let mut padded = vec![0.0; packed.padded_len()];
-        padded[..phases.len()].copy_from_slice(phases);
-        Ok(Self { frequencies: packed, phases: padded, waves })
+        let paired = m - phases.len();
+        let mut all = vec![0.0; m];
+        all[paired..].copy_from_slice(phases);
+        Ok(Self { frequencies: packed, phases: all, paired })
     }
 
     /// Number of features d of a row.
@@ -219,16 +214,7 @@ impl<F: Real> FourierMap<F> {
     /// Number of features D that come out.
     #[must_use]
     pub fn n_outputs(&self) -> usize {
-        match self.waves {
-            Waves::Shifted => self.frequencies.len(),
-            Waves::Paired => 2 * self.frequencies.len(),
-        }
-    }
-
-    /// Which waves.
-    #[must_use]
-    pub fn waves(&self) -> Waves {
-        self.waves
+        self.frequencies.len() + self.paired
     }
 
     /// The frequencies, m x d row-major.
@@ -244,13 +230,10 @@ impl<F: Real> FourierMap<F> {
         out
     }
 
-    /// The phases ω, m of them; none for paired waves.
+    /// The phases ω of the frequencies that are not paired, the last ones.
     #[must_use]
     pub fn phases(&self) -> &[f64] {
-        match self.waves {
-            Waves::Shifted => &self.phases[..self.frequencies.len()],
-            Waves::Paired => &[],
-        }
+        &self.phases[self.paired..]
     }
 
     pub(super) fn block(
@@ -267,16 +250,16 @@ impl<F: Real> FourierMap<F> {
         multiply(&scratch.points, len, &self.frequencies, &mut scratch.padded);
         let stride = self.frequencies.padded_len();
         let scale = (2.0 / self.n_outputs() as f64).sqrt();
+        // The sine is the cosine a quarter of a turn back.
+        let quarter = vec![-std::f64::consts::FRAC_PI_2; self.paired];
         for (to, from) in out.chunks_exact_mut(width).zip(scratch.padded.chunks_exact(stride)) {
-            to[..m].copy_from_slice(&from[..m]);
-            simd::cosines(&mut to[..m], &self.phases[..m], scale);
-            if self.waves == Waves::Paired {
-                to[m..2 * m].copy_from_slice(&from[..m]);
-                // The sine is the cosine a quarter of a turn back.
-                let quarter = vec![-std::f64::consts::FRAC_PI_2; m];
-                simd::cosines(&mut to[m..2 * m], &quarter, scale);
-            }
-            to[self.n_outputs()..].fill(F::zero());
+            let (cosines, rest) = to.split_at_mut(m);
+            cosines.copy_from_slice(&from[..m]);
+            simd::cosines(cosines, &self.phases, scale);
+            let (sines, rest) = rest.split_at_mut(self.paired);
+            sines.copy_from_slice(&from[..self.paired]);
+            simd::cosines(sines, &quarter, scale);
+            rest.fill(F::zero());
         }
     }
 }

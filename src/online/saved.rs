@@ -10,7 +10,7 @@ use super::{
     Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
 };
 use crate::error::{Error, Result};
-use crate::features::{FeatureMap, FourierMap, Waves};
+use crate::features::{FeatureMap, FourierMap};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::persist::{Data, Tensor, Tensors};
@@ -328,7 +328,7 @@ impl<F: Real> Stream<F> {
             if frequencies.len() != n / 2 * d {
                 return bad("frequencies");
             }
-            let map = FourierMap::new((&frequencies, d), &[], Waves::Paired)?;
+            let map = FourierMap::new((&frequencies, d), &[])?;
             model = BudgetedExpansion::on_features(kernel, FeatureMap::Fourier(map), average)?;
             values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
         }

@@ -1,5 +1,6 @@
 //! Solvers, the one training loop that runs them, and what it reports.
 
+pub mod asset;
 mod block;
 mod budgeted;
 pub mod exact;

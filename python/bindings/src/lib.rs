@@ -2,11 +2,13 @@
 
 mod archive;
 mod arrays;
+mod asset;
 mod budget;
 mod convert;
 mod describe;
 mod enter;
 mod exact;
+mod features;
 mod local;
 mod observer;
 mod online;
@@ -40,5 +42,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
     module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
     module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::landmark_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(features::fourier_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::asset_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::expansion_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::fourier_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }
