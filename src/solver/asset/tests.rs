@@ -110,12 +110,9 @@ fn the_ascent_closes_the_gap_with_and_without_shrinking() {
     ] {
         let mut primal = Vec::new();
         for (shrinking, fit_intercept) in [(true, false), (false, false), (true, true)] {
-            let found = solve(loss, targets, (&x, &cost), |s| Ascent {
-                shrinking,
-                fit_intercept,
-                ..s
-            })
-            .unwrap();
+            let found =
+                solve(loss, targets, (&x, &cost), |s| Ascent { shrinking, fit_intercept, ..s })
+                    .unwrap();
             assert_eq!(found.stop, StopReason::Converged, "{loss:?}");
             let gap = found.primal - found.dual;
             assert!(gap >= -1e-9 * found.primal && gap <= 1e-5 * found.primal, "{loss:?} {gap}");
