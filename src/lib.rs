@@ -12,6 +12,7 @@ pub mod local;
 pub mod loss;
 pub mod model;
 pub mod multiclass;
+pub mod online;
 pub mod parallel;
 pub mod rng;
 pub mod simd;

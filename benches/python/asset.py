@@ -13,13 +13,13 @@ import time
 import warnings
 from typing import NamedTuple
 
-import common
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem as SklearnNystroem
 from sklearn.svm import LinearSVC
 
+import common
 from budgetsvm import AssetSVC, Nystroem, RandomFourier
 
 # name: (file, C, gamma)
@@ -70,7 +70,12 @@ def error(predicted, y) -> float:
 def asset(problem: Problem, s: int, seed: int, **options):
     """(test error in %, seconds)."""
     model = AssetSVC(
-        problem.C, gamma=problem.gamma, n_components=s, random_state=seed, cache_size=1000, **options
+        problem.C,
+        gamma=problem.gamma,
+        n_components=s,
+        random_state=seed,
+        cache_size=1000,
+        **options,
     )
     _, seconds = common.timed(model.fit, problem.X, problem.y)
     return error(model.predict(problem.X_test), problem.y_test), seconds
@@ -194,7 +199,9 @@ def figure2(options) -> str:
                     _, seconds = common.timed(model.fit, X, y)
                     wrong = error(model.predict(X_test), y_test)
                     method = "ASSET*" if star else "ASSET"
-                    rows.append([name, str(s), method, str(passes), f"{wrong:.2f}", f"{seconds:.1f}"])
+                    rows.append(
+                        [name, str(s), method, str(passes), f"{wrong:.2f}", f"{seconds:.1f}"]
+                    )
                     print(*rows[-1], flush=True)
     return common.markdown(["data", "D", "method", "passes", "test error %", "s"], rows)
 
@@ -202,7 +209,9 @@ def figure2(options) -> str:
 def main() -> None:
     made = common.parser(__doc__)
     made.add_argument("--only", choices=PARTS, nargs="+", default=PARTS[:3])
-    made.add_argument("--sets", choices=tuple(SETS), nargs="+", default=["adult", "mnist", "ijcnn1"])
+    made.add_argument(
+        "--sets", choices=tuple(SETS), nargs="+", default=["adult", "mnist", "ijcnn1"]
+    )
     made.add_argument("--sizes", type=int, nargs="+", default=[512, 1024], help="s of Table 3")
     made.add_argument("--large", type=int, nargs="+", default=[1024, 4096, 16384], help="D, Fig. 2")
     made.add_argument("--seeds", type=int, default=5)

@@ -195,12 +195,8 @@ class AssetEstimator(Archived, BaseEstimator):
             "tol": check_number("tol", self.tol),
             "shrinking": bool(self.shrinking),
             "fit_intercept": bool(self.fit_intercept),
-            "max_iter": passes
-            if self.max_iter is None
-            else check_count("max_iter", self.max_iter),
-            "max_time": None
-            if self.max_time is None
-            else check_number("max_time", self.max_time),
+            "max_iter": passes if self.max_iter is None else check_count("max_iter", self.max_iter),
+            "max_time": None if self.max_time is None else check_number("max_time", self.max_time),
             "cache_size": check_number("cache_size", self.cache_size),
             "n_expected": None
             if self.n_expected is None

@@ -106,6 +106,8 @@ class ProgressLine:
         parts = []
         if progress["phase"] in ("polish", "refine"):
             parts.append(f"{progress['phase']} step {progress['iteration']}")
+        elif progress["phase"] == "step":
+            parts.append(f"step {progress['iteration']}")
         elif progress["phase"] == "end":
             parts.append(f"done ({progress['stop_reason']})")
         else:

@@ -339,25 +339,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         self, target: np.ndarray, n_classes: int | None, weights: np.ndarray, balance: bool
     ) -> np.ndarray:
         """C of every sample: C times the weights of its class and its own."""
-        factors = np.ones(len(self.classes_))
-        if isinstance(self.class_weight, dict):
-            for label, factor in self.class_weight.items():
-                at = [i for i, known in enumerate(self.classes_) if known == label]
-                if not at:
-                    raise ValueError(f"class_weight names {label!r}, which is no class of y")
-                factors[at[0]] = factor
-        elif self.class_weight == "balanced":
-            if not balance:
-                raise ValueError(
-                    'class_weight="balanced" is not known before all rows are: give partial_fit a '
-                    "dict of weights"
-                )
-            sums = np.bincount(target, weights=weights, minlength=len(factors))
-            factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
-        elif self.class_weight is not None:
-            raise ValueError(
-                f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}"
-            )
-        if not np.all(np.isfinite(factors) & (factors >= 0)):
-            raise ValueError("class_weight must hold finite numbers >= 0")
+        factors = _validation.class_factors(
+            self.class_weight, self.classes_, target, weights, balance
+        )
         return _validation.cost(self.C, weights) * factors[target]

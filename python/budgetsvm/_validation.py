@@ -154,3 +154,40 @@ def cost(C: Any, weights: np.ndarray) -> np.ndarray:
     if not is_number(C) or not 0 < C < float("inf"):
         raise ValueError(f"C must be > 0 and finite, got {C!r}")
     return float(C) * weights
+
+
+def class_factors(
+    class_weight: Any,
+    classes: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray,
+    balance: bool = True,
+) -> np.ndarray:
+    """The factor of C of every class; "balanced" only where `balance` says that all rows are known.
+
+    Raises
+    ------
+    ValueError
+        If `class_weight` is neither a dictionary of known labels and numbers >= 0, "balanced" nor
+        None.
+    """
+    factors = np.ones(len(classes))
+    if isinstance(class_weight, dict):
+        for label, factor in class_weight.items():
+            at = [i for i, known in enumerate(classes) if known == label]
+            if not at:
+                raise ValueError(f"class_weight names {label!r}, which is no class of y")
+            factors[at[0]] = factor
+    elif class_weight == "balanced":
+        if not balance:
+            raise ValueError(
+                'class_weight="balanced" is not known before all rows are: give partial_fit a '
+                "dict of weights"
+            )
+        sums = np.bincount(target, weights=weights, minlength=len(factors))
+        factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
+    elif class_weight is not None:
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+    if not np.all(np.isfinite(factors) & (factors >= 0)):
+        raise ValueError("class_weight must hold finite numbers >= 0")
+    return factors

@@ -13,6 +13,8 @@ use crate::solver::polish::KernelRows;
 /// K_nB of the rows and the terms of a model, computed when asked for.
 pub(super) struct ModelRows<'a, F: Real> {
     rows: Rows<'a, F>,
+    /// The rows meant, in this order; all of them as they are when there is no list.
+    samples: Option<&'a [usize]>,
     model: &'a KernelModel<F>,
     /// The centres in double precision: K_BB in single precision has eigenvalues below 0, along
     /// which the objective would have no bound.
@@ -30,7 +32,16 @@ impl<'a, F: Real> ModelRows<'a, F> {
             wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
             exact.push(&wide)?;
         }
-        Ok(Self { rows, model, exact })
+        Ok(Self { rows, samples: None, model, exact })
+    }
+
+    /// Of these rows alone, in this order.
+    pub(super) fn of_some(
+        rows: Rows<'a, F>,
+        samples: &'a [usize],
+        model: &'a KernelModel<F>,
+    ) -> Result<Self> {
+        Ok(Self { samples: Some(samples), ..Self::new(rows, model)? })
     }
 
     fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
@@ -47,7 +58,7 @@ impl<'a, F: Real> ModelRows<'a, F> {
 
 impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
     fn n_rows(&self) -> usize {
-        self.rows.n_rows()
+        self.samples.map_or(self.rows.n_rows(), <[usize]>::len)
     }
 
     fn n_terms(&self) -> usize {
@@ -56,7 +67,8 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
 
     fn fill(&self, samples: &[usize], out: &mut [F]) {
         let mut tile = Tile::new(self.model.n_features());
-        load_tile(&self.rows, samples.len(), |i| samples[i], self.model.origin(), &mut tile);
+        let row = |i: usize| self.samples.map_or(samples[i], |all| all[samples[i]]);
+        load_tile(&self.rows, samples.len(), row, self.model.origin(), &mut tile);
         self.values(&tile, samples.len(), out);
     }
 

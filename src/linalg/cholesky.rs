@@ -16,6 +16,9 @@ const ATTEMPTS: usize = 8;
 const GROWTH: f64 = 100.0;
 /// Columns of a panel, and rows of a strip.
 const PANEL: usize = 128;
+/// Right sides that one task solves together, and tasks between two looks at the caller.
+const COLUMNS: usize = 32;
+const WAVE: usize = 4;
 
 /// `M + jitter·diag = LLᵀ`.
 #[derive(Clone, Debug)]
@@ -81,6 +84,35 @@ impl Cholesky {
         let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, 1);
         let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(self.n, 1, Par::Seq));
         solve::solve_in_place(lower, rhs, Par::Seq, MemStack::new(&mut memory));
+    }
+
+    /// Overwrites every right side in `columns` (each of length n, one after another) by its
+    /// solution. The pool takes them in fixed groups; `between` runs on the calling thread now
+    /// and then, and its error ends the work.
+    ///
+    /// # Errors
+    /// Those of `between`.
+    pub fn solve_columns<E>(
+        &self,
+        columns: &mut [f64],
+        mut between: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let n = self.n;
+        if n == 0 {
+            return Ok(());
+        }
+        let lower = MatRef::from_row_major_slice(&self.lower, n, n);
+        for wave in columns.chunks_mut(WAVE * COLUMNS * n) {
+            wave.par_chunks_mut(COLUMNS * n).for_each(|group| {
+                let count = group.len() / n;
+                let group = MatMut::from_column_major_slice_mut(group, n, count);
+                let scratch = solve::solve_in_place_scratch::<f64>(n, count, Par::Seq);
+                let mut memory = MemBuffer::new(scratch);
+                solve::solve_in_place(lower, group, Par::Seq, MemStack::new(&mut memory));
+            });
+            between()?;
+        }
+        Ok(())
     }
 }
 

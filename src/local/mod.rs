@@ -110,9 +110,9 @@ pub struct LocalModel<F: Real> {
 
 /// Samples to learn from.
 #[derive(Clone, Copy, Debug)]
-pub struct Batch<'a, F: Real> {
+pub struct Batch<'a, 'r, F: Real> {
     /// The rows.
-    pub rows: &'a Rows<'a, F>,
+    pub rows: &'a Rows<'r, F>,
     /// The class of each row; 1 is positive when there is one output.
     pub classes: &'a [u32],
     /// C of each row.
@@ -215,7 +215,7 @@ impl<F: Real> LocalModel<F> {
     /// `FeatureMismatch`, `OutOfMemory`.
     pub fn learn<B>(
         &mut self,
-        batch: &Batch<'_, F>,
+        batch: &Batch<'_, '_, F>,
         poll: &mut dyn FnMut(usize) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>> {
         let (expected, got) = (self.n_features(), batch.rows.n_cols());

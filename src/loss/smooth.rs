@@ -59,6 +59,10 @@ impl Smoothed {
             }
             AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
                 let r = f - y;
+                if epsilon == 0.0 {
+                    // Least squares: the curvature is 2 at r = 0 too.
+                    return Curve { value: r * r, slope: 2.0 * r, curvature: 2.0 };
+                }
                 let c = square(r.abs() - epsilon);
                 Curve { slope: r.signum() * c.slope, ..c }
             }

@@ -389,6 +389,23 @@ pub fn pair_gains<F: Real>(
     })
 }
 
+/// `scores -= step row`; then what a step of each variable alone gains, clipped to its box:
+/// `out_t = Δ (score_t - ½ curvature_t Δ)` with `Δ = clip(score_t / curvature_t)`. Returns the
+/// largest gain and the largest score that its box does not hold back. All of one length.
+pub fn descents(
+    scores: &mut [f64],
+    (row, step): (&[f64], f64),
+    beta: &[f64],
+    (lower, upper): (&[f64], &[f64]),
+    curvature: &[f64],
+    out: &mut [f64],
+) -> (f64, f64) {
+    let bounds = (lower, upper);
+    let work = pairs::Descents { scores, row, step, beta, bounds, curvature, out };
+    // SAFETY: the level is the processor's.
+    unsafe { f64::dispatch(level(), work) }
+}
+
 /// `sums += Σ_j coef_j row_j` in `f64`; rows are at least as long as `sums`.
 pub fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
     if TypeId::of::<F>() == TypeId::of::<f32>() {

@@ -47,6 +47,8 @@ pub enum Phase {
     Polish,
     /// The points of the basis are being moved.
     Refine,
+    /// Between the steps of a primal machine.
+    Step,
 }
 
 /// A snapshot of a running fit.

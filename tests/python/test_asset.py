@@ -24,9 +24,7 @@ T = np.sin(2 * X[:, 0]) + 0.1 * RNG.normal(size=400)
 WEIGHTS = RNG.uniform(0.2, 2, size=400)
 
 
-@parametrize_with_checks(
-    [AssetSVC(), AssetSVR(), AssetSVC(solver="dual"), AssetSVR(solver="dual")]
-)
+@parametrize_with_checks([AssetSVC(), AssetSVR(), AssetSVC(solver="dual"), AssetSVR(solver="dual")])
 def test_contract(estimator, check):
     check(estimator)
 
@@ -109,7 +107,9 @@ def test_dual_agrees_with_liblinear():
         Z = features(model, X)
         other = LinearSVC(loss=loss, fit_intercept=False, tol=1e-8, max_iter=10**6, dual=True)
         other.fit(Z, Y, sample_weight=WEIGHTS)
-        np.testing.assert_allclose(model.decision_function(X), other.decision_function(Z), atol=1e-4)
+        np.testing.assert_allclose(
+            model.decision_function(X), other.decision_function(Z), atol=1e-4
+        )
         assert 0 <= model.objective_["primal"] - model.objective_["dual"] < 1e-3
     several = AssetSVC(solver="dual", gamma=0.3, n_components=40, random_state=0, tol=1e-6)
     several.set_params(loss="squared_hinge").fit(X, THREE)
@@ -250,7 +250,9 @@ def test_every_hyperparameter_changes_something():
     dual = clone(base).set_params(solver="dual", tol=1.0)
     told = clone(dual).fit(X, Y).decision_function(X)
     for change in [{"tol": 1e-4}, {"loss": "squared_hinge"}]:
-        assert not np.allclose(clone(dual).set_params(**change).fit(X, Y).decision_function(X), told)
+        assert not np.allclose(
+            clone(dual).set_params(**change).fit(X, Y).decision_function(X), told
+        )
     waves = clone(base).set_params(features="fourier")
     told = clone(waves).fit(X, Y).decision_function(X)
     for change in [{"orthogonal": True}, {"waves": "paired"}]:

@@ -9,7 +9,10 @@ mod describe;
 mod enter;
 mod exact;
 mod features;
+mod local;
 mod observer;
+mod online;
+mod primal;
 
 use pyo3::prelude::*;
 
@@ -29,6 +32,8 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<budget::BudgetMachine>()?;
+    module.add_class::<local::LocalMachine>()?;
+    module.add_class::<online::OnlineMachine>()?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
@@ -43,5 +48,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(asset::asset_fit, module)?)?;
     module.add_function(wrap_pyfunction!(asset::expansion_decide, module)?)?;
     module.add_function(wrap_pyfunction!(asset::fourier_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

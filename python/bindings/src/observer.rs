@@ -81,6 +81,7 @@ pub(crate) fn notify(
         Phase::EndOfPass => "end_of_pass",
         Phase::Polish => "polish",
         Phase::Refine => "refine",
+        Phase::Step => "step",
     };
     told.set_item("phase", phase)?;
     told.set_item("iteration", progress.iteration)?;

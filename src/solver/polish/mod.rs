@@ -64,8 +64,8 @@ mod curvature;
 mod exact;
 mod newton;
 mod output;
-mod panels;
-mod ray;
+pub(super) mod panels;
+pub(super) mod ray;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -206,7 +206,7 @@ impl Polish {
     }
 
     /// The loss at the final width.
-    fn final_loss(&self) -> Smoothed {
+    pub(super) fn final_loss(&self) -> Smoothed {
         Smoothed { loss: self.loss, h: self.h }
     }
 }

@@ -19,7 +19,7 @@ const GRAM_ROWS: usize = 256;
 const GRAM_CHUNK: usize = 16;
 
 /// The rows of K_nB, a wave at a time.
-pub(super) struct Panels<'a, F: Real> {
+pub(in crate::solver) struct Panels<'a, F: Real> {
     rows: &'a dyn KernelRows<F>,
     n: usize,
     b: usize,
@@ -35,22 +35,22 @@ pub(super) struct Panels<'a, F: Real> {
 }
 
 /// Samples `first..last` and their rows, or those of them that were asked for.
-pub(super) struct Wave<'w, F> {
-    pub(super) first: usize,
-    pub(super) last: usize,
-    pub(super) block: &'w [F],
+pub(in crate::solver) struct Wave<'w, F> {
+    pub(in crate::solver) first: usize,
+    pub(in crate::solver) last: usize,
+    pub(in crate::solver) block: &'w [F],
     places: Option<&'w [u32]>,
 }
 
 impl<'w, F> Wave<'w, F> {
     /// Samples 0..n with all of their rows.
-    pub(super) fn whole(block: &'w [F], n: usize) -> Self {
+    pub(in crate::solver) fn whole(block: &'w [F], n: usize) -> Self {
         Self { first: 0, last: n, block, places: None }
     }
 
     /// The row in the block of sample i.
     #[inline]
-    pub(super) fn place(&self, i: usize) -> u32 {
+    pub(in crate::solver) fn place(&self, i: usize) -> u32 {
         let k = i - self.first;
         self.places.map_or(k as u32, |places| places[k])
     }
@@ -59,7 +59,7 @@ impl<'w, F> Wave<'w, F> {
 impl<'a, F: Real> Panels<'a, F> {
     /// Makes the values that are to be kept: all rows when they fit, else those that fit when
     /// they are half of all or more.
-    pub(super) fn new(
+    pub(in crate::solver) fn new(
         rows: &'a dyn KernelRows<F>,
         cache_bytes: usize,
         watch: &mut Watch<'_, '_>,
@@ -85,7 +85,7 @@ impl<'a, F: Real> Panels<'a, F> {
 
     /// Calls `work` on every wave in order. Rows of samples that are not `wanted` may be left
     /// out; [`Wave::place`] of such a sample means nothing.
-    pub(super) fn for_each_wave(
+    pub(in crate::solver) fn for_each_wave(
         &mut self,
         watch: &mut Watch<'_, '_>,
         wanted: Option<&dyn Fn(usize) -> bool>,
@@ -119,7 +119,7 @@ impl<'a, F: Real> Panels<'a, F> {
     }
 
     /// `out[c] = K_nB d_c + b_c` for several vectors `(d_c, b_c)` in one pass.
-    pub(super) fn times(
+    pub(in crate::solver) fn times(
         &mut self,
         vectors: &[(&[f64], f64)],
         out: &mut [&mut [f64]],

@@ -19,23 +19,23 @@ const MAX_TRIALS: usize = 40;
 
 /// The samples of one output, and the loss they are measured by.
 #[derive(Clone, Copy)]
-pub(super) struct Samples<'a> {
-    pub(super) loss: Smoothed,
-    pub(super) targets: Targets<'a>,
-    pub(super) output: usize,
-    pub(super) cost: &'a [f64],
+pub(in crate::solver) struct Samples<'a> {
+    pub(in crate::solver) loss: Smoothed,
+    pub(in crate::solver) targets: Targets<'a>,
+    pub(in crate::solver) output: usize,
+    pub(in crate::solver) cost: &'a [f64],
 }
 
 impl Samples<'_> {
     /// The same with a zone `factor` times as wide.
     #[inline]
-    pub(super) fn widened(&self, factor: f64) -> Self {
+    pub(in crate::solver) fn widened(&self, factor: f64) -> Self {
         Self { loss: Smoothed { h: factor * self.loss.h, ..self.loss }, ..*self }
     }
 
     /// `C_i L_h` and derivatives of sample i at `f`.
     #[inline]
-    pub(super) fn at(&self, i: usize, f: f64) -> Curve {
+    pub(in crate::solver) fn at(&self, i: usize, f: f64) -> Curve {
         let c = self.loss.at(self.targets.value(i, self.output), f);
         let cost = self.cost[i];
         Curve { value: cost * c.value, slope: cost * c.slope, curvature: cost * c.curvature }
@@ -43,12 +43,15 @@ impl Samples<'_> {
 
     /// `C_i` times the loss's majorant curvature.
     #[inline]
-    pub(super) fn majorant(&self, i: usize, f: f64) -> f64 {
+    pub(in crate::solver) fn majorant(&self, i: usize, f: f64) -> f64 {
         self.cost[i] * self.loss.majorant(self.targets.value(i, self.output), f)
     }
 
     /// The sum of `each(i)` over the samples, in parallel, the same bits for any thread count.
-    pub(super) fn sum<const N: usize>(&self, each: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
+    pub(in crate::solver) fn sum<const N: usize>(
+        &self,
+        each: impl Fn(usize) -> [f64; N] + Sync,
+    ) -> [f64; N] {
         let n = self.cost.len();
         let parts: Vec<[f64; N]> = (0..n.div_ceil(CHUNK))
             .into_par_iter()
@@ -75,37 +78,37 @@ impl Samples<'_> {
     }
 
     /// Σ C_i L_h at these decision values.
-    pub(super) fn loss_at(&self, f: &[f64]) -> f64 {
+    pub(in crate::solver) fn loss_at(&self, f: &[f64]) -> f64 {
         self.sum(|i| [self.at(i, f[i]).value])[0]
     }
 
     /// Σ C_i L, the loss not smoothed.
-    pub(super) fn plain_loss_at(&self, f: &[f64]) -> f64 {
+    pub(in crate::solver) fn plain_loss_at(&self, f: &[f64]) -> f64 {
         let plain = Self { loss: Smoothed { h: 0.0, ..self.loss }, ..*self };
         plain.loss_at(f)
     }
 }
 
 /// A direction from a point.
-pub(super) struct Ray<'a> {
-    pub(super) samples: Samples<'a>,
-    pub(super) f: &'a [f64],
-    pub(super) s: &'a [f64],
-    pub(super) base: f64,
-    pub(super) linear: f64,
-    pub(super) quadratic: f64,
+pub(in crate::solver) struct Ray<'a> {
+    pub(in crate::solver) samples: Samples<'a>,
+    pub(in crate::solver) f: &'a [f64],
+    pub(in crate::solver) s: &'a [f64],
+    pub(in crate::solver) base: f64,
+    pub(in crate::solver) linear: f64,
+    pub(in crate::solver) quadratic: f64,
 }
 
 /// A point on a ray.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub(super) t: f64,
-    pub(super) value: f64,
+pub(in crate::solver) struct Found {
+    pub(in crate::solver) t: f64,
+    pub(in crate::solver) value: f64,
 }
 
 impl Ray<'_> {
     /// φ and its derivatives.
-    pub(super) fn at(&self, t: f64) -> Curve {
+    pub(in crate::solver) fn at(&self, t: f64) -> Curve {
         let [value, slope, curvature] = self.samples.sum(|i| {
             let c = self.samples.at(i, self.f[i] + t * self.s[i]);
             [c.value, c.slope * self.s[i], c.curvature * self.s[i] * self.s[i]]
@@ -120,7 +123,7 @@ impl Ray<'_> {
     /// A point with t ≥ 0 where φ is no higher than at 0 and its slope has fallen to a tenth, by
     /// Newton steps on φ' kept inside a bracket; t = 1 is tried first. t = 0 when φ does not
     /// fall.
-    pub(super) fn minimise(&self) -> Found {
+    pub(in crate::solver) fn minimise(&self) -> Found {
         let zero = self.at(0.0);
         let mut best = Found { t: 0.0, value: zero.value };
         if zero.slope >= 0.0 || !zero.slope.is_finite() {

@@ -1,0 +1,244 @@
+"""The shared part of the primal machines: checks, one call of `_core.primal_fit`, fitted arrays."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _validation
+from ._archive import Archived
+from ._progress import Watcher
+
+_PASSED_ON = "loss solver smoothing fit_intercept tol max_iter cache_size max_time".split()
+_SOLVERS = ("auto", "newton", "cg", "plain-cg")
+_OPTIONAL = (
+    "support_",
+    "support_vectors_",
+    "dual_coef_",
+    "coef_",
+    "loo_decision_",
+    "loo_score_",
+)
+_BASES = ("random", "kmeans++", "cholesky", "greedy")
+
+
+class PrimalEstimator(Archived, BaseEstimator):
+    """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
+
+    _losses: ClassVar[tuple[str, ...]]
+    _archived: ClassVar[dict[str, str]] = {
+        "support_": "array?",
+        "support_vectors_": "matrix?",
+        "dual_coef_": "array?",
+        "coef_": "array?",
+        "intercept_": "array",
+        "n_iter_": "value",
+        "stop_reason_": "value",
+        "objective_": "value",
+        "history_": "curves",
+        "C_": "value",
+        "gamma_": "value",
+        "loo_score_": "value?",
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows, finite. Float32 and float64 are used as they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels of any sortable kind, at least two; finite numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0, not all zero: they multiply C.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a hyperparameter is out of its range, or ``solver="newton"`` would
+            need more than `cache_size`; the message names it.
+        MemoryError
+            If an allocation fails.
+        KeyboardInterrupt
+            On Ctrl-C, within half a second. After any exception the estimator is as before.
+        """
+        before = self.__dict__.copy()
+        try:
+            with Watcher(self.verbose, self.callback, self.max_iter) as watcher:
+                self._fit(X, y, sample_weight, watcher)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
+            y_numeric=not is_classifier(self),
+        )  # fmt: skip
+        target, n_classes = self._encode(y)
+        weights = _validation.check_weights(sample_weight, X)
+        cost = self._cost(target, n_classes, weights)
+        rows = _validation.as_rows(X)
+        kernel = self._kernel_params(rows, X.shape[1], weights)
+        basis, points = self._basis(X)
+        learnt = _core.primal_fit(
+            self._config(), kernel, rows, target, n_classes, cost, basis,
+            notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+        self._take(learnt, X if points is None else points, points is None)
+        by_c, by_gamma = learnt["tuned"] or (1.0, 1.0)
+        self.C_, self.gamma_ = float(self.C) * by_c, kernel[1] * by_gamma
+        if learnt["left_out"] is not None:
+            self._take_left_out(learnt["left_out"], y, weights)
+        shown = {**learnt, "objective": self.objective_}
+        watcher.finish(X.shape[1] if points is None else learnt["coef"].shape[1], shown)
+
+    def _take(self, learnt: dict, source: Any, from_samples: bool) -> None:
+        """Make what `_core` returned the fitted state."""
+        for name in _OPTIONAL:
+            self.__dict__.pop(name, None)
+        support = learnt["support"]
+        if support is None:
+            self.coef_ = learnt["coef"]
+        else:
+            if from_samples:
+                self.support_ = support
+            self.support_vectors_ = source[support]
+            self.dual_coef_ = learnt["coef"]
+        self.intercept_ = learnt["intercept"]
+        self.n_iter_ = learnt["n_iter"]
+        self.history_ = learnt["history"]
+        self.objective_ = learnt["objective"]
+        self.stop_reason_ = learnt["stop_reason"]
+        if self.stop_reason_ == "max_iter":
+            warnings.warn(
+                f"The solver did not converge in max_iter={self.max_iter} steps: scale the "
+                "features, lower C, or raise smoothing or max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _config(self) -> dict:
+        if self.loss not in self._losses:
+            names = ", ".join(map(repr, self._losses))
+            raise ValueError(f"loss must be one of {names}, got {self.loss!r}")
+        if self.solver not in _SOLVERS:
+            raise ValueError(f"solver must be 'auto', 'newton' or 'cg', got {self.solver!r}")
+        for name in ("smoothing", "tol", "cache_size", "max_time"):
+            value = getattr(self, name)
+            if not (value is None and name == "max_time") and not _validation.is_number(value):
+                raise ValueError(f"{name} must be a number > 0, got {value!r}")
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be >= 1, got {self.max_iter!r}")
+        params = self.get_params(deep=False)
+        config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
+        config["fit_intercept"] = bool(self.fit_intercept)
+        config["epsilon"] = float(getattr(self, "epsilon", 0.0))
+        try:
+            generator = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(f"random_state: {error}") from None
+        config["leave_one_out"] = bool(self.leave_one_out)
+        config["tune"] = _validation.plain(self.tune_size) if self.tune else None
+        if self.tune and (not isinstance(self.tune_size, Integral) or self.tune_size < 1):
+            raise ValueError(f"tune_size must be >= 1, got {self.tune_size!r}")
+        config["random_state"] = int(generator.randint(np.iinfo(np.int32).max))
+        return config
+
+    def _kernel_params(
+        self, rows: Any, n_features: int, weights: np.ndarray
+    ) -> tuple[str, float, float, int]:
+        _validation.check_kernel(self.kernel)
+        variance, ratio = _core.describe(rows, weights)
+        gamma = _validation.resolve_gamma(self.gamma, variance, n_features)
+        if self.kernel != "linear":
+            _validation.warn_about_scales(ratio)
+        if not isinstance(self.degree, Integral) or self.degree < 0:
+            raise ValueError(f"degree must be an integer >= 0, got {self.degree!r}")
+        return self.kernel, gamma, float(self.coef0), int(self.degree)
+
+    def _basis(self, X: Any) -> tuple[Any, Any]:
+        """What `_core` takes, and the points when they are given."""
+        if self.basis is None:
+            return None, None
+        count = self.n_components
+        if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+            raise ValueError(f"n_components must be >= 1, got {count!r}")
+        if isinstance(self.basis, str):
+            if self.basis not in _BASES:
+                names = ", ".join(map(repr, _BASES))
+                raise ValueError(
+                    f"basis must be None, one of {names}, an array or a fitted machine with "
+                    f"support vectors, got {self.basis!r}"
+                )
+            return (self.basis, int(count)), None
+        points = self.basis
+        if not isinstance(points, (np.ndarray, list, tuple)) and not sp.issparse(points):
+            if not hasattr(points, "support_vectors_"):
+                raise ValueError(f"basis must be fitted and have support_vectors_, got {points!r}")
+            points = points.support_vectors_
+        points = check_array(points, accept_sparse="csr", dtype=X.dtype, input_name="basis")
+        if points.shape[1] != X.shape[1]:
+            raise ValueError(f"basis has {points.shape[1]} features, X has {X.shape[1]}")
+        if isinstance(self.basis, (np.ndarray, list, tuple)) or sp.issparse(self.basis):
+            count = points.shape[0]
+        return (_validation.as_rows(points), int(count)), points
+
+    def _decision(self, X: Any) -> np.ndarray:
+        """Decision values, shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        linear = hasattr(self, "coef_")
+        dtype = [np.float64, np.float32] if linear else self.support_vectors_.dtype
+        X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
+        if linear:
+            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        if self.support_vectors_.shape[0] == 0:
+            return np.tile(self.intercept_, (X.shape[0], 1))
+        kernel = (self.kernel, self.gamma_, float(self.coef0), int(self.degree))
+        return _core.primal_decide(
+            kernel, _validation.as_rows(self.support_vectors_),
+            np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
+            _validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+
+    def _check_archived(self) -> None:
+        outputs, d = len(self.intercept_), self.n_features_in_
+        if hasattr(self, "coef_"):
+            fits = self.coef_.shape == (outputs, d)
+        else:
+            terms = self.support_vectors_.shape[0] if hasattr(self, "support_vectors_") else -1
+            fits = terms >= 0 and self.support_vectors_.shape == (terms, d)
+            fits = fits and self.dual_coef_.shape == (outputs, terms)
+        if not fits or self.intercept_.ndim != 1:
+            raise ValueError("not a valid budgetsvm model file: shapes of the machine")
+
+    def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
+        raise NotImplementedError
+
+    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,223 @@
+"""PrimalSVR: kernel and linear regression by Newton's method in the primal."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from . import _validation
+from ._primal import PrimalEstimator
+
+
+class PrimalSVR(RegressorMixin, PrimalEstimator):
+    r"""Support vector regression solved in the primal [1]_.
+
+    Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned
+    conjugate gradients, over expansions in all samples, over expansions in a few basis points, or
+    over linear functions.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of an error, > 0: a sample costs C times its weight. The paper's λ is 1/(2C).
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
+        ``tanh(γ x·z + coef0)``, ``x·z``. With "linear" and without a basis the weights of the
+        features are solved for.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
+        "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel, finite.
+    epsilon : float, default=0.1
+        Half-width ε >= 0 of the tube in which errors cost nothing.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "least_squares"}, \
+        default="epsilon_insensitive"
+        ``max(0, |y - f| - ε)`` with its corners rounded (`smoothing`); its square; ``(y - f)²``.
+    smoothing : float, default=0.05
+        Half-width h > 0 of the rounded corners of the loss; the squared losses have none.
+    fit_intercept : bool, default=True
+        Whether an offset is fitted, which is not penalised.
+    solver : {"auto", "newton", "cg"}, default="auto"
+        "newton" factors a system of the support vectors a step, and is exact to rounding; "cg"
+        takes one product with the kernel matrix a step (preconditioned conjugate gradients), or
+        with X for a linear kernel (truncated Newton). "auto" is "newton" where its matrices fit
+        `cache_size` (linear: up to 1000 features). With a basis, Newton on its coefficients.
+        ("plain-cg" leaves the preconditioner out, to compare with.)
+    basis : None, {"random", "kmeans++", "cholesky", "greedy"}, array-like or fitted estimator, \
+        default=None
+        The points that the expansion is made of. None: every sample. A name: `n_components`
+        samples chosen so. An array: these points. A fitted machine with `support_vectors_`: these,
+        or `n_components` of them when it has more.
+    n_components : int, default=500
+        Terms of a reduced expansion, >= 1.
+    tol : float, default=1e-5
+        For "cg" and a basis: the objective is known up to this share of it, > 0.
+    max_iter : int, default=1000
+        Steps of the solver (for each class against the rest), >= 1.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the machine it has, > 0.
+    cache_size : float, default=1000
+        Megabytes for kernel values and factors, > 0. A Newton step on n samples may need 24 n²
+        bytes; more than allowed is refused before the fit starts.
+    leave_one_out : bool, default=False
+        Whether to find what the machine would say about each sample without it (Newton's method on
+        all samples alone); about twice the time of the last step.
+    tune : bool, default=False
+        Whether C and γ are found first, beginning with those given, by the gradient of the
+        leave-one-out criterion; for the kernels "rbf" and "laplacian" and the squared losses.
+    tune_size : int, default=1500
+        Samples, chosen at random, that they are found on, >= 1.
+    random_state : int, RandomState or None, default=None
+        Seed of the choice of a basis, and of the samples to tune on.
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
+        bits for any number.
+    verbose : int, default=0
+        Above 0: a progress line on standard error.
+    callback : callable or None, default=None
+        Called at most ten times a second with a dictionary (phase, iteration, objective, time,
+        ...). Returning True ends the fit with the machine so far; an exception ends it and changes
+        nothing.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_terms,)
+        Rows of X that the terms are (not with points that were given, nor a linear machine).
+    support_vectors_ : ndarray or CSR matrix of shape (n_terms, n_features)
+        Points of the terms.
+    dual_coef_ : ndarray of shape (n_outputs, n_terms)
+        Coefficients of the terms.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Weights of the features, for a linear kernel without a basis.
+    intercept_ : ndarray of shape (n_outputs,)
+        Offsets.
+    C_, gamma_ : float
+        C and γ as they were used: tuned, with ``tune=True``.
+    loo_decision_ : ndarray of shape (n_samples,)
+        With `leave_one_out`: the decision value of each sample by the machine trained without it
+        (NaN where its weight is 0). Exact where no other sample changes its part in the solution,
+        else an estimate.
+    loo_score_ : float
+        R² of these, weighted.
+    n_iter_ : int
+        Steps of the output that took most, those on parts of the samples included.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    history_ : dict of ndarray
+        "time" (seconds) and "objective" at the steps of the first output.
+    objective_ : dict
+        "smoothed": what was minimised, "primal": the same with the loss itself.
+    stop_reason_ : str
+        "converged", "max_iter", "max_time" or "callback".
+
+    References
+    ----------
+    .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
+       2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import PrimalSVR
+    >>> X = np.linspace(0, 6, 300)[:, None]
+    >>> PrimalSVR(C=10, epsilon=0.01).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99
+    True
+    """
+
+    _losses: ClassVar[tuple[str, ...]] = (
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+        "least_squares",
+    )
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        epsilon: float = 0.1,
+        loss: str = "epsilon_insensitive",
+        smoothing: float = 0.05,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        basis: Any = None,
+        n_components: int = 500,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        cache_size: float = 1000,
+        leave_one_out: bool = False,
+        tune: bool = False,
+        tune_size: int = 1500,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epsilon = epsilon
+        self.loss = loss
+        self.smoothing = smoothing
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.basis = basis
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.cache_size = cache_size
+        self.leave_one_out = leave_one_out
+        self.tune = tune
+        self.tune_size = tune_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X is not finite or has other features.
+        """
+        return self._decision(X)[:, 0]
+
+    def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        known = np.isfinite(values[:, 0])
+        self.loo_decision_ = values[:, 0]
+        self.loo_score_ = float(r2_score(y[known], values[known, 0], sample_weight=weights[known]))
+
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
+        if not _validation.is_number(self.epsilon) or not 0 <= self.epsilon < float("inf"):
+            raise ValueError(f"epsilon must be >= 0 and finite, got {self.epsilon!r}")
+        return np.ascontiguousarray(y, dtype=np.float64), None
+
+    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
+        return _validation.cost(self.C, weights)

@@ -1,0 +1,502 @@
+//! Primal machines without labels: which solver, on which basis.
+
+use std::ops::ControlFlow;
+
+use super::basis::{ModelRows, model_on};
+use super::exact::Limited;
+use super::primal_basis;
+use super::primal_tune::{Tuned, tune};
+use crate::data::{Problem, Rows, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::loss::AnyLoss;
+use crate::model::KernelModel;
+use crate::rng::Rng;
+use crate::solver::polish::{Polish, Polished, Start, basis_gram};
+use crate::solver::primal::{Linear, Metric, leave_one_out, linear, newton, pcg};
+use crate::solver::{Observer, Phase, Progress, StopReason};
+
+/// The order in which a kernel machine meets its samples: any will do that is a fair mixture.
+const ORDER_SEED: u64 = 5;
+/// Bytes that Newton's method needs for each pair of samples, at most: the kernel matrix in
+/// double precision, the system and its factor.
+const PAIR_BYTES: u64 = 24;
+
+/// Which method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrimalSolver {
+    /// Newton where its matrices fit `cache_size`, else conjugate gradients.
+    Auto,
+    /// Newton's method, with a matrix.
+    Newton,
+    /// Conjugate gradients: on K for a kernel, on the Hessian for a linear machine.
+    Cg,
+    /// Conjugate gradients without the preconditioner, to compare with.
+    PlainCg,
+}
+
+/// The points that the expansion is made of.
+#[derive(Clone, Debug)]
+pub enum PrimalBasis<'a, F: Real> {
+    /// Every sample.
+    Samples,
+    /// This many samples, found so.
+    Chosen(Choice, usize),
+    /// These points, or this many of them by incomplete Cholesky where there are more.
+    Given(Rows<'a, F>, usize),
+}
+
+/// How basis points are chosen among the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// At random.
+    Random,
+    /// By the seeding of k-means++: each next one with a probability in proportion to its squared
+    /// distance from the nearest so far.
+    KmeansPlusPlus,
+    /// By pivoted incomplete Cholesky: each next one is worst represented by those so far.
+    Cholesky,
+    /// By the gradient: those that the objective would gain most from.
+    Greedy,
+}
+
+/// Hyperparameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrimalConfig {
+    /// The kernel.
+    pub kernel: AnyKernel,
+    /// The loss; least squares is `SquaredEpsilonInsensitive { epsilon: 0.0 }`.
+    pub loss: AnyLoss,
+    /// Half-width of the smoothed zones, > 0.
+    pub smoothing: f64,
+    /// Whether an offset is fitted, which is not penalised.
+    pub fit_intercept: bool,
+    /// The method.
+    pub solver: PrimalSolver,
+    /// For conjugate gradients and reduced expansions: the objective is known up to this share of
+    /// it, > 0.
+    pub tol: f64,
+    /// Steps of each output at most, at least 1.
+    pub max_iter: usize,
+    /// Megabytes of kernel values and factors, > 0.
+    pub cache_size: f64,
+    /// Seconds after which a fit ends with the machine it has, > 0.
+    pub max_time: Option<f64>,
+    /// Seed of what is chosen at random.
+    pub seed: u64,
+    /// Whether to find leave-one-out decision values (Newton on all samples alone).
+    pub leave_one_out: bool,
+    /// Samples on which C and γ are tuned first, none when they are to stay.
+    pub tune: Option<usize>,
+}
+
+/// A trained machine.
+#[derive(Clone, Debug)]
+pub struct PrimalMachine {
+    /// The samples, or points of the basis given, that the terms are; none for a linear machine.
+    pub support: Option<Vec<usize>>,
+    /// Terms (features of a linear machine) x outputs.
+    pub coef: Vec<f64>,
+    /// An offset an output.
+    pub intercept: Vec<f64>,
+    /// Objective with the loss smoothed, and as it is.
+    pub objective: [f64; 2],
+    /// Steps of the output that took most.
+    pub n_iter: usize,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Leave-one-out decision values, samples x outputs, where asked for; NaN for samples that
+    /// cost nothing.
+    pub left_out: Option<Vec<f64>>,
+    /// What C and γ were multiplied by, when they were tuned.
+    pub tuned: Option<Tuned>,
+    /// Seconds and objective at each step.
+    pub history: Vec<[f64; 2]>,
+}
+
+impl PrimalConfig {
+    /// Whether every hyperparameter is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    pub fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        self.loss.check()?;
+        let positive = [
+            ("smoothing", self.smoothing),
+            ("tol", self.tol),
+            ("cache_size", self.cache_size),
+            ("max_time", self.max_time.unwrap_or(1.0)),
+        ];
+        for (name, value) in positive {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(Error::param(name, "> 0 and finite", value));
+            }
+        }
+        for (name, value) in [("max_iter", self.max_iter), ("tune_size", self.tune.unwrap_or(1))] {
+            if value == 0 {
+                return Err(Error::param(name, ">= 1", 0));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.cache_size * f64::from(1 << 20)) as u64
+    }
+
+    pub(super) fn polish(&self) -> Polish {
+        Polish {
+            loss: self.loss,
+            fit_intercept: self.fit_intercept,
+            h: self.smoothing,
+            max_steps: self.max_iter,
+            tol: self.tol,
+            cache_bytes: usize::try_from(self.bytes()).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Whether Newton's method fits the memory allowed.
+    pub(super) fn newton_fits(&self, n: usize) -> bool {
+        PAIR_BYTES.saturating_mul(n as u64).saturating_mul(n as u64) <= self.bytes()
+    }
+
+    /// Whether an expansion in n samples is solved for by Newton's method.
+    fn by_newton(&self, n: usize) -> std::result::Result<bool, Error> {
+        match self.solver {
+            PrimalSolver::Newton if !self.newton_fits(n) => Err(self.too_large(n)),
+            PrimalSolver::Newton => Ok(true),
+            PrimalSolver::Auto => Ok(self.newton_fits(n)),
+            PrimalSolver::Cg | PrimalSolver::PlainCg => Ok(false),
+        }
+    }
+
+    pub(super) fn too_large(&self, n: usize) -> Error {
+        let megabytes = (PAIR_BYTES as f64 * (n as f64).powi(2) / f64::from(1 << 20)).ceil();
+        Error::Unsupported(format!(
+            "solver='newton' on {n} samples may need {megabytes} MB, cache_size={} allows less: \
+             use a reduced expansion (basis='cholesky', n_components=500), solver='cg', or a \
+             larger cache_size",
+            self.cache_size
+        ))
+    }
+}
+
+impl PrimalMachine {
+    /// Trains on all samples whose cost is positive. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `InvalidParam`, `FeatureMismatch` for a basis given with other features, `Unsupported` when
+    /// Newton's method does not fit the memory allowed, `NonFinite`, `OutOfMemory`, `Interrupted`.
+    pub fn fit<F: Real>(
+        config: &PrimalConfig,
+        problem: &Problem<'_, F>,
+        basis: &PrimalBasis<'_, F>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        config.check()?;
+        let everything = matches!(basis, PrimalBasis::Samples);
+        let linear = everything && config.kernel == AnyKernel::Linear;
+        let n = problem.cost().iter().filter(|&&c| c > 0.0).count();
+        if config.leave_one_out && (!everything || linear || !config.by_newton(n)?) {
+            return Err(Error::Unsupported(
+                "leave_one_out=True needs Newton's method on an expansion in all samples: a \
+                 kernel that is not 'linear', basis=None, solver='newton'"
+                    .into(),
+            ));
+        }
+        if everything && !linear {
+            config.by_newton(n)?;
+        }
+        let mut run = Run {
+            config: *config,
+            limited: Limited::new(observer, config.max_time),
+            n_samples: problem.len(),
+            n_terms: 0,
+            history: Vec::new(),
+        };
+        let Some(size) = config.tune else { return run.fit(problem, basis) };
+        let tuned = tune(&mut run, problem, size)?;
+        run.config = config.scaled(tuned.gamma)?;
+        let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
+        let rows = problem.rows();
+        let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
+        Ok(Self { tuned: Some(tuned), ..run.fit(&problem, &basis.view())? })
+    }
+}
+
+impl<F: Real> PrimalBasis<'_, F> {
+    /// The same for a shorter time.
+    fn view(&self) -> PrimalBasis<'_, F> {
+        match self {
+            Self::Samples => PrimalBasis::Samples,
+            Self::Chosen(choice, count) => PrimalBasis::Chosen(*choice, *count),
+            Self::Given(points, count) => PrimalBasis::Given(points.view(), *count),
+        }
+    }
+}
+
+/// A fit as it runs.
+pub(super) struct Run<'a> {
+    pub(super) config: PrimalConfig,
+    limited: Limited<'a>,
+    n_samples: usize,
+    n_terms: usize,
+    history: Vec<[f64; 2]>,
+}
+
+impl Run<'_> {
+    /// Tells the observer, and keeps one entry a step.
+    pub(super) fn watch(&mut self, steps: usize, objective: f64) -> ControlFlow<StopReason> {
+        if objective.is_finite() && steps >= self.history.len() {
+            self.history.push([self.limited.elapsed().as_secs_f64(), objective]);
+        }
+        self.limited.observe(&Progress {
+            phase: Phase::Step,
+            iteration: steps,
+            seen: 0,
+            n_samples: self.n_samples,
+            n_terms: self.n_terms,
+            moved: 0.0,
+            maintained: 0.0,
+            objective: Some(objective).filter(|o| o.is_finite()),
+            elapsed: std::time::Duration::ZERO,
+        })
+    }
+
+    /// For work that has no result until it is done.
+    pub(super) fn poll(&mut self) -> Result<()> {
+        match self.watch(0, f64::NAN) {
+            ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    fn fit<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        basis: &PrimalBasis<'_, F>,
+    ) -> Result<PrimalMachine> {
+        let mut machine = match basis {
+            PrimalBasis::Samples if self.config.kernel == AnyKernel::Linear => {
+                self.linear(problem)?
+            }
+            PrimalBasis::Samples => self.expansion(problem)?,
+            PrimalBasis::Chosen(_, 0) | PrimalBasis::Given(_, 0) => {
+                return Err(Error::param("n_components", ">= 1", 0));
+            }
+            PrimalBasis::Chosen(choice, count) => self.chosen(problem, *choice, *count)?,
+            PrimalBasis::Given(points, count) => self.given(problem, points, *count)?,
+        };
+        machine.history = std::mem::take(&mut self.history);
+        Ok(machine)
+    }
+
+    fn linear<F: Real>(&mut self, problem: &Problem<'_, F>) -> Result<PrimalMachine> {
+        let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
+        self.n_terms = d;
+        let method = match self.config.solver {
+            PrimalSolver::Auto => Linear::Auto,
+            PrimalSolver::Newton if !self.config.newton_fits(d) => {
+                return Err(Error::Unsupported(format!(
+                    "solver='newton' needs a Hessian of {d} x {d} numbers, more than \
+                     cache_size={}: use solver='cg'",
+                    self.config.cache_size
+                )));
+            }
+            PrimalSolver::Newton => Linear::Direct,
+            PrimalSolver::Cg | PrimalSolver::PlainCg => Linear::Truncated,
+        };
+        let (coef, intercept) = (try_vec("weights", d * m, 0.0)?, vec![0.0; m]);
+        let start = Start {
+            targets: problem.targets(),
+            cost: problem.cost(),
+            coef: &coef,
+            intercept: &intercept,
+        };
+        let polish = self.config.polish();
+        let solved = linear(&polish, method, &problem.rows(), start, &mut |s, o| self.watch(s, o))?;
+        Ok(machine(solved, None))
+    }
+
+    fn expansion<F: Real>(&mut self, problem: &Problem<'_, F>) -> Result<PrimalMachine> {
+        let part = Shuffled::new(problem, ORDER_SEED);
+        let (n, m) = (part.samples.len(), problem.targets().n_outputs());
+        let by_newton = self.config.by_newton(n)?;
+        self.n_terms = n;
+        let (coef, intercept) = (try_vec("coefficients", n * m, 0.0)?, vec![0.0; m]);
+        let start =
+            Start { targets: part.targets(), cost: &part.cost, coef: &coef, intercept: &intercept };
+        let polish = self.config.polish();
+        let model = model_on(self.config.kernel, &problem.rows(), &part.samples, m)?;
+        let x = problem.rows();
+        let all = ModelRows::of_some(x.view(), &part.samples, &model)?;
+        let mut left_out = None;
+        let solved = if by_newton {
+            let gram = basis_gram(&all, || self.poll())?;
+            let solved = newton(&polish, &gram, start, &mut |s, o| self.watch(s, o))?;
+            if self.config.leave_one_out {
+                let solution = Start { coef: &solved.coef, intercept: &solved.intercept, ..start };
+                let steps = solved.steps;
+                let found = leave_one_out(&polish, &gram, solution, &mut |_, _| {
+                    self.watch(steps, f64::NAN)
+                })?;
+                let mut values = try_vec("leave-one-out values", problem.len() * m, f64::NAN)?;
+                for (&i, from) in part.samples.iter().zip(found.chunks_exact(m)) {
+                    values[i * m..(i + 1) * m].copy_from_slice(from);
+                }
+                left_out = Some(values);
+            }
+            solved
+        } else {
+            let metric = match self.config.solver {
+                PrimalSolver::PlainCg => Metric::Plain,
+                _ => Metric::Kernel,
+            };
+            pcg(&polish, metric, &all, start, &mut |s, o| self.watch(s, o))?
+        };
+        // Only support vectors stay, in the order of the samples.
+        let supports = |j: &usize| solved.coef[j * m..(j + 1) * m].iter().any(|&b| b != 0.0);
+        let mut terms: Vec<usize> = (0..n).filter(supports).collect();
+        terms.sort_by_key(|&j| part.samples[j]);
+        let coef: Vec<f64> =
+            terms.iter().flat_map(|&j| solved.coef[j * m..(j + 1) * m].iter().copied()).collect();
+        let support = terms.iter().map(|&j| part.samples[j]).collect();
+        let machine = machine(Polished { coef, ..solved }, Some(support));
+        Ok(PrimalMachine { left_out, ..machine })
+    }
+
+    fn chosen<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        choice: Choice,
+        count: usize,
+    ) -> Result<PrimalMachine> {
+        let mut samples = primal_basis::choose(self, problem, choice, count)?;
+        samples.sort_unstable();
+        let m = problem.targets().n_outputs();
+        let model = model_on(self.config.kernel, &problem.rows(), &samples, m)?;
+        let solved = self.reduced(problem, &model)?;
+        Ok(machine(solved, Some(samples)))
+    }
+
+    fn given<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        points: &Rows<'_, F>,
+        count: usize,
+    ) -> Result<PrimalMachine> {
+        let (expected, got) = (problem.rows().n_cols(), points.n_cols());
+        if expected != got {
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        points.check_finite("basis")?;
+        let mut terms: Vec<usize> = (0..points.n_rows()).collect();
+        if terms.len() > count {
+            let (flat, equal) = (vec![0.0; terms.len()], vec![1.0; terms.len()]);
+            let all = Problem::new(points.view(), Targets::Values(&flat), &equal)?;
+            terms = primal_basis::choose(self, &all, Choice::Cholesky, count)?;
+            terms.sort_unstable();
+        }
+        let model = model_on(self.config.kernel, points, &terms, problem.targets().n_outputs())?;
+        let solved = self.reduced(problem, &model)?;
+        Ok(machine(solved, Some(terms)))
+    }
+
+    /// The best coefficients on the points of `model`: polish.
+    pub(super) fn reduced<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        model: &KernelModel<F>,
+    ) -> Result<Polished> {
+        self.n_terms = model.n_terms();
+        let x = problem.rows();
+        let rows = ModelRows::new(x.view(), model)?;
+        let coef = model.coef();
+        let start = Start {
+            targets: problem.targets(),
+            cost: problem.cost(),
+            coef: &coef,
+            intercept: model.intercept(),
+        };
+        self.config.polish().solve(&rows, start, &mut |s, o| self.watch(s, o))
+    }
+}
+
+fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMachine {
+    PrimalMachine {
+        support,
+        coef: solved.coef,
+        intercept: solved.intercept,
+        objective: [solved.smoothed, solved.primal],
+        n_iter: solved.steps,
+        stop: solved.stop,
+        left_out: None,
+        tuned: None,
+        history: Vec::new(),
+    }
+}
+
+/// The samples of positive cost in a mixed order.
+pub(super) struct Shuffled {
+    pub(super) samples: Vec<usize>,
+    pub(super) cost: Vec<f64>,
+    classes: Vec<u32>,
+    values: Vec<f64>,
+    n_classes: Option<usize>,
+}
+
+impl Shuffled {
+    pub(super) fn new<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Self {
+        let mut samples: Vec<usize> =
+            (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0).collect();
+        Rng::new(seed).shuffle(&mut samples);
+        let cost = samples.iter().map(|&i| problem.cost()[i]).collect();
+        let (mut classes, mut values, mut n) = (Vec::new(), Vec::new(), None);
+        match problem.targets() {
+            Targets::Classes { index, n_classes } => {
+                classes = samples.iter().map(|&i| index[i]).collect();
+                n = Some(n_classes);
+            }
+            Targets::Values(all) => values = samples.iter().map(|&i| all[i]).collect(),
+        }
+        Self { samples, cost, classes, values, n_classes: n }
+    }
+
+    /// The first samples alone.
+    pub(super) fn first(mut self, size: usize) -> Self {
+        self.samples.truncate(size);
+        self.cost.truncate(size);
+        self.classes.truncate(size);
+        self.values.truncate(size);
+        self
+    }
+
+    pub(super) fn targets(&self) -> Targets<'_> {
+        match self.n_classes {
+            Some(n_classes) => Targets::Classes { index: &self.classes, n_classes },
+            None => Targets::Values(&self.values),
+        }
+    }
+}
+
+/// Decision values of an expansion on these points, samples x outputs. `coef` is terms x outputs.
+/// Call it inside [`crate::parallel::run`].
+///
+/// # Errors
+/// `LengthMismatch`, `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+pub fn primal_decision<F: Real>(
+    kernel: AnyKernel,
+    points: &Rows<'_, F>,
+    (coef, intercept): (&[f64], &[f64]),
+    rows: &Rows<'_, F>,
+) -> Result<Vec<f64>> {
+    rows.check_finite("X")?;
+    let all: Vec<usize> = (0..points.n_rows()).collect();
+    let model = model_on(kernel, points, &all, intercept.len())?;
+    let model = model.with_coef(coef, intercept.to_vec())?;
+    let mut values = try_vec("decision values", rows.n_rows() * intercept.len(), 0.0)?;
+    model.decision(rows, &mut values)?;
+    Ok(values)
+}

@@ -1,0 +1,351 @@
+//! Newton's method for losses made of quadratic pieces, and the path of solutions as their zones
+//! narrow.
+//!
+//! # Method
+//!
+//! 1. Samples fall into zones, in each of which the loss is one quadratic function of f. A Newton
+//!    step goes to the minimum that the objective would have if every sample stayed in its zone.
+//! 2. Squared losses: full steps at first, later only where the objective falls as promised. Else
+//!    a line search on the objective, O(n) a trial.
+//! 3. A loss with a width begins with h so wide that every sample is in its quadratic zone. A
+//!    width is solved when a full step left every sample in its zone, or promised next to nothing.
+//! 4. Then h falls by a factor. The first step at the new width takes the zones of the *old*
+//!    solution: where they stay, it lands on the new one, however narrow they are. (Zones found
+//!    at the new width from the old solution would know nothing: all samples at the outer edge
+//!    of the quadratic zone fall out of it.)
+//! 5. Where a step is then short, back to the old solution and on by the square root of the
+//!    factor; after an easy width by its square.
+//!
+//! References: \[PRIMAL\] section 4.2 for zones and steps; the path is ours.
+
+use crate::loss::{AnyLoss, Smoothed};
+use crate::solver::polish::ray::{Ray, Samples};
+use crate::solver::polish::watch::{Step, Watch};
+
+/// What h is divided by at first, and at most.
+const FACTOR: f64 = 2.0;
+const MOST: f64 = 16.0;
+/// Below this factor a width has to be solved to the end before the next; and below this one
+/// there is no way back any more.
+const CAREFUL: f64 = 1.1;
+const LEAST: f64 = 1.0005;
+/// A width before the last is solved when a step promised less than this share of the objective.
+const WIDTH_TOL: f64 = 1e-5;
+/// The same for a part of the samples.
+const PART_TOL: f64 = 0.03;
+/// Promised decrease, relative to the objective, that is rounding.
+const ROUNDING: f64 = 1e-13;
+/// The same when no step goes down any more.
+const STALLED: f64 = 1e-9;
+/// A shorter step after a change of width is a failure; so are this many steps.
+const SHORT_STEP: f64 = 0.1;
+const MANY_STEPS: usize = 8;
+/// A width solved in this many steps was easy.
+const FEW_STEPS: usize = 2;
+/// Where a loss has no width, this many steps are full whatever the objective does: the next one
+/// depends on the zones alone, and they settle sooner so. (Departs from \[PRIMAL\] Algorithm 1,
+/// all of whose steps are full: they can cycle.)
+const FREE_STEPS: usize = 12;
+/// Later a step is full when the objective falls by this share of what was promised.
+const KEPT_PROMISE: f64 = 0.2;
+
+/// A machine that can make Newton steps.
+pub(super) trait Newton<'a> {
+    /// The samples at this width.
+    fn samples(&self, h: f64) -> Samples<'a>;
+    /// Their decision values.
+    fn decisions(&self) -> &[f64];
+    /// The penalty.
+    fn penalty(&self) -> f64;
+    /// Finds the direction to the minimum for these zones: what it changes in the decision
+    /// values, and the penalty's first and second derivative along it.
+    fn aim(
+        &mut self,
+        samples: &Samples<'a>,
+        zones: &[Zone],
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<Direction>;
+    /// Goes this share of the direction last found.
+    fn advance(&mut self, t: f64, direction: &Direction) -> Step<()>;
+    /// What `restore` needs to come back to this point.
+    fn save(&self) -> Vec<f64>;
+    /// Back to a point that was saved.
+    fn restore(&mut self, saved: &[f64]) -> Step<()>;
+}
+
+/// A direction in the terms that a line search needs.
+pub(super) struct Direction {
+    pub(super) s: Vec<f64>,
+    pub(super) linear: f64,
+    pub(super) quadratic: f64,
+}
+
+/// What to follow the path to.
+pub(super) struct Goal {
+    /// First width and last.
+    pub(super) widths: (f64, f64),
+    /// Whether the minimum itself is wanted, not a start for something larger.
+    pub(super) exact: bool,
+    /// A promised decrease at which the last width is done, relative to the objective.
+    pub(super) tol: f64,
+    /// Steps in all at most.
+    pub(super) max_steps: usize,
+}
+
+/// A width that was solved.
+struct Solved {
+    h: f64,
+    point: Vec<f64>,
+    zones: Vec<Zone>,
+}
+
+/// Minimises; `steps` goes on counting. Whether the minimum was reached.
+pub(super) fn follow<'a>(
+    machine: &mut impl Newton<'a>,
+    goal: &Goal,
+    steps: &mut usize,
+    watch: &mut Watch<'_, '_>,
+) -> Step<bool> {
+    let (mut h, last_h) = goal.widths;
+    let (mut factor, mut tries) = (FACTOR, 0);
+    let mut solved: Option<Solved> = None;
+    let mut forced: Option<Vec<Zone>> = None;
+    loop {
+        let samples = machine.samples(h);
+        let value = machine.penalty() + samples.loss_at(machine.decisions());
+        if *steps >= goal.max_steps {
+            return Ok(false);
+        }
+        (watch.step, watch.objective) = (*steps, value);
+        watch.poll()?;
+        *steps += 1;
+        tries += 1;
+        // Steps 1 and 2 (and 4).
+        let mut zones = match &forced {
+            Some(zones) => zones.clone(),
+            None => self::zones(&samples, machine.decisions()),
+        };
+        let mut direction = machine.aim(&samples, &zones, watch)?;
+        let mut promised = promise(&samples, machine, &direction);
+        if promised < 0.0 && forced.is_some() {
+            // Uphill: the zones of the other width were no guide.
+            zones = self::zones(&samples, machine.decisions());
+            direction = machine.aim(&samples, &zones, watch)?;
+            promised = promise(&samples, machine, &direction);
+        }
+        forced = None;
+        let t = if tries <= FREE_STEPS && !samples.loss.uses_h() {
+            1.0
+        } else {
+            step_length(&samples, machine, &direction, (value, promised))
+        };
+        machine.advance(t, &direction)?;
+        let after = self::zones(&samples, machine.decisions());
+        let share = promised.abs() / value.abs();
+        // Step 3.
+        let settled = (t == 1.0 && zones == after) || (promised >= 0.0 && share <= ROUNDING);
+        if h <= last_h {
+            if settled || (t > SHORT_STEP && promised >= 0.0 && share <= goal.tol) {
+                return Ok(goal.exact);
+            }
+            if !goal.exact && share <= PART_TOL {
+                return Ok(false);
+            }
+        }
+        let enough = if factor < CAREFUL { 0.0 } else { WIDTH_TOL };
+        let failed = t < SHORT_STEP || tries > MANY_STEPS;
+        if h > last_h && (settled || (!failed && share <= enough)) {
+            // Step 4.
+            if tries <= FEW_STEPS {
+                factor = (factor * factor).min(MOST);
+            }
+            solved = Some(Solved { h, point: machine.save(), zones: after.clone() });
+            h = (h / factor).max(last_h);
+            (forced, tries) = (Some(after), 0);
+        } else if failed && samples.loss.uses_h() {
+            match &solved {
+                // Step 5.
+                Some(solved) if solved.h / h > LEAST => {
+                    factor = (solved.h / h).sqrt();
+                    h = solved.h / factor;
+                    machine.restore(&solved.point)?;
+                    (forced, tries) = (Some(solved.zones.clone()), 0);
+                }
+                // Begun at the last width, from a start that was no guide.
+                None if h <= last_h => {
+                    let wide = all_quadratic(&samples, machine.decisions());
+                    if wide > h {
+                        (h, tries) = (wide, 0);
+                    }
+                }
+                _ => {}
+            }
+        } else if t == 0.0 {
+            return Ok(goal.exact && h <= last_h && share <= STALLED);
+        }
+    }
+}
+
+fn ray<'r, 'a>(
+    samples: &Samples<'r>,
+    machine: &'r impl Newton<'a>,
+    direction: &'r Direction,
+) -> Ray<'r>
+where
+    'a: 'r,
+{
+    Ray {
+        samples: *samples,
+        f: machine.decisions(),
+        s: &direction.s,
+        base: machine.penalty(),
+        linear: direction.linear,
+        quadratic: direction.quadratic,
+    }
+}
+
+/// Half the slope down the direction: what the quadratic model promises.
+fn promise<'a>(samples: &Samples<'a>, machine: &impl Newton<'a>, direction: &Direction) -> f64 {
+    -0.5 * ray(samples, machine, direction).at(0.0).slope
+}
+
+/// How far to go: all the way where the objective falls as promised (or by too little to
+/// compare), else as far as the line search says.
+fn step_length<'a>(
+    samples: &Samples<'a>,
+    machine: &impl Newton<'a>,
+    direction: &Direction,
+    (value, promised): (f64, f64),
+) -> f64 {
+    if promised.abs() <= 1e3 * ROUNDING * value.abs() {
+        return 1.0;
+    }
+    let ray = ray(samples, machine, direction);
+    let falls = value - ray.at(1.0).value;
+    if !samples.loss.uses_h() && falls >= KEPT_PROMISE * promised {
+        return 1.0;
+    }
+    ray.minimise().t
+}
+
+/// A width at which every sample is in the quadratic zone.
+pub(super) fn all_quadratic(samples: &Samples<'_>, f: &[f64]) -> f64 {
+    let distance = |i: usize| {
+        let y = samples.targets.value(i, samples.output);
+        let classes = samples.loss.loss.is_classification();
+        if classes { (1.0 - y * f[i]).abs() } else { (y - f[i]).abs() }
+    };
+    1.5 * (0..samples.cost.len()).map(distance).fold(0.0, f64::max)
+}
+
+/// Where a sample lies: the sign of its slope in a linear zone, 2 in a quadratic one (3 where the
+/// slope is negative, 4 where both ends of a tube overlap), 0 where it costs nothing.
+pub(super) type Zone = i8;
+
+/// The zone of every sample.
+pub(super) fn zones(samples: &Samples<'_>, f: &[f64]) -> Vec<Zone> {
+    let loss = samples.loss;
+    let zone = |i: usize| {
+        if samples.cost[i] <= 0.0 {
+            return 0;
+        }
+        let curve = loss.at(samples.targets.value(i, samples.output), f[i]);
+        let both = match loss.loss {
+            // Twice the curvature of one end.
+            AnyLoss::EpsilonInsensitive { .. } => curve.curvature * loss.h > 0.75,
+            // Least squares: one piece.
+            AnyLoss::SquaredEpsilonInsensitive { epsilon } => epsilon == 0.0,
+            _ => false,
+        };
+        match (curve.curvature > 0.0, curve.slope) {
+            (true, _) if both => 4,
+            (true, slope) => {
+                if slope < 0.0 {
+                    3
+                } else {
+                    2
+                }
+            }
+            (false, 0.0) => 0,
+            (false, slope) => {
+                if slope < 0.0 {
+                    -1
+                } else {
+                    1
+                }
+            }
+        }
+    };
+    (0..samples.cost.len()).map(zone).collect()
+}
+
+/// The loss in a zone: `curvature/2 (f - target)²`, or linear with this slope, up to a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Piece {
+    Nothing,
+    Linear(f64),
+    Quadratic { curvature: f64, target: f64 },
+}
+
+/// The piece of this loss at target y, for a sample of cost 1.
+pub(super) fn piece(loss: &Smoothed, y: f64, zone: Zone) -> Piece {
+    let h = loss.h;
+    match (zone, loss.loss) {
+        (0, _) => Piece::Nothing,
+        (1 | -1, _) => Piece::Linear(f64::from(zone)),
+        (_, AnyLoss::Hinge) => Piece::Quadratic { curvature: 0.5 / h, target: y * (1.0 + h) },
+        (_, AnyLoss::SquaredHinge) => Piece::Quadratic { curvature: 2.0, target: y },
+        (4, AnyLoss::EpsilonInsensitive { .. }) => {
+            Piece::Quadratic { curvature: 1.0 / h, target: y }
+        }
+        (_, AnyLoss::EpsilonInsensitive { epsilon }) => {
+            let edge = if zone == 3 { h - epsilon } else { epsilon - h };
+            Piece::Quadratic { curvature: 0.5 / h, target: y + edge }
+        }
+        (_, AnyLoss::SquaredEpsilonInsensitive { epsilon }) => {
+            let edge = if zone == 3 { -epsilon } else { epsilon };
+            Piece::Quadratic { curvature: 2.0, target: y + edge }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Targets;
+
+    /// A piece has the slope and the curvature of the loss wherever a sample is in its zone.
+    #[test]
+    fn pieces_are_the_loss() {
+        let losses = [
+            AnyLoss::Hinge,
+            AnyLoss::SquaredHinge,
+            AnyLoss::EpsilonInsensitive { epsilon: 0.3 },
+            AnyLoss::EpsilonInsensitive { epsilon: 0.05 },
+            AnyLoss::EpsilonInsensitive { epsilon: 0.0 },
+            AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.3 },
+            AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 },
+        ];
+        for loss in losses {
+            let smoothed = Smoothed { loss, h: 0.1 };
+            for (class, y) in [(0, -1.0), (1, 1.0)] {
+                let targets = Targets::Classes { index: &[class], n_classes: 2 };
+                let samples = Samples { loss: smoothed, targets, output: 0, cost: &[3.0] };
+                for k in -300..300 {
+                    let f = f64::from(k) / 100.0 + 0.001_234;
+                    let zone = zones(&samples, &[f])[0];
+                    let (slope, curvature) = match piece(&smoothed, y, zone) {
+                        Piece::Nothing => (0.0, 0.0),
+                        Piece::Linear(slope) => (slope, 0.0),
+                        Piece::Quadratic { curvature, target } => {
+                            (curvature * (f - target), curvature)
+                        }
+                    };
+                    let curve = smoothed.at(y, f);
+                    assert!((slope - curve.slope).abs() < 1e-12, "{loss:?} {y} {f} {zone}");
+                    assert!((curvature - curve.curvature).abs() < 1e-12, "{loss:?} {y} {f}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Conjugate gradients on the coefficients of a kernel expansion, preconditioned by K.
+//!
+//! ```text
+//! min over β in R^n (and b)   1/2 βᵀKβ + Σ_i C_i L_h(y_i, f_i),   f = Kβ + b
+//! ```
+//!
+//! # Method
+//!
+//! \[PRIMAL\] Algorithm 2, for every smoothed loss.
+//!
+//! 1. Preconditioned gradient `g = β + r`, `r_i = C_i L_h'(y_i, f_i)`: K⁻¹ times the gradient in
+//!    β. (Departs from \[PRIMAL\] Algorithm 2: its listing writes 2λβ for λβ, takes
+//!    `o_i y_i < 1` for `y_i (Kβ)_i < 1`, and begins with a direction of the wrong sign.) The
+//!    offset's entry is `Σ_i r_i`, scaled by its curvature at the start.
+//! 2. One product `Kg`.
+//! 3. `d = -g + ρ d`, `Kd = -Kg + ρ Kd`, with `ρ = g₊ᵀKg₊ / gᵀKg`, or what Polak and Ribière
+//!    have where that is smaller but not negative (zones change, and then old directions are
+//!    best forgotten); back to `d = -g` where that d does not go down.
+//! 4. Line search on the objective, O(n) a trial; `f += t Kd`.
+//! 5. A loss with a width begins with every sample in its quadratic zone, then h falls.
+//! 6. Every 50 steps f is computed afresh.
+//!
+//! Without the preconditioner the same with `Kg` in the place of g, two products a step.
+//!
+//! # Cost
+//!
+//! n² a step for the product, blocks of kernel values made again when they do not fit
+//! `cache_bytes`. Memory: that cache or a few blocks, and 8 numbers a sample.
+//!
+//! # Certificate
+//!
+//! Without an offset `1/2 gᵀKg`, which is at most `tol` of the objective when `converged` is set,
+//! bounds the distance to the minimum: in the metric of K the Hessian is at least 1.
+//!
+//! References: \[PRIMAL\] section 5 (Algorithm 2).
+
+use super::path::all_quadratic;
+use super::{Solved, check, nothing, take};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::linalg::dot64;
+use crate::solver::polish::panels::Panels;
+use crate::solver::polish::ray::{Ray, Samples};
+use crate::solver::polish::watch::{Halt, Step, Watch};
+use crate::solver::polish::{KernelRows, Polish, Polished, Start, Watcher};
+
+const H_FACTOR: f64 = 4.0;
+/// A width before the last is done when 1/2 gᵀKg is less than this share of the objective.
+const STAGE_TOL: f64 = 0.03;
+/// Steps after which f is computed afresh.
+const REFRESH: usize = 50;
+
+/// What the gradient is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// K: the method of the paper.
+    Kernel,
+    /// None: plain conjugate gradients, to compare with.
+    Plain,
+}
+
+/// Minimises over all samples behind `rows`, each a basis point: `rows.n_terms()` is
+/// `rows.n_rows()`. At most `polish.max_steps` steps. Call it inside [`crate::parallel::run`].
+///
+/// # Errors
+/// `InvalidParam`, `LengthMismatch`, `NonFinite` for kernel values that are not finite,
+/// `OutOfMemory`, `Interrupted`. Any other stop is a result.
+pub fn pcg<F: Real>(
+    polish: &Polish,
+    metric: Metric,
+    rows: &dyn KernelRows<F>,
+    start: Start<'_>,
+    watcher: &mut Watcher<'_>,
+) -> Result<Polished> {
+    let (n, m) = (rows.n_rows(), start.targets.n_outputs());
+    check(polish, &start, n, n)?;
+    if rows.n_terms() != n {
+        let (what, expected, got) = ("basis", n, rows.n_terms());
+        return Err(Error::LengthMismatch { what, expected, got });
+    }
+    let mut result = nothing(n, m);
+    let mut watch = Watch::new(watcher);
+    let mut panels = match Panels::new(rows, polish.cache_bytes, &mut watch) {
+        Ok(panels) => panels,
+        Err(Halt::Fail(error)) => return Err(error),
+        Err(Halt::Stop(reason)) => {
+            (result.converged, result.stop) = (false, reason);
+            (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
+            return Ok(result);
+        }
+    };
+    for output in 0..m {
+        let mut machine = Descent::new(polish, metric, start, output)?;
+        let done = machine.minimise(&mut panels, &mut watch);
+        let samples = machine.samples(polish.h);
+        let penalty = machine.penalty();
+        let solved = Solved {
+            coef: &machine.beta,
+            intercept: machine.b,
+            smoothed: penalty + samples.loss_at(&machine.f),
+            primal: penalty + samples.plain_loss_at(&machine.f),
+            steps: machine.steps,
+            converged: machine.converged,
+        };
+        if !take(&mut result, output, &solved, done)? {
+            break;
+        }
+    }
+    Ok(result)
+}
+
+struct Descent<'a> {
+    polish: &'a Polish,
+    metric: Metric,
+    start: Start<'a>,
+    output: usize,
+    beta: Vec<f64>,
+    b: f64,
+    f: Vec<f64>,
+    steps: usize,
+    converged: bool,
+}
+
+/// A direction, with what belongs to it.
+struct Conjugate {
+    d: Vec<f64>,
+    kd: Vec<f64>,
+    d_b: f64,
+    /// The gradient that it came from, in the metric, and its squared norm.
+    v: Vec<f64>,
+    v_b: f64,
+    norm: f64,
+}
+
+impl<'a> Descent<'a> {
+    fn new(polish: &'a Polish, metric: Metric, start: Start<'a>, output: usize) -> Result<Self> {
+        let (n, m) = (start.cost.len(), start.targets.n_outputs());
+        let mut beta = try_vec("coefficients", n, 0.0)?;
+        beta.iter_mut().zip(start.coef.iter().skip(output).step_by(m)).for_each(|(b, &c)| *b = c);
+        let b = if polish.fit_intercept { start.intercept[output] } else { 0.0 };
+        let f = try_vec("decision values", n, b)?;
+        Ok(Self { polish, metric, start, output, beta, b, f, steps: 0, converged: false })
+    }
+
+    fn samples(&self, h: f64) -> Samples<'a> {
+        let mut loss = self.polish.final_loss();
+        loss.h = h;
+        let Start { targets, cost, .. } = self.start;
+        Samples { loss, targets, output: self.output, cost }
+    }
+
+    fn penalty(&self) -> f64 {
+        0.5 * self.beta.iter().zip(&self.f).map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
+    }
+
+    fn refresh<F: Real>(
+        &mut self,
+        panels: &mut Panels<'_, F>,
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<()> {
+        panels.times(&[(&self.beta, self.b)], &mut [&mut self.f], watch)
+    }
+
+    fn minimise<F: Real>(
+        &mut self,
+        panels: &mut Panels<'_, F>,
+        watch: &mut Watch<'_, '_>,
+    ) -> Step<()> {
+        let n = self.f.len();
+        if self.beta.iter().any(|&b| b != 0.0) {
+            self.refresh(panels, watch)?;
+        }
+        let mut h = self.polish.h;
+        if self.polish.final_loss().uses_h() {
+            h = h.max(all_quadratic(&self.samples(h), &self.f));
+        }
+        let [curvature, cost] = self
+            .samples(h)
+            .sum(|i| [self.samples(h).at(i, self.f[i]).curvature, self.start.cost[i]]);
+        let scale = if curvature > 0.0 { curvature } else { cost };
+        let mut kg = try_vec("kernel products", n, 0.0)?;
+        let mut last: Option<Conjugate> = None;
+        loop {
+            let samples = self.samples(h);
+            let value = self.penalty() + samples.loss_at(&self.f);
+            (watch.step, watch.objective) = (self.steps, value);
+            watch.poll()?;
+            if self.steps > 0 && self.steps.is_multiple_of(REFRESH) {
+                self.refresh(panels, watch)?;
+            }
+            // Steps 1 and 2.
+            let slope = |i: usize| {
+                if self.start.cost[i] > 0.0 { samples.at(i, self.f[i]).slope } else { 0.0 }
+            };
+            let g: Vec<f64> = (0..n).map(|i| self.beta[i] + slope(i)).collect();
+            let g_b = match self.polish.fit_intercept {
+                true => samples.sum(|i| [samples.at(i, self.f[i]).slope])[0],
+                false => 0.0,
+            };
+            panels.times(&[(&g, 0.0)], &mut [&mut kg], watch)?;
+            let gap = 0.5 * (dot64(&g, &kg) + g_b * g_b / scale);
+            if !gap.is_finite() {
+                return Err(Error::NonFinite { what: "kernel matrix", row: 0, column: 0 }.into());
+            }
+            let at_the_end = h <= self.polish.h;
+            if gap <= if at_the_end { self.polish.tol } else { STAGE_TOL } * value.abs() {
+                if at_the_end {
+                    self.converged = true;
+                    return Ok(());
+                }
+                h = (h / H_FACTOR).max(self.polish.h);
+                last = None;
+                continue;
+            }
+            if self.steps >= self.polish.max_steps {
+                return Ok(());
+            }
+            // Step 3.
+            let (v, kv) = match self.metric {
+                Metric::Kernel => (g, kg.clone()),
+                Metric::Plain => {
+                    let mut kv = try_vec("kernel products", n, 0.0)?;
+                    panels.times(&[(&kg, 0.0)], &mut [&mut kv], watch)?;
+                    (kg.clone(), kv)
+                }
+            };
+            let along = Along { v, kv, v_b: g_b / scale, kg: &kg, g_b };
+            let restarted = last.is_none();
+            let next = along.conjugate(last.take());
+            // Step 4.
+            let t = self.go(&samples, &next);
+            self.steps += 1;
+            if t == 0.0 && restarted {
+                // Nothing falls along the gradient: rounding.
+                self.converged = at_the_end && gap <= 1e-6 * value.abs();
+                if at_the_end {
+                    return Ok(());
+                }
+                h = (h / H_FACTOR).max(self.polish.h);
+            }
+            last = (t > 0.0).then_some(next);
+        }
+    }
+
+    fn go(&mut self, samples: &Samples<'_>, along: &Conjugate) -> f64 {
+        let s: Vec<f64> = along.kd.iter().map(|k| k + along.d_b).collect();
+        let pull = |(d, f): (&f64, &f64)| d * (f - self.b);
+        let linear = along.d.iter().zip(&self.f).map(pull).sum();
+        let quadratic = dot64(&along.d, &along.kd);
+        let base = self.penalty();
+        let ray = Ray { samples: *samples, f: &self.f, s: &s, base, linear, quadratic };
+        let t = ray.minimise().t;
+        self.beta.iter_mut().zip(&along.d).for_each(|(beta, d)| *beta += t * d);
+        self.f.iter_mut().zip(&s).for_each(|(f, s)| *f += t * s);
+        self.b += t * along.d_b;
+        t
+    }
+}
+
+/// A gradient in its metric (v), K times it, and K times g: the gradient itself.
+struct Along<'a> {
+    v: Vec<f64>,
+    kv: Vec<f64>,
+    v_b: f64,
+    kg: &'a [f64],
+    g_b: f64,
+}
+
+impl Along<'_> {
+    /// Step 3.
+    fn conjugate(self, last: Option<Conjugate>) -> Conjugate {
+        let inner = |d: &[f64], d_b: f64| dot64(d, self.kg) + d_b * self.g_b;
+        let norm = inner(&self.v, self.v_b);
+        let fresh = |v: &[f64], kv: &[f64]| -> (Vec<f64>, Vec<f64>) {
+            (v.iter().map(|v| -v).collect(), kv.iter().map(|v| -v).collect())
+        };
+        let mut found = None;
+        if let Some(last) = last {
+            let polak = (norm - inner(&last.v, last.v_b)) / last.norm;
+            let ratio = polak.clamp(0.0, norm / last.norm);
+            let mix = |v: &[f64], d: &[f64]| -> Vec<f64> {
+                v.iter().zip(d).map(|(v, d)| ratio * d - v).collect()
+            };
+            let (d, kd) = (mix(&self.v, &last.d), mix(&self.kv, &last.kd));
+            let d_b = ratio * last.d_b - self.v_b;
+            if inner(&d, d_b) < 0.0 {
+                found = Some((d, kd, d_b));
+            }
+        }
+        let (d, kd, d_b) = found.unwrap_or_else(|| {
+            let (d, kd) = fresh(&self.v, &self.kv);
+            (d, kd, -self.v_b)
+        });
+        Conjugate { d, kd, d_b, v: self.v, v_b: self.v_b, norm }
+    }
+}
