@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
-from ._features import (
+from ._features_base import (
     all_or_nothing,
     check_count,
     check_number,

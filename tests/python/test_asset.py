@@ -83,7 +83,10 @@ def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, epsilon=None):
 )  # fmt: skip
 def test_in_step_with_numpy(kind, options):
     order = np.random.default_rng(1).integers(400, size=800)
-    common = dict(features=kind, C=2.0, gamma=0.3, n_components=40, order=order[:400].tolist())
+    common = {
+        "features": kind, "C": 2.0, "gamma": 0.3, "n_components": 40,
+        "order": order[:400].tolist(),
+    }  # fmt: skip
     order = np.concatenate([order[:400], order[:400]])
     tail = {None: 0, 100: 100}.get(options.get("averaging", "auto"), 400)
     for cls, y in ((AssetSVC, Y), (AssetSVR, T)):
@@ -129,7 +132,7 @@ def test_enough_passes_reach_the_objective():
         w = model.coef_[0]
         return w @ w / 2 + np.maximum(0, 1 - (2 * Y - 1) * model.decision_function(X)).sum()
 
-    options = dict(gamma=0.3, n_components=40, random_state=0)
+    options = {"gamma": 0.3, "n_components": 40, "random_state": 0}
     best = AssetSVC(solver="dual", tol=1e-5, **options).fit(X, Y).objective_["primal"]
     for star in (False, True):
         few, many = (
@@ -141,7 +144,9 @@ def test_enough_passes_reach_the_objective():
 
 
 def test_streams():
-    options = dict(gamma=0.3, n_components=60, random_state=0, C=10, n_expected=4000)
+    options = {
+        "gamma": 0.3, "n_components": 60, "random_state": 0, "C": 10, "n_expected": 4000
+    }  # fmt: skip
     stream = AssetSVC(**options)
     for _ in range(10):
         for part in np.array_split(np.arange(400), 4):
@@ -296,7 +301,9 @@ def test_callbacks_and_time_limits_end_a_fit_with_a_machine():
     seen = []
     model = AssetSVC(max_iter=10**6, n_components=50, random_state=0)
     model.set_params(callback=lambda progress: seen.append(progress) or len(seen) > 3).fit(X, Y)
-    assert model.stop_reason_ == "callback" and model.score(X, Y) > 0.6
+    assert model.stop_reason_ == "callback"
+    assert model.score(X, Y) > 0.6
     assert {"phase", "iteration", "time"} <= set(seen[0])
     model = AssetSVC(max_iter=10**6, max_time=0.2, n_components=50, random_state=0).fit(X, Y)
-    assert model.stop_reason_ == "max_time" and 0.1 < model.history_["time"][-1] < 2
+    assert model.stop_reason_ == "max_time"
+    assert 0.1 < model.history_["time"][-1] < 2
