@@ -205,7 +205,7 @@ impl<F: Real> AssetMachine<F> {
         config.check()?;
         let problem = Problem::new(rows.view(), targets, cost)?;
         let mut limits = Limits::new(observer);
-        limits.allow_seconds(config.max_time, 1.0);
+        limits.until(config.max_time);
         let (index, cost) = samples(&problem, config.n_components)?;
         let map =
             match config.features {
@@ -243,7 +243,7 @@ impl<F: Real> AssetMachine<F> {
         }
         let problem = Problem::new(rows.view(), targets, cost)?;
         let mut limits = Limits::new(observer);
-        limits.allow_seconds(config.max_time, 1.0);
+        limits.until(config.max_time);
         let (index, cost) = samples(&problem, 0)?;
         let (map, state) = match start {
             Some((map, state)) => {

@@ -40,6 +40,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
     module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
@@ -48,7 +50,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(asset::asset_fit, module)?)?;
     module.add_function(wrap_pyfunction!(asset::expansion_decide, module)?)?;
     module.add_function(wrap_pyfunction!(asset::fourier_decide, module)?)?;
-    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

@@ -90,7 +90,7 @@ impl<F: Real> LocalMachine<F> {
         config.check()?;
         check_classes(problem)?;
         let mut limits = Limits::new(observer);
-        limits.allow_seconds(config.max_time, 1.0);
+        limits.until(config.max_time);
         let mut local = config.local;
         if centers.is_some() {
             local.center_step = 0.0;
@@ -133,7 +133,7 @@ impl<F: Real> LocalMachine<F> {
     ) -> Result<(Self, Report)> {
         config.check()?;
         let mut limits = Limits::new(observer);
-        limits.allow_seconds(config.max_time, 1.0);
+        limits.until(config.max_time);
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
         let mut model = match start {
             Some(start) => start.model.clone(),

@@ -147,7 +147,7 @@ fn passes<F: Real>(
     plan: Plan<'_>,
     limits: &mut Limits<'_>,
 ) -> Result<Trained<F>> {
-    limits.allow_seconds(config.max_time, 1.0);
+    limits.until(config.max_time);
     let (rows, targets, n) = (problem.rows(), problem.targets(), problem.len());
     let mut rng = Rng::new(config.seed);
     let mut order = try_vec("the order of the samples", n, 0)?;
