@@ -268,7 +268,7 @@ def test_files(model, tmp_path):
 
 def test_single_precision_stays_single():
     X, y = moons(300)
-    model = PrimalSVC(C=2, gamma=1, solver="cg").fit(X.astype(np.float32), y)
+    model = PrimalSVC(C=2, gamma=1, solver="cg", tol=1e-7).fit(X.astype(np.float32), y)
     assert model.support_vectors_.dtype == np.float32
     double = PrimalSVC(C=2, gamma=1).fit(X, y)
     np.testing.assert_allclose(
