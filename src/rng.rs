@@ -43,6 +43,12 @@ impl Rng {
         (self.next_u64() >> 11) as f64 * (-53.0f64).exp2()
     }
 
+    /// Standard normal (Box and Muller; two uniforms a draw, so that the stream is simple).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
     /// A random permutation in place (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

@@ -43,6 +43,11 @@ def seconds(times) -> str:
     return f"{np.median(times):.4g} s"
 
 
+def pass_seconds(model, X, y) -> float:
+    """A first pass by the loop's own clock: the checks of a `fit` are not part of it."""
+    return float(model.fit(X, y).history_["time"][0])
+
+
 class Bars:
     """A method a group of bars; each yields (what, bar, measured, verdict)."""
 
@@ -80,9 +85,9 @@ class Bars:
         fitted = copy.deepcopy(one).fit(X, y)
         times = interleaved(
             self.rounds,
-            one=lambda: one.fit(X, y),
+            one=lambda: pass_seconds(one, X, y),
             margins=lambda: fitted.decision_function(X),
-            two=lambda: two.fit(X, y),
+            two=lambda: pass_seconds(two, X, y),
         )
         found = ratio(times["one"], times["margins"])
         shown = f"{found:.2f} ({seconds(times['one'])}, {seconds(times['margins'])})"
@@ -119,7 +124,9 @@ class Bars:
         dense = X.toarray()
         model = BudgetSVC(500, **ADULT, **PASS, n_jobs=1)
         times = interleaved(
-            self.rounds, csr=lambda: model.fit(X, y), dense=lambda: model.fit(dense, y)
+            self.rounds,
+            csr=lambda: pass_seconds(model, X, y),
+            dense=lambda: pass_seconds(model, dense, y),
         )
         found = ratio(times["dense"], times["csr"])
         shown = f"{found:.2f} ({seconds(times['dense'])}, {seconds(times['csr'])})"

@@ -1,24 +1,63 @@
 """Kernel support vector machines on a budget: fast, small, online."""
 
+from ._asset_classes import AssetSVC, AssetSVR
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
+from ._features import IncompleteCholesky, Nystroem, RandomFourier
+from ._local import LocalBudgetSVC
+from ._online_features import FourierOGD, NystroemOGD
+from ._online_gradient import (
+    BudgetOGD,
+    BudgetPassiveAggressive,
+    KernelOGD,
+    SparsePassiveAggressive,
+)
+from ._online_perceptrons import (
+    Forgetron,
+    KernelPerceptron,
+    Projectron,
+    ProjectronPlusPlus,
+    RandomizedBudgetPerceptron,
+    Stoptron,
+)
 from ._persistence import load
 from ._primal_svc import PrimalSVC
 from ._primal_svr import PrimalSVR
+from ._semiparametric import SemiparametricSVC, SemiparametricSVR
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
 __all__ = [
     "SVC",
     "SVR",
+    "AssetSVC",
+    "AssetSVR",
+    "BudgetOGD",
+    "BudgetPassiveAggressive",
     "BudgetSVC",
     "BudgetSVR",
+    "Forgetron",
+    "FourierOGD",
+    "IncompleteCholesky",
+    "KernelOGD",
+    "KernelPerceptron",
+    "LocalBudgetSVC",
     "NuSVC",
     "NuSVR",
+    "Nystroem",
+    "NystroemOGD",
     "OneClassSVM",
     "PrimalSVC",
     "PrimalSVR",
+    "Projectron",
+    "ProjectronPlusPlus",
+    "RandomFourier",
+    "RandomizedBudgetPerceptron",
+    "SemiparametricSVC",
+    "SemiparametricSVR",
+    "SparsePassiveAggressive",
+    "Stoptron",
     "__version__",
     "load",
 ]

@@ -71,6 +71,7 @@ class BudgetMachineEstimator(BaseEstimator):
             rows = _validation.as_rows(X)
             config = self._config(rows, X.shape[1], weights)
             cost = self._cost(target, n_classes, weights, balance=True)
+            del weights  # eight bytes a sample that the fit has no use for
             machine, report = _core.BudgetMachine.fit(
                 config, rows, target, n_classes, cost,
                 start=previous, validation=held_out, notify=watcher.notify, threads=self._threads(),

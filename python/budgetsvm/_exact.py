@@ -20,6 +20,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from . import _core, _validation
+from ._archive import Archived
+
+#: Variables of a working set of the solver "mpd".
+WORKING_SET = 512
 
 NOT_FINITE = (
     "The dual coefficients or intercepts are not finite."
@@ -29,11 +33,19 @@ NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 ONE_CLASS = "Invalid input - all samples with positive weights belong to the same class."
 
 
-class ExactEstimator(BaseEstimator):
+class ExactEstimator(Archived, BaseEstimator):
     """Base of the exact machines; not for use on its own. What is learnt is in arrays."""
 
     #: The machine, by LIBSVM's name.
     _impl: ClassVar[str]
+
+    _archived: ClassVar[dict[str, str]] = {
+        "support_": "array", "support_vectors_": "matrix", "_n_support": "array",
+        "dual_coef_": "matrix", "_dual_coef_": "matrix", "intercept_": "array",
+        "_intercept_": "array", "fit_status_": "value", "stop_reason_": "value",
+        "_gamma": "value", "_sparse": "value", "shape_fit_": "value",
+        "constraint_violation_": "array?", "n_updates_": "array?",
+    }  # fmt: skip
 
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
@@ -47,6 +59,10 @@ class ExactEstimator(BaseEstimator):
         "shrinking": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
+        "solver": [StrOptions({"smo", "mpd"})],
+        "update": [StrOptions({"augmented", "newton"})],
+        "constraint_tol": [Interval(Real, 0.0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "max_time": [Interval(Real, 0.0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
@@ -118,15 +134,24 @@ class ExactEstimator(BaseEstimator):
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)
         target, n_classes, cost = self._problem(y, weights)
+        solver = self._solver()
+        if solver == "smo" and not getattr(self, "fit_intercept", True):
+            raise ValueError("fit_intercept=False needs solver='mpd'")
         config = {
-            "kind": self._impl, "tol": float(self.tol), "cache_size": float(self.cache_size),
+            "kind": self._impl, "solver": solver, "update": self.update,
+            "constraint_tol": float(self.constraint_tol),
+            "fit_intercept": bool(getattr(self, "fit_intercept", True)),
+            "working_set": int(getattr(self, "working_set", WORKING_SET)),
+            "record": bool(getattr(self, "record_history", False)),
+            "tol": float(self.tol),
+            "cache_size": float(self.cache_size),
             "max_iter": None if self.max_iter == -1 else int(self.max_iter),
             "max_time": None if self.max_time is None else float(self.max_time),
             "nu": getattr(self, "nu", None), "epsilon": getattr(self, "epsilon", None),
         }  # fmt: skip
         learnt = _core.exact_fit(
             config, self._kernel_params(), rows, target, n_classes, cost,
-            notify=_progress if self.verbose else None,
+            functions=self._function_values(X), notify=_progress if self.verbose else None,
             threads=_validation.thread_count(self.n_jobs),
         )  # fmt: skip
         self._take(learnt, matrix)
@@ -162,6 +187,32 @@ class ExactEstimator(BaseEstimator):
         n_iter = learnt["n_iter"].astype(np.int32)
         self.n_iter_ = n_iter if self._is_classifier() else int(n_iter[0])
         self.duality_gap_ = learnt["gap"] if self._is_classifier() else float(learnt["gap"][0])
+
+        if "n_updates" in learnt:
+            self.constraint_violation_ = learnt["constraint_violation"]
+            self.n_updates_ = learnt["n_updates"].astype(np.int64)
+
+    def _solver(self) -> str:
+        return self.solver
+
+    def _function_values(self, X: Any) -> np.ndarray | None:
+        """Parametric functions of the training rows, shape (n_samples, n_functions)."""
+        return None
+
+    def _check_archived(self) -> None:
+        self.shape_fit_ = tuple(self.shape_fit_)
+        outputs, terms = self.dual_coef_.shape
+        pairs = len(self._n_support) * (len(self._n_support) - 1) // 2
+        fine = (
+            self._dual_coef_.shape == (outputs, terms)
+            and terms == len(self.support_) == int(self._n_support.sum())
+            and outputs == max(1, len(self._n_support) - 1)
+            and self.intercept_.shape == self._intercept_.shape == (max(1, pairs),)
+            and len(self._n_support) == (len(self.classes_) if self._is_classifier() else 1)
+            and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == terms)
+        )
+        if not fine:
+            raise ValueError("not a valid budgetsvm model file: shapes of an exact machine")
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
@@ -304,6 +355,10 @@ class ExactEstimator(BaseEstimator):
 
 class ExactRegressor(ExactEstimator):
     """What the machines without classes share."""
+
+    _archived: ClassVar[dict[str, str]] = {
+        **ExactEstimator._archived, "n_iter_": "value", "duality_gap_": "value",
+    }  # fmt: skip
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of each row.

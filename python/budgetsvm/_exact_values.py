@@ -27,7 +27,8 @@ class SVR(RegressorMixin, ExactRegressor):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs, \
+    solver, update, constraint_tol, fit_intercept
         As in `SVC`.
     C : float, default=1.0
         Cost of a violation, in (0, inf].
@@ -73,6 +74,10 @@ class SVR(RegressorMixin, ExactRegressor):
         max_iter: int = -1,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        solver: str = "smo",
+        update: str = "augmented",
+        constraint_tol: float = 1e-6,
+        fit_intercept: bool = True,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -87,6 +92,10 @@ class SVR(RegressorMixin, ExactRegressor):
         self.max_iter = max_iter
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.solver = solver
+        self.update = update
+        self.constraint_tol = constraint_tol
+        self.fit_intercept = fit_intercept
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
@@ -103,7 +112,8 @@ class NuSVR(RegressorMixin, ExactRegressor):
         ν in (0, 1].
     C : float, default=1.0
         Cost of a violation, > 0.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, n_jobs
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, n_jobs, \
+    solver, update, constraint_tol, fit_intercept
         As in `SVC`.
 
     Attributes
@@ -141,6 +151,10 @@ class NuSVR(RegressorMixin, ExactRegressor):
         max_iter: int = -1,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        solver: str = "smo",
+        update: str = "augmented",
+        constraint_tol: float = 1e-6,
+        fit_intercept: bool = True,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -155,6 +169,10 @@ class NuSVR(RegressorMixin, ExactRegressor):
         self.max_iter = max_iter
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.solver = solver
+        self.update = update
+        self.constraint_tol = constraint_tol
+        self.fit_intercept = fit_intercept
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         if np.isinf(self.C):
@@ -167,8 +185,9 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs
-        As in `SVC`.
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs, \
+    solver, update, constraint_tol
+        As in `SVC`; the offset is always fitted.
     nu : float, default=0.5
         ν in (0, 1]: bounds the share left out from above, that of support vectors from below.
 
@@ -188,7 +207,7 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
     """
 
     _impl = "one_class"
-    _parameter_constraints: ClassVar[dict] = _rules("C", "epsilon")
+    _parameter_constraints: ClassVar[dict] = _rules("C", "epsilon", "fit_intercept")
 
     def __init__(
         self,
@@ -205,6 +224,9 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         max_iter: int = -1,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        solver: str = "smo",
+        update: str = "augmented",
+        constraint_tol: float = 1e-6,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -218,6 +240,9 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         self.max_iter = max_iter
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.solver = solver
+        self.update = update
+        self.constraint_tol = constraint_tol
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the support of the rows.
@@ -240,6 +265,8 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return None, None, np.maximum(weights, 0.0)
+
+    _archived: ClassVar[dict[str, str]] = {**ExactRegressor._archived, "offset_": "array"}
 
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
         self.offset_ = -self._intercept_

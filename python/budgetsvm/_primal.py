@@ -192,9 +192,7 @@ class PrimalEstimator(Archived, BaseEstimator):
         points = self.basis
         if not isinstance(points, (np.ndarray, list, tuple)) and not sp.issparse(points):
             if not hasattr(points, "support_vectors_"):
-                raise ValueError(
-                    f"basis must be fitted and have support_vectors_, got {points!r}"
-                )
+                raise ValueError(f"basis must be fitted and have support_vectors_, got {points!r}")
             points = points.support_vectors_
         points = check_array(points, accept_sparse="csr", dtype=X.dtype, input_name="basis")
         if points.shape[1] != X.shape[1]:
@@ -237,9 +235,7 @@ class PrimalEstimator(Archived, BaseEstimator):
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
         raise NotImplementedError
 
-    def _cost(
-        self, target: np.ndarray, n_classes: int | None, weights: np.ndarray
-    ) -> np.ndarray:
+    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:

@@ -248,8 +248,6 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         self.classes_ = classes
         return index.astype(np.uint32), len(classes)
 
-    def _cost(
-        self, target: np.ndarray, n_classes: int | None, weights: np.ndarray
-    ) -> np.ndarray:
+    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
         factors = _validation.class_factors(self.class_weight, self.classes_, target, weights)
         return _validation.cost(self.C, weights) * factors[target]

@@ -212,16 +212,12 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])
         self.loo_decision_ = values[:, 0]
-        self.loo_score_ = float(
-            r2_score(y[known], values[known, 0], sample_weight=weights[known])
-        )
+        self.loo_score_ = float(r2_score(y[known], values[known, 0], sample_weight=weights[known]))
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
         if not _validation.is_number(self.epsilon) or not 0 <= self.epsilon < float("inf"):
             raise ValueError(f"epsilon must be >= 0 and finite, got {self.epsilon!r}")
         return np.ascontiguousarray(y, dtype=np.float64), None
 
-    def _cost(
-        self, target: np.ndarray, n_classes: int | None, weights: np.ndarray
-    ) -> np.ndarray:
+    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
         return _validation.cost(self.C, weights)

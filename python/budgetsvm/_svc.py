@@ -339,10 +339,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         self, target: np.ndarray, n_classes: int | None, weights: np.ndarray, balance: bool
     ) -> np.ndarray:
         """C of every sample: C times the weights of its class and its own."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced" and not balance:
-            raise ValueError(
-                'class_weight="balanced" is not known before all rows are: give partial_fit a '
-                "dict of weights"
-            )
-        factors = _validation.class_factors(self.class_weight, self.classes_, target, weights)
+        factors = _validation.class_factors(
+            self.class_weight, self.classes_, target, weights, balance
+        )
         return _validation.cost(self.C, weights) * factors[target]

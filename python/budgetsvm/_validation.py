@@ -157,9 +157,20 @@ def cost(C: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def class_factors(
-    class_weight: Any, classes: np.ndarray, target: np.ndarray, weights: np.ndarray
+    class_weight: Any,
+    classes: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray,
+    balance: bool = True,
 ) -> np.ndarray:
-    """The factor of C of every class, from a dict, "balanced" or None."""
+    """The factor of C of every class; "balanced" only where `balance` says that all rows are known.
+
+    Raises
+    ------
+    ValueError
+        If `class_weight` is neither a dictionary of known labels and numbers >= 0, "balanced" nor
+        None.
+    """
     factors = np.ones(len(classes))
     if isinstance(class_weight, dict):
         for label, factor in class_weight.items():
@@ -168,6 +179,11 @@ def class_factors(
                 raise ValueError(f"class_weight names {label!r}, which is no class of y")
             factors[at[0]] = factor
     elif class_weight == "balanced":
+        if not balance:
+            raise ValueError(
+                'class_weight="balanced" is not known before all rows are: give partial_fit a '
+                "dict of weights"
+            )
         sums = np.bincount(target, weights=weights, minlength=len(factors))
         factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
     elif class_weight is not None:

@@ -114,7 +114,7 @@ impl<F: Real> Merging<F> {
         };
         // The nearest partner sets the bar (merged at the mean, which only overstates what it
         // costs); what that cannot exclude is judged.
-        let nearest = self.extra.iter().position(|&g| g <= least).unwrap_or(0);
+        let nearest = simd::first_at_most(&self.extra, least);
         let total = 1.0 + ratio(nearest);
         let m = ratio(nearest) / total;
         let bar = degradation_at(m, least.to_f64(), m) * total * total;
@@ -201,7 +201,34 @@ impl<F: Real> Merging<F> {
         distance: f64,
         event: &mut dyn Event,
     ) -> f64 {
-        self.join_many(expansion, parts, &[0.0, distance, distance, 0.0], event)
+        if expansion.outputs() > 1 {
+            return self.join_many(expansion, parts, &[0.0, distance, distance, 0.0], event);
+        }
+        let [(a, w_a), (b, w_b)] = *parts;
+        let (beta_a, beta_b) = (expansion.coef(a, 0), expansion.coef(b, 0));
+        // z is the share w_b of the way from a to b.
+        let k_a = (-distance * w_b * w_b).exp();
+        let k_b = (-distance * w_a * w_a).exp();
+        let merged = beta_a * k_a + beta_b * k_b;
+        let cross = 2.0 * beta_a * beta_b * (-distance).exp();
+        let degradation = beta_a * beta_a + beta_b * beta_b + cross - merged * merged;
+        let d = expansion.centers().n_features();
+        self.point.resize(d, F::zero());
+        self.row.resize(d, F::zero());
+        expansion.centers().get(a, &mut self.point);
+        expansion.centers().get(b, &mut self.row);
+        let (f_a, f_b) = (F::from_f64(w_a), F::from_f64(w_b));
+        self.point.iter_mut().zip(&self.row).for_each(|(z, &s)| *z = f_a * *z + f_b * s);
+        event.coef_changed(a, &[-beta_a]);
+        event.coef_changed(b, &[-beta_b]);
+        event.moved(b, parts, w_a * w_b * distance);
+        event.coef_changed(b, &[merged]);
+        expansion.move_center(b, &self.point);
+        expansion.set_coef(b, 0, merged);
+        let last = expansion.len() - 1;
+        expansion.swap_remove(a);
+        event.removed(a, last);
+        degradation.max(0.0)
     }
 
     /// Puts the merged term into the slot of the last part and removes the others.

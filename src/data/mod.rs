@@ -1,9 +1,11 @@
 //! Samples as the caller holds them, checked once: rows, the training problem, sample orders.
 
+mod gathered;
 mod order;
 mod problem;
 mod rows;
 
+pub use gathered::Gathered;
 pub use order::SampleOrder;
 pub use problem::{Problem, Targets};
 pub use rows::{Csr, Indices, Point, Rows};

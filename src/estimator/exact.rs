@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
@@ -11,6 +11,7 @@ use crate::kernel::Gram;
 use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
+use crate::solver::mpd::{self, MpdSettings};
 use crate::solver::{Observer, Phase, Progress, StopReason};
 
 /// Samples from which on kernel rows may be `f32`.
@@ -22,6 +23,9 @@ const SINGLE_TOL: f64 = 1e-4;
 /// Steps that end a fit without a `max_iter`: this many, and this many a variable ([LIBSVM]).
 const STEPS: u64 = 10_000_000;
 const STEPS_EACH: u64 = 100;
+
+/// Steps of one variable are that much smaller.
+const MPD_TIMES: u64 = 10;
 
 /// Multiply-adds between two looks at the observer while predicting.
 const WORK_BETWEEN_LOOKS: usize = 1 << 31;
@@ -53,6 +57,22 @@ pub enum ExactKind {
     },
 }
 
+/// How the problem is solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ExactSolver {
+    /// Pairs, on working sets ([`crate::solver::exact`]).
+    #[default]
+    Smo,
+    /// One variable at a time ([`crate::solver::mpd`]).
+    Mpd {
+        /// Update, working set, ε_d, and whether a trace is kept; ε_p and the number of steps are
+        /// those of the [`ExactConfig`].
+        settings: MpdSettings,
+        /// Whether the machine has an offset (one class has one in any case).
+        intercept: bool,
+    },
+}
+
 /// Hyperparameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactConfig {
@@ -66,6 +86,8 @@ pub struct ExactConfig {
     pub max_iter: Option<u64>,
     /// Seconds after which a fit ends with the machine it has, > 0.
     pub max_time: Option<f64>,
+    /// How.
+    pub solver: ExactSolver,
 }
 
 /// What is to be predicted.
@@ -124,7 +146,10 @@ impl ExactConfig {
             }
             ExactKind::CSvc => {}
         }
-        Ok(())
+        match self.solver {
+            ExactSolver::Smo => Ok(()),
+            ExactSolver::Mpd { settings, .. } => settings.check(),
+        }
     }
 
     fn settings(&self, n: usize) -> Settings {
@@ -165,16 +190,32 @@ impl Observer for Limited<'_> {
 }
 
 impl ExactMachine {
-    /// Trains on all samples of `gram` whose cost is positive. `cost` is `C_i` a sample, or the
+    /// [`ExactMachine::fit_with`] without parametric functions.
+    ///
+    /// # Errors
+    /// As [`ExactMachine::fit_with`].
+    pub fn fit(
+        config: &ExactConfig,
+        gram: Gram<'_>,
+        targets: ExactTargets<'_>,
+        cost: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        Self::fit_with(config, (gram, None), targets, cost, observer)
+    }
+
+    /// Trains on all samples of `gram` whose cost is positive. With `functions`, the values of
+    /// parametric functions (samples x functions, finite), the machine is semi-parametric; that
+    /// needs [`ExactSolver::Mpd`]. `cost` is `C_i` a sample, or the
     /// weight alone for ν-SVC and one class; ∞ is allowed. Call it inside
     /// [`crate::parallel::run`].
     ///
     /// # Errors
     /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` when no cost is positive,
     /// `BadLabels`, `Unsupported` for a ν that cannot be reached, `OutOfMemory`, `Interrupted`.
-    pub fn fit(
+    pub fn fit_with(
         config: &ExactConfig,
-        gram: Gram<'_>,
+        (gram, functions): (Gram<'_>, Option<ArrayView2<'_, f64>>),
         targets: ExactTargets<'_>,
         cost: &[f64],
         observer: &mut dyn Observer,
@@ -194,11 +235,22 @@ impl ExactMachine {
                 expected
             }
         };
+        if let Some(functions) = functions {
+            Rows::Dense(functions).check_finite("functions")?;
+            let (expected, got) = (n, functions.nrows());
+            if expected != got {
+                return Err(Error::LengthMismatch { what: "functions", expected, got });
+            }
+            if config.solver == ExactSolver::Smo {
+                let reason = "parametric functions need the solver 'mpd'";
+                return Err(Error::Unsupported(reason.into()));
+            }
+        }
         let samples = positive(n, targets, cost)?;
         let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
         let mut observer = Limited::new(observer, config.max_time);
         let bytes = (config.cache_size * f64::from(1 << 20)) as usize;
-        let task = Task { config, gram, cost, bytes, single };
+        let task = Task { config, gram, functions, cost, bytes, single };
         match targets {
             ExactTargets::Classes(y, k) => task.classes(y, k, &samples, &mut observer),
             ExactTargets::Values(y) => {
@@ -249,6 +301,7 @@ fn positive(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usi
 struct Task<'g, 'a> {
     config: &'a ExactConfig,
     gram: Gram<'g>,
+    functions: Option<ArrayView2<'a, f64>>,
     cost: &'a [f64],
     bytes: usize,
     single: bool,
@@ -272,7 +325,16 @@ impl Task<'_, '_> {
             cache_bytes: bytes,
             single: self.single,
         };
-        fit(part, &settings, observer)
+        let ExactSolver::Mpd { settings: own, intercept } = self.config.solver else {
+            return fit(part, &settings, observer);
+        };
+        let max_iter = match self.config.max_iter {
+            Some(given) => given,
+            None => settings.max_iter.saturating_mul(MPD_TIMES),
+        };
+        let settings = MpdSettings { tol: settings.tol, max_iter, ..own };
+        let form = mpd::Form { intercept, functions: self.functions };
+        mpd::fit(part, &form, &settings, observer)
     }
 
     /// Values, or one class.

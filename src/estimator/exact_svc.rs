@@ -2,7 +2,9 @@
 
 use ndarray::Array2;
 
-use super::exact::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
+use super::exact::{
+    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
+};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::kernel::{AnyKernel, Gram};
@@ -105,6 +107,7 @@ impl Svc {
             cache_size: self.cache_size,
             max_iter: self.max_iter,
             max_time: None,
+            solver: ExactSolver::Smo,
         };
         let targets = ExactTargets::Classes(&index, classes.len());
         let gram = Gram::Kernel(self.kernel, rows.view());

@@ -14,10 +14,10 @@ const PYTHON_ONLY: [&str; 6] =
     ["class_weight", "validation_fraction", "warm_start", "n_jobs", "verbose", "callback"];
 
 /// Takes values out of a map; what is left at the end is unknown.
-struct Params<'a>(&'a Map<String, Value>);
+pub(super) struct Params<'a>(pub(super) &'a Map<String, Value>);
 
 impl<'a> Params<'a> {
-    fn get<T>(
+    pub(super) fn get<T>(
         &self,
         name: &'static str,
         expected: &str,
@@ -32,14 +32,14 @@ impl<'a> Params<'a> {
         }
     }
 
-    fn number(&self, name: &'static str, into: &mut f64) -> Result<()> {
+    pub(super) fn number(&self, name: &'static str, into: &mut f64) -> Result<()> {
         if let Some(value) = self.get(name, "a number", Value::as_f64)? {
             *into = value;
         }
         Ok(())
     }
 
-    fn whole(&self, name: &'static str, into: &mut usize) -> Result<()> {
+    pub(super) fn whole(&self, name: &'static str, into: &mut usize) -> Result<()> {
         let read = |v: &Value| v.as_u64().and_then(|v| usize::try_from(v).ok());
         if let Some(value) = self.get(name, "a positive integer", read)? {
             *into = value;
@@ -65,7 +65,7 @@ impl<'a> Params<'a> {
         Ok(())
     }
 
-    fn text(&self, name: &'static str) -> Result<Option<&'a str>> {
+    pub(super) fn text(&self, name: &'static str) -> Result<Option<&'a str>> {
         self.get(name, "a string", Value::as_str)
     }
 }
@@ -81,7 +81,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn order(value: &Value) -> Option<Result<SampleOrder>> {
+pub(super) fn order_of(value: &Value) -> Option<Result<SampleOrder>> {
     match value {
         Value::String(name) => Some(SampleOrder::from_name(name)),
         Value::Array(items) => {
@@ -145,7 +145,7 @@ impl Config {
         params.whole("max_iter", &mut config.max_iter)?;
         params.number("tol", &mut config.tol)?;
         let orders = "'shuffled', 'uniform', 'sequential' or a list of indices";
-        if let Some(order) = params.get("order", orders, order)? {
+        if let Some(order) = params.get("order", orders, order_of)? {
             config.order = order?;
         }
         params.flag("shared", &mut config.shared)?;

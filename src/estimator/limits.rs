@@ -21,10 +21,13 @@ impl<'a> Limits<'a> {
 
     /// Sets the time limit to a share of `max_time`, counted from the start of the fit.
     pub(super) fn allow(&mut self, config: &Config, share: f64) {
-        self.deadline = config.max_time.map(|seconds| {
-            // A limit too long for a `Duration` is none that anybody reaches.
-            Duration::try_from_secs_f64(share * seconds).unwrap_or(Duration::MAX)
-        });
+        self.until(config.max_time.map(|seconds| share * seconds));
+    }
+
+    /// Sets the time limit in seconds from the start of the fit.
+    pub(super) fn until(&mut self, seconds: Option<f64>) {
+        // A limit too long for a `Duration` is none that anybody reaches.
+        self.deadline = seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
     }
 
     pub(super) fn elapsed(&self) -> Duration {

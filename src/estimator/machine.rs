@@ -60,13 +60,7 @@ impl<F: Real> Machine<F> {
     /// The kernel's γ; 1 for the linear kernel, which has none.
     #[must_use]
     pub fn gamma(&self) -> f64 {
-        match self.kernel() {
-            AnyKernel::Gaussian { gamma }
-            | AnyKernel::Laplacian { gamma }
-            | AnyKernel::Polynomial { gamma, .. }
-            | AnyKernel::Sigmoid { gamma, .. } => gamma,
-            AnyKernel::Linear => 1.0,
-        }
+        self.kernel().gamma()
     }
 
     /// Points of the terms, terms x features.

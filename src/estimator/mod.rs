@@ -4,6 +4,7 @@
 //! [`Machine`] and [`Config`], [`ExactMachine`] and [`ExactConfig`] are the layer beneath, without
 //! labels, that the Python bindings use.
 
+mod asset;
 mod basis;
 mod builder;
 mod combine;
@@ -12,7 +13,9 @@ mod exact;
 mod exact_svc;
 mod json;
 mod limits;
+mod local;
 mod machine;
+pub mod online;
 mod part;
 mod primal;
 mod primal_basis;
@@ -25,11 +28,16 @@ mod svc;
 mod svr;
 mod train;
 
+pub use asset::{
+    AssetConfig, AssetFeatures, AssetMachine, AssetSolver, decide_expansion, decide_features,
+};
 pub use builder::{Builder, FromConfig};
 pub use config::{Config, Maintenance};
-pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
+pub use exact::{ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision};
 pub use exact_svc::{Svc, SvcModel};
+pub use local::{LocalConfig, LocalMachine, local_precision};
 pub use machine::Machine;
+pub use online::{OnlineConfig, OnlineMachine};
 pub use primal::{Choice, PrimalBasis, PrimalConfig, PrimalMachine, PrimalSolver, primal_decision};
 pub use report::Report;
 pub use svc::{BudgetSvc, BudgetSvcModel};

@@ -150,7 +150,7 @@ fn against_rest<F: Real, T>(
     task(&Problem::new(rows.view(), targets, problem.cost())?)
 }
 
-fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {
+pub(super) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {
     let Targets::Classes { index, .. } = problem.targets() else { return Ok(()) };
     let mut weighty = index.iter().zip(problem.cost()).filter(|(_, c)| **c > 0.0).map(|(y, _)| y);
     let first = weighty.next();

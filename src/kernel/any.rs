@@ -72,6 +72,18 @@ impl AnyKernel {
         }
     }
 
+    /// γ; 1 for the linear kernel, which has none.
+    #[must_use]
+    pub fn gamma(&self) -> f64 {
+        match *self {
+            Self::Gaussian { gamma }
+            | Self::Laplacian { gamma }
+            | Self::Polynomial { gamma, .. }
+            | Self::Sigmoid { gamma, .. } => gamma,
+            Self::Linear => 1.0,
+        }
+    }
+
     /// Whether the parameters are in range.
     ///
     /// # Errors

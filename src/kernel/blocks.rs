@@ -37,6 +37,14 @@ pub fn load_tile<F: Real>(
         Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
             tile.fill_sparse(len, |i, push| csr.for_each(row(i), push));
         }
+        Rows::Dense(x) if !origin.is_empty() => tile.fill_dense(len, |i, out| {
+            let moved = |(out, (&value, &o)): (&mut F, (&F, &F))| *out = value - o;
+            let source = x.row(row(i));
+            match source.as_slice() {
+                Some(source) => out.iter_mut().zip(source.iter().zip(origin)).for_each(moved),
+                None => out.iter_mut().zip(source.iter().zip(origin)).for_each(moved),
+            }
+        }),
         _ => tile.fill_dense(len, |i, out| {
             rows.copy_row(row(i), out);
             out.iter_mut().zip(origin).for_each(|(v, &o)| *v -= o);

@@ -4,6 +4,7 @@
 //! Matrices are row-major slices.
 
 mod cholesky;
+mod eigen;
 mod gram;
 mod lbfgs;
 mod pivoted;
@@ -13,6 +14,7 @@ mod tests;
 
 pub use crate::simd::{add_scaled_rows, dots};
 pub use cholesky::Cholesky;
+pub use eigen::{SymmetricEigen, symmetric_eigen};
 pub use gram::GramAccumulator;
 pub use lbfgs::{Descent, Lbfgs};
 pub use pivoted::{PivotedCholesky, pivoted_cholesky};

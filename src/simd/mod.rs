@@ -21,6 +21,7 @@ mod products;
 mod roofline;
 mod scalar;
 mod slices;
+mod waves;
 
 use std::any::TypeId;
 use std::sync::OnceLock;
@@ -218,6 +219,19 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
     });
 }
 
+/// `values_j = scale cos(values_j + phases_j)`, within 1e-15 of `scale` for arguments below 1e8;
+/// the same bits at every level.
+pub fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
+    assert!(values.len() == phases.len(), "equal lengths");
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            let work = waves::Cosines::<T> { values: cast_slice_mut(values), phases, scale };
+            T::dispatch(level(), work);
+        }
+    });
+}
+
 /// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
 /// holds one padded row an output.
 pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
@@ -261,6 +275,29 @@ pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]
 pub fn least_magnitude(values: &[f64]) -> usize {
     // SAFETY: the level is the processor's.
     unsafe { f64::dispatch(level(), slices::LeastMagnitude(values)) }
+}
+
+/// Index of the first value that is at most `limit`; the last index when none is, 0 for an empty
+/// slice.
+#[must_use]
+pub fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
+    concrete!(F, |T| {
+        let limit = T::from_f64(Real::to_f64(limit));
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            T::dispatch(level(), slices::FirstAtMost::<T> { values: cast_slice(values), limit })
+        }
+    })
+}
+
+/// The least value; infinity for an empty slice.
+#[must_use]
+pub fn least<F: Real>(values: &[F]) -> F {
+    concrete!(F, |T| {
+        // SAFETY: `T` is `F`; the level is the processor's.
+        let least = unsafe { T::dispatch(level(), slices::Least::<T>(cast_slice(values))) };
+        F::from_f64(Real::to_f64(least))
+    })
 }
 
 /// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
@@ -350,6 +387,23 @@ pub fn pair_gains<F: Real>(
             T::dispatch(level(), pairs::Gains::<T> { scores, down, diagonal, row, own, out })
         }
     })
+}
+
+/// `scores -= step row`; then what a step of each variable alone gains, clipped to its box:
+/// `out_t = Δ (score_t - ½ curvature_t Δ)` with `Δ = clip(score_t / curvature_t)`. Returns the
+/// largest gain and the largest score that its box does not hold back. All of one length.
+pub fn descents(
+    scores: &mut [f64],
+    (row, step): (&[f64], f64),
+    beta: &[f64],
+    (lower, upper): (&[f64], &[f64]),
+    curvature: &[f64],
+    out: &mut [f64],
+) -> (f64, f64) {
+    let bounds = (lower, upper);
+    let work = pairs::Descents { scores, row, step, beta, bounds, curvature, out };
+    // SAFETY: the level is the processor's.
+    unsafe { f64::dispatch(level(), work) }
 }
 
 /// `sums += Σ_j coef_j row_j` in `f64`; rows are at least as long as `sums`.

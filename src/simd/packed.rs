@@ -1,5 +1,7 @@
 //! Centres in packed form and points in tiles: what the block kernel reads.
 
+use std::sync::OnceLock;
+
 use super::lanes::width;
 use super::{sq_norm, sq_norms};
 use crate::error::{Error, Result};
@@ -168,6 +170,32 @@ impl<F: Real> Packed<F> {
         self.set_norm(slot, sq_norm(center));
     }
 
+    /// Makes the points of a tile the centres.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn set_points(&mut self, tile: &Tile<F>) -> Result<()> {
+        assert!(tile.n_features == self.n_features, "points of as many features");
+        self.reserve(tile.len)?;
+        self.len = tile.len;
+        let mut row = vec![F::zero(); if tile.dense { 0 } else { self.n_features }];
+        for i in 0..tile.len {
+            let base = self.base(i);
+            let source = if tile.dense {
+                &tile.values[i * self.n_features..][..self.n_features]
+            } else {
+                tile.copy_row(i, &mut row);
+                &row
+            };
+            let target = self.values.as_mut_slice()[base..].iter_mut().step_by(width::<F>());
+            target.zip(source).for_each(|(to, &value)| *to = value);
+        }
+        for (slot, &norm) in tile.sq_norms().iter().enumerate() {
+            self.set_norm(slot, norm);
+        }
+        Ok(())
+    }
+
     /// Writes the centre in `slot` out as a row.
     pub fn get(&self, slot: usize, out: &mut [F]) {
         let base = self.base(slot);
@@ -225,7 +253,8 @@ pub struct Tile<F: Real> {
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) entries: Vec<F>,
-    sq_norms: Vec<F>,
+    /// Made when first asked for: most kernels of few features never ask.
+    sq_norms: OnceLock<Vec<F>>,
 }
 
 impl<F: Real> Tile<F> {
@@ -240,7 +269,7 @@ impl<F: Real> Tile<F> {
             starts: vec![0],
             columns: Vec::new(),
             entries: Vec::new(),
-            sq_norms: Vec::new(),
+            sq_norms: OnceLock::new(),
         }
     }
 
@@ -272,7 +301,16 @@ impl<F: Real> Tile<F> {
     /// the distance of a point to itself is exactly 0.
     #[must_use]
     pub fn sq_norms(&self) -> &[F] {
-        &self.sq_norms
+        self.sq_norms.get_or_init(|| {
+            let mut norms = vec![F::zero(); self.len];
+            if self.dense {
+                sq_norms(&self.values, self.n_features, &mut norms);
+            } else {
+                let ranges = self.starts.windows(2).map(|ends| ends[0]..ends[1]);
+                norms.iter_mut().zip(ranges).for_each(|(n, at)| *n = sq_norm(&self.entries[at]));
+            }
+            norms
+        })
     }
 
     /// Fills the tile with dense rows: `write(i, row)` writes row `i`.
@@ -283,9 +321,7 @@ impl<F: Real> Tile<F> {
         for (i, row) in self.values.chunks_exact_mut(self.n_features.max(1)).enumerate() {
             write(i, row);
         }
-        self.sq_norms.clear();
-        self.sq_norms.resize(len, F::zero());
-        sq_norms(&self.values, self.n_features, &mut self.sq_norms);
+        self.sq_norms.take();
     }
 
     /// Fills the tile with sparse rows: `read(i, push)` calls `push(column, value)` for every
@@ -300,16 +336,14 @@ impl<F: Real> Tile<F> {
         self.starts.truncate(1);
         self.columns.clear();
         self.entries.clear();
-        self.sq_norms.clear();
+        self.sq_norms.take();
         for i in 0..len {
-            let from = self.entries.len();
             read(i, &mut |column, value| {
                 assert!(column < self.n_features, "column {column} is out of range");
                 self.columns.push(column as u32);
                 self.entries.push(value);
             });
             self.starts.push(self.entries.len());
-            self.sq_norms.push(sq_norm(&self.entries[from..]));
         }
     }
 

@@ -118,3 +118,57 @@ impl<F: Compiled> Work<F> for AddRows<'_, F> {
         }
     }
 }
+
+/// What a step of one variable alone gains, for all of them, after `scores -= step row`.
+pub(super) struct Descents<'a> {
+    pub(super) scores: &'a mut [f64],
+    pub(super) row: &'a [f64],
+    pub(super) step: f64,
+    pub(super) beta: &'a [f64],
+    pub(super) bounds: (&'a [f64], &'a [f64]),
+    pub(super) curvature: &'a [f64],
+    pub(super) out: &'a mut [f64],
+}
+
+impl Work<f64> for Descents<'_> {
+    type Output = (f64, f64);
+    #[inline(always)]
+    unsafe fn run<L: Lanes<f64>>(self) -> (f64, f64) {
+        let Self { scores, row, step, beta, bounds: (lower, upper), curvature, out } = self;
+        let n = scores.len();
+        let (row, beta, lower, upper) = (&row[..n], &beta[..n], &lower[..n], &upper[..n]);
+        let (curvature, out) = (&curvature[..n], &mut out[..n]);
+        let one = |t: usize, score: f64| {
+            let (least, most) = (lower[t] - beta[t], upper[t] - beta[t]);
+            let free = score / curvature[t];
+            let by = if free > most { most } else { free };
+            let by = if by < least { least } else { by };
+            let gain = by * (score - 0.5 * curvature[t] * by);
+            // A score that the box holds back is no violation.
+            let held = if score > 0.0 { most <= 0.0 } else { least >= 0.0 };
+            (gain, if held { 0.0 } else { score.abs() })
+        };
+        let (mut most, mut worst) = ([0.0f64; PART], [0.0f64; PART]);
+        let whole = n - n % PART;
+        for at in (0..whole).step_by(PART) {
+            for l in 0..PART {
+                let t = at + l;
+                let score = scores[t] - step * row[t];
+                scores[t] = score;
+                let (gain, violation) = one(t, score);
+                out[t] = gain;
+                most[l] = if gain > most[l] { gain } else { most[l] };
+                worst[l] = if violation > worst[l] { violation } else { worst[l] };
+            }
+        }
+        for t in whole..n {
+            scores[t] -= step * row[t];
+            let (gain, violation) = one(t, scores[t]);
+            out[t] = gain;
+            most[0] = most[0].max(gain);
+            worst[0] = worst[0].max(violation);
+        }
+        let largest = |parts: [f64; PART]| parts.iter().fold(0.0, |m: f64, &v| m.max(v));
+        (largest(most), largest(worst))
+    }
+}

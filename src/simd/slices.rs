@@ -223,11 +223,60 @@ impl Work<f64> for LeastMagnitude<'_> {
         for value in rest {
             least = if value.abs() < least { value.abs() } else { least };
         }
-        let mut at = 0;
-        while at < self.0.len() && self.0[at].abs() > least {
-            at += 1;
+        first(self.0, |value: f64| value.abs() <= least)
+    }
+}
+
+/// Index of the first value that `fits`, the last index when none does: whole parts at a time, so
+/// that the compiler needs no branch a value.
+#[inline(always)]
+fn first<T: Copy>(values: &[T], fits: impl Fn(T) -> bool) -> usize {
+    const PART: usize = 32;
+    let mut at = 0;
+    for part in values.chunks_exact(PART) {
+        if part.iter().fold(false, |any, &value| any | fits(value)) {
+            break;
         }
-        at.min(self.0.len().saturating_sub(1))
+        at += PART;
+    }
+    while at < values.len() && !fits(values[at]) {
+        at += 1;
+    }
+    at.min(values.len().saturating_sub(1))
+}
+
+/// The least value; infinity for an empty slice.
+pub(super) struct Least<'a, F>(pub(super) &'a [F]);
+
+impl<F: Compiled> Work<F> for Least<'_, F> {
+    type Output = F;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> F {
+        let mut parts = [F::infinity(); 32];
+        let chunks = self.0.chunks_exact(32);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for lane in 0..32 {
+                parts[lane] = if chunk[lane] < parts[lane] { chunk[lane] } else { parts[lane] };
+            }
+        }
+        let values = parts.iter().chain(rest);
+        values.fold(F::infinity(), |least, &value| if value < least { value } else { least })
+    }
+}
+
+/// Index of the first value that is at most `limit`, the last index when none is.
+pub(super) struct FirstAtMost<'a, F> {
+    pub(super) values: &'a [F],
+    pub(super) limit: F,
+}
+
+impl<F: Compiled> Work<F> for FirstAtMost<'_, F> {
+    type Output = usize;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) -> usize {
+        let limit = self.limit;
+        first(self.values, |value| value <= limit)
     }
 }
 

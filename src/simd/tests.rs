@@ -195,3 +195,21 @@ fn packed_slots_move_whole() {
     assert_eq!(out.as_slice(), rows[17]);
     assert_eq!(packed.len(), 19);
 }
+
+#[test]
+fn searches_find_what_a_plain_loop_finds() {
+    let mut rng = Rng::new(5);
+    for len in [0, 1, 15, 31, 32, 33, 64, 500, 511] {
+        let values: Vec<f64> = (0..len).map(|_| rng.uniform() - 0.5).collect();
+        let least = values.iter().map(|v| v.abs()).fold(f64::INFINITY, f64::min);
+        let plain = values.iter().position(|v| v.abs() == least).unwrap_or(0);
+        assert_eq!(least_magnitude(&values), plain);
+        for limit in [-1.0, -0.45, 0.0, 1.0] {
+            let plain = values.iter().position(|&v| v <= limit);
+            let plain = plain.unwrap_or(values.len().saturating_sub(1));
+            assert_eq!(first_at_most(&values, limit), plain, "{len} {limit}");
+            let single: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+            assert_eq!(first_at_most(&single, limit as f32), plain, "{len} {limit}");
+        }
+    }
+}

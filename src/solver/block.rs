@@ -274,12 +274,7 @@ impl<F: Real> Block<F> {
     pub(super) fn added(&mut self, slot: usize) -> Result<()> {
         let n = self.ids.len();
         if !self.points_ready {
-            let mut row = vec![F::zero(); self.tile.n_features()];
-            self.points.resize_stale(n)?;
-            for i in 0..n {
-                self.tile.copy_row(i, &mut row);
-                self.points.set(i, &row);
-            }
+            self.points.set_points(&self.tile)?;
             self.points_ready = true;
         }
         self.cross.resize(self.points.padded_len(), F::zero());

@@ -1,8 +1,10 @@
 //! Solvers, the one training loop that runs them, and what it reports.
 
+pub mod asset;
 mod block;
 mod budgeted;
 pub mod exact;
+pub mod mpd;
 mod objective;
 mod observe;
 pub mod polish;

@@ -2,9 +2,41 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from budgetsvm import BudgetSVC, BudgetSVR
+from budgetsvm import (
+    BudgetOGD,
+    BudgetPassiveAggressive,
+    BudgetSVC,
+    BudgetSVR,
+    Forgetron,
+    FourierOGD,
+    KernelOGD,
+    KernelPerceptron,
+    LocalBudgetSVC,
+    NystroemOGD,
+    Projectron,
+    ProjectronPlusPlus,
+    RandomizedBudgetPerceptron,
+    SparsePassiveAggressive,
+    Stoptron,
+)
+
+ONLINE = [
+    BudgetOGD(),
+    BudgetOGD(sampling="uniform", average=True),
+    BudgetPassiveAggressive(),
+    Forgetron(average=True),
+    FourierOGD(),
+    KernelOGD(),
+    KernelPerceptron(),
+    NystroemOGD(budget=20),
+    Projectron(),
+    ProjectronPlusPlus(average=True),
+    RandomizedBudgetPerceptron(average=True),
+    SparsePassiveAggressive(),
+    Stoptron(),
+]
 
 
-@parametrize_with_checks([BudgetSVC(), BudgetSVR()])
+@parametrize_with_checks([BudgetSVC(), BudgetSVR(), LocalBudgetSVC(), *ONLINE])
 def test_contract(estimator, check):
     check(estimator)

@@ -8,7 +8,7 @@ import pytest
 import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from budgetsvm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from budgetsvm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, SemiparametricSVC, SemiparametricSVR
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,16 @@ def expected_failures(estimator):
 # nu = 0.5 is infeasible for the unbalanced classes of some checks, by the definition of nu-SVC;
 # break_ties, as one check compares predict with the largest decision value.
 @parametrize_with_checks(
-    [SVC(), NuSVC(nu=0.1, break_ties=True), SVR(), NuSVR(), OneClassSVM()],
+    [
+        SVC(),
+        NuSVC(nu=0.1, break_ties=True),
+        SVR(),
+        NuSVR(),
+        OneClassSVM(),
+        # Tight, for the checks that compare answers of orders and weights.
+        SemiparametricSVC(tol=1e-8, constraint_tol=1e-10),
+        SemiparametricSVR(tol=1e-8, constraint_tol=1e-10),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_contract(estimator, check):

@@ -15,13 +15,18 @@ use crate::enter::{exception, type_error};
 
 /// Hyperparameters: the crate reads the same JSON that files hold.
 pub(crate) fn config(params: &Bound<'_, PyDict>) -> PyResult<Config> {
+    Config::from_json(&json_map(params)?).map_err(exception)
+}
+
+/// A dictionary of numbers, strings, lists and None as JSON.
+pub(crate) fn json_map(params: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
     let mut map = Map::new();
     for (name, value) in params {
         let name: String = name.extract()?;
         let value = json(&name, &value)?;
         map.insert(name, value);
     }
-    Config::from_json(&map).map_err(exception)
+    Ok(map)
 }
 
 fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {

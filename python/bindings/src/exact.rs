@@ -3,9 +3,12 @@
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::{ExactConfig, ExactKind, ExactMachine, ExactTargets, exact_decision};
+use budgetsvm::estimator::{
+    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
+};
 use budgetsvm::kernel::{AnyKernel, Gram};
 use budgetsvm::model::PairwiseModel;
+use budgetsvm::solver::mpd::{MpdSettings, Update};
 use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -45,9 +48,34 @@ fn config(params: &Bound<'_, PyDict>) -> PyResult<ExactConfig> {
         "nu_svr" => ExactKind::NuSvr { nu: nu()? },
         _ => return Err(exception(Error::Unsupported(format!("no machine '{kind}'")))),
     };
+    let tol = get("tol")?.extract()?;
+    let solver = match get("solver")?.extract::<String>()?.as_str() {
+        "smo" => ExactSolver::Smo,
+        "mpd" => {
+            let update = match get("update")?.extract::<String>()?.as_str() {
+                "augmented" => Update::Augmented,
+                "newton" => Update::Newton,
+                other => {
+                    let text = format!("update must be 'augmented' or 'newton', got '{other}'");
+                    return Err(exception(Error::Unsupported(text)));
+                }
+            };
+            let settings = MpdSettings {
+                tol,
+                constraint_tol: get("constraint_tol")?.extract()?,
+                max_iter: u64::MAX,
+                update,
+                working_set: get("working_set")?.extract()?,
+                record: get("record")?.extract()?,
+            };
+            ExactSolver::Mpd { settings, intercept: get("fit_intercept")?.extract()? }
+        }
+        other => return Err(exception(Error::Unsupported(format!("no solver '{other}'")))),
+    };
     Ok(ExactConfig {
         kind,
-        tol: get("tol")?.extract()?,
+        tol,
+        solver,
         cache_size: get("cache_size")?.extract()?,
         max_iter: get("max_iter")?.extract()?,
         max_time: get("max_time")?.extract()?,
@@ -56,7 +84,7 @@ fn config(params: &Bound<'_, PyDict>) -> PyResult<ExactConfig> {
 
 /// Trains an exact machine: a dictionary of what was learnt.
 #[pyfunction]
-#[pyo3(signature = (config, kernel, x, y, n_classes, cost, *, notify, threads))]
+#[pyo3(signature = (config, kernel, x, y, n_classes, cost, *, functions, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
 pub(crate) fn exact_fit<'py>(
     py: Python<'py>,
@@ -66,6 +94,7 @@ pub(crate) fn exact_fit<'py>(
     y: Option<Bound<'py, PyAny>>,
     n_classes: Option<usize>,
     cost: PyReadonlyArray1<'py, f64>,
+    functions: Option<PyReadonlyArray2<'py, f64>>,
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -87,8 +116,9 @@ pub(crate) fn exact_fit<'py>(
             Some(Target::Classes(index, k)) => ExactTargets::Classes(contiguous(index)?, *k),
         })
     })?;
+    let functions = functions.as_ref().map(|values| values.as_array());
     let machine = enter(py, threads, notify.as_ref(), |bridge| {
-        ExactMachine::fit(&config, gram, targets, cost, bridge)
+        ExactMachine::fit_with(&config, (gram, functions), targets, cost, bridge)
     })?;
     told(py, machine)
 }
@@ -109,6 +139,25 @@ fn told(py: Python<'_>, machine: ExactMachine) -> PyResult<Bound<'_, PyDict>> {
     told.set_item("objective", objective.into_pyarray(py))?;
     let gap: Vec<f64> = machine.parts.iter().map(|part| part.gap).collect();
     told.set_item("gap", gap.into_pyarray(py))?;
+    let rows: Vec<u64> = machine.parts.iter().map(|part| part.n_rows).collect();
+    told.set_item("n_rows", rows.into_pyarray(py))?;
+    let width: Vec<f64> = machine.parts.iter().map(|part| part.width).collect();
+    told.set_item("width", width.into_pyarray(py))?;
+    let outcomes: Option<Vec<_>> = machine.parts.into_iter().map(|part| part.mpd).collect();
+    let Some(outcomes) = outcomes else { return Ok(told) };
+    let constraint: Vec<f64> = outcomes.iter().map(|o| o.constraint).collect();
+    told.set_item("constraint_violation", constraint.into_pyarray(py))?;
+    let updates: Vec<u64> = outcomes.iter().map(|o| o.updates).collect();
+    told.set_item("n_updates", updates.into_pyarray(py))?;
+    let parametric: Vec<_> = outcomes.iter().map(|o| o.parametric.clone()).collect();
+    let parametric = PyArray2::from_vec2(py, &parametric)
+        .map_err(|_| exception(Error::Unsupported("parts of several forms".into())))?;
+    told.set_item("parametric", parametric)?;
+    if let Some(trace) = outcomes.into_iter().next().map(|o| o.trace) {
+        told.set_item("violation", trace.violation.into_pyarray(py))?;
+        told.set_item("constraint", trace.constraint.into_pyarray(py))?;
+        told.set_item("multipliers", trace.multipliers.into_pyarray(py))?;
+    }
     Ok(told)
 }
 

@@ -2,12 +2,16 @@
 
 mod archive;
 mod arrays;
+mod asset;
 mod budget;
 mod convert;
 mod describe;
 mod enter;
 mod exact;
+mod features;
+mod local;
 mod observer;
+mod online;
 mod primal;
 
 use pyo3::prelude::*;
@@ -28,6 +32,8 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<budget::BudgetMachine>()?;
+    module.add_class::<local::LocalMachine>()?;
+    module.add_class::<online::OnlineMachine>()?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
@@ -36,5 +42,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
     module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
     module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(features::landmark_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(features::fourier_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::asset_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::expansion_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(asset::fourier_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

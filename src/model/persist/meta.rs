@@ -58,6 +58,40 @@ impl From<AnyKernel> for Kernel {
     }
 }
 
+/// A kernel as files hold it.
+#[must_use]
+pub fn kernel_to_json(kernel: AnyKernel) -> Value {
+    // A struct of plain numbers always becomes JSON.
+    serde_json::to_value(Kernel::from(kernel)).unwrap_or(Value::Null)
+}
+
+/// The kernel of a file, its parameters in range and none missing or superfluous.
+///
+/// # Errors
+/// `Format`.
+pub fn kernel_from_json(json: &Value) -> Result<AnyKernel> {
+    let kernel: Kernel =
+        serde_json::from_value(json.clone()).map_err(|e| Error::Format(format!("kernel: {e}")))?;
+    kernel.checked()
+}
+
+impl Kernel {
+    fn checked(&self) -> Result<AnyKernel> {
+        let Self { name, gamma, coef0, degree } = self;
+        let kernel = AnyKernel::from_name(
+            name,
+            gamma.unwrap_or(1.0),
+            coef0.unwrap_or(0.0),
+            degree.unwrap_or(1),
+        )
+        .map_err(|e| Error::Format(e.to_string()))?;
+        let full = Self::from(kernel);
+        let same = (full.gamma.is_some(), full.coef0.is_some(), full.degree.is_some())
+            == (gamma.is_some(), coef0.is_some(), degree.is_some());
+        if same { Ok(kernel) } else { Err(Error::Format(format!("parameters of kernel {name}"))) }
+    }
+}
+
 impl Meta {
     pub(super) fn new(
         kernel: AnyKernel,
@@ -101,17 +135,6 @@ impl Meta {
 
     /// The kernel, its parameters in range and none missing or superfluous.
     pub(super) fn kernel(&self) -> Result<AnyKernel> {
-        let Kernel { name, gamma, coef0, degree } = &self.kernel;
-        let kernel = AnyKernel::from_name(
-            name,
-            gamma.unwrap_or(1.0),
-            coef0.unwrap_or(0.0),
-            degree.unwrap_or(1),
-        )
-        .map_err(|e| Error::Format(e.to_string()))?;
-        let full = Kernel::from(kernel);
-        let same = (full.gamma.is_some(), full.coef0.is_some(), full.degree.is_some())
-            == (gamma.is_some(), coef0.is_some(), degree.is_some());
-        if same { Ok(kernel) } else { Err(Error::Format(format!("parameters of kernel {name}"))) }
+        self.kernel.checked()
     }
 }

@@ -34,6 +34,7 @@ use std::path::Path;
 
 pub use archive::Archive;
 pub use labels::{Label, Labels};
+pub use meta::{kernel_from_json, kernel_to_json};
 pub use tensors::{Data, Tensor, Tensors};
 
 use crate::error::{Error, Result};

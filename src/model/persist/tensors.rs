@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::strict;
 use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
 
 /// The largest header that is read.
 pub(super) const MAX_HEADER: u64 = 1 << 20;
@@ -61,6 +62,66 @@ pub struct Tensor {
 
 /// Tensors by name.
 pub type Tensors = BTreeMap<String, Tensor>;
+
+impl Tensor {
+    /// A vector in the precision of `F`.
+    pub fn floats<F: Real>(values: &[F]) -> Self {
+        let wide = values.iter().map(|v| Real::to_f64(*v));
+        let data = if F::NAME == f32::NAME {
+            Data::F32(wide.map(|v| v as f32).collect())
+        } else {
+            Data::F64(wide.collect())
+        };
+        Self { shape: vec![values.len()], data }
+    }
+
+    /// A vector in double precision.
+    #[must_use]
+    pub fn doubles(values: Vec<f64>) -> Self {
+        Self { shape: vec![values.len()], data: Data::F64(values) }
+    }
+
+    /// A vector of whole numbers.
+    #[must_use]
+    pub fn counts(values: Vec<u64>) -> Self {
+        Self { shape: vec![values.len()], data: Data::U64(values) }
+    }
+
+    /// The vector called `name`, in the precision of `F`, taken out of `tensors`.
+    ///
+    /// # Errors
+    /// `Format` when it is not there or of another type.
+    pub fn take_floats<F: Real>(tensors: &mut Tensors, name: &str) -> Result<Vec<F>> {
+        match tensors.remove(name).map(|tensor| tensor.data) {
+            Some(Data::F64(v)) if F::NAME == f64::NAME => {
+                Ok(v.into_iter().map(F::from_f64).collect())
+            }
+            Some(Data::F32(v)) if F::NAME == f32::NAME => {
+                Ok(v.into_iter().map(|v| F::from_f64(f64::from(v))).collect())
+            }
+            _ => Err(bad(format!("tensor {name:?}"))),
+        }
+    }
+
+    /// The same in double precision.
+    ///
+    /// # Errors
+    /// As [`Tensor::take_floats`].
+    pub fn take_doubles(tensors: &mut Tensors, name: &str) -> Result<Vec<f64>> {
+        Self::take_floats::<f64>(tensors, name)
+    }
+
+    /// The same of whole numbers.
+    ///
+    /// # Errors
+    /// As [`Tensor::take_floats`].
+    pub fn take_counts(tensors: &mut Tensors, name: &str) -> Result<Vec<u64>> {
+        match tensors.remove(name).map(|tensor| tensor.data) {
+            Some(Data::U64(values)) => Ok(values),
+            _ => Err(bad(format!("tensor {name:?}"))),
+        }
+    }
+}
 
 fn bad(reason: impl Into<String>) -> Error {
     Error::Format(reason.into())

@@ -59,6 +59,32 @@ pub struct Fitted {
     pub n_rows: u64,
     /// Why it ended.
     pub stop: StopReason,
+    /// What MPD alone knows.
+    pub mpd: Option<MpdOutcome>,
+}
+
+/// What [`crate::solver::mpd`] tells beyond the machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MpdOutcome {
+    /// Parameters of the parametric functions, in their order.
+    pub parametric: Vec<f64>,
+    /// Largest violation of an equality constraint.
+    pub constraint: f64,
+    /// Updates of the multipliers.
+    pub updates: u64,
+    /// What was recorded, if anything.
+    pub trace: Trace,
+}
+
+/// The course of a run, a value a step; empty unless asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// Largest violation of the box's optimality conditions, before the step.
+    pub violation: Vec<f64>,
+    /// Largest violation of an equality constraint, before the step.
+    pub constraint: Vec<f64>,
+    /// Multipliers, one after another, before the step.
+    pub multipliers: Vec<f64>,
 }
 
 /// Trains one machine. Call it inside [`crate::parallel::run`].
@@ -90,7 +116,8 @@ fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {
         .collect()
 }
 
-fn dual(part: &Part<'_, '_>) -> Result<Dual> {
+/// The problem of a part.
+pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
     let (n, cost) = (part.index.len(), part.cost);
     let targets = match part.kind {
         Kind::Classes(y) | Kind::NuClasses(y, _) => y.len(),
@@ -164,7 +191,13 @@ fn dual(part: &Part<'_, '_>) -> Result<Dual> {
     })
 }
 
-fn fitted(kind: &Kind<'_>, dual: &Dual, solution: Solution, n: usize) -> Fitted {
+/// What the solution says of a machine over `n` samples.
+pub(in crate::solver) fn fitted(
+    kind: &Kind<'_>,
+    dual: &Dual,
+    solution: Solution,
+    n: usize,
+) -> Fitted {
     let Solution { beta, level, objective, gap, violation, n_iter, n_rows, stop } = solution;
     let mut coef = vec![0.0; n];
     for (&sample, beta) in dual.sample.iter().zip(&beta) {
@@ -182,5 +215,5 @@ fn fitted(kind: &Kind<'_>, dual: &Dual, solution: Solution, n: usize) -> Fitted 
         Kind::NuValues(..) => width = (level[0] - level[1]) / 2.0,
         _ => {}
     }
-    Fitted { coef, intercept, width, objective, gap, violation, n_iter, n_rows, stop }
+    Fitted { coef, intercept, width, objective, gap, violation, n_iter, n_rows, stop, mpd: None }
 }

@@ -29,12 +29,15 @@
 
 mod dual;
 mod machines;
+mod product;
 mod select;
 mod smo;
 mod working;
 
 pub use dual::{Dual, Solution};
-pub use machines::{Fitted, Kind, Part, fit};
+pub use machines::{Fitted, Kind, MpdOutcome, Part, Trace, fit};
+pub(super) use machines::{dual, fitted};
+pub(super) use product::Product;
 pub use smo::{Settings, solve};
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! The rounds of working sets.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
 use rayon::prelude::*;
 
 use super::dual::{Dual, Solution, read_off};
+use super::product::Product;
 use super::select::{extremes, select, violation};
 use super::working::{Until, Working};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::RowCache;
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::solver::{Observer, StopReason};
 
 /// Variables of a working set, at most: the values among them stay in the second cache.
 const WORKING_SET: usize = 512;
@@ -27,9 +25,6 @@ const REFINING: u64 = 20;
 
 /// Inner steps between two looks at the observer: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
-
-/// Multiply-adds of kernel rows between two looks.
-const WORK_BETWEEN_LOOKS: usize = 1 << 32;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,46 +49,34 @@ pub fn solve<F: Real>(
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     dual.check()?;
-    let n = cache.columns().len();
     let mut run = Run {
         dual,
-        diagonal: cache.columns().diagonal()?,
-        cache,
-        f: try_vec("scores", n, 0.0)?,
+        product: Product::new(cache, observer)?,
         scores: try_vec("scores", dual.len(), 0.0)?,
         beta: dual.start.clone(),
-        steps: 0,
-        observer,
-        started: Instant::now(),
     };
-    run.recompute()?;
+    run.product.recompute(&dual.sample, &run.beta)?;
     let stop = run.rounds(settings)?;
-    let (level, objective, gap) = read_off(dual, &run.beta, &run.f);
+    let (level, objective, gap) = read_off(dual, &run.beta, &run.product.f);
     run.rescore();
     let violation = violation(&extremes(dual, &run.beta, &run.scores));
-    let (n_iter, n_rows) = (run.steps, run.cache.computed());
+    let (n_iter, n_rows) = (run.product.steps, run.product.cache.computed());
     Ok(Solution { beta: run.beta, level, objective, gap, violation, n_iter, n_rows, stop })
 }
 
 struct Run<'r, 'a, F: Real> {
     dual: &'r Dual,
-    diagonal: Vec<f64>,
-    cache: &'r mut RowCache<'a, F>,
-    /// `Kβ`, a value a sample.
-    f: Vec<f64>,
+    product: Product<'r, 'a, F>,
     scores: Vec<f64>,
     beta: Vec<f64>,
-    steps: u64,
-    observer: &'r mut dyn Observer,
-    started: Instant,
 }
 
 impl<F: Real> Run<'_, '_, F> {
     fn rounds(&mut self, settings: &Settings) -> Result<StopReason> {
         let m = self.dual.len();
         let size = if m <= SMALL { m } else { WORKING_SET };
-        let size = match self.cache.capacity() {
-            all if all == self.f.len() => size,
+        let size = match self.product.cache.capacity() {
+            all if all == self.product.f.len() => size,
             some => size.min(some).max(2),
         };
         let whole = size == m;
@@ -110,23 +93,23 @@ impl<F: Real> Run<'_, '_, F> {
                     return Ok(StopReason::Converged);
                 }
                 tol = tol.min(REFINED * largest);
-                max_iter = max_iter.min(self.steps.saturating_mul(REFINING) + 1000);
+                max_iter = max_iter.min(self.product.steps.saturating_mul(REFINING) + 1000);
                 continue;
             }
             if now <= tol && !fresh {
                 // What rounding has gathered in f is removed before the last word.
-                self.recompute()?;
+                self.product.recompute(&self.dual.sample, &self.beta)?;
                 fresh = true;
                 continue;
             }
             if now <= tol || (solved && idle > 1) {
                 return Ok(StopReason::Converged);
             }
-            if self.steps >= max_iter || idle > 2 {
+            if self.product.steps >= max_iter || idle > 2 {
                 let stop = if solved { StopReason::Converged } else { StopReason::MaxIter };
                 return Ok(stop);
             }
-            if let Some(stop) = self.look()? {
+            if let Some(stop) = self.product.look(&self.beta)? {
                 return Ok(if solved { StopReason::Converged } else { stop });
             }
             set = if whole {
@@ -157,20 +140,20 @@ impl<F: Real> Run<'_, '_, F> {
         samples.sort_unstable();
         samples.dedup();
         let mut slots = Vec::new();
-        if let Some(stop) = self.fetch(&samples, &mut slots)? {
+        if let Some(stop) = self.product.fetch(&samples, &mut slots, &self.beta)? {
             return Ok((false, Some(stop)));
         }
         let mut working = self.working(set, &samples, &slots)?;
         let mut stop = None;
         loop {
-            let left = max_iter - self.steps;
+            let left = max_iter - self.product.steps;
             let until = Until { tol, steps: left.min(STEPS_BETWEEN_LOOKS) };
             let (steps, done) = working.run(&until);
-            self.steps += steps;
-            if done || steps == 0 || self.steps >= max_iter {
+            self.product.steps += steps;
+            if done || steps == 0 || self.product.steps >= max_iter {
                 break;
             }
-            stop = self.look()?;
+            stop = self.product.look(&self.beta)?;
             if stop.is_some() {
                 break;
             }
@@ -189,7 +172,7 @@ impl<F: Real> Run<'_, '_, F> {
         }
         let terms = slots.iter().zip(&change).filter(|(_, c)| **c != 0.0);
         let terms: Vec<(u32, f64)> = terms.map(|(&slot, &c)| (slot, c)).collect();
-        self.cache.accumulate(&terms, &mut self.f);
+        self.product.cache.accumulate(&terms, &mut self.product.f);
         Ok((moved, stop))
     }
 
@@ -205,7 +188,7 @@ impl<F: Real> Run<'_, '_, F> {
         let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
         let columns: Vec<usize> = variables.iter().map(|&v| self.dual.sample[v]).collect();
         let mut kernel = try_vec("the working set", q * q, F::zero())?;
-        let cache = &*self.cache;
+        let cache = &*self.product.cache;
         kernel.par_chunks_mut(q.max(1)).zip(&columns).for_each(|(row, sample)| {
             let slot = samples.binary_search(sample).map_or(0, |at| slots[at]);
             row.iter_mut().zip(&columns).for_each(|(to, &c)| *to = cache.value(slot, c));
@@ -215,7 +198,7 @@ impl<F: Real> Run<'_, '_, F> {
             lower: pick(&self.dual.lower),
             upper: pick(&self.dual.upper),
             scores: pick(&self.scores),
-            diagonal: columns.iter().map(|&c| self.diagonal[c]).collect(),
+            diagonal: columns.iter().map(|&c| self.product.diagonal[c]).collect(),
             up: vec![0.0; q],
             down: vec![0.0; q],
             gains: vec![0.0; q],
@@ -226,62 +209,9 @@ impl<F: Real> Run<'_, '_, F> {
         })
     }
 
-    /// Has the rows of these samples computed, with looks at the observer between blocks.
-    fn fetch(&mut self, samples: &[usize], slots: &mut Vec<u32>) -> Result<Option<StopReason>> {
-        let step = (WORK_BETWEEN_LOOKS / self.cache.columns().row_work().max(1)).max(16);
-        for upto in (step..samples.len()).step_by(step) {
-            self.cache.request(&samples[..upto], slots)?;
-            if let Some(stop) = self.look()? {
-                return Ok(Some(stop));
-            }
-        }
-        self.cache.request(samples, slots)?;
-        Ok(None)
-    }
-
     fn rescore(&mut self) {
         for (v, score) in self.scores.iter_mut().enumerate() {
-            *score = self.dual.linear[v] - self.f[self.dual.sample[v]];
-        }
-    }
-
-    /// `f = Kβ` anew.
-    fn recompute(&mut self) -> Result<()> {
-        let mut total = vec![0.0; self.f.len()];
-        for (v, &beta) in self.beta.iter().enumerate() {
-            total[self.dual.sample[v]] += beta;
-        }
-        self.f.fill(0.0);
-        let samples: Vec<usize> = (0..total.len()).filter(|&i| total[i] != 0.0).collect();
-        let step = (WORK_BETWEEN_LOOKS / self.cache.columns().row_work().max(1)).max(16);
-        let step = step.min(WORKING_SET).min(self.cache.capacity()).max(1);
-        let mut slots = Vec::new();
-        for part in samples.chunks(step) {
-            self.cache.request(part, &mut slots)?;
-            let terms = slots.iter().zip(part).map(|(&slot, &i)| (slot, total[i]));
-            self.cache.accumulate(&terms.collect::<Vec<_>>(), &mut self.f);
-            // Half a sum is of no use: only an interrupt ends it.
-            self.look()?;
-        }
-        Ok(())
-    }
-
-    fn look(&mut self) -> Result<Option<StopReason>> {
-        let progress = Progress {
-            phase: Phase::Pass,
-            iteration: usize::try_from(self.steps).unwrap_or(usize::MAX),
-            seen: 0,
-            n_samples: self.f.len(),
-            n_terms: self.beta.iter().filter(|b| **b != 0.0).count(),
-            moved: 0.0,
-            maintained: 0.0,
-            objective: None,
-            elapsed: self.started.elapsed(),
-        };
-        match self.observer.observe(&progress) {
-            ControlFlow::Continue(()) => Ok(None),
-            ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-            ControlFlow::Break(stop) => Ok(Some(stop)),
+            *score = self.dual.linear[v] - self.product.f[self.dual.sample[v]];
         }
     }
 }

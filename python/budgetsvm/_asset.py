@@ -1,0 +1,268 @@
+"""What AssetSVC and AssetSVR share: a feature map and a linear machine on it, in one fit."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _validation
+from ._archive import Archived
+from ._features import (
+    all_or_nothing,
+    check_count,
+    check_number,
+    kernel_of,
+    seed_of,
+    settle_gamma,
+)
+from ._progress import Watcher
+
+#: Passes when `max_iter` is None.
+DEFAULT_PASSES = {"asset": 20, "dual": 1000}
+
+
+class AssetEstimator(Archived, BaseEstimator):
+    """Base of the machines on explicit features; not for use on its own."""
+
+    components_: np.ndarray
+    normalization_: np.ndarray
+    dual_coef_: np.ndarray
+    frequencies_: np.ndarray
+    phases_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    _archived: ClassVar[dict[str, str]] = {
+        "components_": "array?",
+        "normalization_": "array?",
+        "dual_coef_": "array?",
+        "frequencies_": "array?",
+        "phases_": "array?",
+        "coef_": "array",
+        "intercept_": "array",
+        "gamma_": "value",
+        "n_iter_": "value",
+        "stop_reason_": "value",
+        "objective_": "value",
+        "history_": "curves",
+        "_single": "value",
+        "_iterate": "array?",
+        "_iterate_intercept": "array?",
+        "_stream": "value?",
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the feature map and train on it, from the start.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows, finite. Float32 and float64 are used as they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels of any sortable kind, at least two; finite numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0, not all zero: they multiply C.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a hyperparameter is out of its range; the message names it.
+        MemoryError
+            With ``solver="dual"``, if the features of all samples do not fit.
+        KeyboardInterrupt
+            On Ctrl-C, within half a second. After any exception the estimator is as before.
+        """
+        with all_or_nothing(self), self._watcher() as watcher:
+            X, y = self._check_X_y(X, y, reset=True)
+            target, n_classes = self._encode(y)
+            weights = _validation.check_weights(sample_weight, X)
+            rows = _validation.as_rows(X)
+            gamma = settle_gamma(self, rows, X.shape[1], weights)
+            self._train(rows, X, target, n_classes, self._cost(target, weights, True), gamma,
+                        None, watcher)  # fmt: skip
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        with all_or_nothing(self), self._watcher() as watcher:
+            first = not hasattr(self, "coef_")
+            if not first and not hasattr(self, "_iterate"):
+                raise ValueError("partial_fit cannot go on from a fit with solver='dual'")
+            X, y = self._check_X_y(X, y, reset=first)
+            target, n_classes = self._encode_part(y, classes, first)
+            weights = _validation.check_weights(sample_weight, X)
+            rows = _validation.as_rows(X)
+            gamma = settle_gamma(self, rows, X.shape[1], weights) if first else self.gamma_
+            start = {} if first else self._start()
+            self._train(rows, X, target, n_classes, self._cost(target, weights, False), gamma,
+                        start, watcher)  # fmt: skip
+        return self
+
+    def _train(
+        self, rows: Any, X: Any, target: Any, n_classes: Any, cost: Any, gamma: float,
+        start: dict[str, Any] | None, watcher: Watcher,
+    ) -> None:  # fmt: skip
+        told = _core.asset_fit(
+            self._config(), kernel_of(self, gamma), rows, target, n_classes, cost,
+            start=start, notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+        for name in ("components", "normalization", "dual_coef", "frequencies", "phases"):
+            self.__dict__.pop(f"{name}_", None)
+            if name in told:
+                setattr(self, f"{name}_", told[name])
+        if "dual_coef" in told:
+            self.dual_coef_ = np.ascontiguousarray(told["dual_coef"].T)
+        self.coef_, self.intercept_ = told["coef"], told["intercept"]
+        self.gamma_ = gamma
+        self._single = bool(X.dtype == np.float32)
+        for name in ("_iterate", "_iterate_intercept", "_stream"):
+            self.__dict__.pop(name, None)
+        if "iterate" in told:
+            self._iterate, self._iterate_intercept = told["iterate"], told["iterate_intercept"]
+            self._stream = {name: told[name] for name in ("steps", "samples", "gradient")}
+        self.n_iter_ = told["n_iter"]
+        self.stop_reason_ = told["stop_reason"]
+        primal, dual = told["objective"] or (None, None)
+        self.objective_ = {"primal": primal, "dual": dual}
+        self.history_ = {"time": told["time"]}
+        report = {
+            "history": self.history_, "stop_reason": self.stop_reason_, "objective": self.objective_
+        }  # fmt: skip
+        watcher.finish(self.coef_.shape[1], report)
+        if self.solver == "dual" and self.stop_reason_ == "max_iter":
+            warnings.warn(
+                f"Coordinate ascent did not reach tol={self.tol} in {self.n_iter_} passes: raise "
+                "max_iter or tol, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _start(self) -> dict[str, Any]:
+        """What the next part of a stream goes on from."""
+        names = ("components", "normalization", "frequencies", "phases")
+        start = {name: getattr(self, f"{name}_") for name in names if hasattr(self, f"{name}_")}
+        start |= {"iterate": self._iterate, "iterate_intercept": self._iterate_intercept}
+        return start | self._stream
+
+    def _config(self) -> dict[str, Any]:
+        """Every hyperparameter as `_core` takes it."""
+        averaging = self.averaging
+        if isinstance(averaging, str):
+            if averaging != "auto":
+                raise ValueError(
+                    f"averaging must be 'auto', None, an integer or a share, got {averaging!r}"
+                )
+            averaging = 0.5
+        elif averaging is not None and not _validation.is_number(averaging):
+            raise ValueError(
+                f"averaging must be 'auto', None, an integer or a share, got {averaging!r}"
+            )
+        elif isinstance(averaging, (int, np.integer)):
+            averaging = check_count("averaging", averaging)
+        passes = DEFAULT_PASSES.get(str(self.solver), 1)
+        return {
+            "features": str(self.features),
+            "n_components": check_count("n_components", self.n_components),
+            "eigenvalue_threshold": None
+            if self.eigenvalue_threshold is None
+            else check_number("eigenvalue_threshold", self.eigenvalue_threshold),
+            "orthogonal": bool(self.orthogonal),
+            "waves": str(self.waves),
+            "solver": str(self.solver),
+            "strongly_convex": bool(self.strongly_convex),
+            "averaging": None if averaging is None else _validation.plain(averaging),
+            "order": self.order if isinstance(self.order, str) else _validation.plain(self.order),
+            "loss": str(self.loss),
+            "epsilon": check_number("epsilon", getattr(self, "epsilon", 0.0)),
+            "tol": check_number("tol", self.tol),
+            "shrinking": bool(self.shrinking),
+            "fit_intercept": bool(self.fit_intercept),
+            "max_iter": passes if self.max_iter is None else check_count("max_iter", self.max_iter),
+            "max_time": None if self.max_time is None else check_number("max_time", self.max_time),
+            "cache_size": check_number("cache_size", self.cache_size),
+            "n_expected": None
+            if self.n_expected is None
+            else check_count("n_expected", self.n_expected),
+            "random_state": seed_of(self.random_state),
+        }
+
+    def _decision(self, X: Any) -> np.ndarray:
+        """Decision values, shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
+        rows, threads = _validation.as_rows(X), _validation.thread_count(self.n_jobs)
+        if hasattr(self, "dual_coef_"):
+            return _core.expansion_decide(
+                rows, kernel_of(self, self.gamma_), self.components_,
+                np.ascontiguousarray(self.dual_coef_.T), self.intercept_, threads,
+            )  # fmt: skip
+        return _core.fourier_decide(
+            rows, self.frequencies_, self.phases_, self.coef_, self.intercept_, threads
+        )
+
+    def _dtype(self) -> Any:
+        return np.dtype(np.float32 if self._single else np.float64)
+
+    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        return validate_data(
+            self, X, y, accept_sparse="csr", y_numeric=not is_classifier(self),
+            dtype=[np.float64, np.float32] if reset else self._dtype(), reset=reset,
+        )  # fmt: skip
+
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
+        raise NotImplementedError
+
+    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[Any, int | None]:
+        raise NotImplementedError
+
+    def _cost(self, target: np.ndarray, weights: np.ndarray, balance: bool) -> np.ndarray:
+        raise NotImplementedError
+
+    def _watcher(self) -> Watcher:
+        passes = DEFAULT_PASSES.get(str(self.solver), 1)
+        return Watcher(self.verbose, self.callback, self.max_iter or passes)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_archived(self) -> None:
+        kind = np.float32 if self._single else np.float64
+        coef, d = self.coef_, self.n_features_in_
+        outputs = len(self.classes_) if hasattr(self, "classes_") else 1
+        outputs = 1 if outputs == 2 else outputs
+        fits = coef.dtype == np.float64 and coef.ndim == 2 and len(coef) == outputs
+        fits = fits and self.intercept_.shape == (outputs,) and self.intercept_.dtype == np.float64
+        if hasattr(self, "dual_coef_"):
+            fits = fits and hasattr(self, "components_") and hasattr(self, "normalization_")
+            fits = fits and self.components_.dtype == self.normalization_.dtype == kind
+            s = len(self.components_) if fits else 0
+            fits = fits and self.components_.shape == (s, d)
+            fits = fits and self.normalization_.shape == (s, coef.shape[1])
+            fits = fits and self.dual_coef_.shape == (outputs, s)
+            fits = fits and self.dual_coef_.dtype == np.float64
+        else:
+            fits = fits and hasattr(self, "frequencies_") and hasattr(self, "phases_")
+            fits = fits and self.frequencies_.dtype == self.phases_.dtype == np.float64
+            fits = fits and self.frequencies_.ndim == 2 and self.frequencies_.shape[1] == d
+            fits = fits and self.phases_.ndim == 1
+            fits = fits and coef.shape[1] == 2 * len(self.frequencies_) - len(self.phases_)
+        if hasattr(self, "_iterate"):
+            fits = fits and self._iterate.shape == coef.shape and hasattr(self, "_stream")
+            fits = fits and self._iterate.dtype == np.float64
+            fits = fits and getattr(self, "_iterate_intercept", coef).shape == (outputs,)
+            fits = fits and set(self._stream) == {"steps", "samples", "gradient"}
+        if not fits:
+            raise ValueError("not a valid budgetsvm model file: arrays do not fit together")

@@ -1,0 +1,256 @@
+"""What SVC, NuSVC and SemiparametricSVC share: labels, votes, probabilities."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import Hidden, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+
+from ._exact import ExactEstimator
+
+
+def _has_proba(estimator: Any) -> bool:
+    if estimator.probability == "deprecated" or not estimator.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class ExactClassifier(ClassifierMixin, ExactEstimator):
+    """What SVC and NuSVC share; not for use on its own."""
+
+    _archived: ClassVar[dict[str, str]] = {
+        **ExactEstimator._archived, "n_iter_": "array", "duality_gap_": "array",
+        "class_weight_": "array",
+    }  # fmt: skip
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a safetensors file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back.
+
+        Raises
+        ------
+        NotFittedError
+            If there is nothing to save.
+        ValueError
+            If the kernel is a function, the estimator was fitted with ``probability=True``, or
+            labels are neither numbers, booleans nor strings.
+        OSError
+            If the file cannot be written; an older one is then still whole.
+        """
+        if getattr(self, "_calibrated", None) is not None:
+            raise ValueError("an estimator with probability=True cannot be saved: use pickle")
+        super().save(path)
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ExactEstimator._parameter_constraints,
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def _validate_targets(self, y: Any) -> np.ndarray:
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, index = np.unique(labels, return_inverse=True)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class"
+            )
+        self.classes_ = classes
+        return index
+
+    def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The bound of every α."""
+        raise NotImplementedError
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        return y.astype(np.uint32), len(self.classes_), self._bounds(y, weights)
+
+    def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
+        self._calibrated: Any = None
+        if self.probability == "deprecated":
+            return
+        name = type(self).__name__
+        warnings.warn(
+            "The `probability` parameter was deprecated in 1.9 and "
+            "will be removed in version 1.11. "
+            f"Use `CalibratedClassifierCV({name}(), ensemble=False)` "
+            f"instead of `{name}(probability=True)`",
+            FutureWarning,
+            stacklevel=4,
+        )
+        if self.probability:
+            seed = int(random_state.randint(np.iinfo(np.int32).max))
+            smallest = int(np.bincount(y).min())
+            folds: Any
+            if smallest >= 2:
+                folds = StratifiedKFold(min(5, smallest), shuffle=True, random_state=seed)
+            else:
+                # A class that cannot be split: the training rows themselves.
+                folds = [(np.arange(len(y)), np.arange(len(y)))]
+            plain = clone(self).set_params(probability="deprecated")
+            labels = self.classes_[y]
+            calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
+            self._calibrated = calibrated.fit(X, labels, sample_weight=sample_weight)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes one value a row (positive: ``classes_[1]``). For more, one a class from
+            the votes of all pairs, or with ``decision_function_shape="ovo"`` one a pair.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X is not finite or has other features.
+        """
+        return self._shaped(self._decide(X))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Values of the pairs as `decision_function` gives them."""
+        if len(self.classes_) == 2:
+            return -values[:, 0]
+        if self.decision_function_shape == "ovr":
+            return _ovr_decision_function(values < 0, -values, len(self.classes_))
+        return values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row, by the votes of all pairs of classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X is not finite or has other features.
+        """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self._voted(self._decide(X))
+
+    def _voted(self, values: np.ndarray) -> np.ndarray:
+        """Labels from the values of the pairs."""
+        k = len(self.classes_)
+        if k == 2:
+            return self.classes_[(values[:, 0] <= 0).astype(np.intp)]
+        if self.break_ties:
+            return self.classes_[_ovr_decision_function(values < 0, -values, k).argmax(axis=1)]
+        votes = np.zeros((len(values), k), dtype=np.intp)
+        pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+        for column, (i, j) in zip(values.T, pairs, strict=True):
+            votes[:, i] += column > 0
+            votes[:, j] += column <= 0
+        return self.classes_[votes.argmax(axis=1)]
+
+    @available_if(_has_proba)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes: a `CalibratedClassifierCV` that `fit` has trained.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        X = X if callable(self.kernel) else self._validate_for_predict(X)
+        if getattr(self, "_calibrated", None) is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False"
+            )
+        return self._calibrated.predict_proba(X)
+
+    @available_if(_has_proba)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Logarithms, in the order of `classes_`.
+        """
+        return np.log(self.predict_proba(X))
+
+    @property
+    def probA_(self) -> np.ndarray:
+        """Slopes of the sigmoids of `predict_proba`; deprecated as in scikit-learn 1.9."""
+        return self._sigmoids("probA_", "a_")
+
+    @property
+    def probB_(self) -> np.ndarray:
+        """Offsets of the sigmoids of `predict_proba`; deprecated as in scikit-learn 1.9."""
+        return self._sigmoids("probB_", "b_")
+
+    def _sigmoids(self, attribute: str, name: str) -> np.ndarray:
+        warnings.warn(
+            f"Attribute `{attribute}` was deprecated in version 1.9 and will be removed in "
+            "1.11 as the `probability=True` option for SVC and NuSVC was deprecated "
+            "and will be removed in 1.11.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        if getattr(self, "_calibrated", None) is None:
+            return np.empty(0)
+        return np.array(
+            [getattr(s, name) for s in self._calibrated.calibrated_classifiers_[0].calibrators]
+        )
+
+    def _linear_coef(self) -> Any:
+        if self.dual_coef_.shape[0] == 1:
+            return super()._linear_coef()
+        ends = np.cumsum(np.hstack([[0], self._n_support]))
+        part = [slice(a, b) for a, b in pairwise(ends)]
+        rows = []
+        for i in range(len(part)):
+            for j in range(i + 1, len(part)):
+                plus = self.dual_coef_[j - 1 : j, part[i]]
+                minus = self.dual_coef_[i : i + 1, part[j]]
+                rows.append(
+                    safe_sparse_dot(plus, self.support_vectors_[part[i]])
+                    + safe_sparse_dot(minus, self.support_vectors_[part[j]])
+                )
+        return sp.vstack(rows).tocsr() if sp.issparse(rows[0]) else np.vstack(rows)

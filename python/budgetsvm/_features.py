@@ -1,0 +1,506 @@
+"""Transformers: explicit features whose products approximate a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _validation
+from ._archive import Archived
+
+_Kernel = tuple[str, float, float, int]
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """An integer that is at least `least`, by ValueError."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+    return int(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """A finite number, by ValueError."""
+    if not _validation.is_number(value) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that `random_state` stands for."""
+    try:
+        generator = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"random_state: {error}") from None
+    return int(generator.randint(np.iinfo(np.int32).max))
+
+
+def kernel_of(estimator: Any, gamma: float) -> _Kernel:
+    """The kernel's parameters as `_core` takes them."""
+    if not isinstance(estimator.kernel, str):
+        raise ValueError(
+            "kernel must be 'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear', got "
+            f"{estimator.kernel!r}"
+        )
+    degree = check_count("degree", getattr(estimator, "degree", 3), 0)
+    coef0 = check_number("coef0", getattr(estimator, "coef0", 0.0))
+    return estimator.kernel, gamma, coef0, degree
+
+
+def settle_gamma(estimator: Any, rows: Any, d: int, weights: np.ndarray) -> float:
+    """The number that `gamma` stands for on these rows."""
+    variance, ratio = _core.describe(rows, weights)
+    gamma = _validation.resolve_gamma(estimator.gamma, variance, d)
+    _validation.warn_about_scales(ratio)
+    return gamma
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Put everything back as it was when an exception of any kind comes."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived, BaseEstimator):
+    """Base of the transformers; not for use on its own."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw or choose what the map needs.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite. Float32 and float64 are used as they are, without a copy.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a hyperparameter is out of its range; the message names it.
+        KeyboardInterrupt
+            On Ctrl-C, within half a second. After any exception the transformer is as before.
+        """
+        with all_or_nothing(self):
+            check_count("n_components", self.n_components)
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+            rows = _validation.as_rows(X)
+            gamma = settle_gamma(self, rows, X.shape[1], np.ones(X.shape[0]))
+            self._learn(rows, X, kernel_of(self, gamma))
+            self.gamma_ = gamma
+            self._n_features_out = int(self.n_components)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The features of rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Features, of the type of the rows that the map was fitted on. The same bits for any
+            number of threads and any cut of the rows.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the transformer is not fitted; if X is not finite or has other features.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
+        return self._map(_validation.as_rows(X), kernel_of(self, self.gamma_))
+
+    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+        raise NotImplementedError
+
+    def _map(self, rows: Any, kernel: _Kernel) -> np.ndarray:
+        raise NotImplementedError
+
+    def _dtype(self) -> Any:
+        raise NotImplementedError
+
+    def _threads(self) -> int:
+        return _validation.thread_count(self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "gamma_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _OnLandmarks(KernelFeatures):
+    """What the maps on landmarks share."""
+
+    components_: np.ndarray
+    normalization_: np.ndarray
+    _archived: ClassVar[dict[str, str]] = {
+        "components_": "array",
+        "normalization_": "array",
+        "gamma_": "value",
+        "_n_features_out": "value",
+    }
+
+    def _map(self, rows: Any, kernel: _Kernel) -> np.ndarray:
+        return _core.landmark_transform(
+            rows, kernel, self.components_, self.normalization_, self._n_features_out,
+            self._threads(),
+        )  # fmt: skip
+
+    def _dtype(self) -> Any:
+        return self.components_.dtype
+
+    @property
+    def rank_(self) -> int:
+        """Columns that are not zero by construction."""
+        if not hasattr(self, "normalization_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self.normalization_.shape[1]
+
+    def _check_archived(self) -> None:
+        components, weights = self.components_, self.normalization_
+        fits = components.ndim == 2 == weights.ndim and components.dtype == weights.dtype
+        if not (
+            fits
+            and components.dtype in (np.float32, np.float64)
+            and components.shape == (weights.shape[0], self.n_features_in_)
+            and type(self._n_features_out) is int
+            and weights.shape[1] <= self._n_features_out
+        ):
+            raise ValueError("not a valid budgetsvm model file: arrays do not fit together")
+
+
+class Nystroem(_OnLandmarks):
+    r"""Features on random landmarks, by the eigenvectors of their kernel matrix.
+
+    ``z(x) = Λ^{-1/2} Qᵀ k_S(x)`` with ``K_SS = Q Λ Qᵀ``: products of features are the best
+    approximation of the kernel that the span of the landmarks allows [1]_. A linear machine on
+    them is a low-rank kernel machine.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Columns that come out, >= 1. Directions below `eigenvalue_threshold`, or beyond the number
+        of samples, are columns of zeros at the end.
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        As in `BudgetSVC`. "sigmoid" is not positive definite: its negative eigenvalues are left
+        out.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0, as in `BudgetSVC`.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel, finite.
+    n_landmarks : int or None, default=None
+        Rows drawn as landmarks, >= n_components; None: as many. More landmarks than components
+        give better components, at the cost of more kernel values a row.
+    eigenvalue_threshold : float or None, default=None
+        Eigenvalues below this share of the largest are left out, in [0, 1). None: 1e-6 for
+        float32 and 1e-12 for float64, where errors of the kernel values are not blown up.
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks.
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_landmarks, n_features)
+        The landmarks.
+    normalization_ : ndarray of shape (n_landmarks, rank_)
+        ``Q Λ^{-1/2}``.
+    rank_ : int
+        Columns that are not zero by construction.
+    gamma_ : float
+        γ used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    References
+    ----------
+    .. [1] C. K. I. Williams, M. Seeger, "Using the Nyström method to speed up kernel machines",
+       NIPS 2001.
+
+    Examples
+    --------
+    >>> from budgetsvm import Nystroem
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = make_pipeline(Nystroem(n_components=40, random_state=0), RidgeClassifier())
+    >>> machine.fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        n_landmarks: int | None = None,
+        eigenvalue_threshold: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_landmarks = n_landmarks
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+        landmarks, threshold = self.n_landmarks, self.eigenvalue_threshold
+        told = _core.nystroem_fit(
+            rows, kernel, int(self.n_components),
+            None if landmarks is None else check_count("n_landmarks", landmarks),
+            None if threshold is None else check_number("eigenvalue_threshold", threshold),
+            seed_of(self.random_state), self._threads(),
+        )  # fmt: skip
+        self.components_ = told["components"]
+        self.normalization_ = told["normalization"]
+
+
+class IncompleteCholesky(_OnLandmarks):
+    r"""Features on landmarks chosen greedily: pivoted incomplete Cholesky of the kernel matrix.
+
+    ``K ≈ L Lᵀ``; every landmark is the row that those before it describe worst [1]_ [2]_. The
+    features of the training rows are the rows of ``L``; of others, ``L_SS^{-1} k_S(x)``.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Columns that come out, >= 1: the most pivots. Beyond the numerical rank they are zero.
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        As in `BudgetSVC`; must be positive definite.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0, as in `BudgetSVC`.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel, finite.
+    tol : float, default=1e-6
+        Pivots end when no diagonal entry of ``K - LLᵀ`` is larger than this share of the largest
+        one of K, in [0, 1).
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (rank_, n_features)
+        The landmarks, in the order in which they were chosen.
+    component_indices_ : ndarray of shape (rank_,)
+        Their rows in X.
+    normalization_ : ndarray of shape (rank_, rank_)
+        ``L_SS^{-T}``.
+    rank_ : int
+        Number of pivots.
+    residual_ : float
+        The largest diagonal entry of ``K - LLᵀ``, which bounds every entry of it.
+    trace_residual_ : float
+        The sum of that diagonal.
+    gamma_ : float
+        γ used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    References
+    ----------
+    .. [1] S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
+       JMLR 2, 2001.
+    .. [2] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
+       2007 (section 6.1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import IncompleteCholesky
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> map = IncompleteCholesky(n_components=60, gamma=0.1, tol=1e-9).fit(X)
+    >>> map.residual_ < 1e-8, map.rank_ <= 60
+    (True, True)
+    """
+
+    _archived: ClassVar[dict[str, str]] = {
+        **_OnLandmarks._archived,
+        "component_indices_": "array",
+        "residual_": "value",
+        "trace_residual_": "value",
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.n_jobs = n_jobs
+
+    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+        told = _core.cholesky_fit(
+            rows, kernel, int(self.n_components), check_number("tol", self.tol), self._threads()
+        )
+        self.components_ = told["components"]
+        self.normalization_ = told["normalization"]
+        self.component_indices_ = told["index"]
+        self.residual_ = told["residual"]
+        self.trace_residual_ = told["trace"]
+
+
+class RandomFourier(KernelFeatures):
+    r"""Random Fourier features of the Gaussian and the Laplacian kernel.
+
+    ``z_j(x) = √(2/D) cos(ν_j·x + ω_j)``, with frequencies from the kernel's spectrum: products of
+    features are the kernel on average, with an error of about ``1/√D`` [1]_.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Columns D that come out, >= 1.
+    kernel : {"rbf", "laplacian"}, default="rbf"
+        ``exp(-γ ‖x-z‖²)`` or ``exp(-γ ‖x-z‖₁)``.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0, as in `BudgetSVC`.
+    orthogonal : bool, default=False
+        Whether frequencies are drawn orthogonal, as many at a time as there are features [2]_: a
+        smaller error for the same D ("rbf" only).
+    waves : {"paired", "shifted"}, default="paired"
+        A cosine and a sine a frequency (the last of an odd number is alone), or a cosine with a
+        random phase.
+    random_state : int, RandomState or None, default=None
+        Seed of the frequencies and phases.
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (n_frequencies, n_features)
+        ν, float64.
+    phases_ : ndarray of shape (n_shifted,)
+        ω of the frequencies that have no sine, the last ones.
+    gamma_ : float
+        γ used.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    References
+    ----------
+    .. [1] A. Rahimi, B. Recht, "Random features for large-scale kernel machines", NIPS 2008.
+    .. [2] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar, "Orthogonal random
+       features", NIPS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import RandomFourier
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> Z = RandomFourier(n_components=2000, gamma=0.1, random_state=0).fit_transform(X)
+    >>> Z.shape, bool(np.allclose((Z**2).sum(axis=1), 1))
+    ((50, 2000), True)
+    """
+
+    frequencies_: np.ndarray
+    phases_: np.ndarray
+    _archived: ClassVar[dict[str, str]] = {
+        "frequencies_": "array",
+        "phases_": "array",
+        "gamma_": "value",
+        "_n_features_out": "value",
+        "_single": "value",
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        orthogonal: bool = False,
+        waves: str = "paired",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.orthogonal = orthogonal
+        self.waves = waves
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+        told = _core.fourier_fit(
+            X.shape[1], kernel, int(self.n_components), bool(self.orthogonal), str(self.waves),
+            seed_of(self.random_state),
+        )  # fmt: skip
+        self.frequencies_ = told["frequencies"]
+        self.phases_ = told["phases"]
+        self._single = bool(X.dtype == np.float32)
+
+    def _map(self, rows: Any, kernel: _Kernel) -> np.ndarray:
+        return _core.fourier_transform(
+            rows, self.frequencies_, self.phases_, self._n_features_out, self._threads()
+        )
+
+    def _dtype(self) -> Any:
+        return np.dtype(np.float32 if self._single else np.float64)
+
+    def _check_archived(self) -> None:
+        frequencies, phases = self.frequencies_, self.phases_
+        if not (
+            frequencies.ndim == 2
+            and frequencies.dtype == phases.dtype == np.float64
+            and frequencies.shape[1] == self.n_features_in_
+            and phases.ndim == 1
+            and len(phases) <= len(frequencies)
+            and type(self._n_features_out) is int
+            and self._n_features_out == 2 * len(frequencies) - len(phases)
+        ):
+            raise ValueError("not a valid budgetsvm model file: arrays do not fit together")

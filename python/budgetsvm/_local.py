@@ -1,0 +1,258 @@
+"""LocalBudgetSVC: a partition of space, and a budgeted machine in every cell."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.utils.metaestimators import available_if
+
+from . import _core, _validation
+from ._online import OnlineLearner
+
+
+def _is_online(estimator: Any) -> bool:
+    if estimator.local == "online" and estimator.assign == "lvq":
+        return True
+    raise AttributeError(
+        "partial_fit needs local='online' and assign='lvq': the alternatives see all rows"
+    )
+
+
+class LocalBudgetSVC(OnlineLearner):
+    r"""Divide and conquer: kernel classification with a small machine in each of many cells.
+
+    The first `n_clusters` samples become centres; every later sample goes to the nearest centre,
+    which follows it, and updates the support vectors of that cell alone, at most `budget` of
+    them [1]_. A prediction looks for the nearest centre and evaluates one cell: its cost does not
+    grow with the number of cells but for that search. Several classes are trained one against the
+    rest, on rows that they share.
+
+    Parameters
+    ----------
+    n_clusters : int, default=16
+        Cells, >= 1. Boundaries are the finer, and samples in a cell the fewer, the more there are.
+    budget : int, default=100
+        The most support vectors of a cell, >= 1.
+    C : float, default=1.0
+        Bound of a weight, > 0.
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        Kernel of the cells; samples are assigned by the Euclidean distance.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
+        `partial_fit` settles it on the first part it sees.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel, finite.
+    center_step : float, default=0.01
+        The share of the way that a centre moves towards a sample assigned to it, in [0, 1].
+    pruning : {"all", "step", "margin", "weight"}, default="all"
+        What happens to a cell that is too large ([1]_, Algorithm 2): a coordinate step on every
+        stored sample ("step"), dropping the worst of those on the wrong side ("margin"), both
+        ("all") or neither ("weight"), before the largest weights are kept.
+    local : {"online", "bsca"}, default="online"
+        The machine of a cell: the paper's update, or, once the partition is made, the passes,
+        merging and polishing of `BudgetSVC` on the samples nearest to the centre (no
+        `partial_fit`).
+    assign : {"lvq", "kmeans"}, default="lvq"
+        How `fit` finds the centres: online, or by scikit-learn's `MiniBatchKMeans`, after which
+        they stand still.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C by class; "balanced" makes every class weigh the same.
+    max_iter : int, default=1
+        Passes that `fit` makes over the data, >= 1.
+    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass of `fit`. `partial_fit` takes rows as they stand.
+    max_time : float or None, default=None
+        Seconds after which training ends with the model so far, > 0.
+    random_state : int, RandomState or None, default=None
+        Seed of the order and of k-means.
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
+        bits for any number.
+    verbose : int, default=0
+        Above 0: a progress line on standard error.
+    callback : callable or None, default=None
+        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
+        seen, n_samples, time and others). Returning True ends training with the model so far; an
+        exception ends it and changes nothing.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    cluster_centers_ : ndarray of shape (n_cells, n_features)
+        Centres of the cells; fewer than `n_clusters` where the stream was shorter.
+    n_support_ : ndarray of shape (n_cells,)
+        Support vectors of each cell.
+    n_samples_seen_ : int
+        Samples learnt from.
+    n_iter_ : int
+        Passes made by the last training call.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    history_ : dict of ndarray
+        Curves of the last training call, an entry a pass: "time" (seconds), "n_sv" and others.
+    stop_reason_ : str
+        "max_iter", "max_time" or "callback".
+
+    References
+    ----------
+    .. [1] D. Picard, "Very fast kernel SVM under budget constraints", 2018 (Algorithms 1 to 3).
+
+    Examples
+    --------
+    >>> from budgetsvm import LocalBudgetSVC
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(4000, noise=0.1, random_state=0)
+    >>> clf = LocalBudgetSVC(n_clusters=16, budget=30, C=10, gamma=5, random_state=0).fit(X, y)
+    >>> bool(clf.n_support_.max() <= 30), clf.score(X, y) > 0.98
+    (True, True)
+    """
+
+    _archived: ClassVar[dict[str, str]] = {
+        **OnlineLearner._archived, "_machine": "LocalMachine",
+    }  # fmt: skip
+
+    _machine: _core.LocalMachine  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        n_clusters: int = 16,
+        budget: int = 100,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        center_step: float = 0.01,
+        pruning: str = "all",
+        local: str = "online",
+        assign: str = "lvq",
+        class_weight: Any = None,
+        max_iter: int = 1,
+        order: Any = "shuffled",
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.budget = budget
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.center_step = center_step
+        self.pruning = pruning
+        self.local = local
+        self.assign = assign
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.order = order
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @available_if(_is_online)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from new rows in the order in which they stand.
+
+        However a stream is cut into parts, the model is the same. Only with ``local="online"`` and
+        ``assign="lvq"``: the alternatives need all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            New rows, finite.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+
+        Returns
+        -------
+        self : object
+            The estimator, trained on.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range, or a label is not in `classes`.
+        KeyboardInterrupt
+            On Ctrl-C; after any exception the estimator is as before the call.
+        """
+        return super().partial_fit(X, y, classes)
+
+    @property
+    def cluster_centers_(self) -> np.ndarray:
+        """Centres of the cells, shape (n_cells, n_features)."""
+        return self._fitted().centers
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Support vectors of each cell, shape (n_cells,)."""
+        return self._fitted().sizes.astype(np.intp)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Samples learnt from."""
+        return self._fitted().seen
+
+    # What a machine of many cells does not have as one array.
+    support_vectors_ = dual_coef_ = n_terms_ = None  # type: ignore[assignment]
+
+    def _fitted(self) -> _core.LocalMachine:  # type: ignore[override]
+        return super()._fitted()  # type: ignore[return-value]
+
+    def _config(self, gamma: float, seed: int | None = None) -> dict[str, Any]:
+        kept = (
+            "n_clusters budget kernel degree coef0 center_step pruning local max_iter order "
+            "max_time"
+        ).split()
+        params = {name: _validation.plain(getattr(self, name)) for name in kept}
+        seed = self._seed() if seed is None else seed
+        return {**params, "gamma": gamma, "random_state": seed}
+
+    def _check_params(self) -> None:
+        _validation.check_kernel(self.kernel)
+        _validation.thread_count(self.n_jobs)
+        _validation.cost(self.C, np.ones(1))
+        if self.assign not in ("lvq", "kmeans"):
+            raise ValueError(f"assign must be 'lvq' or 'kmeans', got {self.assign!r}")
+        _core.LocalMachine.check(
+            self._config(_validation.resolve_gamma(self.gamma, 1.0, 1), seed=0)
+        )
+
+    def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
+        rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
+        gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
+        config = self._config(gamma)
+        factors = _validation.class_factors(
+            self.class_weight, self.classes_, index, weights, balance=not stream
+        )
+        centers = None
+        if self.assign == "kmeans":
+            n_clusters = min(int(self.n_clusters), X.shape[0])
+            means = MiniBatchKMeans(n_clusters, random_state=config["random_state"], n_init=1)
+            centers = np.ascontiguousarray(means.fit(X).cluster_centers_, dtype=X.dtype)
+        trained, report = _core.LocalMachine.train(
+            config, rows, index.astype(np.uint32), len(self.classes_),
+            _validation.cost(self.C, weights) * factors[index],
+            centers=centers, start=machine, stream=stream, notify=watcher.notify,
+            threads=_validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+        self._machine = trained
+        self.n_iter_ = report["n_iter"]
+        self.history_ = report["history"]
+        self.stop_reason_ = report["stop_reason"]
+        watcher.finish(int(trained.sizes.sum()), report)

@@ -1,0 +1,368 @@
+"""The shared part of the online learners: checks, then one call of `_core.OnlineMachine`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _validation
+from ._archive import Archived
+from ._progress import Watcher
+
+_PARAMETERS = """\
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
+        ``tanh(γ x·z + coef0)``, ``x·z``.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
+        `partial_fit` settles it on the first part it sees: give a number where the model should
+        not depend on how a stream is cut.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel, finite.
+    average : bool, default=@average@
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings.@mean@
+    max_iter : int, default=1
+        Passes that `fit` makes over the data, >= 1.
+    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass of `fit`: a fresh permutation, independent draws, as given, or these row
+        indices over and over. `partial_fit` takes rows as they stand.
+    max_time : float or None, default=None
+        Seconds after which training ends with the model so far, > 0.
+    random_state : int, RandomState or None, default=None
+        Seed of the order and of the learner's own random choices.
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
+        bits for any number.
+    verbose : int, default=0
+        Above 0: a progress line on standard error.
+    callback : callable or None, default=None
+        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
+        seen, n_samples, n_sv, moved, time and others). Returning True ends training with the model
+        so far; an exception ends it and changes nothing.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    support_vectors_ : ndarray of shape (n_terms, n_features)
+        Points of the terms.
+    dual_coef_ : ndarray of shape (n_outputs, n_terms)
+        Coefficients of the terms: one output for two classes, else one a class.
+    n_terms_ : int
+        Number of terms, all classes together.
+    n_samples_seen_ : int
+        Samples learnt from.
+    n_iter_ : int
+        Passes made by the last training call.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    history_ : dict of ndarray
+        Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "updates" and
+        "mistakes" (shares of the steps; a mistake is a sample on the wrong side when it came).
+    stop_reason_ : str
+        "max_iter", "max_time" or "callback"."""
+
+_BUDGET = """\
+    budget : int, default=200
+        The most terms of a model, >= 1; with more than two classes each has a model of its own."""
+
+_KEPT = """ The mean is
+        over the last steps: a quarter of the budget is set aside for terms that were dropped, and
+        the mean goes back as far as these reach, so that it has at most `budget` terms too."""
+
+Estimator = TypeVar("Estimator", bound=type)
+
+
+def documented(cls: Estimator) -> Estimator:
+    """Fill what all learners have in common into the page of a class."""
+    forgets = "@mean-kept@" in (cls.__doc__ or "")
+    average = "True" if "@averaged@" in (cls.__doc__ or "") else "False"
+    common = _PARAMETERS.replace("@average@", average).replace("@mean@", _KEPT if forgets else "")
+    doc = cls.__doc__ or ""
+    for mark in ("    @mean-kept@\n", "    @averaged@\n"):
+        doc = doc.replace(mark, "")
+    cls.__doc__ = doc.replace("    @budget@", _BUDGET).replace("    @common@", common)
+    return cls
+
+
+class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
+    """Base of the online learners; not for use on its own.
+
+    A machine never changes: every training call makes a new one, so that a failure of any kind
+    leaves the estimator as it was.
+    """
+
+    #: The learner, by its name in `_core`.
+    _learner: ClassVar[str]
+    _archived: ClassVar[dict[str, str]] = {
+        "_machine": "OnlineMachine", "n_iter_": "value", "history_": "curves",
+        "stop_reason_": "value",
+    }  # fmt: skip
+
+    classes_: np.ndarray
+    _machine: _core.OnlineMachine
+
+    def __init__(
+        self, *, kernel: str, gamma: str | float, degree: int, coef0: float, average: bool,
+        max_iter: int, order: Any, max_time: float | None, random_state: Any, n_jobs: int | None,
+        verbose: int, callback: Any,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.average = average
+        self.max_iter = max_iter
+        self.order = order
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the start: `max_iter` passes in the order `order`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite. Float32 and float64 are used as they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels of any sortable kind, at least two.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a hyperparameter is out of its range; the message names it.
+        KeyboardInterrupt
+            On Ctrl-C, within half a second. After any exception the estimator is as before.
+        """
+        with self._all_or_nothing(), self._watcher() as watcher:
+            self._check_params()
+            X, y = self._check_X_y(X, y, None)
+            check_classification_targets(y)
+            self.classes_, index = np.unique(y, return_inverse=True)
+            if len(self.classes_) < 2:
+                raise ValueError(f"y has {len(self.classes_)} class, at least 2 classes are needed")
+            self._train(X, index, None, False, watcher)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from new rows in the order in which they stand.
+
+        However a stream is cut into parts, the model is the same (up to rounding where the parts
+        of a CSR stream differ in density, or single precision rows of more than 32 features are
+        far from each other).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            New rows, finite.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+
+        Returns
+        -------
+        self : object
+            The estimator, trained on.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range, or a label is not in `classes`.
+        KeyboardInterrupt
+            On Ctrl-C; after any exception the estimator is as before the call.
+        """
+        with self._all_or_nothing(), self._watcher() as watcher:
+            self._check_params()
+            machine = getattr(self, "_machine", None)
+            X, y = self._check_X_y(X, y, machine)
+            check_classification_targets(y)
+            index = self._encode_part(y, classes, machine)
+            self._train(X, index, machine, True, watcher)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values: the larger, the more certainly a row is of the class.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One value a row for two classes (positive: ``classes_[1]``), else one a class.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X is not finite or has other features.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=np.dtype(self._machine.dtype), reset=False
+        )
+        threads = _validation.thread_count(self.n_jobs)
+        values = self._machine.decision_function(_validation.as_rows(X), threads)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `decision_function`.
+        """
+        values = self.decision_function(X)
+        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[index]
+
+    @property
+    def support_vectors_(self) -> np.ndarray:
+        """Points of the terms, shape (n_terms, n_features)."""
+        return self._fitted().support_vectors
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the terms, shape (n_outputs, n_terms)."""
+        return self._fitted().dual_coef
+
+    @property
+    def n_terms_(self) -> int:
+        """Number of terms, all classes together."""
+        return self._fitted().n_terms
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Samples learnt from."""
+        return self._fitted().steps
+
+    def _fitted(self) -> _core.OnlineMachine:
+        try:
+            return self._machine
+        except AttributeError:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet") from None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_machine")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_archived(self) -> None:
+        outputs = len(self.classes_) if len(self.classes_) > 2 else 1
+        fits = self._machine.n_outputs == outputs
+        if not fits or self._machine.n_features != self.n_features_in_:
+            raise ValueError("not a valid budgetsvm model file: machine and labels do not fit")
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _watcher(self) -> Watcher:
+        return Watcher(self.verbose, self.callback, self.max_iter)
+
+    def _config(self, gamma: float) -> dict[str, Any]:
+        params = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
+        own = {"learner": self._learner, "gamma": gamma, "random_state": self._seed()}
+        return {**params, **own}
+
+    def _seed(self) -> int:
+        try:
+            generator = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(f"random_state: {error}") from None
+        return int(generator.randint(np.iinfo(np.int32).max))
+
+    def _check_params(self) -> None:
+        """Refuse hyperparameters out of range before the data are looked at."""
+        _validation.check_kernel(self.kernel)
+        _validation.thread_count(self.n_jobs)
+        gamma = _validation.resolve_gamma(self.gamma, 1.0, 1)
+        config = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
+        config |= {"learner": self._learner, "gamma": gamma, "random_state": 0}
+        _core.OnlineMachine.check(config)
+
+    def _check_X_y(self, X: Any, y: Any, machine: Any) -> tuple[Any, np.ndarray]:
+        return validate_data(
+            self, X, y, accept_sparse="csr", reset=machine is None,
+            dtype=[np.float64, np.float32] if machine is None else np.dtype(machine.dtype),
+        )  # fmt: skip
+
+    def _encode_part(self, y: np.ndarray, classes: Any, machine: Any) -> np.ndarray:
+        if machine is None:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit")
+            self.classes_ = np.unique(np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise ValueError("classes must name at least 2 classes")
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError("classes is not the same as in the first call of partial_fit")
+        index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        unknown = self.classes_[index] != y
+        if np.any(unknown):
+            raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
+        return index
+
+    def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
+        rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
+        gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
+        trained, report = _core.OnlineMachine.train(
+            self._config(gamma), rows, index.astype(np.uint32), len(self.classes_), weights,
+            start=machine, stream=stream, notify=watcher.notify,
+            threads=_validation.thread_count(self.n_jobs),
+        )  # fmt: skip
+        self._machine = trained
+        self.n_iter_ = report["n_iter"]
+        self.history_ = report["history"]
+        self.stop_reason_ = report["stop_reason"]
+        watcher.finish(trained.n_terms, report)
+
+    def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
+        if machine is not None:
+            return machine.gamma
+        if not isinstance(self.gamma, str):
+            return _validation.resolve_gamma(self.gamma, 1.0, d)
+        variance, ratio = _core.describe(rows, weights)
+        _validation.warn_about_scales(ratio)
+        return _validation.resolve_gamma(self.gamma, variance, d)

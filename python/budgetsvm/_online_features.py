@@ -1,0 +1,142 @@
+"""Online gradient descent on features: random waves, and the span of the first terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._online import OnlineLearner, documented
+
+
+@documented
+class FourierOGD(OnlineLearner):
+    r"""Online gradient descent on random Fourier features [1]_.
+
+    A linear model on ``2 * n_frequencies`` features whose products approximate the kernel ("rbf" or
+    "laplacian"); a sample within the margin moves it. There are no terms: `coef_` and
+    `frequencies_` are the model.
+
+    Parameters
+    ----------
+    n_frequencies : int, default=500
+        Random frequencies, >= 1; each gives two features, a cosine and a sine.
+    learning_rate : float, default=0.2
+        Step length η, > 0.
+    @common@
+
+    References
+    ----------
+    .. [1] J. Lu, S. C. H. Hoi, J. Wang, P. Zhao, Z.-Y. Liu, "Large scale online kernel learning",
+       JMLR 17, 2016 (Algorithm 1).
+
+    Examples
+    --------
+    >>> from budgetsvm import FourierOGD
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> clf = FourierOGD(gamma=2, average=True, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.95
+    True
+    """
+
+    _learner = "fogd"
+
+    def __init__(
+        self,
+        *,
+        n_frequencies: int = 500,
+        learning_rate: float = 0.2,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        average: bool = False,
+        max_iter: int = 1,
+        order: Any = "shuffled",
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
+            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
+            n_jobs=n_jobs, verbose=verbose, callback=callback,
+        )  # fmt: skip
+        self.n_frequencies = n_frequencies
+        self.learning_rate = learning_rate
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features, shape (n_outputs, 2 * n_frequencies)."""
+        return self._fitted().feature_coef
+
+    @property
+    def frequencies_(self) -> np.ndarray:
+        """Frequencies, shape (n_frequencies, n_features)."""
+        return self._fitted().frequencies
+
+
+@documented
+class NystroemOGD(OnlineLearner):
+    r"""Online gradient descent on the Nyström features of the first terms [1]_.
+
+    Online gradient descent with a kernel until `budget` samples with a loss are terms; from then
+    on the terms stay, and gradient descent goes on over the features that they span.
+
+    Parameters
+    ----------
+    @budget@
+    learning_rate : float, default=0.2
+        Step length η, > 0.
+    n_components : int or None, default=None
+        Features: eigenvalues of the terms' kernel matrix that count, at least 1. None: all that
+        are no rounding error.
+    @common@
+
+    References
+    ----------
+    .. [1] J. Lu, S. C. H. Hoi, J. Wang, P. Zhao, Z.-Y. Liu, "Large scale online kernel learning",
+       JMLR 17, 2016 (Algorithm 2).
+
+    Examples
+    --------
+    >>> from budgetsvm import NystroemOGD
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> clf = NystroemOGD(budget=30, gamma=2, average=True, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.9
+    True
+    """
+
+    _learner = "nogd"
+
+    def __init__(
+        self,
+        budget: int = 200,
+        *,
+        learning_rate: float = 0.2,
+        n_components: int | None = None,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        average: bool = False,
+        max_iter: int = 1,
+        order: Any = "shuffled",
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
+            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
+            n_jobs=n_jobs, verbose=verbose, callback=callback,
+        )  # fmt: skip
+        self.budget = budget
+        self.learning_rate = learning_rate
+        self.n_components = n_components

@@ -1,0 +1,398 @@
+"""SemiparametricSVC and SemiparametricSVR: a kernel machine plus functions that the user knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ._exact import WORKING_SET, ExactEstimator, ExactRegressor
+from ._exact_classes import SVC
+from ._exact_classifier import ExactClassifier
+from ._exact_values import SVR
+
+Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None
+
+
+class Semiparametric(ExactEstimator):
+    """What both share; not for use on its own."""
+
+    functions: Any
+
+    _own_rules: ClassVar[dict] = {
+        "functions": [callable, "array-like", None],
+        "working_set": [Interval(Integral, 1, None, closed="left")],
+        "record_history": ["boolean"],
+    }
+
+    _parameters: ClassVar[dict[str, str]] = {
+        "parametric_coef_": "array", "history_": "curves?", "_n_functions": "value",
+    }  # fmt: skip
+
+    def _solver(self) -> str:
+        return "mpd"
+
+    def _evaluated(self, X: Any, given: Any) -> np.ndarray | None:
+        """φ of rows, shape (n_samples, n_functions), finite; None without functions."""
+        functions = self.functions
+        if functions is None:
+            if given is not None:
+                raise ValueError("functions are given, but the estimator has none")
+            return None
+        if callable(functions):
+            values = functions(X)
+        elif isinstance(functions, (list, tuple)) and all(callable(f) for f in functions):
+            if not functions:
+                return None
+            values = np.column_stack([np.asarray(f(X), dtype=np.float64) for f in functions])
+        elif given is None:
+            raise ValueError(
+                "functions is a matrix of the training rows: pass functions=, "
+                "the matrix of the new rows"
+            )
+        else:
+            values = given
+        values = np.asarray(values, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        values = check_array(values, dtype=np.float64, input_name="functions")
+        if values.shape[0] != _num_samples(X):
+            raise ValueError(
+                f"functions have {values.shape[0]} rows, but X has {_num_samples(X)} samples"
+            )
+        return np.ascontiguousarray(values)
+
+    def _is_matrix(self) -> bool:
+        functions = self.functions
+        if functions is None or callable(functions):
+            return False
+        listed = isinstance(functions, (list, tuple))
+        return not (listed and all(callable(f) for f in functions))
+
+    def _function_values(self, X: Any) -> np.ndarray | None:
+        values = self._evaluated(X, self.functions if self._is_matrix() else None)
+        self._n_functions = 0 if values is None else values.shape[1]
+        return values
+
+    def _take(self, learnt: dict, matrix: Any) -> None:
+        super()._take(learnt, matrix)
+        sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
+        coef = sign * learnt["parametric"].reshape(len(self._intercept_), self._n_functions)
+        self.parametric_coef_ = coef if self._is_classifier() else coef[0]
+        if self.record_history:  # type: ignore[attr-defined]
+            steps = len(learnt["violation"])
+            multipliers = learnt["multipliers"].reshape(steps, -1)
+            self.history_ = {"violation": learnt["violation"], "constraint": learnt["constraint"]}
+            for k in range(multipliers.shape[1]):
+                self.history_[f"multiplier_{k}"] = np.ascontiguousarray(multipliers[:, k])
+        elif hasattr(self, "history_"):
+            del self.history_
+
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        shape = (self._n_functions,)
+        if self._is_classifier():
+            shape = (len(self._intercept_), *shape)
+        if self.parametric_coef_.shape != shape:
+            raise ValueError("not a valid budgetsvm model file: parametric_coef_")
+
+    def _outputs(self, X: Any, given: Any) -> np.ndarray:
+        """Values of the pairs (the outputs), with the parametric part."""
+        check_is_fitted(self)
+        values = self._decide(X)
+        checked = X if callable(self.kernel) else self._validate_for_predict(X)
+        phi = self._evaluated(checked, given)
+        if phi is None:
+            return values
+        if phi.shape[1] != self._n_functions:
+            raise ValueError(
+                f"functions have {phi.shape[1]} columns, but {self._n_functions} were fitted"
+            )
+        sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
+        return values + phi @ (sign * np.atleast_2d(self.parametric_coef_)).T
+
+
+def _rules(base: type[ExactEstimator]) -> dict:
+    rules = {n: r for n, r in base._parameter_constraints.items() if n not in ("solver",)}
+    return {**rules, **Semiparametric._own_rules}
+
+
+class SemiparametricSVR(Semiparametric, RegressorMixin, ExactRegressor):
+    r"""Semi-parametric ε support vector regression.
+
+    Fits ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised beside
+    the kernel machine: what is known of the target goes into the functions φ, and the kernel
+    learns the rest. Each function is one more equality constraint of the dual problem, and its
+    parameter that constraint's multiplier; the minimal primal-dual method solves it [1]_, by an
+    augmented Lagrangian unless ``update="newton"``.
+
+    Parameters
+    ----------
+    functions : callable, list of callables, array-like of shape (n_samples, n_functions) or None, \
+    default=None
+        The φ. A function gets the float64 rows (CSR if they are) and returns an array of shape
+        (n_samples,) or (n_samples, n_functions). A matrix holds the values on the training rows;
+        then `predict` wants those of the new rows.
+    kernel, degree, gamma, coef0, C, epsilon, cache_size, verbose, max_iter, max_time, n_jobs, \
+    fit_intercept
+        As in `SVR`.
+    tol : float, default=1e-3
+        The paper's ε_p: violation of the optimality conditions of the box, > 0.
+    constraint_tol : float, default=1e-6
+        The paper's ε_d: violation of a constraint, relative to the root mean square of its
+        function (or to the largest value that C allows), > 0.
+    update : {"augmented", "newton"}, default="augmented"
+        "newton" is the paper's own update. It needs no more than one function, or functions far
+        from collinear, to converge.
+    working_set : int, default=512
+        Variables whose kernel rows come as one block; inside it steps move one variable. 1 is the
+        paper's; the answer is the same.
+    record_history : bool, default=False
+        Whether `history_` is kept, an entry a working set.
+
+    Attributes
+    ----------
+    parametric_coef_ : ndarray of shape (n_functions,)
+        The parameters c.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
+    n_features_in_, feature_names_in_, shape_fit_, duality_gap_, stop_reason_
+        As in `SVR`; `n_iter_` counts steps of one variable.
+    constraint_violation_, n_updates_ : ndarray of shape (1,)
+        Largest violation of a constraint; updates of the multipliers.
+    history_ : dict of ndarray
+        "violation", "constraint", and "multiplier_0", ... (the offset first, then c).
+
+    References
+    ----------
+    .. [1] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
+       constraints", ECML 2005.
+    .. [2] A. J. Smola, T. Friess, B. Schölkopf, "Semiparametric support vector and linear
+       programming machines", NIPS 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import SemiparametricSVR
+    >>> X = np.linspace(0, 10, 200)[:, None]
+    >>> y = 3 * np.sin(X[:, 0]) + np.sinc(2 * (X[:, 0] - 5))
+    >>> model = SemiparametricSVR(lambda X: np.sin(X[:, 0]), C=1, epsilon=0.01).fit(X, y)
+    >>> bool(abs(model.parametric_coef_[0] - 3) < 0.3)
+    True
+    """
+
+    _impl = "epsilon_svr"
+    _archived: ClassVar[dict[str, str]] = {**ExactRegressor._archived, **Semiparametric._parameters}
+    _parameter_constraints: ClassVar[dict] = _rules(SVR)
+
+    def __init__(
+        self,
+        functions: Functions = None,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        constraint_tol: float = 1e-6,
+        update: str = "augmented",
+        working_set: int = WORKING_SET,
+        record_history: bool = False,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.functions = functions
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.constraint_tol = constraint_tol
+        self.update = update
+        self.working_set = working_set
+        self.record_history = record_history
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    _problem = SVR._problem
+
+    def predict(self, X: Any, functions: Any = None) -> np.ndarray:
+        """The value of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+        functions : array-like of shape (n_samples, n_functions), default=None
+            Values of the functions, where the estimator was made with a matrix of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X or functions are not finite or do not fit.
+        """
+        return self._outputs(X, functions)[:, 0]
+
+
+class SemiparametricSVC(Semiparametric, ExactClassifier):
+    r"""Semi-parametric support vector classification, several classes one against one.
+
+    Decides by ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised;
+    see `SemiparametricSVR`.
+
+    Parameters
+    ----------
+    functions, constraint_tol, update, working_set, record_history
+        As in `SemiparametricSVR`.
+    C, kernel, degree, gamma, coef0, tol, cache_size, class_weight, verbose, max_iter, \
+    decision_function_shape, break_ties, max_time, n_jobs, fit_intercept
+        As in `SVC`.
+
+    Attributes
+    ----------
+    parametric_coef_ : ndarray of shape (n_pairs, n_functions)
+        The parameters c: for two classes one row, positive for ``classes_[1]``; else one a pair.
+    classes_, class_weight_, support_, support_vectors_, n_support_, dual_coef_, intercept_, \
+    coef_, fit_status_, n_iter_, n_features_in_, feature_names_in_, shape_fit_, duality_gap_, \
+    stop_reason_, constraint_violation_, n_updates_
+        As in `SVC`.
+    history_ : dict of ndarray
+        As in `SemiparametricSVR`, of the first pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import SemiparametricSVC
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SemiparametricSVC(lambda X: X, gamma=1.0).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.parametric_coef_.shape
+    (True, (3, 4))
+    """
+
+    _impl = "c_svc"
+    _archived: ClassVar[dict[str, str]] = {
+        **ExactClassifier._archived, **Semiparametric._parameters
+    }  # fmt: skip
+    _parameter_constraints: ClassVar[dict] = {
+        name: rule
+        for name, rule in _rules(SVC).items()
+        if name not in ("probability", "random_state", "shrinking")
+    }
+
+    probability: ClassVar[str] = "deprecated"
+    random_state: ClassVar[None] = None
+
+    def __init__(
+        self,
+        functions: Functions = None,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        constraint_tol: float = 1e-6,
+        update: str = "augmented",
+        working_set: int = WORKING_SET,
+        record_history: bool = False,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.functions = functions
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.constraint_tol = constraint_tol
+        self.update = update
+        self.working_set = working_set
+        self.record_history = record_history
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    _bounds = SVC._bounds
+
+    def decision_function(self, X: Any, functions: Any = None) -> np.ndarray:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite.
+        functions : array-like of shape (n_samples, n_functions), default=None
+            Values of the functions, where the estimator was made with a matrix of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            As `SVC.decision_function`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X or functions are not finite or do not fit.
+        """
+        return self._shaped(self._outputs(X, functions))
+
+    def predict(self, X: Any, functions: Any = None) -> np.ndarray:
+        """The class of each row, by the votes of all pairs of classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite.
+        functions : array-like of shape (n_samples, n_functions), default=None
+            Values of the functions, where the estimator was made with a matrix of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X or functions are not finite or do not fit.
+        """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self._voted(self._outputs(X, functions))

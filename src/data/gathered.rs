@@ -1,0 +1,72 @@
+//! Rows copied out by index.
+
+use ndarray::Array2;
+
+use super::{Csr, Indices, Rows};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+
+/// Some rows of others, owned.
+#[derive(Clone, Debug)]
+pub enum Gathered<F: Real> {
+    /// Dense rows.
+    Dense(Array2<F>),
+    /// Sparse rows.
+    Csr {
+        /// Entries.
+        values: Vec<F>,
+        /// Their columns.
+        columns: Vec<i64>,
+        /// Where each row begins, and the end of the last.
+        starts: Vec<i64>,
+        /// Number of columns.
+        n_cols: usize,
+    },
+}
+
+impl<F: Real> Gathered<F> {
+    /// The rows `chosen`, in this order.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(rows: &Rows<'_, F>, chosen: &[usize]) -> Result<Self> {
+        let n_cols = rows.n_cols();
+        match rows {
+            Rows::Dense(_) => {
+                let mut values = try_vec("rows", chosen.len() * n_cols, F::zero())?;
+                for (out, &row) in values.chunks_exact_mut(n_cols.max(1)).zip(chosen) {
+                    rows.copy_row(row, out);
+                }
+                let (expected, got) = (chosen.len() * n_cols, values.len());
+                Array2::from_shape_vec((chosen.len(), n_cols), values)
+                    .map(Self::Dense)
+                    .map_err(|_| Error::LengthMismatch { what: "rows", expected, got })
+            }
+            Rows::Csr(csr) => {
+                let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
+                for &row in chosen {
+                    csr.for_each(row, |column, value| {
+                        columns.push(column as i64);
+                        values.push(value);
+                    });
+                    starts.push(values.len() as i64);
+                }
+                Ok(Self::Csr { values, columns, starts, n_cols })
+            }
+        }
+    }
+
+    /// The rows, to be read.
+    ///
+    /// # Errors
+    /// None in practice: what was copied out of checked rows is checked again.
+    pub fn rows(&self) -> Result<Rows<'_, F>> {
+        match self {
+            Self::Dense(values) => Ok(Rows::Dense(values.view())),
+            Self::Csr { values, columns, starts, n_cols } => {
+                let (columns, starts) = (Indices::I64(columns), Indices::I64(starts));
+                Ok(Rows::Csr(Csr::new(values, columns, starts, *n_cols)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! Machines on explicit features: a feature map, a linear machine on it, one fit for both.
+//!
+//! Problems of no more samples than `n_components` have their equal rows merged (costs added) and
+//! sorted first: a weight then means the same as repeating a row, and the order of the rows means
+//! nothing.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use super::limits::Limits;
+use crate::data::{Problem, Rows, SampleOrder, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::features::{FeatureMap, Fourier, Nystroem, Waves};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::linalg::dots;
+use crate::loss::AnyLoss;
+use crate::model::KernelModel;
+use crate::parallel::ROW_CHUNK;
+use crate::rng::Rng;
+use crate::solver::asset::{Ascent, Average, Settings, Source, State, Task, ascend, train};
+use crate::solver::{Observer, Phase, Progress, StopReason};
+
+/// Which features.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AssetFeatures {
+    /// On random landmarks; the threshold is [`Nystroem`]'s.
+    Nystroem {
+        /// Relative eigenvalue threshold.
+        threshold: Option<f64>,
+    },
+    /// Random waves with a phase, as the paper has them, or paired.
+    Fourier {
+        /// Whether frequencies are orthogonal.
+        orthogonal: bool,
+        /// The waves.
+        waves: Waves,
+    },
+}
+
+/// Which method.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AssetSolver {
+    /// ASSET, or ASSET* when strongly convex.
+    Stochastic {
+        /// Steps 1/(λ j).
+        strongly_convex: bool,
+        /// Which iterates are averaged.
+        average: Average,
+        /// Order of a pass.
+        order: SampleOrder,
+    },
+    /// Coordinate ascent in the dual.
+    Dual {
+        /// Largest change of a decision value in a pass at which it ends, > 0.
+        tol: f64,
+        /// Whether samples that stay are left out.
+        shrinking: bool,
+    },
+}
+
+/// Hyperparameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssetConfig {
+    /// The kernel.
+    pub kernel: AnyKernel,
+    /// The features.
+    pub features: AssetFeatures,
+    /// Number of landmarks, or of waves; at least 1.
+    pub n_components: usize,
+    /// The loss.
+    pub loss: AnyLoss,
+    /// The method.
+    pub solver: AssetSolver,
+    /// Whether there is an offset.
+    pub fit_intercept: bool,
+    /// Passes, at least 1.
+    pub max_iter: usize,
+    /// Seconds, > 0.
+    pub max_time: Option<f64>,
+    /// Megabytes of features that the stochastic method may keep, >= 0; the dual keeps them all.
+    pub cache_size: f64,
+    /// Samples that a stream will have, for λ; none: those seen so far.
+    pub n_expected: Option<usize>,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// A trained machine.
+#[derive(Clone, Debug)]
+pub struct AssetMachine<F: Real> {
+    /// The features.
+    pub map: FeatureMap<F>,
+    /// outputs x D.
+    pub coef: Vec<f64>,
+    /// An offset an output.
+    pub intercept: Vec<f64>,
+    /// What a stream goes on from (stochastic).
+    pub state: Option<State>,
+    /// Passes made.
+    pub n_iter: usize,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Time at the end of every pass (stochastic).
+    pub history: Vec<Duration>,
+    /// Primal and dual objective (dual).
+    pub objective: Option<(f64, f64)>,
+}
+
+impl AssetConfig {
+    /// Whether every hyperparameter is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`, `Unsupported`.
+    pub fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        self.loss.check()?;
+        if self.n_components == 0 {
+            return Err(Error::param("n_components", ">= 1", 0));
+        }
+        if self.max_iter == 0 {
+            return Err(Error::param("max_iter", ">= 1", 0));
+        }
+        if !(self.cache_size >= 0.0 && self.cache_size.is_finite()) {
+            return Err(Error::param("cache_size", ">= 0 and finite", self.cache_size));
+        }
+        if let Some(limit) = self.max_time
+            && !(limit > 0.0 && limit.is_finite())
+        {
+            return Err(Error::param("max_time", "> 0 and finite", limit));
+        }
+        if self.n_expected == Some(0) {
+            return Err(Error::param("n_expected", ">= 1", 0));
+        }
+        match &self.features {
+            AssetFeatures::Nystroem { .. } => self.nystroem().check()?,
+            AssetFeatures::Fourier { .. } => self.fourier().check()?,
+        }
+        match &self.solver {
+            AssetSolver::Stochastic { .. } => self.settings(1).check(),
+            AssetSolver::Dual { tol, .. } if !(*tol > 0.0 && tol.is_finite()) => {
+                Err(Error::param("tol", "> 0 and finite", tol))
+            }
+            AssetSolver::Dual { .. } => Ok(()),
+        }
+    }
+
+    fn nystroem(&self) -> Nystroem {
+        let threshold = match self.features {
+            AssetFeatures::Nystroem { threshold } => threshold,
+            AssetFeatures::Fourier { .. } => None,
+        };
+        Nystroem {
+            kernel: self.kernel,
+            n_components: self.n_components,
+            n_landmarks: None,
+            threshold,
+            seed: self.seed,
+        }
+    }
+
+    fn fourier(&self) -> Fourier {
+        let (orthogonal, waves) = match self.features {
+            AssetFeatures::Fourier { orthogonal, waves } => (orthogonal, waves),
+            AssetFeatures::Nystroem { .. } => (false, Waves::Shifted),
+        };
+        let (kernel, n_components) = (self.kernel, self.n_components);
+        Fourier { kernel, n_components, orthogonal, waves, seed: self.seed }
+    }
+
+    fn settings(&self, max_iter: usize) -> Settings {
+        let (strongly_convex, average, order) = match &self.solver {
+            AssetSolver::Stochastic { strongly_convex, average, order } => {
+                (*strongly_convex, *average, order.clone())
+            }
+            AssetSolver::Dual { .. } => (false, Average::None, SampleOrder::Shuffled),
+        };
+        Settings {
+            loss: self.loss,
+            strongly_convex,
+            fit_intercept: self.fit_intercept,
+            max_iter,
+            average,
+            order,
+        }
+    }
+}
+
+impl<F: Real> AssetMachine<F> {
+    /// Fits the feature map and trains on it. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// Those of [`AssetConfig::check`] and [`Problem::new`]; `OutOfMemory`; `Interrupted`.
+    pub fn fit(
+        config: &AssetConfig,
+        rows: &Rows<'_, F>,
+        targets: Targets<'_>,
+        cost: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        config.check()?;
+        let problem = Problem::new(rows.view(), targets, cost)?;
+        let mut limits = Limits::new(observer);
+        limits.until(config.max_time);
+        let (index, cost) = samples(&problem, config.n_components)?;
+        let map =
+            match config.features {
+                AssetFeatures::Nystroem { .. } => FeatureMap::Landmarks(
+                    config.nystroem().fit_among(rows, &index, &mut || look(&mut limits))?,
+                ),
+                AssetFeatures::Fourier { .. } => {
+                    FeatureMap::Fourier(config.fourier().fit(rows.n_cols())?)
+                }
+            };
+        let total = cost.iter().sum();
+        let task = Task { targets, index: &index, cost: &cost, total };
+        let passes = config.max_iter;
+        Self::train(config, map, rows, &task, None, passes, &mut limits)
+    }
+
+    /// One pass over new rows, from `start` (a map and a state) or from scratch.
+    ///
+    /// # Errors
+    /// As [`AssetMachine::fit`]; `FeatureMismatch`; `Unsupported` with the dual, or from a machine
+    /// that the dual trained.
+    pub fn partial_fit(
+        config: &AssetConfig,
+        start: Option<(FeatureMap<F>, State)>,
+        rows: &Rows<'_, F>,
+        targets: Targets<'_>,
+        cost: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        config.check()?;
+        if matches!(config.solver, AssetSolver::Dual { .. }) {
+            return Err(Error::Unsupported(
+                "partial_fit needs solver='asset': coordinate ascent wants all rows at once".into(),
+            ));
+        }
+        let problem = Problem::new(rows.view(), targets, cost)?;
+        let mut limits = Limits::new(observer);
+        limits.until(config.max_time);
+        let (index, cost) = samples(&problem, 0)?;
+        let (map, state) = match start {
+            Some((map, state)) => {
+                if map.n_features() != rows.n_cols() {
+                    let (expected, got) = (map.n_features(), rows.n_cols());
+                    return Err(Error::FeatureMismatch { expected, got });
+                }
+                let outputs = targets.n_outputs();
+                let expected = outputs * map.n_outputs();
+                if state.weights.len() != expected || state.intercept.len() != outputs {
+                    let got = state.weights.len();
+                    return Err(Error::LengthMismatch { what: "coef", expected, got });
+                }
+                (map, Some(state))
+            }
+            None => {
+                let map = match config.features {
+                    AssetFeatures::Nystroem { .. } => {
+                        let mut between = || look(&mut limits);
+                        let map = config.nystroem().fit_among(rows, &index, &mut between)?;
+                        FeatureMap::Landmarks(map)
+                    }
+                    AssetFeatures::Fourier { .. } => {
+                        FeatureMap::Fourier(config.fourier().fit(rows.n_cols())?)
+                    }
+                };
+                (map, None)
+            }
+        };
+        let sum: f64 = cost.iter().sum();
+        let seen = state.as_ref().map_or(0, |s| s.samples) as f64 + cost.len() as f64;
+        let expected = config.n_expected.map_or(seen, |n| n as f64);
+        let total = sum / cost.len() as f64 * expected;
+        let task = Task { targets, index: &index, cost: &cost, total };
+        Self::train(config, map, rows, &task, state.as_ref(), 1, &mut limits)
+    }
+
+    fn train(
+        config: &AssetConfig,
+        map: FeatureMap<F>,
+        rows: &Rows<'_, F>,
+        task: &Task<'_>,
+        start: Option<&State>,
+        passes: usize,
+        limits: &mut Limits<'_>,
+    ) -> Result<Self> {
+        match config.solver {
+            AssetSolver::Stochastic { .. } => {
+                // Kept features pay from the second pass on.
+                let bytes =
+                    if passes > 1 { (config.cache_size * f64::from(1 << 20)) as usize } else { 0 };
+                let mut source =
+                    Source::new(&map, rows.view(), task.index, bytes, &mut || look(limits))?;
+                // Streams go on with other draws than they began with.
+                let mut rng = Rng::stream(config.seed, start.map_or(0, |s| s.steps));
+                let settings = config.settings(passes);
+                let found = train(&settings, &mut source, task, start, &mut rng, limits)?;
+                Ok(Self {
+                    coef: found.coef,
+                    intercept: found.intercept,
+                    state: Some(found.state),
+                    n_iter: found.history.len(),
+                    stop: found.stop,
+                    history: found.history,
+                    objective: None,
+                    map,
+                })
+            }
+            AssetSolver::Dual { tol, shrinking } => {
+                let source =
+                    Source::new(&map, rows.view(), task.index, usize::MAX, &mut || look(limits))?;
+                let settings = Ascent {
+                    loss: config.loss,
+                    fit_intercept: config.fit_intercept,
+                    max_iter: config.max_iter,
+                    tol,
+                    shrinking,
+                    seed: config.seed,
+                };
+                let found = ascend(&settings, &source, task, limits)?;
+                Ok(Self {
+                    coef: found.coef,
+                    intercept: found.intercept,
+                    state: None,
+                    n_iter: found.n_iter,
+                    stop: found.stop,
+                    history: vec![limits.elapsed()],
+                    objective: Some((found.primal, found.dual)),
+                    map,
+                })
+            }
+        }
+    }
+}
+
+/// The samples of positive cost, and their costs. When there are at most `merge_up_to`, equal ones
+/// are merged and all are sorted.
+fn samples<F: Real>(
+    problem: &Problem<'_, F>,
+    merge_up_to: usize,
+) -> Result<(Vec<usize>, Vec<f64>)> {
+    let cost = problem.cost();
+    let mut index = try_vec("the samples", problem.len(), 0)?;
+    index.clear();
+    index.extend((0..problem.len()).filter(|&i| cost[i] > 0.0));
+    let d = problem.rows().n_cols();
+    if index.len() > merge_up_to {
+        let cost = index.iter().map(|&i| cost[i]).collect();
+        return Ok((index, cost));
+    }
+    let mut values = try_vec("the samples", index.len().saturating_mul(d), F::zero())?;
+    for (row, &i) in values.chunks_exact_mut(d).zip(&index) {
+        problem.rows().copy_row(i, row);
+    }
+    let target = |i: usize| match problem.targets() {
+        Targets::Classes { index, .. } => f64::from(index[i]),
+        Targets::Values(y) => y[i],
+    };
+    // Everything is finite, and both zeros compare as equal.
+    let compare = |a: usize, b: usize| {
+        let pairs = values[a * d..][..d].iter().zip(&values[b * d..][..d]);
+        let rows = pairs.map(|(x, y)| x.partial_cmp(y).unwrap_or(Ordering::Equal));
+        rows.fold(Ordering::Equal, Ordering::then)
+            .then(target(index[a]).total_cmp(&target(index[b])))
+    };
+    let mut places: Vec<usize> = (0..index.len()).collect();
+    places.sort_by(|&a, &b| compare(a, b));
+    let (mut merged, mut costs): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for place in places {
+        match (last, costs.last_mut()) {
+            (Some(previous), Some(sum)) if compare(previous, place) == Ordering::Equal => {
+                *sum += cost[index[place]];
+            }
+            _ => {
+                merged.push(index[place]);
+                costs.push(cost[index[place]]);
+                last = Some(place);
+            }
+        }
+    }
+    Ok((merged, costs))
+}
+
+fn look(observer: &mut dyn Observer) -> Result<()> {
+    let progress = Progress {
+        phase: Phase::Pass,
+        iteration: 0,
+        seen: 0,
+        n_samples: 0,
+        n_terms: 0,
+        moved: 0.0,
+        maintained: 0.0,
+        objective: None,
+        elapsed: Duration::ZERO,
+    };
+    match observer.observe(&progress) {
+        ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
+        // Other wishes to stop are heard once there is something to keep.
+        _ => Ok(()),
+    }
+}
+
+/// Decision values, n x outputs, of `Σ_j coef_jc k(s_j, x) + b_c`: [ASSET] section 2.4. `landmarks`
+/// is s x d, `coef` s x outputs.
+///
+/// # Errors
+/// Those of [`KernelModel::from_parts`] and [`KernelModel::decision`].
+pub fn decide_expansion<F: Real>(
+    kernel: AnyKernel,
+    landmarks: (&[F], usize),
+    (coef, intercept): (&[f64], &[f64]),
+    rows: &Rows<'_, F>,
+    between: &mut dyn FnMut() -> Result<()>,
+) -> Result<Vec<f64>> {
+    rows.check_finite("X")?;
+    let (values, d) = landmarks;
+    let shifts = kernel.is_translation_invariant() && matches!(rows, Rows::Dense(_));
+    let origin = if shifts { values.get(..d).unwrap_or_default().to_vec() } else { Vec::new() };
+    let mut shifted = values.to_vec();
+    for row in shifted.chunks_exact_mut(d.max(1)) {
+        row.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
+    }
+    let model = KernelModel::from_parts(kernel, origin, (&shifted, d), coef, intercept.to_vec())?;
+    let outputs = intercept.len();
+    let mut out = try_vec("decision values", rows.n_rows().saturating_mul(outputs), 0.0)?;
+    let work = model.n_terms() * d.max(1) * ROW_CHUNK;
+    let group = ((1usize << 31) / work.max(1)).clamp(1, 1 << 12) * ROW_CHUNK;
+    for (g, part) in out.chunks_mut(group * outputs).enumerate() {
+        let first = g * group;
+        model.decision(&rows.range(first, first + part.len() / outputs), part)?;
+        between()?;
+    }
+    Ok(out)
+}
+
+/// Decision values, n x outputs, of `coef_c·z(x) + b_c`; `coef` is outputs x D.
+///
+/// # Errors
+/// `FeatureMismatch`, `LengthMismatch`, `NonFinite`, `OutOfMemory`, those of `between`.
+pub fn decide_features<F: Real>(
+    map: &FeatureMap<F>,
+    (coef, intercept): (&[f64], &[f64]),
+    rows: &Rows<'_, F>,
+    between: &mut dyn FnMut() -> Result<()>,
+) -> Result<Vec<f64>> {
+    rows.check_finite("X")?;
+    let (width, outputs) = (map.n_outputs(), intercept.len());
+    if coef.len() != width * outputs || outputs == 0 {
+        let expected = width * outputs.max(1);
+        return Err(Error::LengthMismatch { what: "coef", expected, got: coef.len() });
+    }
+    if rows.n_cols() != map.n_features() {
+        let (expected, got) = (map.n_features(), rows.n_cols());
+        return Err(Error::FeatureMismatch { expected, got });
+    }
+    let mut out = try_vec("decision values", rows.n_rows().saturating_mul(outputs), 0.0)?;
+    let work = map.row_work().max(1) * ROW_CHUNK;
+    let group = ((1usize << 31) / work).clamp(1, 1 << 12) * ROW_CHUNK;
+    for (g, part) in out.chunks_mut(group * outputs).enumerate() {
+        part.par_chunks_mut(ROW_CHUNK * outputs).enumerate().for_each_init(
+            || (map.scratch(), vec![F::zero(); ROW_CHUNK * width]),
+            |(scratch, features), (c, out)| {
+                let first = g * group + c * ROW_CHUNK;
+                let len = out.len() / outputs;
+                let features = &mut features[..len * width];
+                map.block(rows, |i| first + i, (&mut *features, width), scratch);
+                for (out, z) in out.chunks_exact_mut(outputs).zip(features.chunks_exact(width)) {
+                    for ((f, w), b) in out.iter_mut().zip(coef.chunks_exact(width)).zip(intercept) {
+                        dots(z, w, std::slice::from_mut(f));
+                        *f += b;
+                    }
+                }
+            },
+        );
+        between()?;
+    }
+    Ok(out)
+}

@@ -1,0 +1,224 @@
+//! The divide-and-conquer machine without labels: what the bindings use.
+
+mod json;
+mod saved;
+mod train;
+
+use std::ops::ControlFlow;
+
+use ndarray::Array2;
+
+use super::Config;
+use super::limits::Limits;
+use super::machine::Machine;
+use super::report::Report;
+use super::train::check_classes;
+use crate::data::{Gathered, Problem, Rows, SampleOrder};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::local::{Local, LocalModel};
+use crate::rng::Rng;
+use crate::solver::{Observer, Silent, StopReason};
+pub use saved::local_precision;
+use train::{Told, cells, learn, members};
+
+/// Everything that a training call needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalConfig {
+    /// Cells, budget, pruning.
+    pub local: Local,
+    /// Passes of a fit, at least 1.
+    pub max_iter: usize,
+    /// Order of the passes of a fit.
+    pub order: SampleOrder,
+    /// Seconds, > 0.
+    pub max_time: Option<f64>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// The machine of each cell, when it is not the paper's: trained by passes, merging and
+    /// polishing on the samples of the cell.
+    pub inner: Option<Config>,
+}
+
+impl LocalConfig {
+    /// Whether every hyperparameter is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam` that names the first one that is not.
+    pub fn check(&self) -> Result<()> {
+        self.local.check()?;
+        if self.max_iter == 0 {
+            return Err(Error::param("max_iter", ">= 1", 0));
+        }
+        if self.max_time.is_some_and(|time| time.is_nan() || time <= 0.0) {
+            let got = self.max_time.unwrap_or(f64::NAN);
+            return Err(Error::param("max_time", "> 0 or None", got));
+        }
+        self.inner.as_ref().map_or(Ok(()), Config::check)
+    }
+}
+
+/// The machine of a cell that the paper's update does not train.
+#[derive(Clone, Debug)]
+enum Inner<F: Real> {
+    /// All samples are of one class (or there is none): its decision values.
+    Constant(Vec<f64>),
+    /// A machine on the cell's samples.
+    Machine(Box<Machine<F>>),
+}
+
+/// A trained divide-and-conquer machine. It never changes: training gives a new one.
+#[derive(Clone, Debug)]
+pub struct LocalMachine<F: Real> {
+    model: LocalModel<F>,
+    inner: Vec<Inner<F>>,
+}
+
+impl<F: Real> LocalMachine<F> {
+    /// Trains from the start; `centers` (K x d row by row) stand still when they are given. Call it
+    /// inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// Those of [`LocalConfig::check`], `BadLabels` unless two classes have positive cost,
+    /// `OutOfMemory`, and `Interrupted` when the observer says so.
+    pub fn fit(
+        config: &LocalConfig,
+        problem: &Problem<'_, F>,
+        centers: Option<&[F]>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        config.check()?;
+        check_classes(problem)?;
+        let mut limits = Limits::new(observer);
+        limits.until(config.max_time);
+        let mut local = config.local;
+        if centers.is_some() {
+            local.center_step = 0.0;
+        }
+        let model = LocalModel::new(local, problem.rows().n_cols(), problem.targets().n_outputs())?;
+        let mut model = match centers {
+            Some(centers) => model.with_centers(centers)?,
+            None => model,
+        };
+        let mut told = Told::new(StopReason::MaxIter);
+        let mut order = try_vec("the order of the samples", problem.len(), 0)?;
+        let mut rng = Rng::new(config.seed);
+        for pass in 0..config.max_iter {
+            config.order.next_pass(&mut rng, &mut order)?;
+            // The cells of another machine need the partition alone.
+            let flow = learn(&mut model, problem, (&order, 0), (pass, &mut limits))?;
+            told.pass(&model, &limits);
+            if let ControlFlow::Break(stop) = flow {
+                told.stop = stop;
+                break;
+            }
+        }
+        let inner = match &config.inner {
+            Some(inner) => cells(inner, &model, problem, &mut limits)?,
+            None => Vec::new(),
+        };
+        Ok((Self { model, inner }, told.report()))
+    }
+
+    /// Goes on with the rows as they stand, or begins with them.
+    ///
+    /// # Errors
+    /// Those of [`LocalConfig::check`], `Unsupported` when another kernel or number of cells is
+    /// asked for, `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
+    pub fn partial_fit(
+        config: &LocalConfig,
+        problem: &Problem<'_, F>,
+        start: Option<&Self>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        config.check()?;
+        let mut limits = Limits::new(observer);
+        limits.until(config.max_time);
+        let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
+        let mut model = match start {
+            Some(start) => start.model.clone(),
+            None => LocalModel::new(config.local, d, m)?,
+        };
+        model.reconfigure(config.local)?;
+        let order: Vec<usize> = (0..problem.len()).collect();
+        let first_id = model.seen();
+        let mut told = Told::new(StopReason::MaxIter);
+        if let ControlFlow::Break(stop) =
+            learn(&mut model, problem, (&order, first_id), (0, &mut limits))?
+        {
+            told.stop = stop;
+        }
+        told.pass(&model, &limits);
+        Ok((Self { model, inner: Vec::new() }, told.report()))
+    }
+
+    /// Decision values, samples x outputs. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        let (n, m) = (rows.n_rows(), self.model.n_outputs());
+        rows.check_finite("X")?;
+        let mut values = try_vec("decision values", n.saturating_mul(m), 0.0)?;
+        if self.inner.is_empty() {
+            self.model.decision(rows, &mut values)?;
+        } else {
+            self.decide_inside(rows, &mut values)?;
+        }
+        Array2::from_shape_vec((n, m), values).map_err(|_| Error::LengthMismatch {
+            what: "out",
+            expected: n * m,
+            got: 0,
+        })
+    }
+
+    fn decide_inside(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let m = self.model.n_outputs();
+        let members = members(&self.model.assign(rows)?, self.inner.len());
+        for (inner, members) in self.inner.iter().zip(members) {
+            let values = match inner {
+                _ if members.is_empty() => continue,
+                Inner::Constant(values) => values.repeat(members.len()),
+                Inner::Machine(machine) => {
+                    let gathered = Gathered::new(rows, &members)?;
+                    machine.decision(&gathered.rows()?, &mut Silent)?.into_iter().collect()
+                }
+            };
+            for (&i, row) in members.iter().zip(values.chunks_exact(m)) {
+                out[i * m..][..m].copy_from_slice(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// The partition with the paper's machines.
+    #[must_use]
+    pub fn model(&self) -> &LocalModel<F> {
+        &self.model
+    }
+
+    /// A machine of the paper's kind.
+    #[must_use]
+    pub fn from_model(model: LocalModel<F>) -> Self {
+        Self { model, inner: Vec::new() }
+    }
+
+    /// Whether the cells hold machines of another kind than the paper's.
+    #[must_use]
+    pub fn has_inner(&self) -> bool {
+        !self.inner.is_empty()
+    }
+
+    /// Support vectors of each cell.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<usize> {
+        if self.inner.is_empty() {
+            return self.model.sizes();
+        }
+        let size = |inner: &Inner<F>| match inner {
+            Inner::Constant(_) => 0,
+            Inner::Machine(machine) => machine.n_terms(),
+        };
+        self.inner.iter().map(size).collect()
+    }
+}

@@ -1,0 +1,220 @@
+//! Training calls: passes over the data for `fit`, the rows as they come for `partial_fit`.
+
+use std::ops::ControlFlow;
+
+use super::{Limits, OnlineConfig, OnlineMachine, Report};
+use crate::data::{Problem, SampleOrder};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::origin_for;
+use crate::multiclass::one_vs_rest;
+use crate::online::{BudgetedExpansion, Counts, Stream};
+use crate::rng::Rng;
+use crate::solver::{Observer, Phase, Progress, StopReason};
+
+/// One pass of one stream.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    time: f64,
+    n_terms: usize,
+    counts: Counts,
+}
+
+struct Trained<F: Real> {
+    stream: Stream<F>,
+    stop: StopReason,
+    entries: Vec<Entry>,
+}
+
+/// What a call does with the rows.
+#[derive(Clone, Copy)]
+struct Plan<'a> {
+    order: &'a SampleOrder,
+    passes: usize,
+}
+
+impl<F: Real> OnlineMachine<F> {
+    /// Learns from the start: `max_iter` passes in the order wanted.
+    ///
+    /// # Errors
+    /// Those of [`OnlineConfig::check`], `BadLabels` when one class has no sample, `OutOfMemory`,
+    /// `Unsupported` when coefficients leave the range of floats, `Interrupted`.
+    pub fn fit(
+        config: &OnlineConfig,
+        problem: &Problem<'_, F>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        let plan = Plan { order: &config.order, passes: config.max_iter };
+        train(config, problem, None, plan, observer)
+    }
+
+    /// Goes on with new rows in the order in which they stand, or begins with them.
+    ///
+    /// # Errors
+    /// As [`OnlineMachine::fit`]; `FeatureMismatch`, `BadLabels` or `Unsupported` when the rows or
+    /// the hyperparameters do not fit the machine.
+    pub fn partial_fit(
+        config: &OnlineConfig,
+        problem: &Problem<'_, F>,
+        start: Option<&Self>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Self, Report)> {
+        let plan = Plan { order: &SampleOrder::Sequential, passes: 1 };
+        train(config, problem, start, plan, observer)
+    }
+}
+
+fn train<F: Real>(
+    config: &OnlineConfig,
+    problem: &Problem<'_, F>,
+    start: Option<&OnlineMachine<F>>,
+    plan: Plan<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(OnlineMachine<F>, Report)> {
+    config.check()?;
+    let outputs = problem.targets().n_outputs();
+    let begin = |output: usize| match start {
+        Some(machine) => go_on(config, problem, machine, output),
+        None => {
+            let rows = problem.rows();
+            let origin = origin_for(config.kernel, &rows);
+            let average = config.average.then(|| config.learner.places_aside());
+            let model = match config.learner.features(config.kernel, rows.n_cols(), config.seed)? {
+                Some(map) => BudgetedExpansion::on_features(config.kernel, map, config.average)?,
+                None => BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?,
+            };
+            // Two classes use the seed itself; each of several has random choices of its own.
+            let seed = match outputs {
+                1 => config.seed,
+                _ => Rng::stream(config.seed, output as u64).next_u64(),
+            };
+            Ok(Stream::new(config.learner.clone(), model, seed))
+        }
+    };
+    let trained = if outputs == 1 {
+        vec![passes(config, problem, (begin(0)?, 0), plan, &mut Limits::new(observer))?]
+    } else {
+        one_vs_rest(outputs, observer, |output, observer| {
+            passes(config, problem, (begin(output)?, output), plan, &mut Limits::new(observer))
+        })?
+    };
+    let report = report(&trained);
+    let streams = trained.into_iter().map(|t| t.stream).collect();
+    Ok((OnlineMachine { streams }, report))
+}
+
+/// The stream of one output, ready to go on with these hyperparameters and rows.
+fn go_on<F: Real>(
+    config: &OnlineConfig,
+    problem: &Problem<'_, F>,
+    machine: &OnlineMachine<F>,
+    output: usize,
+) -> Result<Stream<F>> {
+    let (expected, got) = (machine.n_features(), problem.rows().n_cols());
+    if expected != got {
+        return Err(Error::FeatureMismatch { expected, got });
+    }
+    if machine.n_outputs() != problem.targets().n_outputs() {
+        return Err(Error::BadLabels("another number of classes than the machine has".into()));
+    }
+    let unsupported = |text: &str| Err(Error::Unsupported(text.to_owned()));
+    if machine.kernel() != config.kernel {
+        return unsupported("training can only go on with the same kernel and its parameters");
+    }
+    let mut stream = machine.streams[output].clone();
+    if stream.model().weights.is_averaged() != config.average {
+        return unsupported("average cannot be changed while training goes on: fit anew");
+    }
+    let aside = config.average && config.learner.places_aside() > 0;
+    if aside && stream.learner().budget() != config.learner.budget() {
+        return unsupported("budget cannot be changed while training goes on with average=True");
+    }
+    let terms = stream.model().n_terms();
+    if let Some(budget) = config.learner.budget()
+        && budget < terms
+    {
+        let expected = format!(">= {terms}, the number of terms that training goes on from");
+        return Err(Error::param("budget", expected, budget));
+    }
+    stream.learner_mut().adopt(&config.learner)?;
+    Ok(stream)
+}
+
+fn passes<F: Real>(
+    config: &OnlineConfig,
+    problem: &Problem<'_, F>,
+    (mut stream, output): (Stream<F>, usize),
+    plan: Plan<'_>,
+    limits: &mut Limits<'_>,
+) -> Result<Trained<F>> {
+    limits.until(config.max_time);
+    let (rows, targets, n) = (problem.rows(), problem.targets(), problem.len());
+    let mut rng = Rng::new(config.seed);
+    let mut order = try_vec("the order of the samples", n, 0)?;
+    let mut entries: Vec<Entry> = Vec::new();
+    let stop = loop {
+        plan.order.next_pass(&mut rng, &mut order)?;
+        let iteration = entries.len();
+        let progress = |phase, iteration, counts: &Counts, n_terms| Progress {
+            phase,
+            iteration,
+            seen: counts.steps,
+            n_samples: n,
+            n_terms,
+            moved: counts.updates as f64 / counts.steps.max(1) as f64,
+            maintained: 0.0,
+            objective: None,
+            elapsed: std::time::Duration::ZERO,
+        };
+        let label = |i| targets.value(i, output);
+        let (counts, flow) = stream.learn(&rows, label, &order, |counts, n_terms| {
+            limits.observe(&progress(Phase::Pass, iteration, counts, n_terms))
+        })?;
+        let n_terms = stream.model().n_terms();
+        entries.push(Entry { time: limits.elapsed().as_secs_f64(), n_terms, counts });
+        let end = match flow {
+            ControlFlow::Continue(()) => {
+                limits.observe(&progress(Phase::EndOfPass, iteration + 1, &counts, n_terms))
+            }
+            stopped => stopped,
+        };
+        if let ControlFlow::Break(reason) = end {
+            break reason;
+        }
+        if entries.len() >= plan.passes {
+            break StopReason::MaxIter;
+        }
+    };
+    if stop == StopReason::Interrupted {
+        return Err(Error::Interrupted);
+    }
+    Ok(Trained { stream, stop, entries })
+}
+
+/// Curves with an entry a pass: the terms of all streams, the shares of their steps together.
+fn report<F: Real>(trained: &[Trained<F>]) -> Report {
+    let passes = trained.iter().map(|t| t.entries.len()).min().unwrap_or(0);
+    let at = |pass: usize| trained.iter().map(move |t| t.entries[pass]);
+    let steps = |pass| at(pass).map(|e| e.counts.steps).sum::<usize>().max(1) as f64;
+    let curve = |name: &str, value: &dyn Fn(usize) -> f64| {
+        (name.to_owned(), (0..passes).map(value).collect::<Vec<f64>>())
+    };
+    let share = |pass, count: fn(&Counts) -> usize| {
+        at(pass).map(|e| count(&e.counts)).sum::<usize>() as f64 / steps(pass)
+    };
+    let history = vec![
+        curve("time", &|pass| at(pass).fold(0.0, |most, e| e.time.max(most))),
+        curve("n_sv", &|pass| at(pass).map(|e| e.n_terms).sum::<usize>() as f64),
+        curve("updates", &|pass| share(pass, |c| c.updates)),
+        curve("mistakes", &|pass| share(pass, |c| c.mistakes)),
+    ];
+    let early = trained.iter().map(|t| t.stop).find(|s| *s != StopReason::MaxIter);
+    Report {
+        n_iter: passes,
+        stop: early.unwrap_or(StopReason::MaxIter),
+        history,
+        smoothed: None,
+        primal: None,
+        advice: None,
+    }
+}

@@ -1,0 +1,265 @@
+//! Random Fourier features of the Gaussian and the Laplacian kernel.
+//!
+//! ```text
+//! k(x, x') = E[cos(ν·(x - x'))],     ν ~ N(0, 2γ I) (Gaussian),  ν_k ~ Cauchy(γ) (Laplacian)
+//!
+//! shifted   z_j(x) = √(2/D) cos(ν_j·x + ω_j),  ω_j ~ U[0, 2π)
+//! paired    z(x) = √(2/D) (cos ν_j·x, sin ν_j·x),  j ≤ D/2; for an odd D the last one shifted
+//! ```
+//!
+//! *Method* (\[RFF\], \[ASSET\] eq. 8).
+//! 1. Draw the frequencies; *orthogonal* ones (\[ORF\]) are made d at a time: the rows of a random
+//!    rotation, each with the length of an independent Gaussian vector. The mean is the kernel
+//!    all the same, the variance is smaller.
+//! 2. Products with the packed frequencies, then the cosine. Dense rows need no common origin:
+//!    the products are linear.
+//!
+//! *Paired* waves have the smaller variance for the Gaussian and give `‖z(x)‖ = 1` exactly (D even).
+//! The spectrum of the Laplacian is not rotation invariant, so it has no orthogonal form.
+
+use super::map::Scratch;
+use super::nystroem::multiply;
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::{AnyKernel, load_tile};
+use crate::linalg::dot64;
+use crate::rng::Rng;
+use crate::simd::{self, Packed};
+
+/// Which waves belong to a frequency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waves {
+    /// A cosine with a random phase.
+    Shifted,
+    /// A cosine and a sine; for an odd number of features the last is a shifted one.
+    Paired,
+}
+
+impl Waves {
+    /// The name in Python and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shifted => "shifted",
+            Self::Paired => "paired",
+        }
+    }
+
+    /// The waves of this name.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "shifted" => Ok(Self::Shifted),
+            "paired" => Ok(Self::Paired),
+            _ => Err(Error::param("waves", "'shifted' or 'paired'", format!("'{name}'"))),
+        }
+    }
+}
+
+/// What a Fourier map is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fourier {
+    /// Gaussian or Laplacian.
+    pub kernel: AnyKernel,
+    /// Features D that come out, at least 1.
+    pub n_components: usize,
+    /// Whether frequencies are orthogonal in groups of d (Gaussian only).
+    pub orthogonal: bool,
+    /// The waves.
+    pub waves: Waves,
+    /// Seed of the frequencies and phases.
+    pub seed: u64,
+}
+
+impl Fourier {
+    /// Whether every parameter is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`; `Unsupported` for orthogonal frequencies of the Laplacian.
+    pub fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        if !self.kernel.is_translation_invariant() {
+            let got = format!("'{}'", self.kernel.name());
+            return Err(Error::param("kernel", "'rbf' or 'laplacian'", got));
+        }
+        if self.n_components == 0 {
+            return Err(Error::param("n_components", ">= 1", 0));
+        }
+        if self.orthogonal && matches!(self.kernel, AnyKernel::Laplacian { .. }) {
+            return Err(Error::Unsupported(
+                "orthogonal=True needs kernel='rbf': the spectrum of the Laplacian kernel is not \
+                 rotation invariant"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Draws the map for rows of `d` features.
+    ///
+    /// # Errors
+    /// As [`Fourier::check`]; `InvalidData` without features; `OutOfMemory`.
+    pub fn fit<F: Real>(&self, d: usize) -> Result<FourierMap<F>> {
+        self.check()?;
+        if d == 0 {
+            return Err(Error::InvalidData { what: "X", reason: "0 features".into() });
+        }
+        let mut rng = Rng::new(self.seed);
+        let (count, shifted) = match self.waves {
+            Waves::Shifted => (self.n_components, self.n_components),
+            Waves::Paired => (self.n_components.div_ceil(2), self.n_components % 2),
+        };
+        // 1.
+        let mut frequencies = try_vec("frequencies", count.saturating_mul(d), 0.0)?;
+        match self.kernel {
+            AnyKernel::Gaussian { gamma } => {
+                let scale = (2.0 * gamma).sqrt();
+                for group in frequencies.chunks_mut(d * d) {
+                    group.fill_with(|| rng.normal());
+                    if self.orthogonal {
+                        rotate(group, d, &mut rng);
+                    }
+                    group.iter_mut().for_each(|v| *v *= scale);
+                }
+            }
+            // The quantile function of the Cauchy distribution; a uniform of exactly 0 would give
+            // a wave of no use.
+            AnyKernel::Laplacian { gamma } => frequencies.fill_with(|| {
+                gamma * (std::f64::consts::PI * (rng.uniform().max(1e-12) - 0.5)).tan()
+            }),
+            // `check` has refused the others.
+            _ => {}
+        }
+        let phases: Vec<f64> =
+            (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform()).collect();
+        FourierMap::new((&frequencies, d), &phases)
+    }
+}
+
+/// Replaces rows (at most d of them, drawn from N(0, I)) by orthogonal ones: Gram and Schmidt
+/// twice, then every row gets the length of an independent Gaussian vector. A square Gaussian
+/// matrix orthogonalised so is Haar distributed, and its first rows are what they would be alone.
+fn rotate(group: &mut [f64], d: usize, rng: &mut Rng) {
+    let rows = group.len() / d;
+    for i in 0..rows {
+        let (before, rest) = group.split_at_mut(i * d);
+        let row = &mut rest[..d];
+        for _ in 0..2 {
+            for other in before.chunks_exact(d) {
+                let along = dot64(other, row);
+                row.iter_mut().zip(other).for_each(|(v, o)| *v -= along * o);
+            }
+            let norm = dot64(row, row).sqrt().max(f64::MIN_POSITIVE);
+            row.iter_mut().for_each(|v| *v /= norm);
+        }
+    }
+    for row in group.chunks_exact_mut(d) {
+        let length = (0..d).map(|_| rng.normal().powi(2)).sum::<f64>().sqrt();
+        row.iter_mut().for_each(|v| *v *= length);
+    }
+}
+
+/// `z(x)` of random waves: m cosines, then the sines of the paired ones.
+#[derive(Clone, Debug)]
+pub struct FourierMap<F: Real> {
+    frequencies: Packed<F>,
+    /// One a frequency, 0 for the paired ones, which come first.
+    phases: Vec<f64>,
+    paired: usize,
+}
+
+impl<F: Real> FourierMap<F> {
+    /// A map from its frequencies, m x d row-major, and the phases of the last ones; those before
+    /// are paired.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn new((frequencies, d): (&[f64], usize), phases: &[f64]) -> Result<Self> {
+        let m = frequencies.len() / d.max(1);
+        if m == 0 || m * d != frequencies.len() {
+            let (expected, got) = ((m * d).max(d), frequencies.len());
+            return Err(Error::LengthMismatch { what: "frequencies", expected, got });
+        }
+        if phases.len() > m {
+            return Err(Error::LengthMismatch { what: "phases", expected: m, got: phases.len() });
+        }
+        if let Some(row) = phases.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what: "phases", row, column: 0 });
+        }
+        let mut packed = Packed::new(d)?;
+        packed.reserve(m)?;
+        let mut row = vec![F::zero(); d];
+        for (j, frequency) in frequencies.chunks_exact(d).enumerate() {
+            row.iter_mut().zip(frequency).for_each(|(to, &v)| *to = F::from_f64(v));
+            if let Some(column) = row.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NonFinite { what: "frequencies", row: j, column });
+            }
+            packed.push(&row)?;
+        }
+        let paired = m - phases.len();
+        let mut all = vec![0.0; m];
+        all[paired..].copy_from_slice(phases);
+        Ok(Self { frequencies: packed, phases: all, paired })
+    }
+
+    /// Number of features d of a row.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.frequencies.n_features()
+    }
+
+    /// Number of features D that come out.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.frequencies.len() + self.paired
+    }
+
+    /// The frequencies, m x d row-major.
+    #[must_use]
+    pub fn frequencies(&self) -> Vec<f64> {
+        let d = self.n_features();
+        let mut row = vec![F::zero(); d];
+        let mut out = Vec::with_capacity(self.frequencies.len() * d);
+        for j in 0..self.frequencies.len() {
+            self.frequencies.get(j, &mut row);
+            out.extend(row.iter().map(|&v| v.to_f64()));
+        }
+        out
+    }
+
+    /// The phases ω of the frequencies that are not paired, the last ones.
+    #[must_use]
+    pub fn phases(&self) -> &[f64] {
+        &self.phases[self.paired..]
+    }
+
+    pub(super) fn block(
+        &self,
+        rows: &Rows<'_, F>,
+        row: impl Fn(usize) -> usize,
+        (out, width): (&mut [F], usize),
+        scratch: &mut Scratch<F>,
+    ) {
+        let len = out.len() / width;
+        let m = self.frequencies.len();
+        load_tile(rows, len, row, &[], &mut scratch.points);
+        // 2.
+        multiply(&scratch.points, len, &self.frequencies, &mut scratch.padded);
+        let stride = self.frequencies.padded_len();
+        let scale = (2.0 / self.n_outputs() as f64).sqrt();
+        // The sine is the cosine a quarter of a turn back.
+        let quarter = vec![-std::f64::consts::FRAC_PI_2; self.paired];
+        for (to, from) in out.chunks_exact_mut(width).zip(scratch.padded.chunks_exact(stride)) {
+            let (cosines, rest) = to.split_at_mut(m);
+            cosines.copy_from_slice(&from[..m]);
+            simd::cosines(cosines, &self.phases, scale);
+            let (sines, rest) = rest.split_at_mut(self.paired);
+            sines.copy_from_slice(&from[..self.paired]);
+            simd::cosines(sines, &quarter, scale);
+            rest.fill(F::zero());
+        }
+    }
+}

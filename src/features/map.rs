@@ -1,0 +1,146 @@
+//! Fitted maps, and how blocks of rows go through them.
+
+use rayon::prelude::*;
+
+use super::{FourierMap, LandmarkMap};
+use crate::data::Rows;
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::parallel::ROW_CHUNK;
+use crate::simd::Tile;
+
+/// Multiply-adds between two questions to the caller: some 20 ms.
+const WORK_BETWEEN_LOOKS: usize = 1 << 31;
+
+/// A fitted feature map.
+#[derive(Clone, Debug)]
+pub enum FeatureMap<F: Real> {
+    /// `z(x) = Wᵀ k_S(x)`.
+    Landmarks(LandmarkMap<F>),
+    /// Random waves.
+    Fourier(FourierMap<F>),
+}
+
+/// What a thread needs while it maps blocks.
+#[derive(Clone, Debug)]
+pub struct Scratch<F: Real> {
+    pub(super) points: Tile<F>,
+    pub(super) values: Vec<F>,
+    pub(super) inner: Tile<F>,
+    pub(super) padded: Vec<F>,
+}
+
+impl<F: Real> FeatureMap<F> {
+    /// Number of features d of a row.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Landmarks(map) => map.n_features(),
+            Self::Fourier(map) => map.n_features(),
+        }
+    }
+
+    /// Number of features D that come out.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        match self {
+            Self::Landmarks(map) => map.n_outputs(),
+            Self::Fourier(map) => map.n_outputs(),
+        }
+    }
+
+    /// Multiply-adds of a row, about.
+    #[must_use]
+    pub fn row_work(&self) -> usize {
+        match self {
+            Self::Landmarks(map) => map.n_landmarks() * (map.n_features() + map.n_outputs()),
+            Self::Fourier(map) => map.n_outputs() * (map.n_features() + 16),
+        }
+    }
+
+    /// Room for the blocks of one thread.
+    #[must_use]
+    pub fn scratch(&self) -> Scratch<F> {
+        let inner = match self {
+            Self::Landmarks(map) => map.n_landmarks(),
+            Self::Fourier(_) => 0,
+        };
+        Scratch {
+            points: Tile::new(self.n_features()),
+            values: Vec::new(),
+            inner: Tile::new(inner),
+            padded: Vec::new(),
+        }
+    }
+
+    /// Maps the rows `row(0), row(1), ...` one after another into `out`, `width` values each of
+    /// which those from [`FeatureMap::n_outputs`] on are set to 0. The caller has checked that the
+    /// rows have [`FeatureMap::n_features`] columns; `width` is at least the number of outputs.
+    pub fn block(
+        &self,
+        rows: &Rows<'_, F>,
+        row: impl Fn(usize) -> usize,
+        (out, width): (&mut [F], usize),
+        scratch: &mut Scratch<F>,
+    ) {
+        match self {
+            Self::Landmarks(map) => map.block(rows, row, (out, width), scratch),
+            Self::Fourier(map) => map.block(rows, row, (out, width), scratch),
+        }
+    }
+
+    /// Maps all rows into `out`, n x `width` row-major, in parallel inside the current pool;
+    /// columns from [`FeatureMap::n_outputs`] on are 0. The same bits for any cut of the rows and
+    /// any number of threads.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`; `LengthMismatch` of `out`; `InvalidParam` when `width` is too small;
+    /// those of `between`, which is asked every few milliseconds.
+    pub fn transform(
+        &self,
+        rows: &Rows<'_, F>,
+        (out, width): (&mut [F], usize),
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.transform_some(rows, (&|i| i, rows.n_rows()), (out, width), between)
+    }
+
+    /// [`FeatureMap::transform`] of the `count` rows `row(0), row(1), ...`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn transform_some(
+        &self,
+        rows: &Rows<'_, F>,
+        (row, count): (&(dyn Fn(usize) -> usize + Sync), usize),
+        (out, width): (&mut [F], usize),
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        if rows.n_cols() != self.n_features() {
+            let (expected, got) = (self.n_features(), rows.n_cols());
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        if width < self.n_outputs() || width == 0 {
+            let least = self.n_outputs().max(1);
+            return Err(Error::param("n_components", format!(">= {least}"), width));
+        }
+        if out.len() != count * width {
+            let expected = count * width;
+            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
+        }
+        let chunk_work = self.row_work().max(1).saturating_mul(ROW_CHUNK);
+        let group = (WORK_BETWEEN_LOOKS / chunk_work).clamp(1, 1 << 12);
+        for (g, part) in out.chunks_mut(group * ROW_CHUNK * width).enumerate() {
+            let base = g * group * ROW_CHUNK;
+            part.par_chunks_mut(ROW_CHUNK * width).enumerate().for_each_init(
+                || self.scratch(),
+                |scratch, (c, out)| {
+                    let first = base + c * ROW_CHUNK;
+                    self.block(rows, |i| row(first + i), (out, width), scratch);
+                },
+            );
+            between()?;
+        }
+        Ok(())
+    }
+}

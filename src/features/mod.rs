@@ -1,0 +1,74 @@
+//! Feature maps: rows z(x) of D numbers whose products approximate a kernel.
+//!
+//! ```text
+//! z(x)·z(x') ≈ k(x, x')
+//!
+//! Nyström               z(x) = Λ^{-1/2} Qᵀ k_S(x),       K_SS = Q Λ Qᵀ
+//! incomplete Cholesky   z(x) = L_SS^{-1} k_S(x),         K_SS = L_SS L_SSᵀ
+//! Fourier               z_j(x) = √(2/D) cos(ν_j·x + ω_j)
+//! ```
+//!
+//! A linear machine on z(x) is then an approximate kernel machine.
+//!
+//! *Method.*
+//! 1. A configuration ([`FitFeatureMap`]) draws or chooses what it needs from the rows and gives a
+//!    [`FeatureMap`].
+//! 2. The map takes rows in blocks: a block of kernel values (or products with the frequencies)
+//!    from the packed engine, then its product with the normalising matrix, by the same engine:
+//!    every number is one chain of multiply-adds, so the bits depend neither on the cut of the rows
+//!    nor on the number of threads.
+//!
+//! *Cost* a row: O(s d + s D) for s landmarks, O(D d) for Fourier features; to fit, O(s² d + s³)
+//! for Nyström, O(n D² + n D d) for incomplete Cholesky. *Memory* O(s d + s D), whatever n.
+//!
+//! References: \[ASSET\] section 2.3, \[NYSTROEM\], \[RFF\], \[ORF\], \[FINE\].
+
+mod fourier;
+mod incomplete_cholesky;
+mod landmarks;
+mod map;
+mod nystroem;
+#[cfg(test)]
+mod tests;
+
+pub use fourier::{Fourier, FourierMap, Waves};
+pub use incomplete_cholesky::{IncompleteCholesky, Pivots};
+pub use landmarks::draw_landmarks;
+pub use map::{FeatureMap, Scratch};
+pub use nystroem::{LandmarkMap, Nystroem};
+
+use crate::data::Rows;
+use crate::error::Result;
+use crate::float::Real;
+
+/// A feature map that is still to be fitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FitFeatureMap {
+    /// On landmarks, by the eigenvectors of their kernel matrix.
+    Nystroem(Nystroem),
+    /// Random waves.
+    Fourier(Fourier),
+    /// On landmarks chosen one by one.
+    IncompleteCholesky(IncompleteCholesky),
+}
+
+impl FitFeatureMap {
+    /// Fits the map to `rows`; `between` is asked every few milliseconds and its error ends the
+    /// work. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `InvalidParam`, `InvalidData` without rows, `OutOfMemory`, and those of `between`.
+    pub fn fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<FeatureMap<F>> {
+        match self {
+            Self::Nystroem(config) => config.fit(rows, between).map(FeatureMap::Landmarks),
+            Self::Fourier(config) => config.fit(rows.n_cols()).map(FeatureMap::Fourier),
+            Self::IncompleteCholesky(config) => {
+                config.fit(rows, between).map(|(map, _)| FeatureMap::Landmarks(map))
+            }
+        }
+    }
+}

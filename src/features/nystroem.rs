@@ -1,0 +1,370 @@
+//! Maps on landmarks, and the Nyström map: eigenvectors of the landmarks' kernel matrix.
+//!
+//! ```text
+//! K_SS = Q Λ Qᵀ,     z(x) = Λ^{-1/2} Qᵀ k_S(x),     Z Zᵀ = K_·S K_SS⁺ K_S·
+//! ```
+//!
+//! *Method* (\[ASSET\] eq. 7, \[NYSTROEM\]).
+//! 1. Draw s rows as landmarks.
+//! 2. Their kernel matrix in `f64`, whatever the input is: small eigenvalues live on its digits.
+//! 3. Keep the D largest eigenvalues of those above `threshold` times the largest.
+//! 4. `W = Q Λ^{-1/2}`; a row's features are `Wᵀ k_S(x)`.
+//!
+//! Departs from \[ASSET\] section 4.1: its threshold of 1e-16 is absolute and below rounding. An
+//! error η of the kernel values comes out as η / √(threshold) at worst, so the threshold is
+//! relative and by default 1e-6 for `f32` rows and 1e-12 for `f64` rows.
+//!
+//! *Prediction* (\[ASSET\] section 2.4): `f(x) = γ·z(x) = Σ_j (Wγ)_j k(s_j, x)`, an expansion on
+//! the landmarks.
+
+use rayon::prelude::*;
+
+use super::landmarks::{copy_rows, draw_landmarks};
+use super::map::Scratch;
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::{AnyKernel, load_tile};
+use crate::linalg::symmetric_eigen;
+use crate::parallel::ROW_CHUNK;
+use crate::rng::Rng;
+use crate::simd::{Packed, Tile};
+
+/// What a Nyström map is fitted with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nystroem {
+    /// The kernel.
+    pub kernel: AnyKernel,
+    /// Features that come out, at least 1 (fewer when the landmarks do not span as many).
+    pub n_components: usize,
+    /// Landmarks s, at least `n_components`; none: as many.
+    pub n_landmarks: Option<usize>,
+    /// Eigenvalues below this share of the largest are dropped, in [0, 1); none: 1e-6 for `f32`
+    /// rows, 1e-12 for `f64` rows.
+    pub threshold: Option<f64>,
+    /// Seed of the landmarks.
+    pub seed: u64,
+}
+
+impl Nystroem {
+    /// Whether every parameter is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    pub fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        if self.n_components == 0 {
+            return Err(Error::param("n_components", ">= 1", 0));
+        }
+        if let Some(s) = self.n_landmarks
+            && s < self.n_components
+        {
+            let expected = format!(">= n_components = {}", self.n_components);
+            return Err(Error::param("n_landmarks", expected, s));
+        }
+        match self.threshold {
+            Some(t) if !(0.0..1.0).contains(&t) => {
+                Err(Error::param("eigenvalue_threshold", "in [0, 1)", t))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws landmarks among all rows and fits the map.
+    ///
+    /// # Errors
+    /// As [`Nystroem::fit_on`].
+    pub fn fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<LandmarkMap<F>> {
+        self.check()?;
+        let all: Vec<usize> = (0..rows.n_rows()).collect();
+        let count = self.n_landmarks.unwrap_or(self.n_components);
+        let chosen = draw_landmarks(&all, count, &mut Rng::new(self.seed));
+        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), between)
+    }
+
+    /// [`Nystroem::fit`] with the landmarks drawn among the rows `among`.
+    ///
+    /// # Errors
+    /// As [`Nystroem::fit_on`].
+    pub fn fit_among<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        among: &[usize],
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<LandmarkMap<F>> {
+        self.check()?;
+        let count = self.n_landmarks.unwrap_or(self.n_components);
+        let chosen = draw_landmarks(among, count, &mut Rng::new(self.seed));
+        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), between)
+    }
+
+    /// The map on these landmarks, s x d row-major.
+    ///
+    /// # Errors
+    /// `InvalidParam`; `InvalidData` without landmarks; `NotPositiveDefinite` when no eigenvalue
+    /// is positive; `OutOfMemory`; those of `between`.
+    pub fn fit_on<F: Real>(
+        &self,
+        landmarks: &[F],
+        d: usize,
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<LandmarkMap<F>> {
+        self.check()?;
+        let s = landmarks.len() / d.max(1);
+        // 2.
+        let matrix = kernel_matrix(self.kernel, landmarks, d)?;
+        between()?;
+        // 3.
+        let eigen = symmetric_eigen("the kernel matrix of the landmarks", matrix, s, between)?;
+        let largest = eigen.values.first().copied().unwrap_or(0.0);
+        let share =
+            self.threshold.unwrap_or(if size_of::<F>() == size_of::<f32>() { 1e-6 } else { 1e-12 });
+        // Rounding of the decomposition itself: what is below is noise, or negative.
+        let floor = largest * share.max(4.0 * f64::EPSILON * (s as f64).sqrt());
+        let positive = eigen.values.iter().filter(|&&v| v > 0.0 && v >= floor).count();
+        let rank = positive.min(self.n_components);
+        if rank == 0 {
+            return Err(Error::NotPositiveDefinite("the kernel matrix of the landmarks"));
+        }
+        // 4.
+        let mut weights = try_vec("Nyström weights", s * rank, 0.0)?;
+        for (to, from) in weights.chunks_exact_mut(rank).zip(eigen.vectors.chunks_exact(s)) {
+            for ((w, q), value) in to.iter_mut().zip(from).zip(&eigen.values) {
+                *w = q / value.sqrt();
+            }
+        }
+        LandmarkMap::new(self.kernel, (landmarks, d), &weights, rank)
+    }
+}
+
+/// The full kernel matrix of rows in `f64`.
+pub(super) fn kernel_matrix<F: Real>(
+    kernel: AnyKernel,
+    landmarks: &[F],
+    d: usize,
+) -> Result<Vec<f64>> {
+    let s = landmarks.len() / d.max(1);
+    if s == 0 || s * d != landmarks.len() {
+        let reason = format!("{s} landmarks of {d} features, at least 1 of each");
+        return Err(Error::InvalidData { what: "X", reason });
+    }
+    let mut doubles = try_vec("landmarks", landmarks.len(), 0.0)?;
+    let origin: Vec<f64> = match kernel.is_translation_invariant() {
+        true => landmarks[..d].iter().map(|&v| v.to_f64()).collect(),
+        false => vec![0.0; d],
+    };
+    let mut packed = Packed::<f64>::new(d)?;
+    packed.reserve(s)?;
+    for (to, from) in doubles.chunks_exact_mut(d).zip(landmarks.chunks_exact(d)) {
+        for ((t, f), o) in to.iter_mut().zip(from).zip(&origin) {
+            *t = (*f).to_f64() - o;
+        }
+        packed.push(to)?;
+    }
+    let stride = packed.padded_len();
+    let mut out = try_vec("kernel matrix of the landmarks", s.saturating_mul(s), 0.0)?;
+    out.par_chunks_mut(ROW_CHUNK * s).enumerate().for_each(|(c, out)| {
+        let len = out.len() / s;
+        let mut tile = Tile::new(d);
+        tile.fill_dense(len, |i, row| {
+            row.copy_from_slice(&doubles[(c * ROW_CHUNK + i) * d..][..d]);
+        });
+        let mut values = vec![0.0; len * stride];
+        kernel.values(&tile, (0, len), &packed, &mut values, stride);
+        for (to, from) in out.chunks_exact_mut(s).zip(values.chunks_exact(stride)) {
+            to.copy_from_slice(&from[..s]);
+        }
+    });
+    Ok(out)
+}
+
+/// `z(x) = Wᵀ k_S(x)` with s landmarks and D columns of W.
+#[derive(Clone, Debug)]
+pub struct LandmarkMap<F: Real> {
+    kernel: AnyKernel,
+    /// s x d, as given.
+    landmarks: Vec<F>,
+    /// The landmarks as dense rows are compared with them, and what both are moved by.
+    dense: (Packed<F>, Vec<F>),
+    /// The landmarks as sparse rows are compared with them; none where that is the same.
+    sparse: Option<Packed<F>>,
+    /// One "centre" a column of W.
+    weights: Packed<F>,
+}
+
+impl<F: Real> LandmarkMap<F> {
+    /// A map from its landmarks, s x d row-major, and W, s x `outputs` row-major.
+    ///
+    /// # Errors
+    /// `InvalidParam` of the kernel, `LengthMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn new(
+        kernel: AnyKernel,
+        (landmarks, d): (&[F], usize),
+        weights: &[f64],
+        outputs: usize,
+    ) -> Result<Self> {
+        kernel.check()?;
+        let s = landmarks.len() / d.max(1);
+        if s == 0 || s * d != landmarks.len() {
+            let expected = (s * d).max(d);
+            return Err(Error::LengthMismatch {
+                what: "landmarks",
+                expected,
+                got: landmarks.len(),
+            });
+        }
+        if outputs == 0 || weights.len() != s * outputs {
+            let expected = s * outputs.max(1);
+            return Err(Error::LengthMismatch { what: "weights", expected, got: weights.len() });
+        }
+        if let Some(at) = landmarks.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what: "landmarks", row: at / d, column: at % d });
+        }
+        let columns: Vec<F> = weights.iter().map(|&w| F::from_f64(w)).collect();
+        if let Some(at) = columns.iter().position(|w| !w.is_finite()) {
+            let (row, column) = (at / outputs, at % outputs);
+            return Err(Error::NonFinite { what: "weights", row, column });
+        }
+        let origin = match kernel.is_translation_invariant() {
+            true => landmarks[..d].to_vec(),
+            false => Vec::new(),
+        };
+        let plain = pack(landmarks, d, &[])?;
+        let (dense, sparse) = match origin.is_empty() {
+            true => (plain, None),
+            false => (pack(landmarks, d, &origin)?, Some(plain)),
+        };
+        let mut packed = Packed::new(s)?;
+        packed.reserve(outputs)?;
+        let mut column = vec![F::zero(); s];
+        for j in 0..outputs {
+            for (l, w) in column.iter_mut().enumerate() {
+                *w = columns[l * outputs + j];
+            }
+            packed.push(&column)?;
+        }
+        Ok(Self {
+            kernel,
+            landmarks: landmarks.to_vec(),
+            dense: (dense, origin),
+            sparse,
+            weights: packed,
+        })
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> AnyKernel {
+        self.kernel
+    }
+
+    /// Number of features d of a row.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.dense.0.n_features()
+    }
+
+    /// Number of landmarks s.
+    #[must_use]
+    pub fn n_landmarks(&self) -> usize {
+        self.dense.0.len()
+    }
+
+    /// Number of features D that come out.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The landmarks, s x d.
+    #[must_use]
+    pub fn landmarks(&self) -> &[F] {
+        &self.landmarks
+    }
+
+    /// W, s x D row-major.
+    #[must_use]
+    pub fn weights(&self) -> Vec<F> {
+        let (s, outputs) = (self.n_landmarks(), self.n_outputs());
+        let mut out = vec![F::zero(); s * outputs];
+        let mut column = vec![F::zero(); s];
+        for j in 0..outputs {
+            self.weights.get(j, &mut column);
+            for (l, &w) in column.iter().enumerate() {
+                out[l * outputs + j] = w;
+            }
+        }
+        out
+    }
+
+    /// The coefficients `Wγ` of the expansion on the landmarks that `γ·z(x)` is, for every row γ
+    /// of `gamma` (D values each): s values an output, s x outputs row-major. [ASSET] section 2.4.
+    #[must_use]
+    pub fn expansion(&self, gamma: &[f64]) -> Vec<f64> {
+        let (s, rank) = (self.n_landmarks(), self.n_outputs());
+        let outputs = gamma.len() / rank;
+        let weights = self.weights();
+        let mut out = vec![0.0; s * outputs];
+        for (to, w) in out.chunks_exact_mut(outputs.max(1)).zip(weights.chunks_exact(rank)) {
+            for (value, gamma) in to.iter_mut().zip(gamma.chunks_exact(rank)) {
+                *value = crate::linalg::dot(w, gamma);
+            }
+        }
+        out
+    }
+
+    pub(super) fn block(
+        &self,
+        rows: &Rows<'_, F>,
+        row: impl Fn(usize) -> usize,
+        (out, width): (&mut [F], usize),
+        scratch: &mut Scratch<F>,
+    ) {
+        let len = out.len() / width;
+        let s = self.n_landmarks();
+        let (landmarks, origin) = match (&self.sparse, rows) {
+            (Some(plain), Rows::Csr(_)) => (plain, &[][..]),
+            _ => (&self.dense.0, &self.dense.1[..]),
+        };
+        load_tile(rows, len, row, origin, &mut scratch.points);
+        let stride = landmarks.padded_len();
+        scratch.values.resize(len * stride, F::zero());
+        let values = &mut scratch.values;
+        self.kernel.values(&scratch.points, (0, len), landmarks, values, stride);
+        scratch.inner.fill_dense(len, |i, to| to.copy_from_slice(&values[i * stride..][..s]));
+        multiply(&scratch.inner, len, &self.weights, &mut scratch.padded);
+        unpad(&scratch.padded, &self.weights, (out, width));
+    }
+}
+
+/// Products of the first `len` points of a tile with packed columns, padded rows.
+pub(super) fn multiply<F: Real>(tile: &Tile<F>, len: usize, columns: &Packed<F>, out: &mut Vec<F>) {
+    let stride = columns.padded_len();
+    out.resize(len * stride, F::zero());
+    AnyKernel::Linear.values(tile, (0, len), columns, out, stride);
+}
+
+/// Padded rows into rows of `width` values, the rest 0.
+pub(super) fn unpad<F: Real>(padded: &[F], columns: &Packed<F>, (out, width): (&mut [F], usize)) {
+    let (stride, len) = (columns.padded_len(), columns.len());
+    for (to, from) in out.chunks_exact_mut(width).zip(padded.chunks_exact(stride)) {
+        to[..len].copy_from_slice(&from[..len]);
+        to[len..].fill(F::zero());
+    }
+}
+
+fn pack<F: Real>(rows: &[F], d: usize, origin: &[F]) -> Result<Packed<F>> {
+    let mut packed = Packed::new(d)?;
+    packed.reserve(rows.len() / d)?;
+    let mut moved = vec![F::zero(); d];
+    for row in rows.chunks_exact(d) {
+        moved.copy_from_slice(row);
+        moved.iter_mut().zip(origin).for_each(|(v, &o)| *v -= o);
+        packed.push(&moved)?;
+    }
+    Ok(packed)
+}

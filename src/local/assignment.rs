@@ -1,0 +1,108 @@
+//! The nearest centre, and centres that follow their samples (learning vector quantisation).
+
+use rayon::prelude::*;
+
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::{AnyKernel, load_tile};
+use crate::parallel::ROW_CHUNK;
+use crate::simd::{Packed, Tile, first_at_most, least};
+
+/// `‖x - s‖²` is what the Gaussian kernel of this γ keeps.
+const SQUARED_DISTANCE: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 };
+
+/// Packed centres, at most as many as there is room for.
+#[derive(Clone, Debug)]
+pub(super) struct Assignment<F: Real> {
+    centers: Packed<F>,
+    distances: Vec<F>,
+    moved: Vec<F>,
+}
+
+impl<F: Real> Assignment<F> {
+    pub(super) fn new(n_features: usize, most: usize) -> Result<Self> {
+        let mut centers = Packed::new(n_features)?;
+        // Room is taken when the centres come: a stream may be shorter than K.
+        centers.reserve(most.min(1024))?;
+        Ok(Self { centers, distances: Vec::new(), moved: Vec::new() })
+    }
+
+    pub(super) fn n_features(&self) -> usize {
+        self.centers.n_features()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.centers.len()
+    }
+
+    pub(super) fn push(&mut self, center: &[F]) -> Result<()> {
+        self.centers.push(center)?;
+        self.distances = try_vec("distances", self.centers.padded_len(), F::zero())?;
+        Ok(())
+    }
+
+    /// The centres, K x d row by row.
+    pub(super) fn centers(&self) -> Vec<F> {
+        let d = self.n_features();
+        let mut out = vec![F::zero(); self.len() * d];
+        out.chunks_exact_mut(d).enumerate().for_each(|(k, row)| self.centers.get(k, row));
+        out
+    }
+
+    /// The nearest centre of a point of the tile (the first of equals), if there is any.
+    pub(super) fn nearest(&mut self, tile: &Tile<F>, point: usize) -> Option<usize> {
+        let mut distances = std::mem::take(&mut self.distances);
+        let found = nearest(&self.centers, tile, point, &mut distances);
+        self.distances = distances;
+        found
+    }
+
+    /// Moves a centre the share `step` of the way to `row`.
+    pub(super) fn pull(&mut self, cell: usize, row: &[F], step: f64) {
+        if step == 0.0 {
+            return;
+        }
+        let (step, rest) = (F::from_f64(step), F::from_f64(1.0 - step));
+        self.moved.resize(row.len(), F::zero());
+        self.centers.get(cell, &mut self.moved);
+        self.moved.iter_mut().zip(row).for_each(|(m, &x)| *m = rest * *m + step * x);
+        self.centers.set(cell, &self.moved);
+    }
+
+    /// The cell of each row.
+    pub(super) fn assign(&self, rows: &Rows<'_, F>) -> Result<Vec<u32>> {
+        let (expected, got) = (self.n_features(), rows.n_cols());
+        if expected != got {
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        let mut cells = try_vec("cells", rows.n_rows(), 0u32)?;
+        let buffers = || (Tile::new(got), vec![F::zero(); self.centers.padded_len()]);
+        cells.par_chunks_mut(ROW_CHUNK).enumerate().for_each_init(
+            buffers,
+            |(tile, distances), (chunk, cells)| {
+                load_tile(rows, cells.len(), |i| chunk * ROW_CHUNK + i, &[], tile);
+                for (place, cell) in cells.iter_mut().enumerate() {
+                    let found = nearest(&self.centers, tile, place, distances);
+                    *cell = found.unwrap_or(0) as u32;
+                }
+            },
+        );
+        Ok(cells)
+    }
+}
+
+fn nearest<F: Real>(
+    centers: &Packed<F>,
+    tile: &Tile<F>,
+    point: usize,
+    distances: &mut [F],
+) -> Option<usize> {
+    if centers.is_empty() {
+        return None;
+    }
+    let padded = centers.padded_len();
+    SQUARED_DISTANCE.stored(tile, (point, point + 1), centers, &mut distances[..padded], padded);
+    let distances = &distances[..centers.len()];
+    Some(first_at_most(distances, least(distances)))
+}

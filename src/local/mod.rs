@@ -1,0 +1,334 @@
+//! Divide and conquer: a partition of space learnt online, and a budgeted machine in every cell.
+//!
+//! ```text
+//! f(x) = Σ_j α_j k(s_j, x)  over the support vectors of the cell whose centre is nearest to x
+//! ```
+//!
+//! # Method
+//!
+//! 1. *Divide* ([DCONLINE] Algorithm 3). The first K samples become centres, each with its own
+//!    set of support vectors that holds this sample with the weight `y min(C, 1/k(x,x))`. Later
+//!    samples go to the nearest centre, which moves a share of the way towards them.
+//! 2. *Update* (Algorithm 1). With `z = f(x)`: if `y z < 1`, take the coordinate step of the dual,
+//!    `α ← y clip(y α + (1 - y z)/k(x,x), 0, C)`, α = 0 for a sample that is not stored.
+//! 3. *Prune* (Algorithm 2) when a set holds more than `budget`: (a) the same step on every stored
+//!    sample, now also where `y z ≥ 1`, so that weights can fall to 0 and be dropped; (b) if that
+//!    is not enough, drop the worst of those on the wrong side, `y f < min(0, the n-th best)`;
+//!    (c) if that is not enough, keep the n largest `|α|`.
+//!
+//! Several classes are one against the rest within the cell: coefficients for every class on
+//! shared rows. A stored row is then judged by the least `y_c f_c` of its classes in (b), and by
+//! the norm of its coefficients in (c).
+//!
+//! *Departs from [DCONLINE]*: Algorithm 1 mixes signed and unsigned α, put right here; the first
+//! weight of a centre, `y` in the listing, is kept inside the box; in (a) the step has no guard
+//! `y z < 1`, behind which weights could only grow.
+//!
+//! # Cost
+//!
+//! A sample: K distances and one kernel row of the cell, O(K d + n d). Pruning is O(n² d) and
+//! happens when a step adds a row to a full cell. Prediction is O(K d + n d). Memory O(K n d).
+//!
+//! # Determinism
+//!
+//! A chunk of samples is assigned in order, by one thread; then the cells take their samples in
+//! order of arrival, in parallel. No cell sees another: the result is that of one thread, and of
+//! any cut of the stream into chunks.
+//!
+//! References: \[DCONLINE\].
+
+mod assignment;
+mod cell;
+mod saved;
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::kernel::{AnyKernel, load_tile};
+use crate::parallel::ROW_CHUNK;
+use crate::simd::Tile;
+use assignment::Assignment;
+pub use cell::Pruning;
+use cell::{Cell, Sample, Workspace};
+
+/// Samples of the first chunk, and what a chunk should take: between two looks at the watcher.
+const FIRST_CHUNK: usize = 256;
+const CHUNK_TIME: Duration = Duration::from_millis(60);
+const LARGEST_CHUNK: usize = 1 << 15;
+
+/// How to divide and conquer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Local {
+    /// The kernel of the cells; cells are divided by the Euclidean distance.
+    pub kernel: AnyKernel,
+    /// Number of cells K, at least 1.
+    pub n_clusters: usize,
+    /// The most support vectors of a cell, at least 1.
+    pub budget: usize,
+    /// The share of the way that a centre moves towards its sample, in [0, 1].
+    pub center_step: f64,
+    /// Which stages of pruning run before the largest are kept.
+    pub pruning: Pruning,
+}
+
+impl Local {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    pub fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        for (name, value) in [("n_clusters", self.n_clusters), ("budget", self.budget)] {
+            if value == 0 {
+                return Err(Error::param(name, ">= 1", 0));
+            }
+        }
+        if !(0.0..=1.0).contains(&self.center_step) {
+            return Err(Error::param("center_step", "in [0, 1]", self.center_step));
+        }
+        Ok(())
+    }
+}
+
+/// Cells and their machines under training.
+#[derive(Clone, Debug)]
+pub struct LocalModel<F: Real> {
+    local: Local,
+    outputs: usize,
+    assignment: Assignment<F>,
+    cells: Vec<Cell<F>>,
+    /// Samples seen.
+    seen: u64,
+}
+
+/// Samples to learn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a, 'r, F: Real> {
+    /// The rows.
+    pub rows: &'a Rows<'r, F>,
+    /// The class of each row; 1 is positive when there is one output.
+    pub classes: &'a [u32],
+    /// C of each row.
+    pub cost: &'a [f64],
+    /// The rows to take, in this order.
+    pub order: &'a [usize],
+    /// Whether a row that is met again is the same sample as before (passes of a fit), by its
+    /// index plus this number.
+    pub first_id: u64,
+}
+
+impl<F: Real> LocalModel<F> {
+    /// No cell yet.
+    ///
+    /// # Errors
+    /// Those of [`Local::check`], `OutOfMemory`.
+    pub fn new(local: Local, n_features: usize, outputs: usize) -> Result<Self> {
+        local.check()?;
+        let assignment = Assignment::new(n_features, local.n_clusters)?;
+        Ok(Self { local, outputs, assignment, cells: Vec::new(), seen: 0 })
+    }
+
+    /// Begins with these centres, K x d row by row, which have no support vectors yet.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `OutOfMemory`.
+    pub fn with_centers(mut self, centers: &[F]) -> Result<Self> {
+        let d = self.assignment.n_features();
+        if centers.is_empty() || !centers.len().is_multiple_of(d) {
+            let (expected, got) = (self.local.n_clusters * d, centers.len());
+            return Err(Error::LengthMismatch { what: "centers", expected, got });
+        }
+        for center in centers.chunks_exact(d) {
+            self.open(center)?;
+        }
+        Ok(self)
+    }
+
+    fn open(&mut self, center: &[F]) -> Result<()> {
+        self.assignment.push(center)?;
+        self.cells.push(Cell::new(self.local.kernel, center.len(), self.outputs)?);
+        Ok(())
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.assignment.n_features()
+    }
+
+    /// Number of outputs.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn local(&self) -> Local {
+        self.local
+    }
+
+    /// Samples seen.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Cell centres, K x d row by row.
+    #[must_use]
+    pub fn centers(&self) -> Vec<F> {
+        self.assignment.centers()
+    }
+
+    /// Support vectors of each cell.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<usize> {
+        self.cells.iter().map(Cell::len).collect()
+    }
+
+    /// Replaces the configuration by one that differs in what training may change between calls.
+    ///
+    /// # Errors
+    /// Those of [`Local::check`], `Unsupported` for another kernel or number of cells.
+    pub fn reconfigure(&mut self, local: Local) -> Result<()> {
+        local.check()?;
+        if local.kernel != self.local.kernel || local.n_clusters != self.local.n_clusters {
+            return Err(Error::Unsupported(
+                "training can only go on with the same kernel, gamma and n_clusters".into(),
+            ));
+        }
+        self.local = local;
+        Ok(())
+    }
+
+    /// Learns from the batch. `poll(samples of this call done)` is asked every few hundredths of a
+    /// second; what it breaks with is returned. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `OutOfMemory`.
+    pub fn learn<B>(
+        &mut self,
+        batch: &Batch<'_, '_, F>,
+        poll: &mut dyn FnMut(usize) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>> {
+        let (expected, got) = (self.n_features(), batch.rows.n_cols());
+        if expected != got {
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        let (mut done, mut size) = (0, FIRST_CHUNK);
+        let mut row = try_vec("a row", got, F::zero())?;
+        let mut tile = Tile::new(got);
+        while done < batch.order.len() {
+            let started = Instant::now();
+            let chunk = &batch.order[done..(done + size).min(batch.order.len())];
+            // 1. Divide, in order.
+            let mut queues = vec![Vec::new(); self.local.n_clusters];
+            for part in chunk.chunks(ROW_CHUNK) {
+                load_tile(batch.rows, part.len(), |i| part[i], &[], &mut tile);
+                for (place, &sample) in part.iter().enumerate() {
+                    tile.copy_row(place, &mut row);
+                    let cell = if self.cells.len() < self.local.n_clusters
+                        && batch.cost[sample] > 0.0
+                    {
+                        self.open(&row)?;
+                        self.cells.len() - 1
+                    } else {
+                        let Some(cell) = self.assignment.nearest(&tile, place) else { continue };
+                        self.assignment.pull(cell, &row, self.local.center_step);
+                        cell
+                    };
+                    queues[cell].push(sample);
+                }
+            }
+            // 2. and 3. The cells, in parallel.
+            let (budget, pruning) = (self.local.budget, self.local.pruning);
+            self.cells
+                .par_iter_mut()
+                .zip(&queues)
+                .filter(|(_, queue)| !queue.is_empty())
+                .try_for_each_init(
+                    || Workspace::new(got, self.outputs),
+                    |workspace, (cell, queue)| -> Result<()> {
+                        for &sample in queue {
+                            let told = Sample {
+                                class: batch.classes[sample],
+                                cost: batch.cost[sample],
+                                id: batch.first_id + sample as u64,
+                            };
+                            load_tile(batch.rows, 1, |_| sample, &[], &mut workspace.tile);
+                            cell.update(told, workspace)?;
+                            cell.prune(budget, pruning, workspace);
+                        }
+                        Ok(())
+                    },
+                )?;
+            done += chunk.len();
+            self.seen += chunk.len() as u64;
+            if let ControlFlow::Break(reason) = poll(done) {
+                return Ok(ControlFlow::Break(reason));
+            }
+            match started.elapsed() {
+                time if time < CHUNK_TIME / 2 => size = (2 * size).min(LARGEST_CHUNK),
+                time if time > CHUNK_TIME => size = (size / 2).max(1),
+                _ => {}
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The cell of each row; 0 for all when there is none.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `OutOfMemory`.
+    pub fn assign(&self, rows: &Rows<'_, F>) -> Result<Vec<u32>> {
+        self.assignment.assign(rows)
+    }
+
+    /// Decision values, n x outputs. Call it inside [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
+    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (n, m) = (rows.n_rows(), self.outputs);
+        if out.len() != n * m {
+            return Err(Error::LengthMismatch { what: "out", expected: n * m, got: out.len() });
+        }
+        let cells = self.assign(rows)?;
+        out.fill(0.0);
+        if self.cells.is_empty() {
+            return Ok(());
+        }
+        // Rows of one cell together: a block of points against its support vectors.
+        let mut by_cell: Vec<usize> = (0..n).collect();
+        by_cell.sort_unstable_by_key(|&i| (cells[i], i));
+        let groups: Vec<&[usize]> = by_cell
+            .chunk_by(|&i, &j| cells[i] == cells[j])
+            .flat_map(|group| group.chunks(ROW_CHUNK))
+            .collect();
+        let values: Vec<Vec<f64>> = groups
+            .par_iter()
+            .map_init(
+                || Tile::new(self.n_features()),
+                |tile, group| {
+                    load_tile(rows, group.len(), |i| group[i], &[], tile);
+                    let mut values = vec![0.0; group.len() * m];
+                    self.cells[cells[group[0]] as usize].decide(tile, &mut values);
+                    values
+                },
+            )
+            .collect();
+        for (group, values) in groups.into_iter().zip(values) {
+            for (&i, values) in group.iter().zip(values.chunks_exact(m)) {
+                out[i * m..][..m].copy_from_slice(values);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,279 @@
+//! The budgeted expansion that every learner edits, and what a learner sees of a sample.
+
+use super::dropped::Dropped;
+use super::weights::Weights;
+use crate::error::Result;
+use crate::features::FeatureMap;
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::rng::Rng;
+use crate::simd::{self, Packed, Tile};
+
+/// A sample whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a, F: Real> {
+    /// Its label, -1 or +1.
+    pub y: f64,
+    /// `f(x)`, before the step.
+    pub f: f64,
+    /// `k(x, x)`.
+    pub own: f64,
+    /// `k(s_j, x)` of every term (features of x for a learner on features).
+    pub row: &'a [F],
+    pub(super) tile: &'a Tile<F>,
+    pub(super) at: usize,
+    pub(super) seed: u64,
+    pub(super) step: u64,
+}
+
+impl<F: Real> Turn<'_, F> {
+    /// Whether the sign of `f(x)` is wrong; 0 is wrong.
+    #[must_use]
+    pub fn is_mistake(&self) -> bool {
+        self.y * self.f <= 0.0
+    }
+
+    /// Hinge loss `max(0, 1 - y f)`.
+    #[must_use]
+    pub fn loss(&self) -> f64 {
+        (1.0 - self.y * self.f).max(0.0)
+    }
+
+    /// Random numbers of this step: they depend on the seed and the number of the step alone, so
+    /// a stream may be cut anywhere.
+    #[must_use]
+    pub fn random(&self) -> Rng {
+        Rng::stream(self.seed, self.step)
+    }
+}
+
+/// What a step did to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Nothing, or a decay.
+    None,
+    /// Coefficients changed, terms stayed.
+    Coefficients,
+    /// The sample is now the term in this slot, new or in the place of another.
+    Term(usize),
+}
+
+/// `f(x) = Σ_j β_j k(s_j, x)`. Slots are filled in the order of arrival; over budget a learner
+/// replaces a slot, so none is ever empty.
+#[derive(Clone, Debug)]
+pub struct BudgetedExpansion<F: Real> {
+    pub(super) kernel: AnyKernel,
+    pub(super) origin: Vec<F>,
+    pub(super) centers: Packed<F>,
+    /// `k(s_j, s_j)`.
+    pub(super) own: Vec<f64>,
+    /// Coefficients.
+    pub weights: Weights,
+    /// Features instead of terms.
+    pub(super) map: Option<FeatureMap<F>>,
+    /// Terms that went and still count in the mean.
+    pub(super) dropped: Dropped<F>,
+    row: Vec<F>,
+}
+
+impl<F: Real> BudgetedExpansion<F> {
+    /// No terms. `origin`: what points are moved by before they are compared (empty: nothing);
+    /// `average`: whether the mean over the steps is kept, and how many places of the budget are
+    /// set aside in it for terms that went.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(
+        kernel: AnyKernel,
+        origin: Vec<F>,
+        n_features: usize,
+        average: Option<usize>,
+    ) -> Result<Self> {
+        Ok(Self {
+            kernel,
+            origin,
+            centers: Packed::new(n_features)?,
+            own: Vec::new(),
+            weights: Weights::new(average.is_some()),
+            map: None,
+            dropped: Dropped::new(n_features, average.unwrap_or(0))?,
+            row: vec![F::zero(); n_features],
+        })
+    }
+
+    /// A linear model on features, all coefficients 0.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn on_features(kernel: AnyKernel, map: FeatureMap<F>, average: bool) -> Result<Self> {
+        let mut model = Self::new(kernel, Vec::new(), map.n_features(), average.then_some(0))?;
+        for _ in 0..map.n_outputs() {
+            model.weights.push(0.0)?;
+        }
+        model.map = Some(map);
+        Ok(model)
+    }
+
+    /// The features, of a model that has no terms.
+    #[must_use]
+    pub fn map(&self) -> Option<&FeatureMap<F>> {
+        self.map.as_ref()
+    }
+
+    /// Length of a sample's row: terms, or features.
+    pub(super) fn row_len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Number of terms.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.centers.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.centers.is_empty()
+    }
+
+    /// Whether a further term would be one too many, the places set aside counted in.
+    #[must_use]
+    pub fn is_full(&self, budget: usize) -> bool {
+        self.len() + self.dropped.places() >= budget
+    }
+
+    /// Number of terms that predictions use: those that went and still count too.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.len() + self.dropped.len()
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> AnyKernel {
+        self.kernel
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.centers.n_features()
+    }
+
+    /// `k(s_j, s_j)`.
+    #[must_use]
+    pub fn own(&self, slot: usize) -> f64 {
+        self.own[slot]
+    }
+
+    /// Adds the sample as a term.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn add(&mut self, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        turn.tile.copy_row(turn.at, &mut self.row);
+        self.centers.push(&self.row)?;
+        self.own.push(turn.own);
+        Ok(Update::Term(self.weights.push(coef)?))
+    }
+
+    /// Puts the sample in the place of a term.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        if self.weights.is_averaged() {
+            self.dropped.take(&mut self.weights, slot, (&self.centers, &mut self.row))?;
+        }
+        turn.tile.copy_row(turn.at, &mut self.row);
+        self.centers.set(slot, &self.row);
+        self.own[slot] = turn.own;
+        self.weights.replace(slot, coef);
+        Ok(Update::Term(slot))
+    }
+
+    /// `k(s_slot, s_j)` of every term j. O(B d).
+    pub fn row_of(&mut self, slot: usize) -> Vec<F> {
+        let mut tile = Tile::new(self.n_features());
+        tile.fill_dense(1, |_, row| self.centers.get(slot, row));
+        let padded = self.centers.padded_len();
+        let mut row = vec![F::zero(); padded];
+        self.kernel.values(&tile, (0, 1), &self.centers, &mut row, padded);
+        row
+    }
+
+    /// `f(s_slot)`. O(B d).
+    pub fn value_at(&mut self, slot: usize) -> f64 {
+        let row = self.row_of(slot);
+        self.value(&row)
+    }
+
+    /// `Σ_j β_j row_j` of a padded row.
+    pub(super) fn value(&self, row: &[F]) -> f64 {
+        let (values, scale) = self.weights.raw();
+        let mut sum = [0.0];
+        simd::weighted_sums(row, values, &mut sum);
+        scale * sum[0]
+    }
+
+    /// What points are moved by (empty: nothing).
+    #[must_use]
+    pub fn origin(&self) -> &[F] {
+        &self.origin
+    }
+
+    /// Whether points moved by the other's origin are moved by this one's.
+    #[must_use]
+    pub fn shares_origin(&self, other: &Self) -> bool {
+        self.origin == other.origin
+    }
+
+    /// Coefficients to predict with: those of the terms, then of those that went, each padded.
+    #[must_use]
+    pub fn for_prediction(&self) -> [Vec<f64>; 3] {
+        let [older, newer] = self.dropped.for_prediction(self.weights.window());
+        [self.weights.for_prediction(), older, newer]
+    }
+
+    fn sets(&self) -> [&Packed<F>; 3] {
+        let [older, newer] = self.dropped.sets();
+        [&self.centers, older, newer]
+    }
+
+    /// `Σ_j coef_j k(s_j, x)` for the points of a tile, with the coefficients of
+    /// [`BudgetedExpansion::for_prediction`].
+    pub fn sums(&self, tile: &Tile<F>, coefs: &[Vec<f64>; 3], out: &mut [f64]) {
+        out.fill(0.0);
+        let mut part = vec![0.0; out.len()];
+        for (centers, coef) in self.sets().into_iter().zip(coefs) {
+            if centers.is_empty() {
+                continue;
+            }
+            let coef = &coef[..centers.padded_len()];
+            self.kernel.sums(tile, (0, tile.len()), centers, (coef, 1), &mut part);
+            out.iter_mut().zip(&part).for_each(|(f, p)| *f += p);
+        }
+    }
+
+    /// Coefficients that predictions use, one a term.
+    #[must_use]
+    pub fn coefs(&self) -> Vec<f64> {
+        let coefs = self.for_prediction();
+        let sets = self.sets();
+        coefs.iter().zip(sets).flat_map(|(coef, set)| coef[..set.len()].to_vec()).collect()
+    }
+
+    /// The points of the terms that predictions use, as they came, terms x d.
+    #[must_use]
+    pub fn points(&self) -> Vec<F> {
+        let d = self.n_features();
+        let mut out = vec![F::zero(); self.n_terms() * d];
+        let slots = self.sets().into_iter().flat_map(|set| (0..set.len()).map(move |j| (set, j)));
+        for (row, (set, slot)) in out.chunks_exact_mut(d).zip(slots) {
+            set.get(slot, row);
+            row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v += o);
+        }
+        out
+    }
+}

@@ -1,0 +1,68 @@
+//! Online gradient descent on random Fourier features [LSOKL].
+//!
+//! ```text
+//! z(x) = √(1/D) (cos ν_j·x, sin ν_j·x), j <= D,   ν_j ~ N(0, 2γ I):   z(x)·z(x') ≈ k(x, x')
+//! if y wᵀz < 1:   w ← w + η y z
+//! ```
+//!
+//! There are no terms: the "kernel row" of a sample is z(x), the coefficients are w ([LSOKL]
+//! Algorithm 1). *Cost* O(D d) a step, memory O(D d), both whatever the number of samples.
+
+use super::expansion::{BudgetedExpansion, Turn, Update};
+use super::learner::{OnlineLearner, check_positive};
+use crate::error::{Error, Result};
+use crate::features::{FeatureMap, Fourier, Waves};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+
+/// Gradient descent on the waves of D frequencies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FourierOgd {
+    /// D >= 1; there are twice as many features.
+    pub n_frequencies: usize,
+    /// η > 0.
+    pub learning_rate: f64,
+}
+
+impl FourierOgd {
+    /// Length of z.
+    pub(super) fn n_features(&self) -> usize {
+        self.n_frequencies.saturating_mul(2)
+    }
+
+    fn features(&self, kernel: AnyKernel, seed: u64) -> Fourier {
+        let (n_components, waves) = (self.n_features(), Waves::Paired);
+        Fourier { kernel, n_components, orthogonal: false, waves, seed }
+    }
+
+    pub(super) fn check(&self, kernel: AnyKernel) -> Result<()> {
+        check_positive("learning_rate", self.learning_rate)?;
+        if self.n_frequencies == 0 {
+            return Err(Error::param("n_frequencies", ">= 1", 0));
+        }
+        self.features(kernel, 0).check()
+    }
+
+    /// Draws the features for rows of `d` columns.
+    pub(super) fn draw<F: Real>(
+        &self,
+        kernel: AnyKernel,
+        d: usize,
+        seed: u64,
+    ) -> Result<FeatureMap<F>> {
+        self.features(kernel, seed).fit(d).map(FeatureMap::Fourier)
+    }
+}
+
+impl<F: Real> OnlineLearner<F> for FourierOgd {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+        if turn.y * turn.f >= 1.0 {
+            return Ok(Update::None);
+        }
+        let step = self.learning_rate * turn.y;
+        for (slot, z) in turn.row[..self.n_features()].iter().enumerate() {
+            model.weights.add(slot, step * Real::to_f64(*z));
+        }
+        Ok(Update::Coefficients)
+    }
+}

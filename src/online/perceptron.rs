@@ -1,0 +1,61 @@
+//! Kernel perceptron, and the two learners that bound it most simply.
+//!
+//! ```text
+//! on a mistake (y f <= 0):   β ← β and the term (y, x)
+//! ```
+//!
+//! - [`KernelPerceptron`] keeps every term [PERCEPTRON].
+//! - [`Stoptron`] learns until it holds B terms and no more: the baseline of [PROJECTRON].
+//! - [`RandomizedBudgetPerceptron`] puts the B + 1st term in the place of a random one of the old
+//!   [RBP].
+//!
+//! *Cost* O(B) a step, beside the kernel row.
+
+use super::expansion::{BudgetedExpansion, Turn, Update};
+use super::learner::OnlineLearner;
+use crate::error::Result;
+use crate::float::Real;
+
+/// Adds every mistake.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelPerceptron {}
+
+impl<F: Real> OnlineLearner<F> for KernelPerceptron {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+        if turn.is_mistake() { model.add(turn, turn.y) } else { Ok(Update::None) }
+    }
+}
+
+/// Adds every mistake until the budget is full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stoptron {
+    /// B >= 1.
+    pub budget: usize,
+}
+
+impl<F: Real> OnlineLearner<F> for Stoptron {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+        let room = !model.is_full(self.budget);
+        if turn.is_mistake() && room { model.add(turn, turn.y) } else { Ok(Update::None) }
+    }
+}
+
+/// Adds every mistake; over budget in the place of a term drawn uniformly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomizedBudgetPerceptron {
+    /// B >= 1.
+    pub budget: usize,
+}
+
+impl<F: Real> OnlineLearner<F> for RandomizedBudgetPerceptron {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+        if !turn.is_mistake() {
+            return Ok(Update::None);
+        }
+        if !model.is_full(self.budget) {
+            return model.add(turn, turn.y);
+        }
+        let slot = turn.random().below(model.len());
+        model.replace(slot, turn, turn.y)
+    }
+}

@@ -1,0 +1,159 @@
+//! Projectron and Projectron++: what the terms can express is not stored anew [PROJECTRON].
+//!
+//! ```text
+//! d = K⁻¹ k_t,   δ² = k_tt - k_tᵀ d:   x_t = Σ_j d_j s_j + a rest of length δ, in feature space
+//! ```
+//!
+//! # Method
+//! 1. A mistake whose x is near the span, δ <= η, or too near for the factor, `δ² <= 1e-4 k_tt`, or
+//!    that comes when B terms are held, is projected: `β += y d`. Any other becomes a term.
+//! 2. Projectron++: a loss without a mistake, `0 < y f < 1`, is learnt from too when `ℓ > δ/η`:
+//!    `β += y τ d`, `τ = min(1, ℓ/p, 2 (ℓ - δ/η)/p)`, `p = k_tᵀ d = ‖Σ d_j s_j‖²`
+//!    ([PROJECTRON] Algorithm 2).
+//!
+//! Departs from [PROJECTRON] in the second and third reason of step 1: the paper's algorithm has no
+//! budget and no guard. Unguarded, δ² of terms that nearly depend on each other is rounding error;
+//! -0.7 has been seen for what cannot be negative, and coefficients explode.
+//!
+//! *Cost* O(B²) a mistake (and a loss, for Projectron++), two triangular solves; memory B²/2.
+
+use super::expansion::{BudgetedExpansion, Turn, Update};
+use super::factor::Factor;
+use super::learner::OnlineLearner;
+use crate::error::{Error, Result};
+use crate::float::Real;
+
+/// Below this share of `k_tt` the squared distance to the span is no ground for a new term: single
+/// precision kernel values are not worth more, and at 1e-8 even double ones were not.
+const INDEPENDENT: f64 = 1e-4;
+
+/// The projectron and the factor of its terms' kernel matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projectron {
+    /// B >= 1.
+    pub budget: usize,
+    /// η >= 0, a distance in feature space.
+    pub threshold: f64,
+    /// Whether it learns within the margin (Projectron++).
+    pub plus_plus: bool,
+    pub(super) factor: Factor,
+}
+
+impl Projectron {
+    /// Nothing learnt yet.
+    #[must_use]
+    pub fn new(budget: usize, threshold: f64, plus_plus: bool) -> Self {
+        Self { budget, threshold, plus_plus, factor: Factor::default() }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if self.threshold >= 0.0 && self.threshold.is_finite() {
+            return Ok(());
+        }
+        Err(Error::param("threshold", ">= 0 and finite", self.threshold))
+    }
+
+    pub(super) fn adopt(&mut self, new: &Self) {
+        (self.budget, self.threshold, self.plus_plus) = (new.budget, new.threshold, new.plus_plus);
+    }
+}
+
+impl<F: Real> OnlineLearner<F> for Projectron {
+    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+        let inside = turn.y * turn.f < 1.0 && self.plus_plus && self.threshold > 0.0;
+        if !turn.is_mistake() && !inside {
+            return Ok(Update::None);
+        }
+        let mut g: Vec<f64> = turn.row[..model.len()].iter().map(|&v| Real::to_f64(v)).collect();
+        self.factor.forward(&mut g);
+        let p: f64 = g.iter().map(|v| v * v).sum();
+        let delta = (turn.own - p).max(0.0).sqrt();
+        let step = if turn.is_mistake() {
+            // 1.
+            let near = delta <= self.threshold || delta * delta <= INDEPENDENT * turn.own;
+            if !near && !model.is_full(self.budget) {
+                self.factor.push(&g, delta)?;
+                return model.add(turn, turn.y);
+            }
+            1.0
+        } else {
+            // 2.
+            let gain = turn.loss() - delta / self.threshold;
+            if gain <= 0.0 || p == 0.0 {
+                return Ok(Update::None);
+            }
+            (turn.loss() / p).min(2.0 * gain / p).min(1.0)
+        };
+        self.factor.backward(&mut g);
+        model.weights.add_all(turn.y * step, &g);
+        Ok(Update::Coefficients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// Points so close that K is nearly singular: the coefficients still are those of least
+    /// squares in feature space, by a factorization with pivots of the whole system.
+    #[test]
+    fn coefficients_are_those_of_least_squares() {
+        let mut rng = Rng::new(3);
+        let points: Vec<[f64; 2]> = (0..400).map(|_| [rng.uniform(), rng.uniform()]).collect();
+        let k = |a: &[f64; 2], b: &[f64; 2]| {
+            (-0.7 * ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2))).exp()
+        };
+        let (mut factor, mut kept) = (Factor::default(), Vec::<[f64; 2]>::new());
+        let mut projected = 0;
+        for point in &points {
+            let row: Vec<f64> = kept.iter().map(|s| k(s, point)).collect();
+            let mut g = row.clone();
+            factor.forward(&mut g);
+            let delta = 1.0 - g.iter().map(|v| v * v).sum::<f64>();
+            assert!(delta > -1e-9);
+            if delta > INDEPENDENT {
+                factor.push(&g, delta.sqrt()).unwrap();
+                kept.push(*point);
+                continue;
+            }
+            projected += 1;
+            factor.backward(&mut g);
+            let gram: Vec<Vec<f64>> =
+                kept.iter().map(|a| kept.iter().map(|b| k(a, b)).collect()).collect();
+            let best = solve(gram, row);
+            for (d, b) in g.iter().zip(&best) {
+                assert!((d - b).abs() < 1e-8, "{d} {b}");
+            }
+        }
+        assert!(kept.len() >= 8 && projected > 300, "{} {projected}", kept.len());
+    }
+
+    /// Gauss with complete pivoting.
+    fn solve(mut m: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
+        let n = b.len();
+        let mut columns: Vec<usize> = (0..n).collect();
+        for i in 0..n {
+            let pairs = (i..n).flat_map(|r| (i..n).map(move |c| (r, c)));
+            let size = |&(r, c): &(usize, usize)| m[r][c].abs();
+            let (r, c) = pairs.max_by(|x, y| size(x).total_cmp(&size(y))).unwrap();
+            m.swap(i, r);
+            b.swap(i, r);
+            m.iter_mut().for_each(|row| row.swap(i, c));
+            columns.swap(i, c);
+            for r in i + 1..n {
+                let factor = m[r][i] / m[i][i];
+                for c in i..n {
+                    m[r][c] -= factor * m[i][c];
+                }
+                b[r] -= factor * b[i];
+            }
+        }
+        let mut x = vec![0.0; n];
+        for i in (0..n).rev() {
+            let rest: f64 = (i + 1..n).map(|c| m[i][c] * x[columns[c]]).sum();
+            x[columns[i]] = (b[i] - rest) / m[i][i];
+        }
+        x
+    }
+}

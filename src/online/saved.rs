@@ -1,0 +1,378 @@
+//! A stream as named arrays and JSON, and back, everything checked.
+
+use serde_json::{Map, Value, json};
+
+use super::budget_ogd::Sampling;
+use super::expansion::BudgetedExpansion;
+use super::learner::AnyLearner;
+use super::{
+    BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd, PassiveAggressive,
+    Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
+};
+use crate::error::{Error, Result};
+use crate::features::{FeatureMap, FourierMap};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::model::persist::{Data, Tensor, Tensors};
+use crate::simd::Packed;
+
+fn bad<T>(what: &str) -> Result<T> {
+    Err(Error::Format(format!("online learner: {what}")))
+}
+
+fn doubles(values: &[f64]) -> Tensor {
+    Tensor { shape: vec![values.len()], data: Data::F64(values.to_vec()) }
+}
+
+fn floats<F: Real>(values: &[F]) -> Tensor {
+    let data = if F::NAME == f32::NAME {
+        Data::F32(values.iter().map(|v| Real::to_f64(*v) as f32).collect())
+    } else {
+        Data::F64(values.iter().map(|v| Real::to_f64(*v)).collect())
+    };
+    Tensor { shape: vec![values.len()], data }
+}
+
+fn take_doubles(arrays: &mut Tensors, name: &str) -> Result<Vec<f64>> {
+    match arrays.remove(name) {
+        Some(Tensor { data: Data::F64(values), .. }) => Ok(values),
+        _ => bad(name),
+    }
+}
+
+fn take_floats<F: Real>(arrays: &mut Tensors, name: &str) -> Result<Vec<F>> {
+    match arrays.remove(name) {
+        Some(Tensor { data: Data::F64(v), .. }) if F::NAME == f64::NAME => {
+            Ok(v.into_iter().map(F::from_f64).collect())
+        }
+        Some(Tensor { data: Data::F32(v), .. }) if F::NAME == f32::NAME => {
+            Ok(v.into_iter().map(|v| F::from_f64(f64::from(v))).collect())
+        }
+        _ => bad(name),
+    }
+}
+
+/// Reads one JSON object, every entry once.
+struct Fields<'a>(&'a Map<String, Value>);
+
+impl<'a> Fields<'a> {
+    fn new(value: &'a Value, size: usize) -> Result<Self> {
+        match value {
+            Value::Object(map) if map.len() == size => Ok(Self(map)),
+            _ => bad("fields"),
+        }
+    }
+
+    fn value(&self, name: &str) -> Result<&'a Value> {
+        self.0.get(name).map_or_else(|| bad(name), Ok)
+    }
+
+    fn number(&self, name: &str) -> Result<f64> {
+        self.value(name)?.as_f64().map_or_else(|| bad(name), Ok)
+    }
+
+    fn count(&self, name: &str) -> Result<u64> {
+        self.value(name)?.as_u64().map_or_else(|| bad(name), Ok)
+    }
+
+    fn size(&self, name: &str) -> Result<usize> {
+        usize::try_from(self.count(name)?).or_else(|_| bad(name))
+    }
+
+    fn text(&self, name: &str) -> Result<&'a str> {
+        self.value(name)?.as_str().map_or_else(|| bad(name), Ok)
+    }
+}
+
+fn learner_to_json(learner: &AnyLearner) -> Value {
+    match learner {
+        AnyLearner::KernelPerceptron(_) => json!({"name": "perceptron"}),
+        AnyLearner::KernelOgd(l) => json!({
+            "name": "ogd", "learning_rate": l.learning_rate, "regularization": l.regularization,
+        }),
+        AnyLearner::RandomizedBudgetPerceptron(l) => json!({"name": "rbp", "budget": l.budget}),
+        AnyLearner::Stoptron(l) => json!({"name": "stoptron", "budget": l.budget}),
+        AnyLearner::Forgetron(l) => json!({
+            "name": "forgetron", "budget": l.budget, "mistakes": l.mistakes, "damage": l.damage,
+            "oldest": l.oldest,
+        }),
+        AnyLearner::Projectron(l) => json!({
+            "name": "projectron", "budget": l.budget, "threshold": l.threshold,
+            "plus_plus": u8::from(l.plus_plus),
+        }),
+        AnyLearner::PassiveAggressive(l) => {
+            json!({"name": "bpas", "budget": l.budget, "c": l.c})
+        }
+        AnyLearner::BudgetOgd(l) => json!({
+            "name": "bogd", "budget": l.budget, "learning_rate": l.learning_rate,
+            "regularization": l.regularization, "max_coef": l.max_coef,
+            "weighted": u8::from(l.sampling == Sampling::Weighted),
+        }),
+        AnyLearner::SparsePassiveAggressive(l) => json!({
+            "name": "spa", "budget": l.budget, "learning_rate": l.learning_rate,
+            "numerator": l.numerator, "denominator": l.denominator,
+        }),
+        AnyLearner::FourierOgd(l) => json!({
+            "name": "fogd", "n_frequencies": l.n_frequencies, "learning_rate": l.learning_rate,
+        }),
+        AnyLearner::NystroemOgd(l) => json!({
+            "name": "nogd", "budget": l.budget, "learning_rate": l.learning_rate,
+            "n_components": l.n_components,
+        }),
+    }
+}
+
+fn learner_from_json(value: &Value) -> Result<AnyLearner> {
+    let size = value.as_object().map_or(0, Map::len);
+    let get = Fields::new(value, size)?;
+    let (learner, fields) = match get.text("name")? {
+        "perceptron" => (AnyLearner::KernelPerceptron(KernelPerceptron {}), 1),
+        "ogd" => {
+            let learning_rate = get.number("learning_rate")?;
+            let regularization = get.number("regularization")?;
+            (AnyLearner::KernelOgd(KernelOgd { learning_rate, regularization }), 3)
+        }
+        "rbp" => {
+            let budget = get.size("budget")?;
+            (AnyLearner::RandomizedBudgetPerceptron(RandomizedBudgetPerceptron { budget }), 2)
+        }
+        "stoptron" => (AnyLearner::Stoptron(Stoptron { budget: get.size("budget")? }), 2),
+        "forgetron" => {
+            let learner = Forgetron {
+                budget: get.size("budget")?,
+                mistakes: get.count("mistakes")?,
+                damage: get.number("damage")?,
+                oldest: get.size("oldest")?,
+            };
+            (AnyLearner::Forgetron(learner), 5)
+        }
+        "projectron" => {
+            let plus_plus = get.count("plus_plus")? == 1;
+            let (budget, threshold) = (get.size("budget")?, get.number("threshold")?);
+            (AnyLearner::Projectron(Projectron::new(budget, threshold, plus_plus)), 4)
+        }
+        "bpas" => {
+            let (budget, c) = (get.size("budget")?, get.number("c")?);
+            (AnyLearner::PassiveAggressive(PassiveAggressive { budget, c }), 3)
+        }
+        "bogd" => {
+            let weighted = get.count("weighted")? == 1;
+            let learner = BudgetOgd {
+                budget: get.size("budget")?,
+                learning_rate: get.number("learning_rate")?,
+                regularization: get.number("regularization")?,
+                max_coef: get.number("max_coef")?,
+                sampling: if weighted { Sampling::Weighted } else { Sampling::Uniform },
+            };
+            (AnyLearner::BudgetOgd(learner), 6)
+        }
+        "spa" => {
+            let learner = SparsePassiveAggressive {
+                budget: get.size("budget")?,
+                learning_rate: get.number("learning_rate")?,
+                numerator: get.number("numerator")?,
+                denominator: get.number("denominator")?,
+            };
+            (AnyLearner::SparsePassiveAggressive(learner), 5)
+        }
+        "fogd" => {
+            let n_frequencies = get.size("n_frequencies")?;
+            let learning_rate = get.number("learning_rate")?;
+            (AnyLearner::FourierOgd(FourierOgd { n_frequencies, learning_rate }), 3)
+        }
+        "nogd" => {
+            let n_components = match get.value("n_components")? {
+                Value::Null => None,
+                _ => Some(get.size("n_components")?),
+            };
+            let (budget, learning_rate) = (get.size("budget")?, get.number("learning_rate")?);
+            let learner = NystroemOgd::new(budget, learning_rate, n_components);
+            (AnyLearner::NystroemOgd(learner), 4)
+        }
+        _ => return bad("name"),
+    };
+    if size == fields { Ok(learner) } else { bad("fields of the learner") }
+}
+
+fn kernel_to_json(kernel: AnyKernel) -> Value {
+    let (gamma, coef0, degree) = match kernel {
+        AnyKernel::Gaussian { gamma } | AnyKernel::Laplacian { gamma } => (gamma, 0.0, 0),
+        AnyKernel::Polynomial { gamma, coef0, degree } => (gamma, coef0, degree),
+        AnyKernel::Sigmoid { gamma, coef0 } => (gamma, coef0, 0),
+        AnyKernel::Linear => (1.0, 0.0, 0),
+    };
+    json!({"name": kernel.name(), "gamma": gamma, "coef0": coef0, "degree": degree})
+}
+
+fn kernel_from_json(value: &Value) -> Result<AnyKernel> {
+    let get = Fields::new(value, 4)?;
+    let degree = u32::try_from(get.count("degree")?).or_else(|_| bad("degree"))?;
+    let kernel =
+        AnyKernel::from_name(get.text("name")?, get.number("gamma")?, get.number("coef0")?, degree);
+    kernel.or_else(|_| bad("kernel"))
+}
+
+fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
+    let mut rows = vec![F::zero(); set.len() * set.n_features()];
+    rows.chunks_exact_mut(set.n_features()).enumerate().for_each(|(slot, row)| set.get(slot, row));
+    rows
+}
+
+fn take_dropped<F: Real>(
+    prefix: &str,
+    model: &mut BudgetedExpansion<F>,
+    arrays: &mut Tensors,
+) -> Result<()> {
+    let d = model.n_features();
+    let older = take_floats::<F>(arrays, &format!("{prefix}dropped.older.centers"))?;
+    let newer = take_floats::<F>(arrays, &format!("{prefix}dropped.newer.centers"))?;
+    let dropped = &mut model.dropped;
+    dropped.older_sums = take_doubles(arrays, &format!("{prefix}dropped.older.sums"))?;
+    let sums = take_doubles(arrays, &format!("{prefix}dropped.newer.sums"))?;
+    dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
+    let sized = older.len() == n * d && newer.len() == m * d && sums.len() == 2 * m;
+    if !sized || n.max(m) > dropped.half {
+        return bad("sizes of arrays");
+    }
+    older.chunks_exact(d).try_for_each(|row| dropped.older.push(row))?;
+    newer.chunks_exact(d).try_for_each(|row| dropped.newer.push(row))
+}
+
+impl<F: Real> Stream<F> {
+    /// Puts the arrays under names that begin with `prefix`; what is not an array is returned.
+    #[must_use]
+    pub fn put(&self, prefix: &str, arrays: &mut Tensors) -> Value {
+        let (model, weights) = (&self.model, &self.model.weights);
+        let d = model.n_features();
+        let mut put = |name: &str, tensor| arrays.insert(format!("{prefix}{name}"), tensor);
+        put("centers", floats(&rows_of(&model.centers)));
+        put("origin", floats(&model.origin));
+        put("own", doubles(&model.own));
+        put("values", doubles(&weights.values[..weights.len]));
+        if let Some(debt) = &weights.debt {
+            put("debt", doubles(&debt[..weights.len]));
+            put("older", doubles(&weights.older));
+            let dropped = &model.dropped;
+            put("dropped.older.centers", floats(&rows_of(&dropped.older)));
+            put("dropped.older.sums", doubles(&dropped.older_sums));
+            put("dropped.newer.centers", floats(&rows_of(&dropped.newer)));
+            let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
+            put("dropped.newer.sums", doubles(&sums));
+        }
+        match &self.learner {
+            AnyLearner::Projectron(l) => drop(put("factor", doubles(&l.factor.rows))),
+            AnyLearner::NystroemOgd(l) => drop(put("inverse", doubles(&l.inverse))),
+            _ => {}
+        }
+        if let Some(FeatureMap::Fourier(map)) = &model.map {
+            put("frequencies", doubles(&map.frequencies()));
+        }
+        json!({
+            "kernel": kernel_to_json(model.kernel),
+            "learner": learner_to_json(&self.learner),
+            "n_features": d,
+            "average": u8::from(weights.debt.is_some()),
+            "scale": weights.scale,
+            "age": weights.age,
+            "steps": weights.steps,
+            "older_steps": weights.window.0,
+            "newer_steps": weights.window.1,
+            "places_aside": model.dropped.places(),
+            "seed": self.seed,
+        })
+    }
+
+    /// The stream that [`Stream::put`] described.
+    ///
+    /// # Errors
+    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
+    pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
+        let get = Fields::new(value, 11)?;
+        let kernel = kernel_from_json(get.value("kernel")?)?;
+        let mut learner = learner_from_json(get.value("learner")?)?;
+        learner.check(kernel).or_else(|_| bad("hyperparameters"))?;
+        let d = get.size("n_features")?;
+        let points = take_floats::<F>(arrays, &format!("{prefix}centers"))?;
+        let origin = take_floats::<F>(arrays, &format!("{prefix}origin"))?;
+        let own = take_doubles(arrays, &format!("{prefix}own"))?;
+        let values = take_doubles(arrays, &format!("{prefix}values"))?;
+        // Coefficients are one a term, or one a feature.
+        let (terms, n) = (own.len(), values.len());
+        let features = match &learner {
+            AnyLearner::FourierOgd(l) => Some(l.n_features()),
+            _ => None,
+        };
+        let sized = d > 0
+            && points.len() % d == 0
+            && points.len() / d == terms
+            && if features.is_some() { terms == 0 } else { terms == n }
+            && features.is_none_or(|count| count == n);
+        if !sized || !(origin.is_empty() || origin.len() == d) {
+            return bad("sizes of arrays");
+        }
+        let average = get.count("average")? == 1;
+        let aside = get.size("places_aside")?;
+        if aside > learner.budget().unwrap_or(0) {
+            return bad("places_aside");
+        }
+        let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
+        // A learner on features has no points, so this adds nothing.
+        for (row, &value) in points.chunks_exact(d).zip(&values) {
+            model.centers.push(row)?;
+            model.weights.push(value)?;
+        }
+        model.own = own;
+        if features.is_some() {
+            let frequencies = take_doubles(arrays, &format!("{prefix}frequencies"))?;
+            if frequencies.len() != n / 2 * d {
+                return bad("frequencies");
+            }
+            let map = FourierMap::new((&frequencies, d), &[])?;
+            model = BudgetedExpansion::on_features(kernel, FeatureMap::Fourier(map), average)?;
+            values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
+        }
+        if average {
+            let debt = take_doubles(arrays, &format!("{prefix}debt"))?;
+            match &mut model.weights.debt {
+                Some(to) if debt.len() == n => to[..n].copy_from_slice(&debt),
+                _ => return bad("debt"),
+            }
+            let older = take_doubles(arrays, &format!("{prefix}older"))?;
+            if !older.is_empty() && older.len() != n {
+                return bad("older");
+            }
+            model.weights.older = older;
+            take_dropped(prefix, &mut model, arrays)?;
+        }
+        let (scale, age) = (get.number("scale")?, get.number("age")?);
+        if !(scale > 0.0 && scale.is_finite() && age >= 0.0 && age.is_finite()) {
+            return bad("scale");
+        }
+        (model.weights.scale, model.weights.age) = (scale, age);
+        model.weights.steps = get.count("steps")?;
+        model.weights.window = (get.count("older_steps")?, get.count("newer_steps")?);
+        if learner.budget().is_some_and(|budget| model.n_terms() > budget) {
+            return bad("more terms than the budget");
+        }
+        match &mut learner {
+            AnyLearner::Projectron(l) => {
+                let rows = take_doubles(arrays, &format!("{prefix}factor"))?;
+                let diagonal = |i: usize| rows[i * (i + 1) / 2 + i];
+                if rows.len() != n * (n + 1) / 2 || !(0..n).all(|i| diagonal(i) > 0.0) {
+                    return bad("factor");
+                }
+                (l.factor.rows, l.factor.len) = (rows, n);
+            }
+            AnyLearner::NystroemOgd(l) => {
+                l.inverse = take_doubles(arrays, &format!("{prefix}inverse"))?;
+                if !l.inverse.is_empty() && l.inverse.len() != n * n {
+                    return bad("inverse");
+                }
+            }
+            AnyLearner::Forgetron(l) if l.oldest >= l.budget.max(1) => return bad("oldest"),
+            _ => {}
+        }
+        Ok(Self { learner, model, seed: get.count("seed")? })
+    }
+}

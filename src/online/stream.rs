@@ -1,0 +1,162 @@
+//! A learner on its stream: the state that lasts, and the loop over samples.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::block::Block;
+use super::expansion::{BudgetedExpansion, Turn, Update};
+use super::learner::{AnyLearner, OnlineLearner as _};
+use crate::data::Rows;
+use crate::error::{Error, Result};
+use crate::float::Real;
+
+/// Samples whose kernel rows are computed at once.
+const BLOCK: usize = 128;
+
+/// Least time between two questions whether to go on.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// What the samples of a run came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Samples seen.
+    pub steps: usize,
+    /// Steps that changed more than the scale of the model.
+    pub updates: usize,
+    /// Samples on the wrong side of the boundary when they came.
+    pub mistakes: usize,
+}
+
+/// A learner and its model: everything that the next sample needs.
+#[derive(Clone, Debug)]
+pub struct Stream<F: Real> {
+    pub(super) learner: AnyLearner,
+    pub(super) model: BudgetedExpansion<F>,
+    pub(super) seed: u64,
+}
+
+impl<F: Real> Stream<F> {
+    /// A stream before its first sample; `seed` is that of the learner's own random choices.
+    #[must_use]
+    pub fn new(learner: AnyLearner, model: BudgetedExpansion<F>, seed: u64) -> Self {
+        Self { learner, model, seed }
+    }
+
+    /// The learner.
+    #[must_use]
+    pub fn learner(&self) -> &AnyLearner {
+        &self.learner
+    }
+
+    /// The learner, to change its hyperparameters.
+    pub fn learner_mut(&mut self) -> &mut AnyLearner {
+        &mut self.learner
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &BudgetedExpansion<F> {
+        &self.model
+    }
+
+    /// The seed of the learner's random choices.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Learns from the rows `order` of `rows`, whose labels -1 or +1 are `label(row)`, one after
+    /// the other. `poll` is asked every few milliseconds whether to go on. Call it inside
+    /// [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`; `Unsupported` when coefficients leave the range of floats.
+    pub fn learn<B>(
+        &mut self,
+        rows: &Rows<'_, F>,
+        label: impl Fn(usize) -> f64,
+        order: &[usize],
+        mut poll: impl FnMut(&Counts, usize) -> ControlFlow<B>,
+    ) -> Result<(Counts, ControlFlow<B>)> {
+        let mut counts = Counts::default();
+        let mut block = Block::new(&self.model)?;
+        let mut last = Instant::now();
+        for ids in order.chunks(BLOCK) {
+            block.fill(rows, ids, &self.model)?;
+            for (at, &id) in ids.iter().enumerate() {
+                if let AnyLearner::NystroemOgd(learner) = &mut self.learner
+                    && learner.is_due(&self.model)
+                {
+                    let (mut stopped, n_terms) = (None, self.model.n_terms());
+                    let mut between = || match poll(&counts, n_terms) {
+                        ControlFlow::Continue(()) => Ok(()),
+                        ControlFlow::Break(reason) => {
+                            stopped = Some(reason);
+                            Err(Error::Interrupted)
+                        }
+                    };
+                    let done = learner.decompose(&mut self.model, &mut between);
+                    if let Some(reason) = stopped {
+                        return Ok((counts, ControlFlow::Break(reason)));
+                    }
+                    done?;
+                }
+                self.step(&mut block, at, label(id), &mut counts)?;
+                // Steps of O(B²) make a block long.
+                if at % 16 == 15 && last.elapsed() >= PATIENCE {
+                    last = Instant::now();
+                    let flow = poll(&counts, self.model.n_terms());
+                    if flow.is_break() {
+                        return Ok((counts, flow));
+                    }
+                }
+            }
+            if !self.model.weights.is_finite() {
+                return Err(out_of_range());
+            }
+            if last.elapsed() >= PATIENCE {
+                last = Instant::now();
+                let flow = poll(&counts, self.model.n_terms());
+                if flow.is_break() {
+                    return Ok((counts, flow));
+                }
+            }
+        }
+        Ok((counts, ControlFlow::Continue(())))
+    }
+
+    fn step(&mut self, block: &mut Block<F>, at: usize, y: f64, counts: &mut Counts) -> Result<()> {
+        let row = block.row(at, self.model.row_len());
+        let turn = Turn {
+            y,
+            f: self.model.value(row),
+            own: block.own[at],
+            row,
+            tile: &block.tile,
+            at,
+            seed: self.seed,
+            step: self.model.weights.steps(),
+        };
+        // A value that is no number would pass for neither mistake nor loss.
+        if !(turn.f.is_finite() && turn.own.is_finite()) {
+            return Err(out_of_range());
+        }
+        counts.steps += 1;
+        counts.mistakes += usize::from(turn.is_mistake());
+        let update = self.learner.learn(&turn, &mut self.model)?;
+        self.model.weights.end_step();
+        counts.updates += usize::from(update != Update::None);
+        if let Update::Term(slot) = update {
+            block.wrote(at, slot)?;
+        }
+        Ok(())
+    }
+}
+
+fn out_of_range() -> Error {
+    Error::Unsupported(
+        "training left the range of floating point numbers: scale the features, or lower the \
+         learning rate or the kernel's degree"
+            .into(),
+    )
+}

@@ -1,0 +1,238 @@
+//! Dual coordinate ascent on stored features, with shrinking.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::{Source, Task};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::loss::AnyLoss;
+use crate::rng::Rng;
+use crate::simd::{add_scaled_rows, dots};
+use crate::solver::{Observer, Phase, Progress, StopReason};
+
+/// Visits without a move after which a sample is left out ([LPDSVM]).
+const STILL: u8 = 5;
+/// Steps between two looks at the clock.
+const STRIDE: usize = 512;
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What does not change while training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ascent {
+    /// The loss.
+    pub loss: AnyLoss,
+    /// Whether there is a constant feature of 1.
+    pub fit_intercept: bool,
+    /// Steps, in passes, at most; at least 1.
+    pub max_iter: usize,
+    /// Largest change of a decision value in a whole pass at which it ends, > 0.
+    pub tol: f64,
+    /// Whether samples that stay are left out.
+    pub shrinking: bool,
+    /// Seed of the orders.
+    pub seed: u64,
+}
+
+/// What the ascent came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// outputs x D.
+    pub coef: Vec<f64>,
+    /// An offset an output.
+    pub intercept: Vec<f64>,
+    /// Why it ended: the first output's reason that is not "converged".
+    pub stop: StopReason,
+    /// Steps of the longest output, in passes, rounded up.
+    pub n_iter: usize,
+    /// Primal objective, summed over outputs: `1/2 ‖w‖² + Σ C_i L_i`, the constant feature's
+    /// weight included in w.
+    pub primal: f64,
+    /// Dual objective, summed over outputs.
+    pub dual: f64,
+}
+
+/// One output.
+struct Part {
+    w: Vec<f64>,
+    b: f64,
+    stop: StopReason,
+    steps: u64,
+    primal: f64,
+    dual: f64,
+}
+
+/// Solves the problem of every output, in parallel. All features must be kept. Call it inside
+/// [`crate::parallel::run`].
+///
+/// # Errors
+/// `InvalidParam`, `OutOfMemory` when the features are not kept, `Interrupted`.
+pub fn ascend<F: Real>(
+    settings: &Ascent,
+    source: &Source<'_, F>,
+    task: &Task<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    settings.loss.check()?;
+    if settings.max_iter == 0 {
+        return Err(Error::param("max_iter", ">= 1", 0));
+    }
+    if !(settings.tol > 0.0 && settings.tol.is_finite()) {
+        return Err(Error::param("tol", "> 0 and finite", settings.tol));
+    }
+    let (n, width) = (source.len(), source.width());
+    let Some(features) = source.all() else {
+        let bytes = n.saturating_mul(width).saturating_mul(size_of::<F>());
+        return Err(Error::OutOfMemory { what: "features of all samples (cache_size)", bytes });
+    };
+    let one = if settings.fit_intercept { 1.0 } else { 0.0 };
+    let diagonal: Vec<f64> = features
+        .par_chunks_exact(width)
+        .map(|z| one + z.iter().map(|&v| v.to_f64() * v.to_f64()).sum::<f64>())
+        .collect();
+    let watch = Mutex::new(Watch {
+        observer,
+        told: Instant::now(),
+        started: Instant::now(),
+        stopped: None,
+    });
+    let work = Work { settings, features, width, task, diagonal: &diagonal, watch: &watch };
+    let outputs = task.targets.n_outputs();
+    let parts: Result<Vec<Part>> = (0..outputs).into_par_iter().map(|c| work.solve(c)).collect();
+    let parts = parts?;
+    let stop = parts.iter().map(|p| p.stop).find(|s| *s != StopReason::Converged);
+    let steps = parts.iter().map(|p| p.steps).max().unwrap_or(0);
+    Ok(Solution {
+        coef: parts.iter().flat_map(|p| p.w.iter().copied()).collect(),
+        intercept: parts.iter().map(|p| p.b).collect(),
+        stop: stop.unwrap_or(StopReason::Converged),
+        n_iter: usize::try_from(steps.div_ceil(n.max(1) as u64)).unwrap_or(usize::MAX),
+        primal: parts.iter().map(|p| p.primal).sum(),
+        dual: parts.iter().map(|p| p.dual).sum(),
+    })
+}
+
+struct Watch<'a> {
+    observer: &'a mut dyn Observer,
+    told: Instant,
+    started: Instant,
+    /// Once an answer was to stop, it is the answer for all outputs.
+    stopped: Option<StopReason>,
+}
+
+struct Work<'a, 'b, F: Real> {
+    settings: &'a Ascent,
+    features: &'a [F],
+    width: usize,
+    task: &'a Task<'a>,
+    diagonal: &'a [f64],
+    watch: &'a Mutex<Watch<'b>>,
+}
+
+impl<F: Real> Work<'_, '_, F> {
+    fn solve(&self, c: usize) -> Result<Part> {
+        let (n, width, loss) = (self.diagonal.len(), self.width, self.settings.loss);
+        let mut rng = Rng::stream(self.settings.seed, c as u64);
+        let mut alpha = try_vec("dual variables", n, 0.0)?;
+        let mut still = try_vec("dual variables", n, 0u8)?;
+        let mut active: Vec<u32> = Vec::new();
+        let everyone = |active: &mut Vec<u32>, still: &mut [u8]| {
+            active.clear();
+            active.extend(0..n as u32);
+            still.fill(0);
+        };
+        everyone(&mut active, &mut still);
+        let mut w = vec![0.0; width];
+        let mut b = 0.0;
+        let most = (self.settings.max_iter as u64).saturating_mul(n as u64);
+        let (mut steps, mut whole) = (0u64, true);
+        let stop = 'passes: loop {
+            rng.shuffle(&mut active);
+            let mut largest: f64 = 0.0;
+            for (at, &i) in active.iter().enumerate() {
+                if at % STRIDE == 0
+                    && let ControlFlow::Break(reason) = self.look(steps, n)
+                {
+                    break 'passes reason;
+                }
+                let i = i as usize;
+                let z = &self.features[i * width..][..width];
+                let mut f = [0.0];
+                dots(z, &w, &mut f);
+                let (y, k) = (self.y(i, c), self.diagonal[i]);
+                let new = loss.dual_step(alpha[i], y, f[0] + b, k, self.task.cost[i]);
+                let change = loss.model_change(y, alpha[i], new);
+                if change == 0.0 {
+                    still[i] = still[i].saturating_add(1);
+                } else {
+                    still[i] = 0;
+                    alpha[i] = new;
+                    add_scaled_rows(z, &[(0, change)], &mut w);
+                    if self.settings.fit_intercept {
+                        b += change;
+                    }
+                    largest = largest.max(change.abs() * k);
+                }
+            }
+            steps += active.len() as u64;
+            if largest <= self.settings.tol {
+                if whole {
+                    break StopReason::Converged;
+                }
+                everyone(&mut active, &mut still);
+                whole = true;
+            } else if steps >= most {
+                break StopReason::MaxIter;
+            } else if self.settings.shrinking {
+                let before = active.len();
+                active.retain(|&i| still[i as usize] < STILL);
+                whole &= active.len() == before;
+            }
+        };
+        if stop == StopReason::Interrupted {
+            return Err(Error::Interrupted);
+        }
+        let half = 0.5 * (crate::linalg::dot64(&w, &w) + b * b);
+        let (mut losses, mut terms) = (0.0, 0.0);
+        for (i, z) in self.features.chunks_exact(width).enumerate() {
+            let mut f = [0.0];
+            dots(z, &w, &mut f);
+            losses += self.task.cost[i] * loss.value(self.y(i, c), f[0] + b);
+            terms += loss.dual_term(alpha[i], self.y(i, c), self.task.cost[i]);
+        }
+        Ok(Part { w, b, stop, steps, primal: half + losses, dual: terms - half })
+    }
+
+    fn y(&self, i: usize, c: usize) -> f64 {
+        self.task.targets.value(self.task.index[i], c)
+    }
+
+    fn look(&self, steps: u64, n: usize) -> ControlFlow<StopReason> {
+        // Another output that is telling tells for all.
+        let Ok(mut watch) = self.watch.try_lock() else { return ControlFlow::Continue(()) };
+        if let Some(reason) = watch.stopped {
+            return ControlFlow::Break(reason);
+        }
+        if watch.told.elapsed() < PATIENCE {
+            return ControlFlow::Continue(());
+        }
+        watch.told = Instant::now();
+        let elapsed = watch.started.elapsed();
+        let flow = watch.observer.observe(&Progress {
+            phase: Phase::Pass,
+            iteration: (steps / n as u64) as usize,
+            seen: (steps % n as u64) as usize,
+            n_samples: n,
+            n_terms: self.width,
+            moved: 0.0,
+            maintained: 0.0,
+            objective: None,
+            elapsed,
+        });
+        watch.stopped = flow.break_value();
+        flow
+    }
+}

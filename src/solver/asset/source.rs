@@ -1,0 +1,90 @@
+//! Where a solver's features come from: kept, or made block by block.
+
+use crate::data::Rows;
+use crate::error::{Result, try_vec};
+use crate::features::FeatureMap;
+use crate::float::Real;
+
+/// Features of the samples `index` of some rows.
+#[derive(Debug)]
+pub struct Source<'a, F: Real> {
+    map: &'a FeatureMap<F>,
+    rows: Rows<'a, F>,
+    index: &'a [usize],
+    kept: Vec<F>,
+    block: Vec<F>,
+}
+
+impl<'a, F: Real> Source<'a, F> {
+    /// All features at once when they take at most `bytes`, else none yet.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `OutOfMemory`, those of `between`.
+    pub fn new(
+        map: &'a FeatureMap<F>,
+        rows: Rows<'a, F>,
+        index: &'a [usize],
+        bytes: usize,
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Self> {
+        let mut made = Self { map, rows, index, kept: Vec::new(), block: Vec::new() };
+        let width = map.n_outputs();
+        let values = index.len().saturating_mul(width);
+        if values.saturating_mul(size_of::<F>()) <= bytes {
+            made.kept = try_vec("features (lower n_components or cache_size)", values, F::zero())?;
+            let row = |i: usize| index[i];
+            let out = (&mut made.kept[..], width);
+            map.transform_some(&rows, (&row, index.len()), out, between)?;
+        }
+        Ok(made)
+    }
+
+    /// Number of samples.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Features of a sample.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.map.n_outputs()
+    }
+
+    /// All features, n x D, where they are kept.
+    #[must_use]
+    pub fn all(&self) -> Option<&[F]> {
+        (!self.kept.is_empty()).then_some(&self.kept)
+    }
+
+    /// Prepares the samples of `order` for [`Source::row`].
+    ///
+    /// # Errors
+    /// As [`Source::new`].
+    pub fn load(&mut self, order: &[usize], between: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        if !self.kept.is_empty() {
+            return Ok(());
+        }
+        let width = self.width();
+        self.block.resize(order.len() * width, F::zero());
+        let row = |i: usize| self.index[order[i]];
+        let out = (&mut self.block[..], width);
+        self.map.transform_some(&self.rows, (&row, order.len()), out, between)
+    }
+
+    /// Features of sample `order[at]` of the last [`Source::load`].
+    #[must_use]
+    pub fn row(&self, order: &[usize], at: usize) -> &[F] {
+        let width = self.width();
+        match self.kept.is_empty() {
+            true => &self.block[at * width..][..width],
+            false => &self.kept[order[at] * width..][..width],
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The steps of ASSET and ASSET*.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::{Iterate, Source};
+use crate::data::{SampleOrder, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::loss::AnyLoss;
+use crate::rng::Rng;
+use crate::solver::{Observer, Phase, Progress, StopReason};
+
+/// Samples whose features are made at a time; D_G is estimated on the first block.
+const BLOCK: usize = 512;
+/// Least time between two questions to the observer.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Which iterates are averaged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Average {
+    /// None: the answer is the last iterate.
+    None,
+    /// This many at the end.
+    Last(u64),
+    /// This share of the steps of a call, at its end, in (0, 1].
+    Share(f64),
+}
+
+impl Average {
+    /// N̄, the first step that counts, of `steps`.
+    fn from(self, steps: u64) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Last(count) => steps.saturating_sub(count),
+            Self::Share(share) => (steps as f64 * (1.0 - share)) as u64,
+        }
+    }
+}
+
+/// What does not change while training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The loss, not squared.
+    pub loss: AnyLoss,
+    /// ASSET*: steps 1/(λ j), no offset.
+    pub strongly_convex: bool,
+    /// Whether there is an offset (ASSET only).
+    pub fit_intercept: bool,
+    /// Passes, at least 1.
+    pub max_iter: usize,
+    /// Which iterates are averaged.
+    pub average: Average,
+    /// Order of a pass over the samples.
+    pub order: SampleOrder,
+}
+
+/// Targets and costs of the samples behind a [`Source`].
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Targets of all rows.
+    pub targets: Targets<'a>,
+    /// Rows of the samples.
+    pub index: &'a [usize],
+    /// `C_i` of the samples, positive.
+    pub cost: &'a [f64],
+    /// `Σ C_i` of the whole problem; in a stream the part at hand may be a part of it.
+    pub total: f64,
+}
+
+/// What a stream goes on from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// The last iterate, outputs x D.
+    pub weights: Vec<f64>,
+    /// Its offsets.
+    pub intercept: Vec<f64>,
+    /// Steps made.
+    pub steps: u64,
+    /// Samples seen, each once.
+    pub samples: u64,
+    /// `D_G²`.
+    pub gradient: f64,
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// The answer: the average, outputs x D.
+    pub coef: Vec<f64>,
+    /// Its offsets.
+    pub intercept: Vec<f64>,
+    /// What a next call goes on from.
+    pub state: State,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Time at the end of every pass.
+    pub history: Vec<Duration>,
+}
+
+/// One output: an iterate with its offset.
+struct Output {
+    iterate: Iterate,
+    intercept: f64,
+    mean_intercept: f64,
+    weight: f64,
+}
+
+/// What a step needs to know.
+struct Plan<'a> {
+    loss: AnyLoss,
+    lambda: f64,
+    radius: f64,
+    bound: f64,
+    fit_intercept: bool,
+    strongly_convex: bool,
+    /// `D_X / D_G`.
+    length: f64,
+    average_from: u64,
+    task: &'a Task<'a>,
+    /// `p_i = factor C_i`.
+    factor: f64,
+}
+
+impl Plan<'_> {
+    /// Step 2.
+    fn step(&self, j: u64) -> f64 {
+        if self.strongly_convex {
+            1.0 / (self.lambda * j as f64)
+        } else {
+            self.length / (j as f64).sqrt()
+        }
+    }
+
+    /// Steps 4 to 6 for the samples of one block.
+    fn block<F: Real>(
+        &self,
+        output: (usize, &mut Output),
+        source: &Source<'_, F>,
+        order: &[usize],
+        sq_norms: &[f64],
+        (done, before): (u64, u64),
+    ) {
+        let (c, output) = output;
+        for (at, &i) in order.iter().enumerate() {
+            let j = done + at as u64 + 1;
+            let eta = self.step(j);
+            let z = source.row(order, at);
+            let y = self.task.targets.value(self.task.index[i], c);
+            let product = output.iterate.product(z);
+            let v = self.loss.violation(y, product + output.intercept);
+            // 4.
+            let shrink = (1.0 - eta * self.lambda).max(0.0);
+            output.iterate.shrink(shrink);
+            if v != 0.0 {
+                let by = eta * self.factor * self.task.cost[i] * v;
+                output.iterate.add(by, z, shrink * product, sq_norms[at]);
+                // 5.
+                output.iterate.project(self.radius);
+                if self.fit_intercept {
+                    output.intercept = (output.intercept + by).clamp(-self.bound, self.bound);
+                }
+            }
+            // 6.
+            if j - before > self.average_from {
+                output.iterate.average(eta);
+                output.weight += eta;
+                output.mean_intercept += eta * output.intercept;
+            }
+        }
+        output.iterate.refresh();
+    }
+}
+
+/// Runs passes over the samples of `source`, from `start` or from 0. Call it inside
+/// [`crate::parallel::run`].
+///
+/// # Errors
+/// `InvalidParam`, `Unsupported` (an offset or a squared loss where there is none), `OutOfMemory`,
+/// `Interrupted`.
+pub fn train<F: Real>(
+    settings: &Settings,
+    source: &mut Source<'_, F>,
+    task: &Task<'_>,
+    start: Option<&State>,
+    rng: &mut Rng,
+    observer: &mut dyn Observer,
+) -> Result<Trained> {
+    settings.check()?;
+    let (n, width, outputs) = (source.len(), source.width(), task.targets.n_outputs());
+    let started = Instant::now();
+    let mut order = try_vec("the order of the samples", n, 0)?;
+    let total = (settings.max_iter as u64).saturating_mul(n as u64);
+    let before = start.map_or(0, |s| s.steps);
+    let mut done = before;
+    let mut gradient = start.map_or(0.0, |s| s.gradient);
+    let mut machines: Vec<Output> = (0..outputs)
+        .map(|c| {
+            let w = start
+                .map_or_else(|| vec![0.0; width], |s| s.weights[c * width..][..width].to_vec());
+            let intercept = start.map_or(0.0, |s| s.intercept[c]);
+            Output { iterate: Iterate::new(&w), intercept, mean_intercept: 0.0, weight: 0.0 }
+        })
+        .collect();
+    let mut plan: Option<Plan<'_>> = None;
+    let (mut history, mut last) = (Vec::new(), Instant::now());
+    let mut sq_norms = Vec::new();
+    let stop = 'passes: loop {
+        settings.order.next_pass(rng, &mut order)?;
+        for (b, block) in order.chunks(BLOCK).enumerate() {
+            let told = |phase, seen| Progress {
+                phase,
+                iteration: history.len(),
+                seen,
+                n_samples: n,
+                n_terms: width,
+                moved: 0.0,
+                maintained: 0.0,
+                objective: None,
+                elapsed: started.elapsed(),
+            };
+            let mut flow = ControlFlow::Continue(());
+            // 3.
+            source.load(block, &mut || {
+                if last.elapsed() >= PATIENCE && flow.is_continue() {
+                    last = Instant::now();
+                    flow = observer.observe(&told(Phase::Pass, b * BLOCK));
+                }
+                match flow {
+                    ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
+                    _ => Ok(()),
+                }
+            })?;
+            if flow.is_continue() && last.elapsed() >= PATIENCE {
+                last = Instant::now();
+                flow = observer.observe(&told(Phase::Pass, b * BLOCK));
+            }
+            if let ControlFlow::Break(reason) = flow {
+                break 'passes reason;
+            }
+            sq_norms.clear();
+            sq_norms.extend((0..block.len()).map(|at| {
+                let z = source.row(block, at);
+                z.iter().map(|&v| v.to_f64() * v.to_f64()).sum::<f64>()
+            }));
+            if plan.is_none() {
+                plan = Some(settings.plan(task, (block, &sq_norms), &mut gradient, total));
+            }
+            let Some(plan) = &plan else { continue };
+            let source = &*source;
+            if outputs == 1 {
+                plan.block((0, &mut machines[0]), source, block, &sq_norms, (done, before));
+            } else {
+                machines.par_iter_mut().enumerate().for_each(|output| {
+                    plan.block(output, source, block, &sq_norms, (done, before));
+                });
+            }
+            done += block.len() as u64;
+        }
+        history.push(started.elapsed());
+        let told = Progress {
+            phase: Phase::EndOfPass,
+            iteration: history.len(),
+            seen: n,
+            n_samples: n,
+            n_terms: width,
+            moved: 0.0,
+            maintained: 0.0,
+            objective: None,
+            elapsed: started.elapsed(),
+        };
+        if let ControlFlow::Break(reason) = observer.observe(&told) {
+            break reason;
+        }
+        if history.len() >= settings.max_iter {
+            break StopReason::MaxIter;
+        }
+    };
+    if stop == StopReason::Interrupted {
+        return Err(Error::Interrupted);
+    }
+    let mean = |m: &Output| if m.weight > 0.0 { m.mean_intercept / m.weight } else { m.intercept };
+    Ok(Trained {
+        coef: machines.iter().flat_map(|m| m.iterate.mean()).collect(),
+        intercept: machines.iter().map(mean).collect(),
+        state: State {
+            weights: machines.iter().flat_map(|m| m.iterate.current()).collect(),
+            intercept: machines.iter().map(|m| m.intercept).collect(),
+            steps: done,
+            samples: start.map_or(0, |s| s.samples) + n as u64,
+            gradient,
+        },
+        stop,
+        history,
+    })
+}
+
+impl Settings {
+    /// Whether everything is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`, `Unsupported`.
+    pub fn check(&self) -> Result<()> {
+        self.loss.check()?;
+        if self.max_iter == 0 {
+            return Err(Error::param("max_iter", ">= 1", 0));
+        }
+        if matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. }) {
+            return Err(Error::Unsupported(
+                "a squared loss needs solver='dual': its gradient has no bound".into(),
+            ));
+        }
+        if self.strongly_convex && self.fit_intercept {
+            return Err(Error::Unsupported(
+                "strongly_convex=True needs fit_intercept=False: with an offset the objective is \
+                 not strongly convex"
+                    .into(),
+            ));
+        }
+        match self.average {
+            Average::Last(0) => Err(Error::param("averaging", ">= 1", 0)),
+            Average::Share(share) if !(share > 0.0 && share <= 1.0) => {
+                Err(Error::param("averaging", "in (0, 1]", share))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Step 1 and the feasible set, from the first samples.
+    fn plan<'a>(
+        &self,
+        task: &'a Task<'a>,
+        (block, sq_norms): (&[usize], &[f64]),
+        gradient: &mut f64,
+        steps: u64,
+    ) -> Plan<'a> {
+        let lambda = 1.0 / task.total;
+        // The samples at hand stand for the whole problem, whatever their share of it.
+        let sum: f64 = task.cost.iter().sum();
+        let factor = task.cost.len() as f64 / sum;
+        let one = if self.fit_intercept { 1.0 } else { 0.0 };
+        if *gradient <= 0.0 {
+            let squares = |violated: bool| -> f64 {
+                let outputs = task.targets.n_outputs();
+                let terms = block.iter().zip(sq_norms).map(|(&i, norm)| {
+                    let p = factor * task.cost[i];
+                    let moved = (0..outputs).any(|c| {
+                        self.loss.violation(task.targets.value(task.index[i], c), 0.0) != 0.0
+                    });
+                    if moved || !violated { p * p * (norm + one) } else { 0.0 }
+                });
+                terms.sum::<f64>() / block.len() as f64
+            };
+            *gradient = squares(true);
+            // No target outside the tube: no gradient to measure.
+            if *gradient <= 0.0 {
+                *gradient = squares(false).max(f64::MIN_POSITIVE);
+            }
+        }
+        let excess = |i: usize| self.loss.value(task.targets.value(task.index[i], 0), 0.0);
+        let (radius, largest) = if self.loss.is_classification() {
+            ((1.0 / lambda).sqrt(), 1.0)
+        } else {
+            let excesses = task.cost.iter().enumerate().map(|(i, cost)| cost * excess(i));
+            let mean = excesses.sum::<f64>() / sum;
+            let y = |i: usize| task.targets.value(task.index[i], 0).abs();
+            let largest = (0..task.cost.len()).map(y).fold(0.0, f64::max);
+            ((2.0 * mean / lambda).sqrt(), largest)
+        };
+        let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
+        let bound = largest + norm * radius;
+        let extent = (radius * radius + one * bound * bound).sqrt();
+        Plan {
+            loss: self.loss,
+            lambda,
+            radius,
+            bound,
+            fit_intercept: self.fit_intercept,
+            strongly_convex: self.strongly_convex,
+            length: extent / gradient.sqrt(),
+            average_from: self.average.from(steps),
+            task,
+            factor,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The iterate against plain vectors, the ascent against its certificate.
+
+use ndarray::Array2;
+
+use super::*;
+use crate::data::{Rows, Targets};
+use crate::error::{Error, Result};
+use crate::features::{FeatureMap, Nystroem};
+use crate::kernel::AnyKernel;
+use crate::loss::AnyLoss;
+use crate::rng::Rng;
+use crate::solver::{Silent, StopReason};
+
+#[test]
+fn the_iterate_walks_as_a_plain_vector() {
+    let mut rng = Rng::new(1);
+    let mut w = vec![0.0; 9];
+    let (mut sum, mut weight) = (vec![0.0; 9], 0.0);
+    let mut fast = Iterate::new(&w);
+    for step in 0..400 {
+        let z: Vec<f64> = (0..9).map(|_| rng.normal()).collect();
+        let plain: f64 = w.iter().zip(&z).map(|(a, b)| a * b).sum();
+        assert!((fast.product(&z) - plain).abs() < 1e-9);
+        // A factor of 0, as in the first step of ASSET*, and ones that underflow the scale.
+        let factor = if step % 97 == 0 { 0.0 } else { rng.uniform() };
+        fast.shrink(factor);
+        w.iter_mut().for_each(|v| *v *= factor);
+        let by = rng.normal();
+        let norm = z.iter().map(|v| v * v).sum();
+        fast.add(by, &z, factor * plain, norm);
+        w.iter_mut().zip(&z).for_each(|(v, z)| *v += by * z);
+        let radius = 2.0;
+        fast.project(radius);
+        let length = w.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if length > radius {
+            w.iter_mut().for_each(|v| *v *= radius / length);
+        }
+        assert!(fast.sq_norm().sqrt() <= radius * (1.0 + 1e-9));
+        if step > 250 {
+            fast.average(1.0 / step as f64);
+            weight += 1.0 / step as f64;
+            sum.iter_mut().zip(&w).for_each(|(s, v)| *s += v / step as f64);
+        }
+        if step % 50 == 0 {
+            fast.refresh();
+        }
+        for (a, b) in fast.current().iter().zip(&w) {
+            assert!((a - b).abs() < 1e-9);
+        }
+    }
+    for (a, b) in fast.mean().iter().zip(&sum) {
+        assert!((a - b / weight).abs() < 1e-9);
+    }
+}
+
+fn problem(n: usize) -> (Array2<f64>, Vec<u32>, Vec<f64>) {
+    let mut rng = Rng::new(4);
+    let x = Array2::from_shape_fn((n, 3), |_| rng.normal());
+    let index = (0..n).map(|i| u32::from(x[[i, 0]] * x[[i, 1]] + 0.3 * rng.normal() > 0.0));
+    let index = index.collect();
+    let y = (0..n).map(|i| x[[i, 0]].sin() + 0.1 * rng.normal()).collect();
+    (x, index, y)
+}
+
+fn nobody() -> Result<()> {
+    Ok(())
+}
+
+fn solve(
+    loss: AnyLoss,
+    targets: Targets<'_>,
+    (x, cost): (&Array2<f64>, &[f64]),
+    change: impl Fn(Ascent) -> Ascent,
+) -> Result<Solution> {
+    let rows = Rows::Dense(x.view());
+    let config = Nystroem {
+        kernel: AnyKernel::Gaussian { gamma: 0.5 },
+        n_components: 25,
+        n_landmarks: None,
+        threshold: None,
+        seed: 0,
+    };
+    let map = FeatureMap::Landmarks(config.fit(&rows, &mut nobody)?);
+    let index: Vec<usize> = (0..x.nrows()).collect();
+    let source = Source::new(&map, rows, &index, usize::MAX, &mut nobody)?;
+    let task = Task { targets, index: &index, cost, total: cost.iter().sum() };
+    let settings = change(Ascent {
+        loss,
+        fit_intercept: false,
+        max_iter: 20_000,
+        tol: 1e-7,
+        shrinking: true,
+        seed: 1,
+    });
+    ascend(&settings, &source, &task, &mut Silent)
+}
+
+/// Weak duality makes a small gap a proof, whatever path led there.
+#[test]
+fn the_ascent_closes_the_gap_with_and_without_shrinking() {
+    let (x, index, y) = problem(300);
+    let cost: Vec<f64> = (0..300).map(|i| 0.5 + (i % 3) as f64).collect();
+    let classes = Targets::Classes { index: &index, n_classes: 2 };
+    let values = Targets::Values(&y);
+    for (loss, targets) in [
+        (AnyLoss::Hinge, classes),
+        (AnyLoss::SquaredHinge, classes),
+        (AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, values),
+        (AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 }, values),
+    ] {
+        let mut primal = Vec::new();
+        for (shrinking, fit_intercept) in [(true, false), (false, false), (true, true)] {
+            let found =
+                solve(loss, targets, (&x, &cost), |s| Ascent { shrinking, fit_intercept, ..s })
+                    .unwrap();
+            assert_eq!(found.stop, StopReason::Converged, "{loss:?}");
+            let gap = found.primal - found.dual;
+            assert!(gap >= -1e-9 * found.primal && gap <= 1e-5 * found.primal, "{loss:?} {gap}");
+            assert_eq!(fit_intercept, found.intercept[0] != 0.0);
+            primal.push(found.primal);
+        }
+        assert!((primal[0] - primal[1]).abs() <= 1e-5 * primal[0]);
+        // One more feature.
+        assert!(primal[2] <= primal[0] * (1.0 + 1e-5));
+    }
+}
+
+#[test]
+fn the_ascent_says_that_it_ended_early_and_refuses_nonsense() {
+    let (x, index, _) = problem(100);
+    let cost = vec![1e4; 100];
+    let targets = Targets::Classes { index: &index, n_classes: 2 };
+    let at = |change: fn(Ascent) -> Ascent| solve(AnyLoss::Hinge, targets, (&x, &cost), change);
+    let early = at(|s| Ascent { max_iter: 2, ..s }).unwrap();
+    assert_eq!((early.stop, early.n_iter), (StopReason::MaxIter, 2));
+    assert!(early.primal > early.dual);
+    for bad in [at(|s| Ascent { max_iter: 0, ..s }), at(|s| Ascent { tol: 0.0, ..s })] {
+        assert!(matches!(bad, Err(Error::InvalidParam { .. })));
+    }
+}

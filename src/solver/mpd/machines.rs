@@ -1,0 +1,108 @@
+//! The five machines, plain and semi-parametric, with or without an offset.
+
+use ndarray::ArrayView2;
+
+use super::problem::{Equality, MpdSettings, Problem};
+use super::solve::solve;
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::kernel::{Columns, RowCache};
+use crate::solver::Observer;
+use crate::solver::exact::{Dual, Fitted, Kind, Part, dual, fitted};
+
+/// What a machine `f(x) = Σ coef_i k(x_i, x) + intercept + Σ_j c_j φ_j(x)` has beside the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<'a> {
+    /// Whether there is an offset. One class has no other way to be: there it is always fitted.
+    pub intercept: bool,
+    /// φ_j of every sample of the [`Part`]'s matrix: samples x functions, finite.
+    pub functions: Option<ArrayView2<'a, f64>>,
+}
+
+impl Form<'_> {
+    /// Constraints of a part, and which of them is the ν of a ν-machine.
+    fn equalities(&self, part: &Part<'_, '_>, dual: &Dual) -> Result<(Vec<Equality>, Places)> {
+        let sign = |v: usize| if dual.group(v) == 0 { 1.0 } else { -1.0 };
+        let sum = |column: &[f64]| column.iter().zip(&dual.start).map(|(f, b)| f * b).sum();
+        let mut all = Vec::new();
+        let mut places = Places { intercept: None, nu: None, functions: 0 };
+        if self.intercept || matches!(part.kind, Kind::OneClass(_)) {
+            places.intercept = Some(all.len());
+            let column = vec![1.0; dual.len()];
+            all.push(Equality { total: sum(&column), column });
+        }
+        if dual.two_sums {
+            places.nu = Some(all.len());
+            let column: Vec<f64> = (0..dual.len()).map(sign).collect();
+            all.push(Equality { total: sum(&column), column });
+        }
+        places.functions = all.len();
+        let Some(functions) = self.functions else { return Ok((all, places)) };
+        for j in 0..functions.ncols() {
+            let value = |&sample: &usize| functions.get((part.index[sample], j)).copied();
+            let column: Option<Vec<f64>> = dual.sample.iter().map(value).collect();
+            let column = column.ok_or(Error::LengthMismatch {
+                what: "functions",
+                expected: part.index.iter().max().map_or(0, |m| m + 1),
+                got: functions.nrows(),
+            })?;
+            all.push(Equality { column, total: 0.0 });
+        }
+        Ok((all, places))
+    }
+}
+
+/// Which constraint is what.
+struct Places {
+    intercept: Option<usize>,
+    nu: Option<usize>,
+    functions: usize,
+}
+
+/// Trains one machine. Call it inside [`crate::parallel::run`].
+///
+/// # Errors
+/// `InvalidParam`, `LengthMismatch`, `InvalidData`, `Unsupported` for a ν that no α satisfies,
+/// `OutOfMemory`, `Interrupted`.
+pub fn fit(
+    part: Part<'_, '_>,
+    form: &Form<'_>,
+    settings: &MpdSettings,
+    observer: &mut dyn Observer,
+) -> Result<Fitted> {
+    let dual = dual(&part)?;
+    let (equalities, places) = form.equalities(&part, &dual)?;
+    // ν-SVC is divided by its ρ = |η|: so is what its scores may be off.
+    let divisor = places.nu.filter(|_| matches!(part.kind, Kind::NuClasses(..)));
+    let problem = Problem { dual: &dual, equalities: &equalities, divisor };
+    let (kind, n) = (part.kind, part.index.len());
+    let (mut solution, mut outcome) = if part.single {
+        run::<f32>(part, &problem, settings, observer)?
+    } else {
+        run::<f64>(part, &problem, settings, observer)?
+    };
+    let eta = outcome.parametric;
+    let offset = places.intercept.map_or(0.0, |at| eta[at]);
+    let tilt = places.nu.map_or(0.0, |at| eta[at]);
+    solution.level = [offset + tilt, offset - tilt];
+    outcome.parametric = eta[places.functions..].to_vec();
+    let mut machine = fitted(&kind, &dual, solution, n);
+    if matches!(kind, Kind::NuClasses(..)) {
+        outcome.parametric.iter_mut().for_each(|c| *c /= machine.width);
+    }
+    machine.mpd = Some(outcome);
+    Ok(machine)
+}
+
+type Solved = (crate::solver::exact::Solution, crate::solver::exact::MpdOutcome);
+
+fn run<F: Real>(
+    part: Part<'_, '_>,
+    problem: &Problem<'_>,
+    settings: &MpdSettings,
+    observer: &mut dyn Observer,
+) -> Result<Solved> {
+    let columns = Columns::new(part.gram, part.index)?;
+    let mut cache = RowCache::<F>::new(columns, part.cache_bytes)?;
+    solve(problem, &mut cache, settings, observer)
+}

@@ -1,0 +1,119 @@
+//! Equality constraints of a dual problem, and when a run stops.
+
+use crate::error::{Error, Result};
+use crate::solver::exact::Dual;
+
+/// One constraint `Σ_v column_v β_v = total`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equality {
+    /// A value a variable.
+    pub column: Vec<f64>,
+    /// The right-hand side.
+    pub total: f64,
+}
+
+impl Equality {
+    /// Whether it fits the problem.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `InvalidData` for NaN or infinity.
+    pub(super) fn check(&self, dual: &Dual) -> Result<()> {
+        let (expected, got) = (dual.len(), self.column.len());
+        if expected != got {
+            return Err(Error::LengthMismatch { what: "constraint", expected, got });
+        }
+        if !(self.total.is_finite() && self.column.iter().all(|v| v.is_finite())) {
+            let reason = "NaN or infinity".into();
+            return Err(Error::InvalidData { what: "parametric functions", reason });
+        }
+        Ok(())
+    }
+
+    /// Mean square of the column.
+    pub(super) fn mean_square(&self) -> f64 {
+        self.column.iter().map(|v| v * v).sum::<f64>() / self.column.len().max(1) as f64
+    }
+
+    /// What a violation is measured by: the size of what is summed, but no more than 1 in the
+    /// column's own unit.
+    pub(super) fn scale(&self, dual: &Dual) -> f64 {
+        self.total.abs().max(self.mean_square().sqrt().min(self.most(dual)))
+    }
+
+    /// The largest sum that the box allows, about.
+    pub(super) fn most(&self, dual: &Dual) -> f64 {
+        let bound = |v: usize| dual.lower[v].abs().max(dual.upper[v].abs());
+        let term = |v: usize| self.column[v].abs() * bound(v);
+        (0..dual.len()).filter(|&v| self.column[v] != 0.0).map(term).sum()
+    }
+
+    /// `Σ_v column_v β_v - total`.
+    pub(super) fn excess(&self, beta: &[f64]) -> f64 {
+        self.column.iter().zip(beta).map(|(f, b)| f * b).sum::<f64>() - self.total
+    }
+}
+
+/// How multipliers are updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Update {
+    /// The augmented Lagrangian's, which converges.
+    #[default]
+    Augmented,
+    /// The paper's diagonal Newton step, by estimates of the dual function's curvature.
+    Newton,
+}
+
+/// When to stop, and how to step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MpdSettings {
+    /// ε_p, > 0: violation of the box's optimality conditions at which β is optimal for η.
+    pub tol: f64,
+    /// ε_d, > 0: violation of a constraint that is let pass, relative to `max(|e_i|, rms(f_i))`
+    /// (or to the largest sum that the box allows, if that is less).
+    pub constraint_tol: f64,
+    /// Steps of one variable, at most.
+    pub max_iter: u64,
+    /// The update of the multipliers.
+    pub update: Update,
+    /// Variables of a working set, >= 1; the paper's is 1. [`Update::Newton`] knows no other.
+    pub working_set: usize,
+    /// Whether violations and multipliers are recorded, a value a working set.
+    pub record: bool,
+}
+
+impl MpdSettings {
+    /// Whether every number is in its range.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in [("tol", self.tol), ("constraint_tol", self.constraint_tol)] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(Error::param(name, "> 0 and finite", value));
+            }
+        }
+        if self.working_set == 0 {
+            return Err(Error::param("working_set", ">= 1", 0));
+        }
+        Ok(())
+    }
+}
+
+/// A dual problem with its constraints; of the [`Dual`] the box, z and the samples count alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// Box and linear term.
+    pub dual: &'a Dual,
+    /// The constraints.
+    pub equalities: &'a [Equality],
+    /// The constraint by whose multiplier ε_p is multiplied where that is below 1: the ρ that a
+    /// ν-SVC is divided by.
+    pub divisor: Option<usize>,
+}
+
+impl Problem<'_> {
+    pub(super) fn check(&self) -> Result<()> {
+        self.dual.check()?;
+        self.equalities.iter().try_for_each(|equality| equality.check(self.dual))
+    }
+}

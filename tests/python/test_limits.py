@@ -1,0 +1,182 @@
+"""Limits of the machine: memory, disk, and a process that is killed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+import budgetsvm
+from budgetsvm import SVC, BudgetSVC, LocalBudgetSVC
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
+X, Y = make_moons(400, noise=0.2, random_state=0)
+
+
+def run(program: str, *arguments: str) -> str:
+    """What a new process prints; it must end well."""
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@linux
+def test_a_request_beyond_the_limit_is_a_memory_error_and_the_process_lives():
+    told = run(
+        """
+        import resource
+        import numpy as np
+        from budgetsvm import SVC, BudgetSVC
+        X = np.random.default_rng(0).normal(size=(40_000, 2))
+        y = X[:, 0] * X[:, 1] > 0
+        small = BudgetSVC(budget=20).fit(X[:500], y[:500])
+        before = small.decision_function(X)
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+        try:
+            # Every row is a term: the kernel matrix alone has 12.8 GB.
+            small.set_params(budget=40_000).fit(X, y)
+        except MemoryError as error:
+            print("MemoryError", error)
+        assert (small.decision_function(X) == before).all()
+        SVC(C=10, cache_size=50).fit(X[:2000], y[:2000])
+        print("alive")
+        """
+    )
+    assert "MemoryError" in told
+    assert "alive" in told
+
+
+@linux
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    """The limit on the size of a file stands for a disk without room."""
+    told = run(
+        """
+        import os, resource, signal, sys
+        import numpy as np
+        import budgetsvm
+        from budgetsvm import BudgetSVC
+        folder = sys.argv[1]
+        path = os.path.join(folder, "model.safetensors")
+        X = np.random.default_rng(0).normal(size=(3_000, 50))
+        y = X[:, 0] * X[:, 1] > 0
+        small = BudgetSVC(budget=5).fit(X, y)
+        small.save(path)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        try:
+            BudgetSVC(budget=500).fit(X, y).save(path)
+        except OSError as error:
+            print("OSError", error.errno)
+        again = budgetsvm.load(path)
+        assert (again.decision_function(X) == small.decision_function(X)).all()
+        assert os.listdir(folder) == ["model.safetensors"]
+        """,
+        str(tmp_path),
+    )
+    assert "OSError" in told
+
+
+SAVES = """
+    import sys
+    import numpy as np
+    from budgetsvm import BudgetSVC
+    X = np.random.default_rng(0).normal(size=(4_000, 100))
+    y = X[:, 0] * X[:, 1] > 0
+    models = [BudgetSVC(budget=n, polishing=False).fit(X, y) for n in (300, 600)]
+    print("ready", flush=True)
+    while True:
+        for model in models:
+            model.save(sys.argv[1])
+"""
+
+
+@linux
+def test_a_process_killed_while_saving_leaves_a_whole_file(tmp_path):
+    path = tmp_path / "model.safetensors"
+    chance = random.Random(0)
+    for _ in range(6):
+        command = [sys.executable, "-c", textwrap.dedent(SAVES), str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(0.05 + 0.1 * chance.random())
+            process.send_signal(signal.SIGKILL)
+        assert budgetsvm.load(path).n_terms_ in (300, 600)
+        names = [name for name in os.listdir(tmp_path) if name.endswith(".safetensors")]
+        assert names == ["model.safetensors"]
+
+
+def resident() -> float:
+    """Megabytes that this process holds."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) / 1024
+
+
+@linux
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetSVC(budget=20, gamma=1.0, random_state=0),
+        BudgetSVC(budget=10, gamma=1.0, refine=True, refine_iter=5, random_state=0),
+        SVC(gamma=1.0),
+        LocalBudgetSVC(n_clusters=4, budget=10, gamma=1.0, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_repeated_fits_do_not_grow(model):
+    def fits(times):
+        for _ in range(times):
+            model.fit(X, Y).predict(X)
+        gc.collect()
+        return resident()
+
+    # The allocator and the thread pool fill up first.
+    fits(60)
+    before = fits(60)
+    assert fits(240) - before < 2
+
+
+def test_damaged_bytes_never_do_worse_than_an_error(tmp_path):
+    """Random damage to real files, of both kinds: an error, or a model that predicts."""
+    chance = random.Random(1)
+    models = [
+        BudgetSVC(budget=8, random_state=0).fit(X, Y),
+        LocalBudgetSVC(n_clusters=3, budget=6, random_state=0).fit(X, Y),
+    ]
+    path = tmp_path / "model.safetensors"
+    for model in models:
+        model.save(path)
+        whole = path.read_bytes()
+        for _ in range(400):
+            data = bytearray(whole)
+            match chance.randrange(4):
+                case 0:
+                    for _ in range(chance.randrange(1, 6)):
+                        data[chance.randrange(len(data))] = chance.randrange(256)
+                case 1:
+                    del data[chance.randrange(len(data)) :]
+                case 2:
+                    at = chance.randrange(len(data))
+                    data[at:at] = data[: chance.randrange(1, 200)]
+                case 3:
+                    first, last = sorted(chance.sample(range(len(data)), 2))
+                    del data[first:last]
+            path.write_bytes(data)
+            started = time.perf_counter()
+            try:
+                again = budgetsvm.load(path)
+            except (ValueError, MemoryError):
+                pass
+            else:
+                assert np.isfinite(again.decision_function(X)).all()
+            assert time.perf_counter() - started < 5

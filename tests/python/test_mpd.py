@@ -1,0 +1,242 @@
+"""The minimal primal-dual method from Python, and the semi-parametric machines."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_classification, make_regression
+from sklearn.metrics.pairwise import rbf_kernel
+
+import budgetsvm
+from budgetsvm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, SemiparametricSVC, SemiparametricSVR
+
+TIGHT = {"tol": 1e-6, "constraint_tol": 1e-8}
+
+
+def interior_point(H, q, upper, F, steps=60):
+    """`min 1/2 aᵀHa + qᵀa`, `0 <= a <= upper`, `Fᵀa = 0`: a general primal-dual QP solver."""
+    n, k = F.shape
+    a, z, w, eta = upper / 2, np.ones(n), np.ones(n), np.zeros(k)
+    for _ in range(steps):
+        s = upper - a
+        mu = (a @ z + s @ w) / (2 * n)
+        if mu < 1e-14:
+            break
+        target = 0.1 * mu
+        dual = H @ a + q + F @ eta - z + w
+        D = H + np.diag(z / a + w / s)
+        rhs = -dual + (target - a * z) / a - (target - s * w) / s
+        solved = np.linalg.solve(D, np.column_stack([rhs, F]))
+        step_eta = np.linalg.solve(F.T @ solved[:, 1:], F.T @ solved[:, 0] + F.T @ a)
+        da = solved[:, 0] - solved[:, 1:] @ step_eta
+        dz = (target - a * z - z * da) / a
+        dw = (target - s * w + w * da) / s
+        ratios = [
+            np.min(np.where(d < 0, -v / np.minimum(d, -1e-300), np.inf))
+            for v, d in ((a, da), (z, dz), (s, -da), (w, dw))
+        ]
+        t = min(1.0, 0.99 * min(ratios))
+        a, z, w, eta = a + t * da, z + t * dz, w + t * dw, eta + t * step_eta
+    return a, eta
+
+
+def sinc_data(m, seed=0):
+    """The example of the paper's section 6."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 10, (m, 1))
+    noise = rng.uniform(-0.2 * np.sqrt(3), 0.2 * np.sqrt(3), m)
+    return X, np.sin(X[:, 0]) + np.sinc(2 * (X[:, 0] - 5)) + noise
+
+
+def sine(X):
+    return np.sin(X[:, 0])
+
+
+def sinc(X):
+    return np.sinc(2 * (X[:, 0] - 5))
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+def test_svr_is_the_solution_of_a_general_qp_solver(C):
+    m = 500
+    X, y = sinc_data(m)
+    model = SemiparametricSVR(
+        [sine, sinc], C=C / m, gamma=0.5, epsilon=0.05, fit_intercept=False, **TIGHT
+    ).fit(X, y)
+    K, phi = rbf_kernel(X, gamma=0.5), np.column_stack([sine(X), sinc(X)])
+    H = np.block([[K, -K], [-K, K]])
+    q = np.concatenate([0.05 - y, 0.05 + y])
+    a, eta = interior_point(H, q, np.full(2 * m, C / m), np.vstack([phi, -phi]))
+    beta = np.zeros(m)
+    beta[model.support_] = model.dual_coef_[0]
+    theirs = a[:m] - a[m:]
+
+    def objective(b):
+        return 0.5 * b @ K @ b - y @ b + 0.05 * np.abs(b).sum()
+
+    best = objective(theirs)
+    assert abs(objective(beta) - best) <= 1e-6 * abs(best)
+    np.testing.assert_allclose(model.predict(X), K @ theirs + phi @ eta, atol=2e-4)
+    np.testing.assert_allclose(model.parametric_coef_, eta, atol=1e-3)
+
+
+def test_svc_is_the_solution_of_a_general_qp_solver():
+    X, labels = make_classification(300, 4, random_state=1, class_sep=0.5)
+    model = SemiparametricSVC(lambda X: X[:, :2], C=2.0, gamma=0.5, **TIGHT).fit(X, labels)
+    y, K = 2.0 * labels - 1, rbf_kernel(X, gamma=0.5)
+    F = y[:, None] * np.column_stack([np.ones(300), X[:, :2]])
+    a, eta = interior_point(y[:, None] * K * y, -np.ones(300), np.full(300, 2.0), F)
+    f = K @ (a * y) + eta[0] + X[:, :2] @ eta[1:]
+    np.testing.assert_allclose(model.decision_function(X), f, atol=2e-4)
+    np.testing.assert_allclose(model.parametric_coef_[0], eta[1:], atol=1e-3)
+    np.testing.assert_allclose(model.intercept_, eta[0], atol=1e-3)
+    assert model.constraint_violation_[0] <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (SVC, {"C": 3.0}),
+        (NuSVC, {"nu": 0.2}),
+        (SVR, {"C": 3.0, "epsilon": 0.05}),
+        (NuSVR, {"C": 2.0, "nu": 0.4}),
+        (OneClassSVM, {"nu": 0.15}),
+    ],
+)
+@pytest.mark.parametrize("thresholds", [{"tol": 1e-4, "constraint_tol": 1e-2}, TIGHT])
+def test_mpd_fits_the_same_machines(cls, params, thresholds):
+    X, labels = make_classification(
+        200, 5, n_informative=4, n_redundant=1, n_classes=3, random_state=0
+    )
+    y = labels if hasattr(cls, "decision_function_shape") or cls in (SVC, NuSVC) else None
+    y = make_regression(200, 5, random_state=0)[1] / 50 if cls in (SVR, NuSVR) else y
+    smo = cls(tol=1e-8, **params).fit(X, y)
+    mpd = cls(solver="mpd", **params, **thresholds).fit(X, y)
+    loose = thresholds["constraint_tol"] > 1e-3
+    values = [m.predict(X) if cls in (SVR, NuSVR) else m.decision_function(X) for m in (smo, mpd)]
+    size = 1 + np.abs(values[0]).max()
+    np.testing.assert_allclose(values[1], values[0], atol=(0.1 if loose else 1e-4) * size)
+    assert mpd.fit_status_ == 0
+    assert np.all(mpd.n_updates_ > 0)
+
+
+def test_without_an_offset_it_is_the_kernel_adatron():
+    X, labels = make_classification(150, 4, random_state=3)
+    model = SVC(solver="mpd", fit_intercept=False, C=5.0, gamma=0.3, tol=1e-9).fit(X, labels)
+    y, K = 2.0 * labels - 1, rbf_kernel(X, gamma=0.3)
+    a = np.zeros(150)
+    for _ in range(3000):  # Gauss-Seidel: another order, the same solution
+        for i in range(150):
+            a[i] = np.clip(a[i] + 1 - y[i] * (K[i] @ (a * y)), 0, 5.0)
+    assert np.all(model.intercept_ == 0)
+    np.testing.assert_allclose(model.decision_function(X), K @ (a * y), atol=1e-6)
+    with pytest.raises(ValueError, match="fit_intercept=False needs"):
+        SVC(fit_intercept=False).fit(X, labels)
+
+
+def test_functions_may_be_a_matrix():
+    X, y = sinc_data(200)
+    phi = np.column_stack([sine(X), sinc(X)])
+    params = {"C": 0.05, "gamma": 0.5, "epsilon": 0.05}
+    plain = SemiparametricSVR([sine, sinc], **params).fit(X, y)
+    given = SemiparametricSVR(phi, **params).fit(X, y)
+    both = SemiparametricSVR(lambda X: np.column_stack([sine(X), sinc(X)]), **params).fit(X, y)
+    assert np.array_equal(plain.predict(X), given.predict(X, functions=phi))
+    assert np.array_equal(plain.predict(X), both.predict(X))
+    with pytest.raises(ValueError, match="pass functions="):
+        given.predict(X)
+    with pytest.raises(ValueError, match="columns"):
+        given.predict(X, functions=phi[:, :1])
+    with pytest.raises(ValueError, match="rows"):
+        SemiparametricSVR(phi[:50], **params).fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        SemiparametricSVR(np.full((200, 1), np.nan), **params).fit(X, y)
+
+
+def test_functions_span_decides_not_their_choice():
+    X, y = sinc_data(200)
+    params = {"C": 0.05, "gamma": 0.5, "epsilon": 0.05, **TIGHT}
+    plain = SemiparametricSVR([sine, sinc], **params).fit(X, y)
+    mixed = SemiparametricSVR(
+        [lambda X: 1e3 * sine(X), lambda X: sine(X) + 1e-2 * sinc(X)], **params
+    ).fit(X, y)
+    np.testing.assert_allclose(plain.predict(X), mixed.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"update": "euler"}, "'update' parameter"),
+        ({"constraint_tol": 0.0}, "'constraint_tol' parameter"),
+        ({"working_set": 0}, "'working_set' parameter"),
+        ({"epsilon": -1.0}, "'epsilon' parameter"),
+    ],
+)
+def test_bad_parameters_are_named(params, message):
+    X, y = sinc_data(50)
+    with pytest.raises(ValueError, match=message):
+        SemiparametricSVR(**params).fit(X, y)
+
+
+def test_history_is_the_course_of_the_run():
+    X, labels = make_classification(40, 2, n_redundant=0, random_state=0)
+    model = SemiparametricSVC(
+        C=10.0, gamma=0.5, update="newton", working_set=1, tol=0.01, constraint_tol=0.01,
+        record_history=True,
+    ).fit(X, labels)  # fmt: skip
+    history = model.history_
+    assert set(history) == {"violation", "constraint", "multiplier_0"}
+    assert len(history["violation"]) >= model.n_iter_[0]
+    assert history["violation"][-1] <= 0.01
+    assert history["constraint"][-1] <= 0.01
+    assert -history["multiplier_0"][-1] == pytest.approx(model.intercept_[0], abs=1e-12)
+
+
+ESTIMATORS = [
+    SVC(), SVC(kernel="linear"), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM(), SVC(solver="mpd"),
+    SVR(C=float("inf"), kernel="linear", tol=0.5), SemiparametricSVR(), SemiparametricSVC(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_saved_machines_predict_with_the_same_bits(estimator, sparse, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    X = sp.csr_matrix(X) if sparse else X
+    estimator.fit(X, np.array(["a", "b", "c"])[y] if hasattr(estimator, "break_ties") else y)
+    estimator.save(tmp_path / "model.safetensors")
+    again = budgetsvm.load(tmp_path / "model.safetensors")
+    assert type(again) is type(estimator)
+    assert again.get_params() == estimator.get_params()
+    assert np.array_equal(again.predict(X), estimator.predict(X))
+    assert again.shape_fit_ == estimator.shape_fit_
+    assert np.array_equal(again.n_iter_, estimator.n_iter_)
+    assert np.array_equal(again.n_support_, estimator.n_support_)
+
+
+def test_a_saved_matrix_of_functions_comes_back(tmp_path):
+    X, y = sinc_data(100)
+    model = SemiparametricSVR(sine(X)[:, None], C=0.1, record_history=True).fit(X, y)
+    model.save(tmp_path / "model.safetensors")
+    again = budgetsvm.load(tmp_path / "model.safetensors")
+    values = sine(X[:7])[:, None]
+    assert np.array_equal(again.predict(X[:7], values), model.predict(X[:7], values))
+    with pytest.raises(ValueError, match="function"):
+        SemiparametricSVR(sine, C=0.1).fit(X, y).save(tmp_path / "other.safetensors")
+
+
+def test_a_precomputed_machine_is_saved(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    K = rbf_kernel(X)
+    model = SVC(kernel="precomputed").fit(K, y)
+    model.save(tmp_path / "model.safetensors")
+    assert np.array_equal(
+        budgetsvm.load(tmp_path / "model.safetensors").predict(K), model.predict(K)
+    )
+
+
+def test_probability_is_not_saved(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(FutureWarning):
+        model = SVC(probability=True).fit(X, y)
+    with pytest.raises(ValueError, match="probability"):
+        model.save(tmp_path / "model.safetensors")
