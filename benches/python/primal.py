@@ -160,7 +160,9 @@ TABLES = {
 def main():
     arguments = parser(__doc__)
     arguments.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
-    arguments.add_argument("--size", type=int, default=3000, help="training rows of huber, cg, tune")
+    arguments.add_argument(
+        "--size", type=int, default=3000, help="training rows of huber, cg, tune"
+    )
     arguments.add_argument("--C", type=float, default=1.0, help="C of the regression")
     options = arguments.parse_args()
     require(options.data, sorted({name for only in options.only for name in DATA[only]}))
