@@ -179,7 +179,7 @@ class PrimalEstimator(Archived, BaseEstimator):
         if self.basis is None:
             return None, None
         count = self.n_components
-        if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+        if type(count) is bool or not isinstance(count, Integral) or count < 1:
             raise ValueError(f"n_components must be >= 1, got {count!r}")
         if isinstance(self.basis, str):
             if self.basis not in _BASES:

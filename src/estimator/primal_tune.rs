@@ -7,7 +7,7 @@
 //! 2. Each evaluation is a few Newton steps from the coefficients of the last one: coefficients
 //!    and hyperparameters are found together.
 //!
-//! Cost: an evaluation is about a dozen times |Q|³ multiply-adds; 10 to 30 are made.
+//! Cost: an evaluation is about a dozen times |Q|³ multiply-adds; at most 20 are made.
 //!
 //! References: \[PRIMAL\] section 6.3.
 
@@ -25,10 +25,10 @@ use crate::solver::polish::{Polish, Start, basis_gram};
 use crate::solver::primal::{criterion, newton};
 
 const MEMORY: usize = 5;
-const MAX_EVALUATIONS: usize = 30;
+const MAX_EVALUATIONS: usize = 20;
 const TOL: f64 = 1e-3;
 /// How far log C and log γ may go from where they begin.
-const RANGE: f64 = 14.0;
+const RANGE: f64 = 9.0;
 
 /// Factors of every C_i and of γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Tuned {
     pub c: f64,
     /// Factor of γ.
     pub gamma: f64,
-    /// The criterion's values at the evaluations.
+    /// Evaluations made.
     pub evaluations: usize,
 }
 

@@ -25,6 +25,8 @@ mod linear;
 mod newton;
 mod path;
 mod pcg;
+#[cfg(test)]
+mod tests;
 
 pub use leave_one_out::{Criterion, criterion, leave_one_out};
 pub use linear::{Linear, linear};

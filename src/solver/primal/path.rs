@@ -145,7 +145,7 @@ pub(super) fn follow<'a>(
         // Step 3.
         let settled = (t == 1.0 && zones == after) || (promised >= 0.0 && share <= ROUNDING);
         if h <= last_h {
-            if settled || (t > SHORT_STEP && promised >= 0.0 && share <= goal.tol) {
+            if settled || (t == 1.0 && promised >= 0.0 && share <= goal.tol) {
                 return Ok(goal.exact);
             }
             if !goal.exact && share <= PART_TOL {
@@ -172,12 +172,11 @@ pub(super) fn follow<'a>(
                     (forced, tries) = (Some(solved.zones.clone()), 0);
                 }
                 // Begun at the last width, from a start that was no guide.
-                None if h <= last_h => {
-                    let wide = all_quadratic(&samples, machine.decisions());
-                    if wide > h {
-                        (h, tries) = (wide, 0);
-                    }
+                None if h <= last_h && all_quadratic(&samples, machine.decisions()) > h => {
+                    h = all_quadratic(&samples, machine.decisions());
+                    tries = 0;
                 }
+                _ if t == 0.0 => return Ok(goal.exact && h <= last_h && share <= STALLED),
                 _ => {}
             }
         } else if t == 0.0 {

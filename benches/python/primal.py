@@ -1,0 +1,179 @@
+"""The experiments of the primal paper (its Figures 4 to 9), reduced regression, and tuning.
+
+- linear: Newton on w against LIBLINEAR on ADULT, time against n
+- usps: squared hinge on USPS 0-4 against 5-9 (σ = 8, λ = 1e-8), time and n_sv against n
+- huber: 10 % flipped labels, λ = 1/8: test error, time and n_sv against h
+- cg: conjugate gradients, with and without the preconditioner, error against steps for σ in 2..8
+- regression: 500 terms by every choice of a basis, beside scikit-learn's SVR
+- tune: C and γ by the leave-one-out gradient against a 5-fold grid search
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC, SVR, LinearSVC
+
+from budgetsvm import PrimalSVC, PrimalSVR
+from common import load, machine, markdown, parser, require, timed, write
+
+DATA = {
+    "linear": ["adult"],
+    "usps": ["usps"],
+    "huber": ["usps"],
+    "cg": ["usps"],
+    "regression": ["california-housing", "cpusmall", "protein"],
+    "tune": ["usps", "adult"],
+}
+
+
+def percent(share):
+    return f"{100 * share:.2f} %"
+
+
+def usps(options):
+    X, y, X_test, y_test = load(options.data, "usps")
+    sign = np.where(y < 5, -1, 1), np.where(y_test < 5, -1, 1)
+    return X.astype(np.float64), sign[0], X_test.astype(np.float64), sign[1]
+
+
+def linear(options):
+    X, y, X_test, y_test = load(options.data, "adult")
+    rows = []
+    for n in (2000, 8000, len(y)):
+        settings = {"C": 1.0, "fit_intercept": False}
+        ours, seconds = timed(PrimalSVC(kernel="linear", **settings).fit, X[:n], y[:n])
+        theirs, reference = timed(LinearSVC(dual=False, **settings).fit, X[:n], y[:n])
+        w = theirs.coef_[0]
+        margins = np.where(y[:n] > 0, 1, -1) * (X[:n] @ w)
+        primal = 0.5 * w @ w + np.sum(np.maximum(0, 1 - margins) ** 2)
+        gap = primal / ours.objective_["primal"] - 1
+        error = percent(1 - ours.score(X_test, y_test))
+        times = [f"{seconds:.3f}", f"{reference:.3f}"]
+        rows.append([f"{n:,}", *times, str(ours.n_iter_), f"{gap:.1e}", error])
+    head = ["n", "Newton s", "LIBLINEAR s", "steps", "LIBLINEAR's excess objective", "test error"]
+    return head, rows
+
+
+def on_usps(options):
+    X, y, X_test, y_test = usps(options)
+    rows = []
+    for n in (1000, 2000, 4000, len(y)):
+        model = PrimalSVC(C=5e7, gamma=1 / 128, cache_size=4000, fit_intercept=False)
+        ours, seconds = timed(model.fit, X[:n], y[:n])
+        theirs, reference = timed(SVC(C=5e7, gamma=1 / 128).fit, X[:n], y[:n])
+        errors = [percent(1 - m.score(X_test, y_test)) for m in (ours, theirs)]
+        times = [f"{seconds:.2f}", f"{reference:.2f}"]
+        rows.append([f"{n:,}", *times, str(ours.n_iter_), f"{len(ours.support_):,}", *errors])
+    head = ["n", "Newton s", "LIBSVM s", "steps", "n_sv", "test error", "LIBSVM's"]
+    return head, rows
+
+
+def huber(options):
+    X, y, X_test, y_test = usps(options)
+    flipped = np.random.default_rng(0).random(len(y)) < 0.1
+    y, n = np.where(flipped, -y, y), options.size
+    settings = {"C": 4.0, "gamma": 1 / 128, "fit_intercept": False}
+    rows = []
+    for h in (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001):
+        model = PrimalSVC(loss="hinge", smoothing=h, cache_size=4000, **settings)
+        ours, seconds = timed(model.fit, X[:n], y[:n])
+        error = percent(1 - ours.score(X_test, y_test))
+        rows.append([f"{h}", error, f"{seconds:.2f}", f"{len(ours.support_):,}", str(ours.n_iter_)])
+    theirs, seconds = timed(SVC(C=4.0, gamma=1 / 128).fit, X[:n], y[:n])
+    error = percent(1 - theirs.score(X_test, y_test))
+    rows.append(["LIBSVM", error, f"{seconds:.2f}", f"{len(theirs.support_):,}", ""])
+    return ["h", "test error", "s", "n_sv", "steps"], rows
+
+
+def conjugate(options):
+    X, y, X_test, y_test = usps(options)
+    n, rows = options.size, []
+    for sigma in (2, 4, 8):
+        settings = {"C": 5e7, "gamma": 1 / (2 * sigma**2), "fit_intercept": False}
+        full = PrimalSVC(cache_size=4000, **settings).fit(X[:n], y[:n])
+        line = [str(sigma), percent(1 - full.score(X_test, y_test))]
+        for solver in ("cg", "plain-cg"):
+            for steps in (10, 30, 100):
+                model = PrimalSVC(solver=solver, max_iter=steps, **settings).fit(X[:n], y[:n])
+                line.append(percent(1 - model.score(X_test, y_test)))
+        rows.append(line)
+    steps = [f"{kind} {count}" for kind in ("CG", "plain") for count in (10, 30, 100)]
+    return ["σ", "full solution", *steps], rows
+
+
+def regression(options):
+    rows = []
+    for name in DATA["regression"]:
+        X, y, X_test, y_test = load(options.data, name)
+        settings = {"C": options.C, "gamma": 1 / X.shape[1], "epsilon": 0.1}
+        theirs, reference = timed(SVR(**settings).fit, X, y)
+        rows.append([name, "SVR", f"{theirs.score(X_test, y_test):.3f}", f"{reference:.2f}", ""])
+        for basis in ("random", "kmeans++", "cholesky", "greedy"):
+            for smoothing in (0.05, 0.5):
+                model = PrimalSVR(
+                    basis=basis, n_components=500, smoothing=smoothing, random_state=0, **settings
+                )
+                ours, seconds = timed(model.fit, X.astype(np.float32), y)
+                score = ours.score(X_test, y_test)
+                label = f"{basis}, h={smoothing}"
+                line = [name, label, f"{score:.3f}", f"{seconds:.2f}", f"{reference / seconds:.1f}"]
+                rows.append(line)
+    return ["data", "machine", "R²", "s", "times faster"], rows
+
+
+def tune(options):
+    rows = []
+    for name in DATA["tune"]:
+        X, y, X_test, y_test = load(options.data, name)
+        X, X_test = (M.toarray() if hasattr(M, "toarray") else M for M in (X, X_test))
+        X, X_test = X.astype(np.float64), X_test.astype(np.float64)
+        n = min(options.size, len(y))
+        model = PrimalSVC(tune=True, tune_size=1000, cache_size=4000, random_state=0)
+        ours, seconds = timed(model.fit, X[:n], y[:n])
+        start = 1 / (X.shape[1] * X[:n].var())
+        grid = {"C": 10.0 ** np.arange(-1, 4), "gamma": start * 4.0 ** np.arange(-2, 3)}
+        search = GridSearchCV(PrimalSVC(cache_size=4000), grid, cv=5)
+        theirs, reference = timed(search.fit, X[:n], y[:n])
+        found = f"C={ours.C_:.3g}, γ={ours.gamma_:.3g}"
+        best = theirs.best_params_
+        rows.append([name, "tuned", found, percent(ours.score(X_test, y_test)), f"{seconds:.1f}"])
+        found = f"C={best['C']:.3g}, γ={best['gamma']:.3g}"
+        score = percent(theirs.score(X_test, y_test))
+        rows.append([name, "grid search", found, score, f"{reference:.1f}"])
+    return ["data", "by", "found", "test accuracy", "s"], rows
+
+
+TABLES = {
+    "linear": linear,
+    "usps": on_usps,
+    "huber": huber,
+    "cg": conjugate,
+    "regression": regression,
+    "tune": tune,
+}
+
+
+def main():
+    arguments = parser(__doc__)
+    arguments.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
+    arguments.add_argument(
+        "--size", type=int, default=3000, help="training rows of huber, cg, tune"
+    )
+    arguments.add_argument("--C", type=float, default=1.0, help="C of the regression")
+    options = arguments.parse_args()
+    require(options.data, sorted({name for only in options.only for name in DATA[only]}))
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    parts = [machine()]
+    for name in options.only:
+        head, rows = TABLES[name](options)
+        parts.append(f"## {name}\n\n{markdown(head, rows)}")
+        print(parts[-1], flush=True)
+    write(options.out / "primal.md", "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
