@@ -3,8 +3,9 @@
 use crate::float::Real;
 use crate::simd::{add_scaled_rows, dots};
 
-/// Below this the scale is multiplied out.
-const LEAST_SCALE: f64 = 1e-100;
+/// Below this the scale is multiplied out. The average is a difference of vectors of the size of
+/// u = w/a, so it loses as many digits as the scale falls by.
+const LEAST_SCALE: f64 = 1e-3;
 
 /// `w = a u`, `Σ_j η_j w_j = α u + v`.
 #[derive(Clone, Debug, PartialEq)]
