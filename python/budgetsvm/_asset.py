@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
-from ._features import (
+from ._features_base import (
     all_or_nothing,
     check_count,
     check_number,
@@ -24,6 +24,13 @@ from ._progress import Watcher
 
 #: Passes when `max_iter` is None.
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
+
+
+def streams(estimator: Any) -> bool:
+    """Whether there is a `partial_fit`: coordinate ascent wants all rows at once."""
+    if estimator.solver == "dual":
+        raise AttributeError("partial_fit needs solver='asset'")
+    return True
 
 
 class AssetEstimator(Archived, BaseEstimator):
@@ -95,7 +102,10 @@ class AssetEstimator(Archived, BaseEstimator):
         with all_or_nothing(self), self._watcher() as watcher:
             first = not hasattr(self, "coef_")
             if not first and not hasattr(self, "_iterate"):
-                raise ValueError("partial_fit cannot go on from a fit with solver='dual'")
+                raise ValueError(
+                    "partial_fit cannot go on from a fit with solver='dual': fit with "
+                    "solver='asset' first"
+                )
             X, y = self._check_X_y(X, y, reset=first)
             target, n_classes = self._encode_part(y, classes, first)
             weights = _validation.check_weights(sample_weight, X)
@@ -147,7 +157,7 @@ class AssetEstimator(Archived, BaseEstimator):
 
     def _start(self) -> dict[str, Any]:
         """What the next part of a stream goes on from."""
-        names = ("components", "normalization", "frequencies", "phases")
+        names = ("components", "normalization", "frequencies", "phases", "coef", "intercept")
         start = {name: getattr(self, f"{name}_") for name in names if hasattr(self, f"{name}_")}
         start |= {"iterate": self._iterate, "iterate_intercept": self._iterate_intercept}
         return start | self._stream

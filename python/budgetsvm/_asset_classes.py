@@ -6,9 +6,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from . import _validation
-from ._asset import AssetEstimator
+from ._asset import AssetEstimator, streams
 from ._svc import BudgetSVC
 
 _SHARED = """
@@ -41,7 +42,8 @@ _SHARED = """
         ASSET* [1]_: steps ``1/(λ j)`` instead of ``D_X/(D_G √j)``. Only without an offset.
     averaging : "auto", None, int or float, default="auto"
         Which iterates of "asset" are averaged: none (the answer is the last), so many at the end
-        (the paper's tables: 100), or this share of them in (0, 1]. "auto" is 0.5.
+        (the paper's tables: 100), or this share of them in (0, 1]; in `partial_fit`, all with
+        weights that rise accordingly. "auto" is 0.5.
     fit_intercept : bool, default=False
         Whether there is an offset: not penalised with "asset", penalised with "dual" (a constant
         feature, as in LIBLINEAR).
@@ -203,6 +205,7 @@ class AssetSVC(ClassifierMixin, AssetEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @available_if(streams)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows (solver "asset").
 
@@ -377,6 +380,7 @@ class AssetSVR(RegressorMixin, AssetEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @available_if(streams)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows (solver "asset").
 

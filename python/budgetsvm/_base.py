@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _persistence, _validation
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._progress import Watcher
 
 #: Hyperparameters that `_core` checks and uses as they are.
@@ -26,7 +27,7 @@ _PASSED_ON = (
 ).split()
 
 
-class BudgetMachineEstimator(BaseEstimator):
+class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators over `_core.BudgetMachine`; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -36,6 +37,7 @@ class BudgetMachineEstimator(BaseEstimator):
 
     _machine: _core.BudgetMachine
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from the start (or from the last fit, with ``warm_start=True``).
 
@@ -60,7 +62,8 @@ class BudgetMachineEstimator(BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with self._all_or_nothing(), self._watcher() as watcher:
+        tasks = FitTasks(self, X, y, sample_weight)
+        with self._all_or_nothing(), self._watcher(tasks) as watcher:
             previous = self._machine if self.warm_start and hasattr(self, "_machine") else None
             X, y = self._check_X_y(X, y, previous, reset=True)
             target, n_classes = self._encode(y, previous)
@@ -78,6 +81,7 @@ class BudgetMachineEstimator(BaseEstimator):
             )  # fmt: skip
             self._take(machine, report)
             watcher.finish(machine.n_terms, report)
+        tasks.end()
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -257,8 +261,8 @@ class BudgetMachineEstimator(BaseEstimator):
             raise ValueError(f"random_state: {error}") from None
         return int(generator.randint(np.iinfo(np.int32).max))
 
-    def _watcher(self) -> Watcher:
-        return Watcher(self.verbose, self.callback, self.max_iter)
+    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
+        return Watcher(self.verbose, self.callback, self.max_iter, tasks)
 
     def _threads(self) -> int:
         return _validation.thread_count(self.n_jobs)

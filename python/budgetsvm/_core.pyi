@@ -171,6 +171,7 @@ class OnlineMachine:
         *,
         start: OnlineMachine | None,
         stream: bool,
+        record: bool,
         notify: _Notify | None,
         threads: int,
     ) -> tuple[OnlineMachine, dict[str, Any]]: ...

@@ -2,155 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _validation
-from ._archive import Archived
-
-_Kernel = tuple[str, float, float, int]
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """An integer that is at least `least`, by ValueError."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return int(value)
-
-
-def check_number(name: str, value: Any) -> float:
-    """A finite number, by ValueError."""
-    if not _validation.is_number(value) or not np.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
-
-
-def seed_of(random_state: Any) -> int:
-    """The seed that `random_state` stands for."""
-    try:
-        generator = check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(f"random_state: {error}") from None
-    return int(generator.randint(np.iinfo(np.int32).max))
-
-
-def kernel_of(estimator: Any, gamma: float) -> _Kernel:
-    """The kernel's parameters as `_core` takes them."""
-    if not isinstance(estimator.kernel, str):
-        raise ValueError(
-            "kernel must be 'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear', got "
-            f"{estimator.kernel!r}"
-        )
-    degree = check_count("degree", getattr(estimator, "degree", 3), 0)
-    coef0 = check_number("coef0", getattr(estimator, "coef0", 0.0))
-    return estimator.kernel, gamma, coef0, degree
-
-
-def settle_gamma(estimator: Any, rows: Any, d: int, weights: np.ndarray) -> float:
-    """The number that `gamma` stands for on these rows."""
-    variance, ratio = _core.describe(rows, weights)
-    gamma = _validation.resolve_gamma(estimator.gamma, variance, d)
-    _validation.warn_about_scales(ratio)
-    return gamma
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Put everything back as it was when an exception of any kind comes."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
-
-
-class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived, BaseEstimator):
-    """Base of the transformers; not for use on its own."""
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw or choose what the map needs.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite. Float32 and float64 are used as they are, without a copy.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-
-        Raises
-        ------
-        ValueError
-            If an argument or a hyperparameter is out of its range; the message names it.
-        KeyboardInterrupt
-            On Ctrl-C, within half a second. After any exception the transformer is as before.
-        """
-        with all_or_nothing(self):
-            check_count("n_components", self.n_components)
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-            rows = _validation.as_rows(X)
-            gamma = settle_gamma(self, rows, X.shape[1], np.ones(X.shape[0]))
-            self._learn(rows, X, kernel_of(self, gamma))
-            self.gamma_ = gamma
-            self._n_features_out = int(self.n_components)
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The features of rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Features, of the type of the rows that the map was fitted on. The same bits for any
-            number of threads and any cut of the rows.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the transformer is not fitted; if X is not finite or has other features.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
-        return self._map(_validation.as_rows(X), kernel_of(self, self.gamma_))
-
-    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
-        raise NotImplementedError
-
-    def _map(self, rows: Any, kernel: _Kernel) -> np.ndarray:
-        raise NotImplementedError
-
-    def _dtype(self) -> Any:
-        raise NotImplementedError
-
-    def _threads(self) -> int:
-        return _validation.thread_count(self.n_jobs)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "gamma_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+from . import _core
+from ._features_base import Kernel, KernelFeatures, check_count, check_number, seed_of
 
 
 class _OnLandmarks(KernelFeatures):
@@ -165,7 +22,7 @@ class _OnLandmarks(KernelFeatures):
         "_n_features_out": "value",
     }
 
-    def _map(self, rows: Any, kernel: _Kernel) -> np.ndarray:
+    def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
         return _core.landmark_transform(
             rows, kernel, self.components_, self.normalization_, self._n_features_out,
             self._threads(),
@@ -281,7 +138,7 @@ class Nystroem(_OnLandmarks):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         landmarks, threshold = self.n_landmarks, self.eigenvalue_threshold
         told = _core.nystroem_fit(
             rows, kernel, int(self.n_components),
@@ -381,7 +238,7 @@ class IncompleteCholesky(_OnLandmarks):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.cholesky_fit(
             rows, kernel, int(self.n_components), check_number("tol", self.tol), self._threads()
         )
@@ -475,7 +332,7 @@ class RandomFourier(KernelFeatures):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _learn(self, rows: Any, X: Any, kernel: _Kernel) -> None:
+    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.fourier_fit(
             X.shape[1], kernel, int(self.n_components), bool(self.orthogonal), str(self.waves),
             seed_of(self.random_state),
@@ -484,7 +341,7 @@ class RandomFourier(KernelFeatures):
         self.phases_ = told["phases"]
         self._single = bool(X.dtype == np.float32)
 
-    def _map(self, rows: Any, kernel: _Kernel) -> np.ndarray:
+    def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
         return _core.fourier_transform(
             rows, self.frequencies_, self.phases_, self._n_features_out, self._threads()
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -192,13 +193,8 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C; after any exception the estimator is as before the call.
         """
-        with self._all_or_nothing(), self._watcher() as watcher:
-            self._check_params()
-            machine = getattr(self, "_machine", None)
-            X, y = self._check_X_y(X, y, machine)
-            check_classification_targets(y)
-            index = self._encode_part(y, classes, machine)
-            self._train(X, index, machine, True, watcher)
+        with self._all_or_nothing():
+            self._learn_part(X, y, classes, self._train)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -344,12 +340,27 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
             raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
         return index
 
+    def _learn_part(self, X: Any, y: Any, classes: Any, train: Callable[..., None]) -> None:
+        with self._watcher() as watcher:
+            self._check_params()
+            machine = getattr(self, "_machine", None)
+            X, y = self._check_X_y(X, y, machine)
+            check_classification_targets(y)
+            index = self._encode_part(y, classes, machine)
+            train(X, index, machine, True, watcher)
+
     def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
+        self._train_here(X, index, machine, stream, watcher)
+
+    def _train_here(
+        self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any,
+        record: bool = False,
+    ) -> None:  # fmt: skip
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         trained, report = _core.OnlineMachine.train(
             self._config(gamma), rows, index.astype(np.uint32), len(self.classes_), weights,
-            start=machine, stream=stream, notify=watcher.notify,
+            start=machine, stream=stream, record=record, notify=watcher.notify,
             threads=_validation.thread_count(self.n_jobs),
         )  # fmt: skip
         self._machine = trained
@@ -366,3 +377,40 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         variance, ratio = _core.describe(rows, weights)
         _validation.warn_about_scales(ratio)
         return _validation.resolve_gamma(self.gamma, variance, d)
+
+
+class StreamLearner(OnlineLearner):
+    """Base of the learners that take one row at a time; not for use on its own."""
+
+    def test_then_train(self, X: Any, y: Any, classes: Any = None) -> np.ndarray:
+        """`partial_fit`, and what each row was taken for just before it was learnt from.
+
+        This is the prequential test of a stream, row by row, at no further cost.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            New rows, finite.
+        y : array-like of shape (n_samples,)
+            Their labels, which no value returned for the same row has seen.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Decision values as of `decision_function`, of the last model (not of the mean) before
+            each row. Fewer rows when `max_time` or the callback ended the call.
+
+        Raises
+        ------
+        ValueError, KeyboardInterrupt
+            As `partial_fit`.
+        """
+        with self._all_or_nothing():
+            self._learn_part(X, y, classes, partial(self._train_here, record=True))
+            names = [f"decision.{output}" for output in range(self._machine.n_outputs)]
+            columns = [self.history_.pop(name) for name in names]
+            rows = min(len(column) for column in columns)
+            values = np.column_stack([column[:rows] for column in columns])
+        return values[:, 0] if values.shape[1] == 1 else values

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ._online import OnlineLearner, documented
+from ._online import StreamLearner, documented
 
 
 @documented
-class FourierOGD(OnlineLearner):
+class FourierOGD(StreamLearner):
     r"""Online gradient descent on random Fourier features [1]_.
 
     A linear model on ``2 * n_frequencies`` features whose products approximate the kernel ("rbf" or
@@ -80,7 +80,7 @@ class FourierOGD(OnlineLearner):
 
 
 @documented
-class NystroemOGD(OnlineLearner):
+class NystroemOGD(StreamLearner):
     r"""Online gradient descent on the Nyström features of the first terms [1]_.
 
     Online gradient descent with a kernel until `budget` samples with a loss are terms; from then

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._online import OnlineLearner, documented
+from ._online import StreamLearner, documented
 
 
 @documented
-class KernelOGD(OnlineLearner):
+class KernelOGD(StreamLearner):
     r"""Online gradient descent on the regularised hinge loss, with a kernel (NORMA) [1]_.
 
     Every sample within the margin becomes a term; coefficients decay. The model grows without
@@ -68,7 +68,7 @@ class KernelOGD(OnlineLearner):
 
 
 @documented
-class BudgetOGD(OnlineLearner):
+class BudgetOGD(StreamLearner):
     r"""Online gradient descent on a budget by random removal that keeps the mean [1]_.
 
     @mean-kept@
@@ -141,7 +141,7 @@ class BudgetOGD(OnlineLearner):
 
 
 @documented
-class BudgetPassiveAggressive(OnlineLearner):
+class BudgetPassiveAggressive(StreamLearner):
     r"""Passive-aggressive learning on a budget, the simple variant (BPA-S) [1]_.
 
     @mean-kept@
@@ -200,7 +200,7 @@ class BudgetPassiveAggressive(OnlineLearner):
 
 
 @documented
-class SparsePassiveAggressive(OnlineLearner):
+class SparsePassiveAggressive(StreamLearner):
     r"""Passive-aggressive learning from a random part of the samples [1]_.
 
     @averaged@

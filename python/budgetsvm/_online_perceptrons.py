@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._online import OnlineLearner, documented
+from ._online import StreamLearner, documented
 
 
 @documented
-class KernelPerceptron(OnlineLearner):
+class KernelPerceptron(StreamLearner):
     r"""Kernel perceptron: every mistake becomes a term [1]_.
 
     The model grows with the mistakes, without bound. With `average` it is the averaged perceptron.
@@ -58,7 +58,7 @@ class KernelPerceptron(OnlineLearner):
 
 
 @documented
-class RandomizedBudgetPerceptron(OnlineLearner):
+class RandomizedBudgetPerceptron(StreamLearner):
     r"""Kernel perceptron on a budget: a new term takes the place of a random one [1]_.
 
     @mean-kept@
@@ -113,7 +113,7 @@ class RandomizedBudgetPerceptron(OnlineLearner):
 
 
 @documented
-class Stoptron(OnlineLearner):
+class Stoptron(StreamLearner):
     r"""Kernel perceptron that stops learning when its budget is full [1]_.
 
     The baseline of the learners on a budget: the first `budget` mistakes are the model.
@@ -166,7 +166,7 @@ class Stoptron(OnlineLearner):
 
 
 @documented
-class Forgetron(OnlineLearner):
+class Forgetron(StreamLearner):
     r"""Kernel perceptron on a budget that forgets its oldest term gently [1]_.
 
     @mean-kept@
@@ -222,7 +222,7 @@ class Forgetron(OnlineLearner):
 
 
 @documented
-class Projectron(OnlineLearner):
+class Projectron(StreamLearner):
     r"""Kernel perceptron that projects mistakes onto its terms when they are near [1]_.
 
     A mistake becomes a term only if the terms do not express it well, and while there are fewer
@@ -283,7 +283,7 @@ class Projectron(OnlineLearner):
 
 
 @documented
-class ProjectronPlusPlus(OnlineLearner):
+class ProjectronPlusPlus(StreamLearner):
     r"""Projectron that also learns from samples within the margin [1]_.
 
     As `Projectron`; a sample on the right side but within the margin changes the coefficients too,

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Self, TextIO
 
+from ._callbacks import FitTasks
+
 Progress = dict[str, Any]
 
 
@@ -20,6 +22,8 @@ class Watcher:
         The user's: takes the progress, returns True to stop.
     max_iter : int
         Passes over the data, for the time left.
+    tasks : FitTasks or None
+        scikit-learn's callbacks, if there are any.
 
     Raises
     ------
@@ -27,11 +31,14 @@ class Watcher:
         If `callback` cannot be called.
     """
 
-    def __init__(self, verbose: Any, callback: Any, max_iter: Any) -> None:
+    def __init__(
+        self, verbose: Any, callback: Any, max_iter: Any, tasks: FitTasks | None = None
+    ) -> None:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a callable or None, got {callback!r}")
         self._line = ProgressLine(max_iter) if verbose else None
         self._callback = callback
+        self._tasks = tasks if tasks is not None and tasks.watched else None
 
     def __enter__(self) -> Self:
         return self
@@ -43,14 +50,15 @@ class Watcher:
     @property
     def notify(self) -> Callable[[Progress], bool] | None:
         """The function to call, or None when nobody watches."""
-        if self._line is None and self._callback is None:
+        if self._line is None and self._callback is None and self._tasks is None:
             return None
         return self._tell
 
     def _tell(self, progress: Progress) -> bool:
         if self._line is not None:
             self._line.show(progress)
-        return self._callback is not None and bool(self._callback(progress))
+        stop = self._tasks is not None and self._tasks.progress(progress)
+        return (self._callback is not None and bool(self._callback(progress))) or stop
 
     def finish(self, n_terms: int, report: dict[str, Any]) -> None:
         """Show how the fit ended."""

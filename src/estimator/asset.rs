@@ -140,7 +140,7 @@ impl AssetConfig {
             AssetFeatures::Fourier { .. } => self.fourier().check()?,
         }
         match &self.solver {
-            AssetSolver::Stochastic { .. } => self.settings(1).check(),
+            AssetSolver::Stochastic { .. } => self.settings(1, false).check(),
             AssetSolver::Dual { tol, .. } if !(*tol > 0.0 && tol.is_finite()) => {
                 Err(Error::param("tol", "> 0 and finite", tol))
             }
@@ -171,7 +171,7 @@ impl AssetConfig {
         Fourier { kernel, n_components, orthogonal, waves, seed: self.seed }
     }
 
-    fn settings(&self, max_iter: usize) -> Settings {
+    fn settings(&self, max_iter: usize, stream: bool) -> Settings {
         let (strongly_convex, average, order) = match &self.solver {
             AssetSolver::Stochastic { strongly_convex, average, order } => {
                 (*strongly_convex, *average, order.clone())
@@ -185,6 +185,7 @@ impl AssetConfig {
             max_iter,
             average,
             order,
+            stream,
         }
     }
 }
@@ -218,7 +219,7 @@ impl<F: Real> AssetMachine<F> {
         let total = cost.iter().sum();
         let task = Task { targets, index: &index, cost: &cost, total };
         let passes = config.max_iter;
-        Self::train(config, map, rows, &task, None, passes, &mut limits)
+        Self::train(config, map, rows, &task, (None, Some(passes)), &mut limits)
     }
 
     /// One pass over new rows, from `start` (a map and a state) or from scratch.
@@ -252,7 +253,10 @@ impl<F: Real> AssetMachine<F> {
                 }
                 let outputs = targets.n_outputs();
                 let expected = outputs * map.n_outputs();
-                if state.weights.len() != expected || state.intercept.len() != outputs {
+                let wrong = |w: &[f64], b: &[f64]| w.len() != expected || b.len() != outputs;
+                if wrong(&state.weights, &state.intercept)
+                    || wrong(&state.mean, &state.mean_intercept)
+                {
                     let got = state.weights.len();
                     return Err(Error::LengthMismatch { what: "coef", expected, got });
                 }
@@ -277,7 +281,7 @@ impl<F: Real> AssetMachine<F> {
         let expected = config.n_expected.map_or(seen, |n| n as f64);
         let total = sum / cost.len() as f64 * expected;
         let task = Task { targets, index: &index, cost: &cost, total };
-        Self::train(config, map, rows, &task, state.as_ref(), 1, &mut limits)
+        Self::train(config, map, rows, &task, (state.as_ref(), None), &mut limits)
     }
 
     fn train(
@@ -285,20 +289,22 @@ impl<F: Real> AssetMachine<F> {
         map: FeatureMap<F>,
         rows: &Rows<'_, F>,
         task: &Task<'_>,
-        start: Option<&State>,
-        passes: usize,
+        (start, passes): (Option<&State>, Option<usize>),
         limits: &mut Limits<'_>,
     ) -> Result<Self> {
         match config.solver {
             AssetSolver::Stochastic { .. } => {
                 // Kept features pay from the second pass on.
-                let bytes =
-                    if passes > 1 { (config.cache_size * f64::from(1 << 20)) as usize } else { 0 };
+                let bytes = if passes > Some(1) {
+                    (config.cache_size * f64::from(1 << 20)) as usize
+                } else {
+                    0
+                };
                 let mut source =
                     Source::new(&map, rows.view(), task.index, bytes, &mut || look(limits))?;
                 // Streams go on with other draws than they began with.
                 let mut rng = Rng::stream(config.seed, start.map_or(0, |s| s.steps));
-                let settings = config.settings(passes);
+                let settings = config.settings(passes.unwrap_or(1), passes.is_none());
                 let found = train(&settings, &mut source, task, start, &mut rng, limits)?;
                 Ok(Self {
                     coef: found.coef,

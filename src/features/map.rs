@@ -9,8 +9,8 @@ use crate::float::Real;
 use crate::parallel::ROW_CHUNK;
 use crate::simd::Tile;
 
-/// Multiply-adds between two questions to the caller: some 20 ms.
-const WORK_BETWEEN_LOOKS: usize = 1 << 31;
+/// Multiply-adds between two questions to the caller: 10 to 50 ms.
+const WORK_BETWEEN_LOOKS: usize = 1 << 30;
 
 /// A fitted feature map.
 #[derive(Clone, Debug)]

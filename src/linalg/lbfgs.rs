@@ -81,7 +81,8 @@ impl Lbfgs {
         while left > 0 && !converged {
             let mut direction = step_1_direction(&here.gradient, &pairs, inverse_curvature);
             let mut slope = dot64(&direction, &here.gradient);
-            if !(slope < 0.0 && slope.is_finite()) && !pairs.is_empty() {
+            let falls = slope < 0.0 && slope.is_finite();
+            if !falls && !pairs.is_empty() {
                 pairs.clear();
                 direction = step_1_direction(&here.gradient, &pairs, inverse_curvature);
                 slope = dot64(&direction, &here.gradient);

@@ -66,7 +66,7 @@ impl<F: Real> Stream<F> {
     }
 
     /// Learns from the rows `order` of `rows`, whose labels -1 or +1 are `label(row)`, one after
-    /// the other. `poll` is asked every few milliseconds whether to go on. Call it inside
+    /// the other; `before` is told the value of each before it is learnt from. `poll` is asked every few milliseconds whether to go on. Call it inside
     /// [`crate::parallel::run`].
     ///
     /// # Errors
@@ -76,6 +76,7 @@ impl<F: Real> Stream<F> {
         rows: &Rows<'_, F>,
         label: impl Fn(usize) -> f64,
         order: &[usize],
+        mut before: impl FnMut(f64),
         mut poll: impl FnMut(&Counts, usize) -> ControlFlow<B>,
     ) -> Result<(Counts, ControlFlow<B>)> {
         let mut counts = Counts::default();
@@ -101,7 +102,7 @@ impl<F: Real> Stream<F> {
                     }
                     done?;
                 }
-                self.step(&mut block, at, label(id), &mut counts)?;
+                before(self.step(&mut block, at, label(id), &mut counts)?);
                 // Steps of O(B²) make a block long.
                 if at % 16 == 15 && last.elapsed() >= PATIENCE {
                     last = Instant::now();
@@ -125,7 +126,13 @@ impl<F: Real> Stream<F> {
         Ok((counts, ControlFlow::Continue(())))
     }
 
-    fn step(&mut self, block: &mut Block<F>, at: usize, y: f64, counts: &mut Counts) -> Result<()> {
+    fn step(
+        &mut self,
+        block: &mut Block<F>,
+        at: usize,
+        y: f64,
+        counts: &mut Counts,
+    ) -> Result<f64> {
         let row = block.row(at, self.model.row_len());
         let turn = Turn {
             y,
@@ -141,6 +148,7 @@ impl<F: Real> Stream<F> {
         if !(turn.f.is_finite() && turn.own.is_finite()) {
             return Err(out_of_range());
         }
+        let f = turn.f;
         counts.steps += 1;
         counts.mistakes += usize::from(turn.is_mistake());
         let update = self.learner.learn(&turn, &mut self.model)?;
@@ -149,7 +157,7 @@ impl<F: Real> Stream<F> {
         if let Update::Term(slot) = update {
             block.wrote(at, slot)?;
         }
-        Ok(())
+        Ok(f)
     }
 }
 

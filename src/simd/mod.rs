@@ -2,8 +2,8 @@
 //! slices. The only room with `unsafe`.
 //!
 //! Each body is written once over lines of 64 bytes (`lanes.rs`) and compiled for every level of
-//! the processor: plain Rust (the twin that tests compare with), AVX2 with FMA, AVX-512F. The
-//! environment variable `BUDGETSVM_SIMD` (`scalar`, `avx2`, `avx512`) forces a level; a level
+//! the processor: plain Rust (the twin that tests compare with), AVX2 with FMA, AVX-512F, NEON. The
+//! environment variable `BUDGETSVM_SIMD` (`scalar`, `avx2`, `avx512`, `neon`) forces a level; a level
 //! that the processor lacks falls back to the best it has.
 //!
 //! A kernel value is a chain of multiply-adds in the order of the features, whatever the shape
@@ -15,6 +15,8 @@ mod avx2;
 mod avx512;
 mod block;
 mod lanes;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod packed;
 mod pairs;
 mod products;
@@ -43,6 +45,8 @@ pub enum Level {
     Avx2,
     /// AVX-512F.
     Avx512,
+    /// NEON.
+    Neon,
 }
 
 impl Level {
@@ -53,6 +57,7 @@ impl Level {
             Self::Scalar => "scalar",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
+            Self::Neon => "neon",
         }
     }
 }
@@ -70,17 +75,23 @@ pub fn levels() -> Vec<Level> {
             }
         }
     }
+    #[cfg(target_arch = "aarch64")]
+    levels.push(Level::Neon);
     levels
 }
 
-/// The level in use: the highest there is, or the one that `BUDGETSVM_SIMD` names.
+/// Levels that no test has run on hardware yet: used only where `BUDGETSVM_SIMD` names them.
+const UNTRIED: [Level; 1] = [Level::Neon];
+
+/// The level in use: the highest that tests have run on, or the one that `BUDGETSVM_SIMD` names.
 #[must_use]
 pub fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(|| {
         let wanted = std::env::var("BUDGETSVM_SIMD").unwrap_or_default();
         let levels = levels();
-        let best = *levels.last().unwrap_or(&Level::Scalar);
+        let tried = levels.iter().rev().find(|level| !UNTRIED.contains(level));
+        let best = tried.copied().unwrap_or(Level::Scalar);
         levels.into_iter().find(|l| l.name() == wanted).unwrap_or(best)
     })
 }
@@ -120,6 +131,9 @@ macro_rules! compiled {
                     unsafe { work.run::<avx512::Avx512>() }
                 }
                 match level {
+                    // SAFETY: every aarch64 processor has NEON, and the target enables it.
+                    #[cfg(target_arch = "aarch64")]
+                    Level::Neon => unsafe { work.run::<neon::Neon>() },
                     // SAFETY: the caller vouches for the level.
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 => unsafe { avx512(work) },

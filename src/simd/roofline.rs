@@ -56,6 +56,7 @@ pub fn fma_rounds(level: Level, rounds: usize) -> f64 {
         Level::Scalar => <Scalar as Lanes<f32>>::CHAINS,
         Level::Avx2 => 6,
         Level::Avx512 => 16,
+        Level::Neon => 4,
     };
     2.0 * (chains * width::<f32>()) as f64 * rounds as f64
 }

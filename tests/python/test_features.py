@@ -102,7 +102,8 @@ def test_fewer_samples_than_components_fill_up_with_zeros():
     for cls in (Nystroem, IncompleteCholesky):
         map = cls(20, gamma=0.5).fit(X[:6])
         Z = map.transform(X[:6])
-        assert Z.shape == (6, 20) and map.rank_ == 6
+        assert Z.shape == (6, 20)
+        assert map.rank_ == 6
         K = pairwise_kernels(X[:6], metric="rbf", gamma=0.5)
         np.testing.assert_allclose(Z @ Z.T, K, atol=1e-10)
 

@@ -280,6 +280,23 @@ def test_max_time_and_callback_end_with_a_usable_model():
     assert {p["phase"] for p in told} <= {"pass", "end_of_pass"}
 
 
+@EVERY
+def test_values_from_before_each_row_was_learnt(model):
+    names = np.array(["a", "b", "c"])
+    three = names[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.6)]
+    for labels in (Y, three):
+        classes = np.unique(labels)
+        one, many = fresh(model), fresh(model).partial_fit(X[:300], labels[:300], classes)
+        expected = []
+        one.partial_fit(X[:300], labels[:300], classes)
+        for i in range(300, 380):
+            expected.append(one.decision_function(X[i : i + 1])[0])
+            one.partial_fit(X[i : i + 1], labels[i : i + 1])
+        values = many.test_then_train(X[300:380], labels[300:380])
+        np.testing.assert_allclose(values, expected, atol=1e-12)
+        same(one, many)
+
+
 def test_history_counts_mistakes_and_updates():
     model = fresh(KernelPerceptron(), order="sequential", max_iter=3).fit(X, Y)
     history = model.history_

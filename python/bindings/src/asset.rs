@@ -150,19 +150,23 @@ fn map<F: Real + Element>(
 }
 
 fn state(arrays: &Bound<'_, PyDict>) -> PyResult<State> {
-    let weights: PyReadonlyArray2<'_, f64> = get(arrays, "iterate")?.extract()?;
-    let intercept: PyReadonlyArray1<'_, f64> = get(arrays, "iterate_intercept")?.extract()?;
-    enter_briefly(|| Ok((flat(&weights)?.to_vec(), contiguous(&intercept)?.to_vec()))).and_then(
-        |(weights, intercept)| {
-            Ok(State {
-                weights,
-                intercept,
-                steps: get(arrays, "steps")?.extract()?,
-                samples: get(arrays, "samples")?.extract()?,
-                gradient: get(arrays, "gradient")?.extract()?,
-            })
-        },
-    )
+    let matrix = |name: &str| -> PyResult<Vec<f64>> {
+        let values: PyReadonlyArray2<'_, f64> = get(arrays, name)?.extract()?;
+        enter_briefly(|| Ok(flat(&values)?.to_vec()))
+    };
+    let vector = |name: &str| -> PyResult<Vec<f64>> {
+        let values: PyReadonlyArray1<'_, f64> = get(arrays, name)?.extract()?;
+        enter_briefly(|| Ok(contiguous(&values)?.to_vec()))
+    };
+    Ok(State {
+        weights: matrix("iterate")?,
+        intercept: vector("iterate_intercept")?,
+        steps: get(arrays, "steps")?.extract()?,
+        samples: get(arrays, "samples")?.extract()?,
+        gradient: get(arrays, "gradient")?.extract()?,
+        mean: matrix("coef")?,
+        mean_intercept: vector("intercept")?,
+    })
 }
 
 fn told<F: Real + Element>(

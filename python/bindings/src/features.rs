@@ -147,6 +147,7 @@ pub(crate) fn cholesky_fit<'py>(
 
 /// Draws frequencies (m x d, float64) and phases for rows of `d` features.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
 pub(crate) fn fourier_fit<'py>(
     py: Python<'py>,
     d: usize,
@@ -168,6 +169,7 @@ pub(crate) fn fourier_fit<'py>(
 
 /// Features of rows on landmarks, n x `width`.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
 pub(crate) fn landmark_transform<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,

@@ -219,9 +219,10 @@ impl OnlineMachine {
     }
 
     /// Trains from the start, or goes on from `start` with the rows as they stand when `stream` is
-    /// True: (machine, report).
+    /// True: (machine, report). With `record` the history has decision values from before each row
+    /// was learnt from.
     #[staticmethod]
-    #[pyo3(signature = (config, x, y, n_classes, cost, *, start, stream, notify, threads))]
+    #[pyo3(signature = (config, x, y, n_classes, cost, *, start, stream, record, notify, threads))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
     fn train<'py>(
         py: Python<'py>,
@@ -232,12 +233,13 @@ impl OnlineMachine {
         cost: PyReadonlyArray1<'py, f64>,
         start: Option<&Self>,
         stream: bool,
+        record: bool,
         notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> Trained<'py> {
         let config = Params(config).config()?;
         let labels = convert::Target::Classes(y, n_classes);
-        let call = Call { config, labels, cost, stream, notify, threads };
+        let call = Call { config, labels, cost, stream, record, notify, threads };
         match &Samples::new("X", x)? {
             Samples::F32(storage) => call.train(py, storage, start),
             Samples::F64(storage) => call.train(py, storage, start),
@@ -371,6 +373,7 @@ struct Call<'py> {
     labels: convert::Target<'py>,
     cost: PyReadonlyArray1<'py, f64>,
     stream: bool,
+    record: bool,
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 }
@@ -385,12 +388,12 @@ impl<'py> Call<'py> {
         let start = start.map(F::pick).transpose().map_err(exception)?;
         let (rows, labels, cost) =
             enter_briefly(|| Ok((storage.rows()?, self.labels.view()?, contiguous(&self.cost)?)))?;
-        let (config, stream) = (&self.config, self.stream);
+        let (config, stream, record) = (&self.config, self.stream, self.record);
         let (machine, report): (Machine<F>, Report) =
             enter(py, self.threads, self.notify.as_ref(), |bridge| {
                 let problem = Problem::new(rows, labels, cost)?;
                 if stream {
-                    Machine::partial_fit(config, &problem, start, bridge)
+                    Machine::partial_fit(config, &problem, (start, record), bridge)
                 } else {
                     Machine::fit(config, &problem, bridge)
                 }

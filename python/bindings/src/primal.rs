@@ -157,6 +157,7 @@ fn told(py: Python<'_>, machine: PrimalMachine) -> PyResult<Bound<'_, PyDict>> {
 
 /// Decision values of an expansion, shape (n_samples, n_outputs). `coef` has a row a term.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
 pub(crate) fn primal_decide<'py>(
     py: Python<'py>,
     kernel: KernelParams,

@@ -24,6 +24,8 @@ struct Trained<F: Real> {
     stream: Stream<F>,
     stop: StopReason,
     entries: Vec<Entry>,
+    /// Decision values of the rows before they were learnt from, where asked for.
+    before: Vec<f64>,
 }
 
 /// What a call does with the rows.
@@ -31,6 +33,7 @@ struct Trained<F: Real> {
 struct Plan<'a> {
     order: &'a SampleOrder,
     passes: usize,
+    record: bool,
 }
 
 impl<F: Real> OnlineMachine<F> {
@@ -44,11 +47,13 @@ impl<F: Real> OnlineMachine<F> {
         problem: &Problem<'_, F>,
         observer: &mut dyn Observer,
     ) -> Result<(Self, Report)> {
-        let plan = Plan { order: &config.order, passes: config.max_iter };
+        let plan = Plan { order: &config.order, passes: config.max_iter, record: false };
         train(config, problem, None, plan, observer)
     }
 
-    /// Goes on with new rows in the order in which they stand, or begins with them.
+    /// Goes on with new rows in the order in which they stand, or begins with them. With `record`
+    /// the history has the decision values of every output before each row was learnt from, as
+    /// `decision.0`, `decision.1`, ...
     ///
     /// # Errors
     /// As [`OnlineMachine::fit`]; `FeatureMismatch`, `BadLabels` or `Unsupported` when the rows or
@@ -56,10 +61,10 @@ impl<F: Real> OnlineMachine<F> {
     pub fn partial_fit(
         config: &OnlineConfig,
         problem: &Problem<'_, F>,
-        start: Option<&Self>,
+        (start, record): (Option<&Self>, bool),
         observer: &mut dyn Observer,
     ) -> Result<(Self, Report)> {
-        let plan = Plan { order: &SampleOrder::Sequential, passes: 1 };
+        let plan = Plan { order: &SampleOrder::Sequential, passes: 1, record };
         train(config, problem, start, plan, observer)
     }
 }
@@ -152,6 +157,11 @@ fn passes<F: Real>(
     let mut rng = Rng::new(config.seed);
     let mut order = try_vec("the order of the samples", n, 0)?;
     let mut entries: Vec<Entry> = Vec::new();
+    let mut before = Vec::new();
+    if plan.record {
+        before = try_vec("decision values", n, 0.0)?;
+        before.clear();
+    }
     let stop = loop {
         plan.order.next_pass(&mut rng, &mut order)?;
         let iteration = entries.len();
@@ -167,7 +177,12 @@ fn passes<F: Real>(
             elapsed: std::time::Duration::ZERO,
         };
         let label = |i| targets.value(i, output);
-        let (counts, flow) = stream.learn(&rows, label, &order, |counts, n_terms| {
+        let keep = |f| {
+            if plan.record {
+                before.push(f);
+            }
+        };
+        let (counts, flow) = stream.learn(&rows, label, &order, keep, |counts, n_terms| {
             limits.observe(&progress(Phase::Pass, iteration, counts, n_terms))
         })?;
         let n_terms = stream.model().n_terms();
@@ -188,7 +203,7 @@ fn passes<F: Real>(
     if stop == StopReason::Interrupted {
         return Err(Error::Interrupted);
     }
-    Ok(Trained { stream, stop, entries })
+    Ok(Trained { stream, stop, entries, before })
 }
 
 /// Curves with an entry a pass: the terms of all streams, the shares of their steps together.
@@ -202,12 +217,15 @@ fn report<F: Real>(trained: &[Trained<F>]) -> Report {
     let share = |pass, count: fn(&Counts) -> usize| {
         at(pass).map(|e| count(&e.counts)).sum::<usize>() as f64 / steps(pass)
     };
-    let history = vec![
+    let mut history = vec![
         curve("time", &|pass| at(pass).fold(0.0, |most, e| e.time.max(most))),
         curve("n_sv", &|pass| at(pass).map(|e| e.n_terms).sum::<usize>() as f64),
         curve("updates", &|pass| share(pass, |c| c.updates)),
         curve("mistakes", &|pass| share(pass, |c| c.mistakes)),
     ];
+    for (output, part) in trained.iter().enumerate().filter(|(_, t)| !t.before.is_empty()) {
+        history.push((format!("decision.{output}"), part.before.clone()));
+    }
     let early = trained.iter().map(|t| t.stop).find(|s| *s != StopReason::MaxIter);
     Report {
         n_iter: passes,

@@ -32,6 +32,12 @@ impl Iterate {
         }
     }
 
+    /// Begins the average with `mean`, counted with `weight`.
+    pub fn begin_average(&mut self, mean: &[f64], weight: f64) {
+        (self.along, self.weight) = (0.0, weight);
+        self.rest.iter_mut().zip(mean).for_each(|(v, m)| *v = weight * m);
+    }
+
     /// `w·z`.
     #[must_use]
     pub fn product<F: Real>(&self, z: &[F]) -> f64 {

@@ -25,7 +25,9 @@ pub enum Average {
     None,
     /// This many at the end.
     Last(u64),
-    /// This share of the steps of a call, at its end, in (0, 1].
+    /// This share of the steps, at their end, in (0, 1]. A stream has no end: there all iterates
+    /// count, with weights `j^((1 - share)/share)`, half of which lie in about that share
+    /// (\[SHAMIR\]).
     Share(f64),
 }
 
@@ -55,6 +57,8 @@ pub struct Settings {
     pub average: Average,
     /// Order of a pass over the samples.
     pub order: SampleOrder,
+    /// Whether this is a part of a stream.
+    pub stream: bool,
 }
 
 /// Targets and costs of the samples behind a [`Source`].
@@ -83,6 +87,10 @@ pub struct State {
     pub samples: u64,
     /// `D_G²`.
     pub gradient: f64,
+    /// The average so far, outputs x D.
+    pub mean: Vec<f64>,
+    /// Its offsets.
+    pub mean_intercept: Vec<f64>,
 }
 
 /// What a call came to.
@@ -119,6 +127,8 @@ struct Plan<'a> {
     /// `D_X / D_G`.
     length: f64,
     average_from: u64,
+    /// In a stream: the power of j that an iterate counts with.
+    power: Option<f64>,
     task: &'a Task<'a>,
     /// `p_i = factor C_i`.
     factor: f64,
@@ -165,9 +175,10 @@ impl Plan<'_> {
             }
             // 6.
             if j - before > self.average_from {
-                output.iterate.average(eta);
-                output.weight += eta;
-                output.mean_intercept += eta * output.intercept;
+                let weight = self.power.map_or(eta, |power| (j as f64).powf(power));
+                output.iterate.average(weight);
+                output.weight += weight;
+                output.mean_intercept += weight * output.intercept;
             }
         }
         output.iterate.refresh();
@@ -201,7 +212,15 @@ pub fn train<F: Real>(
             let w = start
                 .map_or_else(|| vec![0.0; width], |s| s.weights[c * width..][..width].to_vec());
             let intercept = start.map_or(0.0, |s| s.intercept[c]);
-            Output { iterate: Iterate::new(&w), intercept, mean_intercept: 0.0, weight: 0.0 }
+            let mut iterate = Iterate::new(&w);
+            let (mut weight, mut mean_intercept) = (0.0, 0.0);
+            if let (Some(power), Some(s)) = (settings.power(), start) {
+                // The sum of the weights of the steps made, about.
+                weight = (before as f64).powf(power + 1.0) / (power + 1.0);
+                iterate.begin_average(&s.mean[c * width..][..width], weight);
+                mean_intercept = weight * s.mean_intercept[c];
+            }
+            Output { iterate, intercept, mean_intercept, weight }
         })
         .collect();
     let mut plan: Option<Plan<'_>> = None;
@@ -282,15 +301,19 @@ pub fn train<F: Real>(
         return Err(Error::Interrupted);
     }
     let mean = |m: &Output| if m.weight > 0.0 { m.mean_intercept / m.weight } else { m.intercept };
+    let coef: Vec<f64> = machines.iter().flat_map(|m| m.iterate.mean()).collect();
+    let intercept: Vec<f64> = machines.iter().map(mean).collect();
     Ok(Trained {
-        coef: machines.iter().flat_map(|m| m.iterate.mean()).collect(),
-        intercept: machines.iter().map(mean).collect(),
+        coef: coef.clone(),
+        intercept: intercept.clone(),
         state: State {
             weights: machines.iter().flat_map(|m| m.iterate.current()).collect(),
             intercept: machines.iter().map(|m| m.intercept).collect(),
             steps: done,
             samples: start.map_or(0, |s| s.samples) + n as u64,
             gradient,
+            mean: coef,
+            mean_intercept: intercept,
         },
         stop,
         history,
@@ -325,6 +348,14 @@ impl Settings {
                 Err(Error::param("averaging", "in (0, 1]", share))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The power of j that an iterate of a stream counts with, where a share is averaged.
+    fn power(&self) -> Option<f64> {
+        match self.average {
+            Average::Share(share) if self.stream => Some((1.0 - share) / share),
+            _ => None,
         }
     }
 
@@ -380,7 +411,8 @@ impl Settings {
             fit_intercept: self.fit_intercept,
             strongly_convex: self.strongly_convex,
             length: extent / gradient.sqrt(),
-            average_from: self.average.from(steps),
+            average_from: if self.power().is_some() { 0 } else { self.average.from(steps) },
+            power: self.power(),
             task,
             factor,
         }
