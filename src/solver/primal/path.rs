@@ -86,7 +86,8 @@ pub(super) struct Goal {
     pub(super) widths: (f64, f64),
     /// Whether the minimum itself is wanted, not a start for something larger.
     pub(super) exact: bool,
-    /// A promised decrease at which the last width is done, relative to the objective.
+    /// Where directions are not exact, the promised decrease at which the last width is done,
+    /// relative to the objective; 0 where they are.
     pub(super) tol: f64,
     /// Steps in all at most.
     pub(super) max_steps: usize,
@@ -143,7 +144,9 @@ pub(super) fn follow<'a>(
         let after = self::zones(&samples, machine.decisions());
         let share = promised.abs() / value.abs();
         // Step 3.
-        let settled = (t == 1.0 && zones == after) || (promised >= 0.0 && share <= ROUNDING);
+        // A direction that is not exact may leave every zone as it was, far from the minimum.
+        let stayed = goal.tol == 0.0 && t == 1.0 && zones == after;
+        let settled = stayed || (promised >= 0.0 && share <= ROUNDING);
         if h <= last_h {
             if settled || (t == 1.0 && promised >= 0.0 && share <= goal.tol) {
                 return Ok(goal.exact);
