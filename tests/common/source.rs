@@ -81,11 +81,12 @@ fn without_tests(tokens: &[String]) -> Vec<String> {
             while let Some(token) = tokens.get(at) {
                 at += 1;
                 match token.as_str() {
-                    "{" => depth += 1,
-                    "}" => depth -= 1,
+                    "{" | "(" | "[" => depth += 1,
+                    "}" | ")" | "]" => depth = depth.saturating_sub(1),
                     _ => {}
                 }
-                if depth == 0 && (token == ";" || token == "}") {
+                // A field or an argument ends with a comma, or with what is around it.
+                if depth == 0 && (token == ";" || token == "}" || token == ",") {
                     break;
                 }
             }
