@@ -84,7 +84,7 @@ class Semiparametric(ExactEstimator):
         sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
         coef = sign * learnt["parametric"].reshape(len(self._intercept_), self._n_functions)
         self.parametric_coef_ = coef if self._is_classifier() else coef[0]
-        if self.record_history:  # type: ignore[attr-defined]
+        if self.record_history:
             steps = len(learnt["violation"])
             multipliers = learnt["multipliers"].reshape(steps, -1)
             self.history_ = {"violation": learnt["violation"], "constraint": learnt["constraint"]}
@@ -95,7 +95,7 @@ class Semiparametric(ExactEstimator):
 
     def _check_archived(self) -> None:
         super()._check_archived()
-        shape = (self._n_functions,)
+        shape: tuple[int, ...] = (self._n_functions,)
         if self._is_classifier():
             shape = (len(self._intercept_), *shape)
         if self.parametric_coef_.shape != shape:

@@ -5,37 +5,20 @@ use std::ops::ControlFlow;
 use super::basis::{ModelRows, model_on};
 use super::exact::Limited;
 use super::primal_basis;
+use super::primal_config::{Choice, PrimalConfig, PrimalSolver};
 use super::primal_tune::{Tuned, tune};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::loss::AnyLoss;
 use crate::model::KernelModel;
 use crate::rng::Rng;
-use crate::solver::polish::{Polish, Polished, Start, basis_gram};
+use crate::solver::polish::{Polished, Start, basis_gram};
 use crate::solver::primal::{Linear, Metric, leave_one_out, linear, newton, pcg};
 use crate::solver::{Observer, Phase, Progress, StopReason};
 
 /// The order in which a kernel machine meets its samples: any will do that is a fair mixture.
 const ORDER_SEED: u64 = 5;
-/// Bytes that Newton's method needs for each pair of samples, at most: the kernel matrix in
-/// double precision, the system and its factor.
-const PAIR_BYTES: u64 = 24;
-
-/// Which method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrimalSolver {
-    /// Newton where its matrices fit `cache_size`, else conjugate gradients.
-    Auto,
-    /// Newton's method, with a matrix.
-    Newton,
-    /// Conjugate gradients: on K for a kernel, on the Hessian for a linear machine.
-    Cg,
-    /// Conjugate gradients without the preconditioner, to compare with.
-    PlainCg,
-}
-
 /// The points that the expansion is made of.
 #[derive(Clone, Debug)]
 pub enum PrimalBasis<'a, F: Real> {
@@ -45,50 +28,6 @@ pub enum PrimalBasis<'a, F: Real> {
     Chosen(Choice, usize),
     /// These points, or this many of them by incomplete Cholesky where there are more.
     Given(Rows<'a, F>, usize),
-}
-
-/// How basis points are chosen among the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// At random.
-    Random,
-    /// By the seeding of k-means++: each next one with a probability in proportion to its squared
-    /// distance from the nearest so far.
-    KmeansPlusPlus,
-    /// By pivoted incomplete Cholesky: each next one is worst represented by those so far.
-    Cholesky,
-    /// By the gradient: those that the objective would gain most from.
-    Greedy,
-}
-
-/// Hyperparameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PrimalConfig {
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// The loss; least squares is `SquaredEpsilonInsensitive { epsilon: 0.0 }`.
-    pub loss: AnyLoss,
-    /// Half-width of the smoothed zones, > 0.
-    pub smoothing: f64,
-    /// Whether an offset is fitted, which is not penalised.
-    pub fit_intercept: bool,
-    /// The method.
-    pub solver: PrimalSolver,
-    /// For conjugate gradients and reduced expansions: the objective is known up to this share of
-    /// it, > 0.
-    pub tol: f64,
-    /// Steps of each output at most, at least 1.
-    pub max_iter: usize,
-    /// Megabytes of kernel values and factors, > 0.
-    pub cache_size: f64,
-    /// Seconds after which a fit ends with the machine it has, > 0.
-    pub max_time: Option<f64>,
-    /// Seed of what is chosen at random.
-    pub seed: u64,
-    /// Whether to find leave-one-out decision values (Newton on all samples alone).
-    pub leave_one_out: bool,
-    /// Samples on which C and γ are tuned first, none when they are to stay.
-    pub tune: Option<usize>,
 }
 
 /// A trained machine.
@@ -113,74 +52,6 @@ pub struct PrimalMachine {
     pub tuned: Option<Tuned>,
     /// Seconds and objective at each step.
     pub history: Vec<[f64; 2]>,
-}
-
-impl PrimalConfig {
-    /// Whether every hyperparameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn check(&self) -> Result<()> {
-        self.kernel.check()?;
-        self.loss.check()?;
-        let positive = [
-            ("smoothing", self.smoothing),
-            ("tol", self.tol),
-            ("cache_size", self.cache_size),
-            ("max_time", self.max_time.unwrap_or(1.0)),
-        ];
-        for (name, value) in positive {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::param(name, "> 0 and finite", value));
-            }
-        }
-        for (name, value) in [("max_iter", self.max_iter), ("tune_size", self.tune.unwrap_or(1))] {
-            if value == 0 {
-                return Err(Error::param(name, ">= 1", 0));
-            }
-        }
-        Ok(())
-    }
-
-    fn bytes(&self) -> u64 {
-        (self.cache_size * f64::from(1 << 20)) as u64
-    }
-
-    pub(super) fn polish(&self) -> Polish {
-        Polish {
-            loss: self.loss,
-            fit_intercept: self.fit_intercept,
-            h: self.smoothing,
-            max_steps: self.max_iter,
-            tol: self.tol,
-            cache_bytes: usize::try_from(self.bytes()).unwrap_or(usize::MAX),
-        }
-    }
-
-    /// Whether Newton's method fits the memory allowed.
-    pub(super) fn newton_fits(&self, n: usize) -> bool {
-        PAIR_BYTES.saturating_mul(n as u64).saturating_mul(n as u64) <= self.bytes()
-    }
-
-    /// Whether an expansion in n samples is solved for by Newton's method.
-    fn by_newton(&self, n: usize) -> std::result::Result<bool, Error> {
-        match self.solver {
-            PrimalSolver::Newton if !self.newton_fits(n) => Err(self.too_large(n)),
-            PrimalSolver::Newton => Ok(true),
-            PrimalSolver::Auto => Ok(self.newton_fits(n)),
-            PrimalSolver::Cg | PrimalSolver::PlainCg => Ok(false),
-        }
-    }
-
-    pub(super) fn too_large(&self, n: usize) -> Error {
-        let megabytes = (PAIR_BYTES as f64 * (n as f64).powi(2) / f64::from(1 << 20)).ceil();
-        Error::Unsupported(format!(
-            "solver='newton' on {n} samples may need {megabytes} MB, cache_size={} allows less: \
-             use a reduced expansion (basis='cholesky', n_components=500), solver='cg', or a \
-             larger cache_size",
-            self.cache_size
-        ))
-    }
 }
 
 impl PrimalMachine {

@@ -22,7 +22,8 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::basis::{ModelRows, model_on};
-use super::primal::{Choice, Run, Shuffled};
+use super::primal::{Run, Shuffled};
+use super::primal_config::Choice;
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;

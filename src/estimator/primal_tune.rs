@@ -14,7 +14,8 @@
 use std::ops::ControlFlow;
 
 use super::basis::{ModelRows, model_on};
-use super::primal::{PrimalConfig, Run, Shuffled};
+use super::primal::{Run, Shuffled};
+use super::primal_config::PrimalConfig;
 use crate::data::Problem;
 use crate::error::{Error, Result};
 use crate::float::Real;

@@ -10,9 +10,10 @@ use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
-/// The mean of the iterates has this part of the budget for terms that went. A quarter was better
-/// than a half and two thirds on most of nine pairs of learner and data set (training data of
-/// Adult, IJCNN1, COD-RNA), because the terms that learn become fewer.
+/// The mean of the iterates has this part of the budget for terms that went: little, because the
+/// terms that learn become fewer. (A quarter was better than a half and two thirds on most of nine
+/// pairs of learner and data set; that look was at test parts, and wants to be repeated on
+/// training parts.)
 const ASIDE: usize = 4;
 
 /// Learns from one sample at a time: all that sets one learner apart from another.
