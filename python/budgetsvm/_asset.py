@@ -52,6 +52,7 @@ class AssetEstimator(Archived, BaseEstimator):
         "coef_": "array",
         "intercept_": "array",
         "gamma_": "value",
+        "_kernel": "value",
         "n_iter_": "value",
         "stop_reason_": "value",
         "objective_": "value",
@@ -120,10 +121,16 @@ class AssetEstimator(Archived, BaseEstimator):
         self, rows: Any, X: Any, target: Any, n_classes: Any, cost: Any, gamma: float,
         start: dict[str, Any] | None, watcher: Watcher,
     ) -> None:  # fmt: skip
+        kernel = kernel_of(self, gamma)
         told = _core.asset_fit(
-            self._config(), kernel_of(self, gamma), rows, target, n_classes, cost,
+            self._config(), kernel, rows, target, n_classes, cost,
             start=start, notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
         )  # fmt: skip
+        if not all(np.all(np.isfinite(told[name])) for name in ("coef", "intercept")):
+            raise ValueError(
+                "training left the range of floating point numbers: scale the features, or bring "
+                "C, gamma and sample_weight into a sensible range"
+            )
         for name in ("components", "normalization", "dual_coef", "frequencies", "phases"):
             self.__dict__.pop(f"{name}_", None)
             if name in told:
@@ -131,7 +138,7 @@ class AssetEstimator(Archived, BaseEstimator):
         if "dual_coef" in told:
             self.dual_coef_ = np.ascontiguousarray(told["dual_coef"].T)
         self.coef_, self.intercept_ = told["coef"], told["intercept"]
-        self.gamma_ = gamma
+        self.gamma_, self._kernel = gamma, list(kernel)
         self._single = bool(X.dtype == np.float32)
         for name in ("_iterate", "_iterate_intercept", "_stream"):
             self.__dict__.pop(name, None)
@@ -211,12 +218,12 @@ class AssetEstimator(Archived, BaseEstimator):
         rows, threads = _validation.as_rows(X), _validation.thread_count(self.n_jobs)
         if hasattr(self, "dual_coef_"):
             return _core.expansion_decide(
-                rows, kernel_of(self, self.gamma_), self.components_,
+                rows, _validation.stored_kernel(self._kernel), self.components_,
                 np.ascontiguousarray(self.dual_coef_.T), self.intercept_, threads,
             )  # fmt: skip
-        return _core.fourier_decide(
+        return _validation.in_range(_core.fourier_decide(
             rows, self.frequencies_, self.phases_, self.coef_, self.intercept_, threads
-        )
+        ))  # fmt: skip
 
     def _dtype(self) -> Any:
         return np.dtype(np.float32 if self._single else np.float64)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import _core
+from . import _core, _validation
 from ._features_base import Kernel, KernelFeatures, check_count, check_number, seed_of
 
 
@@ -19,6 +19,7 @@ class _OnLandmarks(KernelFeatures):
         "components_": "array",
         "normalization_": "array",
         "gamma_": "value",
+        "_kernel": "value",
         "_n_features_out": "value",
     }
 
@@ -309,6 +310,7 @@ class RandomFourier(KernelFeatures):
         "frequencies_": "array",
         "phases_": "array",
         "gamma_": "value",
+        "_kernel": "value",
         "_n_features_out": "value",
         "_single": "value",
     }
@@ -342,9 +344,9 @@ class RandomFourier(KernelFeatures):
         self._single = bool(X.dtype == np.float32)
 
     def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
-        return _core.fourier_transform(
+        return _validation.in_range(_core.fourier_transform(
             rows, self.frequencies_, self.phases_, self._n_features_out, self._threads()
-        )
+        ))  # fmt: skip
 
     def _dtype(self) -> Any:
         return np.dtype(np.float32 if self._single else np.float64)

@@ -103,8 +103,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived
             X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
             rows = _validation.as_rows(X)
             gamma = settle_gamma(self, rows, X.shape[1], np.ones(X.shape[0]))
-            self._learn(rows, X, kernel_of(self, gamma))
-            self.gamma_ = gamma
+            kernel = kernel_of(self, gamma)
+            self._learn(rows, X, kernel)
+            self.gamma_, self._kernel = gamma, list(kernel)
             self._n_features_out = int(self.n_components)
         return self
 
@@ -129,7 +130,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
-        return self._map(_validation.as_rows(X), kernel_of(self, self.gamma_))
+        return self._map(_validation.as_rows(X), _validation.stored_kernel(self._kernel))
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         raise NotImplementedError

@@ -221,6 +221,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         )
         threads = _validation.thread_count(self.n_jobs)
         values = self._machine.decision_function(_validation.as_rows(X), threads)
+        _validation.in_range(values)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> np.ndarray:

@@ -47,6 +47,7 @@ class PrimalEstimator(Archived, BaseEstimator):
         "history_": "curves",
         "C_": "value",
         "gamma_": "value",
+        "_kernel": "value",
         "loo_score_": "value?",
     }
 
@@ -105,6 +106,7 @@ class PrimalEstimator(Archived, BaseEstimator):
         self._take(learnt, X if points is None else points, points is None)
         by_c, by_gamma = learnt["tuned"] or (1.0, 1.0)
         self.C_, self.gamma_ = float(self.C) * by_c, kernel[1] * by_gamma
+        self._kernel = [kernel[0], self.gamma_, *kernel[2:]]
         if learnt["left_out"] is not None:
             self._take_left_out(learnt["left_out"], y, weights)
         shown = {**learnt, "objective": self.objective_}
@@ -211,9 +213,8 @@ class PrimalEstimator(Archived, BaseEstimator):
             return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         if self.support_vectors_.shape[0] == 0:
             return np.tile(self.intercept_, (X.shape[0], 1))
-        kernel = (self.kernel, self.gamma_, float(self.coef0), int(self.degree))
         return _core.primal_decide(
-            kernel, _validation.as_rows(self.support_vectors_),
+            _validation.stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
             np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
             _validation.thread_count(self.n_jobs),
         )  # fmt: skip

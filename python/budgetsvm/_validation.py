@@ -191,3 +191,32 @@ def class_factors(
     if not np.all(np.isfinite(factors) & (factors >= 0)):
         raise ValueError("class_weight must hold finite numbers >= 0")
     return factors
+
+
+def stored_kernel(stored: Any) -> tuple[str, float, float, int]:
+    """The kernel that a machine was fitted with, whatever its hyperparameters say by now.
+
+    Raises
+    ------
+    ValueError
+        If a file holds something else.
+    """
+    match stored:
+        case [str(name), float(gamma), float(coef0), int(degree)]:
+            return name, gamma, coef0, degree
+    raise ValueError("not a valid budgetsvm model file: kernel")
+
+
+def in_range(values: np.ndarray) -> np.ndarray:
+    """`values`, if they are finite.
+
+    Raises
+    ------
+    ValueError
+        If products with the rows were too large for floats.
+    """
+    if not np.all(np.isfinite(values)):
+        raise ValueError(
+            "X leads out of the range of floating point numbers: scale it, or lower gamma"
+        )
+    return values

@@ -142,7 +142,7 @@ impl<F: Real> LocalModel<F> {
     pub fn with_centers(mut self, centers: &[F]) -> Result<Self> {
         let d = self.assignment.n_features();
         if centers.is_empty() || !centers.len().is_multiple_of(d) {
-            let (expected, got) = (self.local.n_clusters * d, centers.len());
+            let (expected, got) = (self.local.n_clusters.saturating_mul(d), centers.len());
             return Err(Error::LengthMismatch { what: "centers", expected, got });
         }
         for center in centers.chunks_exact(d) {
@@ -229,7 +229,7 @@ impl<F: Real> LocalModel<F> {
             let started = Instant::now();
             let chunk = &batch.order[done..(done + size).min(batch.order.len())];
             // 1. Divide, in order.
-            let mut queues = vec![Vec::new(); self.local.n_clusters];
+            let mut queues = vec![Vec::new(); self.cells.len()];
             for part in chunk.chunks(ROW_CHUNK) {
                 load_tile(batch.rows, part.len(), |i| part[i], &[], &mut tile);
                 for (place, &sample) in part.iter().enumerate() {
@@ -238,6 +238,7 @@ impl<F: Real> LocalModel<F> {
                         && batch.cost[sample] > 0.0
                     {
                         self.open(&row)?;
+                        queues.push(Vec::new());
                         self.cells.len() - 1
                     } else {
                         let Some(cell) = self.assignment.nearest(&tile, place) else { continue };
