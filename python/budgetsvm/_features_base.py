@@ -20,7 +20,8 @@ Kernel = tuple[str, float, float, int]
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """An integer that is at least `least`, by ValueError."""
-    if not (_validation.is_number(value) and isinstance(value, Integral) and int(value) >= least):
+    whole = _validation.is_number(value) and isinstance(value, Integral)
+    if not (whole and least <= int(value) < 2**63):
         raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
     return int(value)
 

@@ -174,6 +174,8 @@ class PrimalEstimator(Archived, BaseEstimator):
             _validation.warn_about_scales(ratio)
         if not isinstance(self.degree, Integral) or self.degree < 0:
             raise ValueError(f"degree must be an integer >= 0, got {self.degree!r}")
+        if not _validation.is_number(self.coef0):
+            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
         return self.kernel, gamma, float(self.coef0), int(self.degree)
 
     def _basis(self, X: Any) -> tuple[Any, Any]:

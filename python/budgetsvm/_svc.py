@@ -324,9 +324,7 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         if machine is None:
             if classes is None:
                 raise ValueError("classes must be given in the first call of partial_fit")
-            self.classes_ = np.unique(np.asarray(classes))
-            if len(self.classes_) < 2:
-                raise ValueError("classes must name at least 2 classes")
+            self.classes_ = _validation.distinct_classes(classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError("classes is not the same as in the first call of partial_fit")
         index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)

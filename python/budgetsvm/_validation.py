@@ -72,7 +72,9 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a real number; True and False are not."""
+    """Whether this is a real number that floats can hold; True and False are not."""
+    if isinstance(value, int) and abs(value) >= 10**300:
+        return False
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
@@ -220,3 +222,19 @@ def in_range(values: np.ndarray) -> np.ndarray:
             "X leads out of the range of floating point numbers: scale it, or lower gamma"
         )
     return values
+
+
+def distinct_classes(classes: Any) -> np.ndarray:
+    """The labels that `partial_fit` was told of, sorted.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two, or one of them is NaN.
+    """
+    labels = np.unique(np.asarray(classes))
+    if len(labels) < 2:
+        raise ValueError("classes must name at least 2 classes")
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        raise ValueError("classes contains NaN or infinity")
+    return labels

@@ -7,6 +7,7 @@ import pytest
 
 from budgetsvm import (
     AssetSVC,
+    BudgetSVC,
     FourierOGD,
     IncompleteCholesky,
     LocalBudgetSVC,
@@ -61,6 +62,22 @@ def test_never_a_model_that_is_not_finite(features, params, weight):
         np.testing.assert_array_equal(model.decision_function(X), before)
     else:
         assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(("model", "name"), [
+    (PrimalSVC(C=10**400), "C"), (PrimalSVC(gamma=10**400), "gamma"),
+    (PrimalSVC(coef0="a"), "coef0"), (Nystroem(n_components=10**30), "n_components"),
+    (AssetSVC(C=10**400), "C"),
+])  # fmt: skip
+def test_integers_that_no_float_holds(model, name):
+    with pytest.raises(ValueError, match=name):
+        model.fit(X, Y)
+
+
+def test_a_class_that_is_no_label():
+    for model in (LocalBudgetSVC(), FourierOGD(), AssetSVC(), BudgetSVC()):
+        with pytest.raises(ValueError, match="classes contains NaN"):
+            model.partial_fit(X, Y, classes=[0.0, 1.0, float("nan")])
 
 
 def test_products_out_of_range_are_an_error():

@@ -9,8 +9,7 @@ use crate::error::{Error, Result};
 const COLLINEAR: f64 = 1e-10;
 
 /// What is said of constraints that nothing in the box meets.
-pub(super) const INFEASIBLE: &str =
-    "the constraints are infeasible: nu is too large for these parametric functions";
+pub(super) const INFEASIBLE: &str = "the constraints are infeasible: for these parametric functions nu is too large, or constraint_tol is too small to be met";
 
 /// `F = QR`, Q's columns orthogonal with mean square 1, by Gram-Schmidt steps done twice.
 #[derive(Debug)]
