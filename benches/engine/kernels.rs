@@ -51,7 +51,7 @@ pub(crate) fn kernel(c: &mut Criterion) {
             let id = |name: &str| BenchmarkId::new(name, format!("d={d}/density={density}"));
             group.bench_function(id("entries"), |b| {
                 b.iter(|| {
-                    tile.fill_sparse(POINTS, |i, push| csr.for_each(i, push));
+                    tile.fill_sparse(POINTS, |i, columns, entries| csr.append(i, columns, entries));
                     kernel_for(d).sums(&tile, (0, POINTS), model.centers(), coef, &mut sums);
                 });
             });

@@ -87,16 +87,9 @@ impl<F: Real> Merging<F> {
     /// Keeps the slots (of the right sign) at most `limit` away, and their distances.
     fn keep_within(&mut self, limit: F) {
         self.slots.clear();
+        simd::indices_at_most(&self.extra, limit, &mut self.slots);
         self.distances.clear();
-        for (at, part) in self.extra.chunks(16).enumerate() {
-            // Most parts hold none.
-            if part.iter().fold(false, |any, &g| any | (g <= limit)) {
-                for (lane, &g) in part.iter().enumerate().filter(|(_, g)| **g <= limit) {
-                    self.slots.push(16 * at + lane);
-                    self.distances.push(g);
-                }
-            }
-        }
+        self.distances.extend(self.slots.iter().map(|&slot| self.extra[slot]));
     }
 
     /// Index (into `slots`) of the partner of least degradation.
@@ -219,10 +212,7 @@ impl<F: Real> Merging<F> {
         expansion.centers().get(b, &mut self.row);
         let (f_a, f_b) = (F::from_f64(w_a), F::from_f64(w_b));
         self.point.iter_mut().zip(&self.row).for_each(|(z, &s)| *z = f_a * *z + f_b * s);
-        event.coef_changed(a, &[-beta_a]);
-        event.coef_changed(b, &[-beta_b]);
-        event.moved(b, parts, w_a * w_b * distance);
-        event.coef_changed(b, &[merged]);
+        event.merged(parts, &[beta_a, beta_b], w_a * w_b * distance, &[merged]);
         expansion.move_center(b, &self.point);
         expansion.set_coef(b, 0, merged);
         let last = expansion.len() - 1;
@@ -273,14 +263,10 @@ impl<F: Real> Merging<F> {
             let weight = F::from_f64(weight);
             self.point.iter_mut().zip(&self.row).for_each(|(z, &s)| *z += weight * s);
         }
-        let mut delta = vec![0.0; outputs];
-        for &(slot, _) in parts {
-            delta.iter_mut().enumerate().for_each(|(c, v)| *v = -expansion.coef(slot, c));
-            event.coef_changed(slot, &delta);
-        }
+        let coef = parts.iter().flat_map(|&(s, _)| (0..outputs).map(move |c| (s, c)));
+        let coef: Vec<f64> = coef.map(|(slot, c)| expansion.coef(slot, c)).collect();
+        event.merged(parts, &coef, gap, &merged);
         let into = parts[size - 1].0;
-        event.moved(into, parts, gap);
-        event.coef_changed(into, &merged);
         expansion.move_center(into, &self.point);
         merged.iter().enumerate().for_each(|(c, &v)| expansion.set_coef(into, c, v));
         // From the highest slot down, so that no slot still to be removed is moved.

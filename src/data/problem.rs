@@ -3,6 +3,7 @@
 use super::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::simd;
 
 /// What is to be predicted.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +130,15 @@ impl<'a, F: Real> Problem<'a, F> {
     #[must_use]
     pub fn cost(&self) -> &'a [f64] {
         self.cost
+    }
+
+    /// Asks for the target and the cost of a sample that will be needed soon.
+    pub(crate) fn prefetch(&self, sample: usize) {
+        match self.targets {
+            Targets::Classes { index, .. } => simd::prefetch(&index[sample]),
+            Targets::Values(values) => simd::prefetch(&values[sample]),
+        }
+        simd::prefetch(&self.cost[sample]);
     }
 
     /// Number of samples.

@@ -4,6 +4,7 @@ use ndarray::{ArrayView1, ArrayView2};
 
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::simd;
 
 /// The samples: n rows of d features, dense (any layout, read-only) or CSR.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,27 @@ impl<'a, F: Real> Csr<'a, F> {
         self.density
     }
 
+    /// Appends the columns and the values of a row.
+    pub fn append(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<F>) {
+        let at = self.starts.get(row) as usize..self.starts.get(row + 1) as usize;
+        values.extend_from_slice(&self.values[at.clone()]);
+        match self.indices {
+            Indices::I32(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
+            Indices::I64(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
+        }
+    }
+
+    fn prefetch(&self, row: usize) {
+        let first = self.starts.get(row) as usize;
+        if let Some(value) = self.values.get(first) {
+            simd::prefetch(value);
+        }
+        match self.indices {
+            Indices::I32(columns) => columns.get(first).map(simd::prefetch),
+            Indices::I64(columns) => columns.get(first).map(simd::prefetch),
+        };
+    }
+
     /// Calls `visit(column, value)` for every stored entry of a row.
     #[inline]
     pub fn for_each(&self, row: usize, mut visit: impl FnMut(usize, F)) {
@@ -193,6 +215,20 @@ impl<'a, F: Real> Rows<'a, F> {
         match self {
             Self::Dense(x) => Point::Dense(x.row_move(row)),
             Self::Csr(x) => Point::Sparse(*x, row),
+        }
+    }
+
+    /// Asks for the beginning of a row that will be read soon. Rows of a shuffled pass lie
+    /// anywhere, and what follows a row's beginning the processor fetches by itself.
+    pub(crate) fn prefetch(&self, row: usize) {
+        match self {
+            Self::Dense(x) => {
+                // The first four lines of 64 bytes of a row stored together.
+                let line = 64 / size_of::<F>();
+                let columns = (0..x.ncols().min(4 * line)).step_by(line);
+                columns.filter_map(|column| x.get((row, column))).for_each(simd::prefetch);
+            }
+            Self::Csr(x) => x.prefetch(row),
         }
     }
 

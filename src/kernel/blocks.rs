@@ -33,9 +33,17 @@ pub fn load_tile<F: Real>(
     origin: &[F],
     tile: &mut Tile<F>,
 ) {
+    // The row that is this many ahead is asked for.
+    const AHEAD: usize = 8;
+    let row = |i: usize| {
+        if i + AHEAD < len {
+            rows.prefetch(row(i + AHEAD));
+        }
+        row(i)
+    };
     match rows {
         Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
-            tile.fill_sparse(len, |i, push| csr.for_each(row(i), push));
+            tile.fill_sparse(len, |i, columns, entries| csr.append(row(i), columns, entries));
         }
         Rows::Dense(x) if !origin.is_empty() => tile.fill_dense(len, |i, out| {
             let moved = |(out, (&value, &o)): (&mut F, (&F, &F))| *out = value - o;
@@ -65,6 +73,15 @@ pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
 }
 
 impl AnyKernel {
+    /// Makes one centre the only point of `tile`: sparse where products are summed and fewer than
+    /// half of its entries are not 0. Zeros add nothing, so the bits are the same; one point
+    /// against many centres is bound by reading them, and a zero needs no reading.
+    pub fn load_center<F: Real>(&self, centers: &Packed<F>, slot: usize, tile: &mut Tile<F>) {
+        let d = centers.n_features();
+        let products = d > differences_up_to() && !matches!(self, Self::Laplacian { .. });
+        tile.fill_center(centers, slot, if products { d / 2 } else { 0 });
+    }
+
     /// Whether `k(x, z)` depends on `x - z` alone.
     #[must_use]
     pub fn is_translation_invariant(&self) -> bool {

@@ -237,8 +237,11 @@ fn load<F: Real>(
 ) {
     match rows {
         Rows::Csr(csr) if csr.density() < super::sparse_density(rows.n_cols()) => {
-            tile.fill_sparse(len, |i, push| {
-                csr.for_each(sample(i), |column, value| push(column, F::from_f64(value)));
+            tile.fill_sparse(len, |i, columns, entries| {
+                csr.for_each(sample(i), |column, value| {
+                    columns.push(column as u32);
+                    entries.push(F::from_f64(value));
+                });
             });
         }
         _ => {

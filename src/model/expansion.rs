@@ -189,7 +189,7 @@ impl<F: Real> Expansion<F> {
     pub fn stored_row(&self, slot: usize, scratch: &mut RowScratch<F>) {
         let d = self.centers.n_features();
         let tile = scratch.tile.get_or_insert_with(|| Tile::new(d));
-        tile.fill_dense(1, |_, row| self.centers.get(slot, row));
+        self.kernel.load_center(&self.centers, slot, tile);
         let padded = self.centers.padded_len();
         scratch.row.resize(padded, F::zero());
         self.kernel.stored(tile, (0, 1), &self.centers, &mut scratch.row, padded);

@@ -86,6 +86,9 @@ const ABSOLUTE: u8 = 3;
 /// Lines that one point is compared with at once, to hide the latency of FMA.
 const LINES: usize = 4;
 
+/// Sparse points that share the lines read.
+const SPARSE_POINTS: usize = 16;
+
 /// Runs a checked job.
 ///
 /// # Safety
@@ -110,8 +113,11 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
     unsafe {
         if !job.tile.dense {
             if M == DOT || M == BY_NORMS {
-                for i in job.first..job.last {
-                    sparse_point::<F, L, M>(job, i);
+                let mut i = job.first;
+                while i < job.last {
+                    let len = SPARSE_POINTS.min(job.last - i);
+                    sparse_points::<F, L, M>(job, i, len);
+                    i += len;
                 }
             } else {
                 let mut row = vec![F::zero(); d];
@@ -226,22 +232,34 @@ unsafe fn dense_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize,
     }
 }
 
+/// `len` sparse points from point `first` on against all centres: the few lines that are at hand
+/// (of all features, 32 KB at d = 128) serve all of them before the next lines are read.
 #[inline(always)]
-unsafe fn sparse_point<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_, F>, i: usize) {
+unsafe fn sparse_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
+    job: &mut Job<'_, F>,
+    first: usize,
+    len: usize,
+) {
     let lines = job.centers.padded_len() / width::<F>();
     // SAFETY: as for the caller.
     unsafe {
-        let mut wide = L::wide_zero();
+        let mut wide = [L::wide_zero(); SPARSE_POINTS];
         let mut line = 0;
         while line + LINES <= lines {
-            sparse_lines::<F, L, M, LINES>(job, i, line, &mut wide);
+            for (p, wide) in wide.iter_mut().enumerate().take(len) {
+                sparse_lines::<F, L, M, LINES>(job, first + p, line, wide);
+            }
             line += LINES;
         }
         while line < lines {
-            sparse_lines::<F, L, M, 1>(job, i, line, &mut wide);
+            for (p, wide) in wide.iter_mut().enumerate().take(len) {
+                sparse_lines::<F, L, M, 1>(job, first + p, line, wide);
+            }
             line += 1;
         }
-        finish::<F, L, 1>(job, i, &[wide]);
+        for (p, &wide) in wide.iter().enumerate().take(len) {
+            finish::<F, L, 1>(job, first + p, &[wide]);
+        }
     }
 }
 

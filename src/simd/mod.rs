@@ -304,6 +304,18 @@ pub fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
     })
 }
 
+/// Appends the indices of the values that are at most `limit` to `found`.
+pub fn indices_at_most<F: Real>(values: &[F], limit: F, found: &mut Vec<usize>) {
+    concrete!(F, |T| {
+        let limit = T::from_f64(Real::to_f64(limit));
+        // SAFETY: `T` is `F`; the level is the processor's.
+        unsafe {
+            let work = slices::AtMost::<T> { values: cast_slice(values), limit, found };
+            T::dispatch(level(), work);
+        }
+    });
+}
+
 /// The least value; infinity for an empty slice.
 #[must_use]
 pub fn least<F: Real>(values: &[F]) -> F {
@@ -314,8 +326,22 @@ pub fn least<F: Real>(values: &[F]) -> F {
     })
 }
 
+/// Asks the processor to bring `value` near, for a read soon to come; changes nothing else.
+#[inline]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which never faults; SSE is part of every x86-64 processor.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 /// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
-/// infinity for the others, and returns the least.
+/// infinity for the others, and returns the least. A zero counts by its sign bit: no term of
+/// coefficient 0 is there when `own` is the smallest coefficient and not 0.
 pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F {
     assert!(coef.len() == out.len() && row.len() >= out.len(), "equal lengths");
     concrete!(F, |T| {

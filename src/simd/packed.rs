@@ -313,6 +313,26 @@ impl<F: Real> Tile<F> {
         })
     }
 
+    /// Makes one centre the only point; its norm is known. A centre with fewer than `sparse_below`
+    /// entries that are not 0 is kept sparse.
+    pub fn fill_center(&mut self, centers: &Packed<F>, slot: usize, sparse_below: usize) {
+        self.fill_dense(1, |_, row| centers.get(slot, row));
+        let entries = self.values.iter().filter(|&&value| value != F::zero()).count();
+        if entries < sparse_below {
+            self.dense = false;
+            self.starts.truncate(1);
+            self.columns.clear();
+            self.entries.clear();
+            let entries = self.values.iter().enumerate().filter(|(_, v)| **v != F::zero());
+            for (column, &value) in entries {
+                self.columns.push(column as u32);
+                self.entries.push(value);
+            }
+            self.starts.push(self.entries.len());
+        }
+        self.sq_norms = OnceLock::from(vec![centers.sq_norms()[slot]]);
+    }
+
     /// Fills the tile with dense rows: `write(i, row)` writes row `i`.
     pub fn fill_dense(&mut self, len: usize, mut write: impl FnMut(usize, &mut [F])) {
         self.dense = true;
@@ -324,12 +344,12 @@ impl<F: Real> Tile<F> {
         self.sq_norms.take();
     }
 
-    /// Fills the tile with sparse rows: `read(i, push)` calls `push(column, value)` for every
-    /// entry of row `i`, columns increasing and below the number of features.
+    /// Fills the tile with sparse rows: `append(i, columns, entries)` appends what row `i` holds,
+    /// columns increasing and below the number of features.
     pub fn fill_sparse(
         &mut self,
         len: usize,
-        mut read: impl FnMut(usize, &mut dyn FnMut(usize, F)),
+        mut append: impl FnMut(usize, &mut Vec<u32>, &mut Vec<F>),
     ) {
         self.dense = false;
         self.len = len;
@@ -338,13 +358,12 @@ impl<F: Real> Tile<F> {
         self.entries.clear();
         self.sq_norms.take();
         for i in 0..len {
-            read(i, &mut |column, value| {
-                assert!(column < self.n_features, "column {column} is out of range");
-                self.columns.push(column as u32);
-                self.entries.push(value);
-            });
+            append(i, &mut self.columns, &mut self.entries);
             self.starts.push(self.entries.len());
         }
+        let widest = self.columns.iter().fold(0, |most, &column| most.max(column));
+        assert!(self.columns.len() == self.entries.len(), "a column for every entry");
+        assert!(self.columns.is_empty() || (widest as usize) < self.n_features, "columns in range");
     }
 
     /// Row `i` written out densely.

@@ -280,7 +280,39 @@ impl<F: Compiled> Work<F> for FirstAtMost<'_, F> {
     }
 }
 
-/// Distances to the partners of the same sign; infinity for all others.
+/// Appends the indices of the values that are at most `limit`: few among many.
+pub(super) struct AtMost<'a, F> {
+    pub(super) values: &'a [F],
+    pub(super) limit: F,
+    pub(super) found: &'a mut Vec<usize>,
+}
+
+impl<F: Compiled> Work<F> for AtMost<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        const PART: usize = 32;
+        let limit = self.limit;
+        for (at, part) in self.values.chunks(PART).enumerate() {
+            // Most parts hold none, which one vector comparison tells of a whole part.
+            let any = match <&[F; PART]>::try_from(part) {
+                Ok(part) => part.iter().fold(false, |any, &value| any | (value <= limit)),
+                Err(_) => true,
+            };
+            if any {
+                // No branch a value: which of them are kept cannot be foreseen.
+                let (mut kept, mut len) = ([0; PART], 0);
+                for (lane, &value) in part.iter().enumerate() {
+                    kept[len] = PART * at + lane;
+                    len += usize::from(value <= limit);
+                }
+                self.found.extend_from_slice(&kept[..len]);
+            }
+        }
+    }
+}
+
+/// Distances to the partners of the same sign bit; infinity for all others.
 pub(super) struct SameSign<'a, F> {
     pub(super) coef: &'a [f64],
     pub(super) own: f64,
@@ -292,28 +324,13 @@ impl<F: Compiled> Work<F> for SameSign<'_, F> {
     type Output = F;
     #[inline(always)]
     unsafe fn run<L: Lanes<F>>(self) -> F {
-        let sign = if self.own < 0.0 { -1.0 } else { 1.0 };
-        let mut parts = [F::infinity(); 16];
-        let mut at = 0;
-        while at + 16 <= self.out.len() {
-            for lane in 0..16 {
-                let g = self.row[at + lane];
-                let kept = if self.coef[at + lane] * sign > 0.0 { g } else { F::infinity() };
-                self.out[at + lane] = kept;
-                parts[lane] = if kept < parts[lane] { kept } else { parts[lane] };
-            }
-            at += 16;
+        // One simple loop over bits, and another for the least: both become vector code.
+        let own = self.own.to_bits();
+        for ((out, coef), &g) in self.out.iter_mut().zip(self.coef).zip(self.row) {
+            let differs = (coef.to_bits() ^ own) >> 63 != 0;
+            *out = if differs { F::infinity() } else { g };
         }
-        let mut least = F::infinity();
-        for part in parts {
-            least = if part < least { part } else { least };
-        }
-        while at < self.out.len() {
-            let kept = if self.coef[at] * sign > 0.0 { self.row[at] } else { F::infinity() };
-            self.out[at] = kept;
-            least = if kept < least { kept } else { least };
-            at += 1;
-        }
-        least
+        // SAFETY: the contract is passed on.
+        unsafe { Least(&*self.out).run::<L>() }
     }
 }

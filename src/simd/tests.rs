@@ -99,9 +99,11 @@ fn blocks_agree<F: Real>(tolerance: f64) {
         let mut dense = Tile::new(d);
         dense.fill_dense(n, |i, out| out.copy_from_slice(&points[i]));
         let mut sparse = Tile::new(d);
-        sparse.fill_sparse(n, |i, push| {
-            let stored = points[i].iter().enumerate().filter(|(_, v)| !v.is_zero());
-            stored.for_each(|(k, &v)| push(k, v));
+        sparse.fill_sparse(n, |i, columns, entries| {
+            for (k, &v) in points[i].iter().enumerate().filter(|(_, v)| !v.is_zero()) {
+                columns.push(k as u32);
+                entries.push(v);
+            }
         });
         for (tile, level, metric, exponential) in [&dense, &sparse]
             .into_iter()
@@ -210,6 +212,22 @@ fn searches_find_what_a_plain_loop_finds() {
             assert_eq!(first_at_most(&values, limit), plain, "{len} {limit}");
             let single: Vec<f32> = values.iter().map(|&v| v as f32).collect();
             assert_eq!(first_at_most(&single, limit as f32), plain, "{len} {limit}");
+            let plain: Vec<usize> = (0..len).filter(|&i| values[i] <= limit).collect();
+            let mut found = vec![7];
+            indices_at_most(&values, limit, &mut found);
+            assert_eq!(found[1..], plain, "{len} {limit}");
+            found.clear();
+            indices_at_most(&single, limit as f32, &mut found);
+            assert_eq!(found, plain, "{len} {limit}");
+        }
+        let row: Vec<f32> = (0..len + 5).map(|_| rng.uniform() as f32).collect();
+        for own in [-0.3, 2.0] {
+            let kept = |i: usize| if values[i] * own > 0.0 { row[i] } else { f32::INFINITY };
+            let plain: Vec<f32> = (0..len).map(kept).collect();
+            let mut out = vec![0.0f32; len];
+            let nearest = same_sign_distances(&values, own, &row, &mut out);
+            assert_eq!(out, plain, "{len} {own}");
+            assert_eq!(nearest, plain.iter().copied().fold(f32::INFINITY, f32::min));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::model::Expansion;
 use crate::simd::{self, Packed, Tile};
 
 /// Points of one unit of parallel work inside a block.
-const PART: usize = 16;
+const PART: usize = 8;
 
 /// Multiply-adds below which a block is filled by the thread that asks
 /// (`cargo bench --bench engine`, group `threshold`).
@@ -87,8 +87,8 @@ pub(super) struct Block<F: Real> {
     points_ready: bool,
     column: Vec<F>,
     cross: Vec<F>,
-    before: Vec<F>,
-    after: Vec<F>,
+    delta: Vec<f64>,
+    sums: Vec<f64>,
     /// Slots changed while this block took its turns.
     pub(super) touched: Touched,
 }
@@ -136,8 +136,8 @@ impl<F: Real> Block<F> {
             points_ready: false,
             column: Vec::new(),
             cross: Vec::new(),
-            before: Vec::new(),
-            after: Vec::new(),
+            delta: Vec::new(),
+            sums: Vec::new(),
             touched: Touched::default(),
         })
     }
@@ -228,45 +228,52 @@ impl<F: Real> Block<F> {
         slots: &[usize],
         snapshot: &mut Snapshot<F>,
     ) -> Result<()> {
-        let alive: Vec<usize> = slots.iter().copied().filter(|&s| s < model.len()).collect();
+        // The changed slots as they are now, and as the snapshot has them.
         let before = snapshot.centers.len();
-        let gone: Vec<usize> = slots.iter().copied().filter(|&s| s < before).collect();
-        snapshot.fresh.resize_stale(alive.len())?;
-        for (at, &slot) in alive.iter().enumerate() {
+        let alive = slots.iter().filter(|&&slot| slot < model.len()).count();
+        let now = slots.iter().filter(|&&slot| slot < model.len());
+        let then = slots.iter().filter(|&&slot| slot < before);
+        let len = alive + then.clone().count();
+        if len == 0 {
+            return Ok(()); // Added and removed within one block.
+        }
+        let padded = len.next_multiple_of(Packed::<F>::line());
+        snapshot.fresh.resize_stale(len)?;
+        self.delta.clear();
+        self.delta.resize(padded * self.outputs, 0.0);
+        for (at, &slot) in now.clone().enumerate() {
             snapshot.fresh.copy_slot(at, model.centers(), slot);
-        }
-        let gather = |slots: &[usize], coef: &[f64], stride: usize| {
-            let padded = slots.len().next_multiple_of(Packed::<F>::line());
-            let mut out = vec![0.0; padded * self.outputs];
-            for (c, row) in out.chunks_exact_mut(padded.max(1)).enumerate() {
-                row.iter_mut().zip(slots).for_each(|(o, &s)| *o = coef[c * stride + s]);
+            for c in 0..self.outputs {
+                self.delta[c * padded + at] = model.padded_coef()[c * model.stride() + slot];
             }
-            (out, padded)
-        };
-        let (new_coef, new_len) = gather(&alive, model.padded_coef(), model.stride());
-        let (old_coef, old_len) = gather(&gone, &snapshot.coef, snapshot.stride);
-        // What the changed slots gave before, and what they give now.
+        }
+        for (at, &slot) in then.enumerate().map(|(i, slot)| (alive + i, slot)) {
+            snapshot.fresh.copy_slot(at, &snapshot.centers, slot);
+            for c in 0..self.outputs {
+                self.delta[c * padded + at] = -snapshot.coef[c * snapshot.stride + slot];
+            }
+        }
         let n = self.ids.len();
-        self.before.clear();
-        for stored in self.stored.chunks(self.stride).take(n) {
-            self.before.extend(gone.iter().map(|&slot| stored[slot]));
-            self.before.resize(self.before.len().next_multiple_of(old_len.max(1)), F::zero());
+        self.column.resize(n * padded, F::zero());
+        self.sums.resize(n * self.outputs, 0.0);
+        let out = (&mut self.column[..], padded);
+        let coef = &self.delta[..];
+        if self.outputs == 1 {
+            let sums = (coef, &mut self.sums[..]);
+            self.kernel.stored_and_sums(&self.tile, (0, n), &snapshot.fresh, out, sums);
+        } else {
+            self.kernel.stored(&self.tile, (0, n), &snapshot.fresh, out.0, padded);
         }
-        self.kernel.stored_to_values(&mut self.before);
-        self.after.resize(n * new_len, F::zero());
-        self.kernel.stored(&self.tile, (0, n), &snapshot.fresh, &mut self.after, new_len);
-        for (i, stored) in self.stored.chunks_mut(self.stride).take(n).enumerate() {
-            let row = &self.after[i * new_len..][..new_len];
-            alive.iter().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
+        let rows = self.stored.chunks_mut(self.stride).zip(self.column.chunks(padded));
+        for (stored, row) in rows.take(n) {
+            now.clone().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
         }
-        self.kernel.stored_to_values(&mut self.after);
-        let mut sums = vec![0.0; self.outputs];
-        for (i, margins) in self.margins.chunks_mut(self.outputs).enumerate() {
-            simd::weighted_sums(&self.before[i * old_len..][..old_len], &old_coef, &mut sums);
-            margins.iter_mut().zip(&sums).for_each(|(f, s)| *f -= s);
-            simd::weighted_sums(&self.after[i * new_len..][..new_len], &new_coef, &mut sums);
-            margins.iter_mut().zip(&sums).for_each(|(f, s)| *f += s);
+        if self.outputs > 1 {
+            self.kernel.stored_to_values(&mut self.column);
+            let rows = self.column.chunks(padded).zip(self.sums.chunks_mut(self.outputs));
+            rows.for_each(|(row, sums)| simd::weighted_sums(row, coef, sums));
         }
+        self.margins.iter_mut().zip(&self.sums).for_each(|(f, change)| *f += change);
         Ok(())
     }
 
@@ -289,30 +296,56 @@ impl<F: Real> Block<F> {
     }
 }
 
+impl<F: Real> Block<F> {
+    /// Adds `column · delta` to the margins of the samples still to come: `column` holds a row of
+    /// kernel values a sample, `delta` a row of outputs for each of them.
+    fn add_columns(&mut self, delta: &[f64]) {
+        let first = (self.turn + 1).min(self.ids.len()) * self.outputs;
+        let width = delta.len() / self.outputs;
+        let margins = self.margins[first..].chunks_exact_mut(self.outputs);
+        for (margins, values) in margins.zip(self.column.chunks_exact(width)) {
+            for (&k, delta) in values.iter().zip(delta.chunks_exact(self.outputs)) {
+                for (f, delta) in margins.iter_mut().zip(delta) {
+                    *f += delta * Real::to_f64(k);
+                }
+            }
+        }
+    }
+}
+
 impl<F: Real> Event for Block<F> {
     fn coef_changed(&mut self, slot: usize, delta: &[f64]) {
         self.touched.add(slot);
         let first = self.turn + 1;
-        let n = self.ids.len();
         self.column.clear();
-        self.column.extend((first..n).map(|i| self.stored[i * self.stride + slot]));
+        let rows = self.stored.chunks_exact(self.stride).take(self.ids.len()).skip(first);
+        self.column.extend(rows.map(|row| row[slot]));
         self.kernel.stored_to_values(&mut self.column);
-        let margins = self.margins[(first * self.outputs).min(n * self.outputs)..]
-            .chunks_exact_mut(self.outputs);
-        for (margins, &k) in margins.zip(&self.column) {
-            for (f, delta) in margins.iter_mut().zip(delta) {
-                *f += delta * k.to_f64();
-            }
-        }
+        self.add_columns(delta);
     }
 
-    fn moved(&mut self, into: usize, parts: &[(usize, f64)], gap: f64) {
+    fn merged(&mut self, parts: &[(usize, f64)], coef: &[f64], gap: f64, merged: &[f64]) {
+        let Some(&(into, _)) = parts.last() else { return };
         self.touched.add(into);
-        for i in self.turn + 1..self.ids.len() {
-            let row = &mut self.stored[i * self.stride..][..self.stride];
-            let distance: f64 = parts.iter().map(|&(slot, w)| w * row[slot].to_f64()).sum();
-            row[into] = F::from_f64((distance - gap).max(0.0));
+        // One row a point: what the parts gave, and what the merged term gives.
+        self.column.clear();
+        let rows = self.stored.chunks_exact_mut(self.stride).take(self.ids.len());
+        for row in rows.skip(self.turn + 1) {
+            let mut distance = -gap;
+            for &(slot, weight) in parts {
+                distance += weight * row[slot].to_f64();
+                self.column.push(row[slot]);
+            }
+            row[into] = F::from_f64(distance.max(0.0));
+            self.column.push(row[into]);
         }
+        self.kernel.stored_to_values(&mut self.column);
+        self.delta.clear();
+        self.delta.extend(coef.iter().map(|value| -value));
+        self.delta.extend_from_slice(merged);
+        let delta = std::mem::take(&mut self.delta);
+        self.add_columns(&delta);
+        self.delta = delta;
     }
 
     fn removed(&mut self, slot: usize, last: usize) {

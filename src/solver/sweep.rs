@@ -13,6 +13,7 @@ use crate::budget::{AnyMaintenance, Event};
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
+use crate::simd;
 
 /// What a pass did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +52,14 @@ impl Duals {
         })
     }
 
+    /// Asks for what a step of `sample` will read soon.
+    fn prefetch(&self, sample: usize, outputs: usize) {
+        simd::prefetch(&self.slot_of[sample]);
+        if let Some(alpha) = self.alpha.get(sample * outputs) {
+            simd::prefetch(alpha);
+        }
+    }
+
     fn slot(&self, sample: usize) -> Option<usize> {
         let slot = self.slot_of[sample];
         (slot != NONE).then_some(slot as usize)
@@ -82,9 +91,11 @@ impl<F: Real> Event for Followers<'_, F> {
         self.block.coef_changed(slot, delta);
     }
 
-    fn moved(&mut self, into: usize, parts: &[(usize, f64)], gap: f64) {
-        self.block.moved(into, parts, gap);
-        self.duals.set(into, NONE);
+    fn merged(&mut self, parts: &[(usize, f64)], coef: &[f64], gap: f64, merged: &[f64]) {
+        self.block.merged(parts, coef, gap, merged);
+        if let Some(&(into, _)) = parts.last() {
+            self.duals.set(into, NONE);
+        }
     }
 
     fn removed(&mut self, slot: usize, last: usize) {
@@ -134,6 +145,9 @@ pub(super) fn pass<F: Real>(
     }
 }
 
+/// A sample's own numbers are asked for this many steps ahead.
+const AHEAD: usize = 8;
+
 /// The steps of one block, in order.
 fn sweep<F: Real>(
     solver: &Budgeted,
@@ -151,6 +165,10 @@ fn sweep<F: Real>(
         block.turn = turn;
         counts.steps += 1;
         let sample = block.ids[turn];
+        if let Some(&ahead) = block.ids.get(turn + AHEAD) {
+            problem.prefetch(ahead);
+            duals.prefetch(ahead, outputs);
+        }
         let margins = &block.margins[turn * outputs..][..outputs];
         // 1. The step of every output.
         step(
