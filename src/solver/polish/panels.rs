@@ -12,7 +12,7 @@ use crate::linalg::dots;
 use crate::parallel::ROW_CHUNK;
 
 /// Bytes of one wave of blocks: what is computed between two looks at the watcher.
-const WAVE_BYTES: usize = 8 << 20;
+const WAVE_BYTES: usize = 4 << 20;
 const MOST_WAVE_CHUNKS: usize = 64;
 /// Rows of K_BB between two looks at the watcher, and those of a task.
 const GRAM_ROWS: usize = 256;
