@@ -10,16 +10,16 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._archive import Archived
 from ._features_base import (
-    all_or_nothing,
     check_count,
     check_number,
     kernel_of,
     seed_of,
     settle_gamma,
 )
+from ._parameters import all_or_nothing
 from ._progress import Watcher
 
 #: Passes when `max_iter` is None.
@@ -35,6 +35,13 @@ def streams(estimator: Any) -> bool:
 
 class AssetEstimator(Archived, BaseEstimator):
     """Base of the machines on explicit features; not for use on its own."""
+
+    _ranges: ClassVar[dict] = {
+        "solver": _parameters.one_of("asset", "dual"),
+        "tol": _parameters.positive,
+        "cache_size": _parameters.not_negative,
+        "max_iter": _parameters.optional(_parameters.count),
+    }
 
     components_: np.ndarray
     normalization_: np.ndarray

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._archive import Archived
 
 #: Variables of a working set of the solver "mpd".
@@ -68,6 +68,16 @@ class ExactEstimator(Archived, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
+    #: Ranges and texts above are scikit-learn's; it does not look at these.
+    _ranges: ClassVar[dict] = {
+        **dict.fromkeys(_parameters.RULES, _parameters.anything),
+        **dict.fromkeys(("C", "coef0", "constraint_tol", "epsilon", "tol"), _parameters.in_range),
+        **dict.fromkeys(("cache_size", "gamma", "max_time", "nu"), _parameters.in_range),
+        **dict.fromkeys(("max_iter", "working_set"), _parameters.in_range),
+        "degree": _parameters.RULES["degree"],
+        "n_jobs": _parameters.RULES["n_jobs"],
+    }
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -110,6 +120,7 @@ class ExactEstimator(Archived, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        _parameters.check(self)
         self._validate_params()
         random_state = check_random_state(self.random_state) if self._is_classifier() else None
         if sp.issparse(X) and self.kernel == "precomputed":

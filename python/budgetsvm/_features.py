@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._features_base import Kernel, KernelFeatures, check_count, check_number, seed_of
 
 
@@ -219,6 +220,8 @@ class IncompleteCholesky(_OnLandmarks):
         "residual_": "value",
         "trace_residual_": "value",
     }
+
+    _ranges: ClassVar[dict] = {"tol": partial(_parameters.number, least=0, below=1)}
 
     def __init__(
         self,

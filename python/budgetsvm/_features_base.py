@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
+from ._parameters import all_or_nothing
 
 Kernel = tuple[str, float, float, int]
 
@@ -62,18 +61,6 @@ def settle_gamma(estimator: Any, rows: Any, d: int, weights: np.ndarray) -> floa
     return gamma
 
 
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Put everything back as it was when an exception of any kind comes."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
-
-
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived, BaseEstimator):
     """Base of the transformers; not for use on its own."""
 
@@ -100,7 +87,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived
             On Ctrl-C, within half a second. After any exception the transformer is as before.
         """
         with all_or_nothing(self):
-            check_count("n_components", self.n_components)
             X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
             rows = _validation.as_rows(X)
             gamma = settle_gamma(self, rows, X.shape[1], np.ones(X.shape[0]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
+from ._parameters import all_or_nothing
 from ._progress import Watcher
 
 _PARAMETERS = """\
@@ -155,7 +155,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with self._all_or_nothing(), self._watcher() as watcher:
+        with all_or_nothing(self), self._watcher() as watcher:
             self._check_params()
             X, y = self._check_X_y(X, y, None)
             check_classification_targets(y)
@@ -193,7 +193,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C; after any exception the estimator is as before the call.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._learn_part(X, y, classes, self._train)
         return self
 
@@ -286,16 +286,6 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         if not fits or self._machine.n_features != self.n_features_in_:
             raise ValueError("not a valid budgetsvm model file: machine and labels do not fit")
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
     def _watcher(self) -> Watcher:
         return Watcher(self.verbose, self.callback, self.max_iter)
 
@@ -312,9 +302,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         return int(generator.randint(np.iinfo(np.int32).max))
 
     def _check_params(self) -> None:
-        """Refuse hyperparameters out of range before the data are looked at."""
-        _validation.check_kernel(self.kernel)
-        _validation.thread_count(self.n_jobs)
+        """Refuse hyperparameters that do not fit together, before the data are looked at."""
         gamma = _validation.resolve_gamma(self.gamma, 1.0, 1)
         config = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
         config |= {"learner": self._learner, "gamma": gamma, "random_state": 0}
@@ -406,7 +394,7 @@ class StreamLearner(OnlineLearner):
         ValueError, KeyboardInterrupt
             As `partial_fit`.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._learn_part(X, y, classes, partial(self._train_here, record=True))
             names = [f"decision.{output}" for output in range(self._machine.n_outputs)]
             columns = [self.history_.pop(name) for name in names]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from . import _validation
+from . import _parameters, _validation
 from ._base import BudgetMachineEstimator
 
 
@@ -155,6 +155,11 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
     >>> reg.n_terms_ <= 20, reg.score(X, np.sin(X[:, 0])) > 0.95
     (True, True)
     """
+
+    _ranges: ClassVar[dict] = {
+        **BudgetMachineEstimator._ranges,
+        "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
+    }
 
     def __init__(
         self,

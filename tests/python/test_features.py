@@ -111,7 +111,7 @@ def test_fewer_samples_than_components_fill_up_with_zeros():
 @pytest.mark.parametrize(
     ("map", "text"),
     [
-        (Nystroem(0), "n_components must be an integer >= 1, got 0"),
+        (Nystroem(0), "n_components must be >= 1, got 0"),
         (Nystroem(2.5), "n_components"),
         (Nystroem(5, n_landmarks=4), "n_landmarks must be >= n_components = 5, got 4"),
         (Nystroem(eigenvalue_threshold=1.0), "eigenvalue_threshold"),
