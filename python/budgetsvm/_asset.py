@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
 from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._features_base import (
     check_count,
     check_number,
@@ -33,7 +34,7 @@ def streams(estimator: Any) -> bool:
     return True
 
 
-class AssetEstimator(Archived, BaseEstimator):
+class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the machines on explicit features; not for use on its own."""
 
     _ranges: ClassVar[dict] = {
@@ -70,6 +71,7 @@ class AssetEstimator(Archived, BaseEstimator):
         "_stream": "value?",
     }
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the feature map and train on it, from the start.
 
@@ -96,7 +98,8 @@ class AssetEstimator(Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with all_or_nothing(self), self._watcher() as watcher:
+        tasks = FitTasks(self, X, y, sample_weight)
+        with all_or_nothing(self), self._watcher(tasks) as watcher:
             X, y = self._check_X_y(X, y, reset=True)
             target, n_classes = self._encode(y)
             weights = _validation.check_weights(sample_weight, X)
@@ -104,6 +107,7 @@ class AssetEstimator(Archived, BaseEstimator):
             gamma = settle_gamma(self, rows, X.shape[1], weights)
             self._train(rows, X, target, n_classes, self._cost(target, weights, True), gamma,
                         None, watcher)  # fmt: skip
+        tasks.end()
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -250,9 +254,9 @@ class AssetEstimator(Archived, BaseEstimator):
     def _cost(self, target: np.ndarray, weights: np.ndarray, balance: bool) -> np.ndarray:
         raise NotImplementedError
 
-    def _watcher(self) -> Watcher:
+    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
         passes = DEFAULT_PASSES.get(str(self.solver), 1)
-        return Watcher(self.verbose, self.callback, self.max_iter or passes)
+        return Watcher(self.verbose, self.callback, self.max_iter or passes, tasks)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._parameters import all_or_nothing
 from ._progress import Watcher
 
@@ -98,7 +99,7 @@ def documented(cls: Estimator) -> Estimator:
     return cls
 
 
-class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
+class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the online learners; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -133,6 +134,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the start: `max_iter` passes in the order `order`.
 
@@ -155,7 +157,8 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with all_or_nothing(self), self._watcher() as watcher:
+        tasks = FitTasks(self, X, y, None)
+        with all_or_nothing(self), self._watcher(tasks) as watcher:
             self._check_params()
             X, y = self._check_X_y(X, y, None)
             check_classification_targets(y)
@@ -163,6 +166,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
             if len(self.classes_) < 2:
                 raise ValueError(f"y has {len(self.classes_)} class, at least 2 classes are needed")
             self._train(X, index, None, False, watcher)
+        tasks.end()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -286,8 +290,8 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         if not fits or self._machine.n_features != self.n_features_in_:
             raise ValueError("not a valid budgetsvm model file: machine and labels do not fit")
 
-    def _watcher(self) -> Watcher:
-        return Watcher(self.verbose, self.callback, self.max_iter)
+    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
+        return Watcher(self.verbose, self.callback, self.max_iter, tasks)
 
     def _config(self, gamma: float) -> dict[str, Any]:
         params = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}

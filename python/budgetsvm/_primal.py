@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
 from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._progress import Watcher
 
 _PASSED_ON = "loss solver smoothing fit_intercept tol max_iter cache_size max_time".split()
@@ -29,7 +30,7 @@ _OPTIONAL = (
 )
 
 
-class PrimalEstimator(Archived, BaseEstimator):
+class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
 
     _losses: ClassVar[tuple[str, ...]]
@@ -53,6 +54,7 @@ class PrimalEstimator(Archived, BaseEstimator):
         "loo_score_": "value?",
     }
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
 
@@ -80,15 +82,17 @@ class PrimalEstimator(Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
+        tasks = FitTasks(self, X, y, sample_weight)
         _parameters.check(self)
         before = self.__dict__.copy()
         try:
-            with Watcher(self.verbose, self.callback, self.max_iter) as watcher:
+            with Watcher(self.verbose, self.callback, self.max_iter, tasks) as watcher:
                 self._fit(X, y, sample_weight, watcher)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        tasks.end()
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
