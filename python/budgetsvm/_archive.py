@@ -106,7 +106,9 @@ class Archived:
             _require(fits and len(names) == description["n_features"], "feature names")
             estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
         if description["labels"] is not None:
-            _require(isinstance(description["labels"], list), "class labels")
+            stored = description["labels"]
+            _require(isinstance(stored, list) and len(stored) == 2, "class labels")
+            _require(isinstance(stored[0], str) and isinstance(stored[1], list), "class labels")
             estimator.classes_ = labels_from_store(*description["labels"])  # type: ignore[attr-defined]
         _require(not arrays, "an array that nothing uses")
         estimator._check_archived()
@@ -137,8 +139,11 @@ def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
         dtype = np.dtype(entry["array"])
     except TypeError:
         dtype = np.dtype(object)
-    restored = stored.astype(dtype) if dtype.kind in _STORED else stored
-    _require(dtype.kind in _STORED and np.array_equal(restored, stored, equal_nan=True), name)
+    _require(dtype.kind in _STORED, name)
+    if dtype == stored.dtype:
+        return stored  # arrays can be large: no second copy
+    restored = stored.astype(dtype)
+    _require(np.array_equal(restored, stored, equal_nan=True), name)
     return restored
 
 

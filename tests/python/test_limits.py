@@ -180,3 +180,40 @@ def test_damaged_bytes_never_do_worse_than_an_error(tmp_path):
             else:
                 assert np.isfinite(again.decision_function(X)).all()
             assert time.perf_counter() - started < 5
+
+
+@linux
+@pytest.mark.parametrize(
+    "estimator",
+    ["BudgetSVC(C=10, gamma=1e-6)", "PrimalSVC(C=10, gamma=1e-6)", "SVR(gamma=1e-6)"],
+)
+def test_loading_takes_the_size_of_the_file_and_64_megabytes(estimator, tmp_path):
+    path = str(tmp_path / "large.safetensors")
+    made = """
+        import sys
+        import numpy as np
+        import budgetsvm
+        X = np.random.default_rng(0).normal(size=(96, 160_000))
+        model = eval("budgetsvm." + sys.argv[1]).fit(X, np.arange(96) % 2)
+        model.save(sys.argv[2])
+    """
+    run(made, estimator, path)
+    size = Path(path).stat().st_size
+    assert size > 120e6
+    told = run(
+        """
+        import sys
+        import budgetsvm
+
+        def memory(name):
+            with open("/proc/self/status") as status:
+                line = next(line for line in status if line.startswith(name))
+            return 1024 * int(line.split()[1])
+
+        before = memory("VmRSS")
+        model = budgetsvm.load(sys.argv[1])
+        print(memory("VmHWM") - before)
+        """,
+        path,
+    )
+    assert int(told) <= size + (64 << 20)
