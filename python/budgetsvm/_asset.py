@@ -228,10 +228,10 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
         rows, threads = _validation.as_rows(X), _validation.thread_count(self.n_jobs)
         if hasattr(self, "dual_coef_"):
-            return _core.expansion_decide(
+            return _validation.in_range(_core.expansion_decide(
                 rows, _validation.stored_kernel(self._kernel), self.components_,
                 np.ascontiguousarray(self.dual_coef_.T), self.intercept_, threads,
-            )  # fmt: skip
+            ))  # fmt: skip
         return _validation.in_range(_core.fourier_decide(
             rows, self.frequencies_, self.phases_, self.coef_, self.intercept_, threads
         ))  # fmt: skip

@@ -197,7 +197,9 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=np.dtype(self._machine.dtype), reset=False
         )
-        return self._machine.decision_function(_validation.as_rows(X), self._threads())
+        return _validation.in_range(
+            self._machine.decision_function(_validation.as_rows(X), self._threads())
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")

@@ -212,6 +212,7 @@ class ExactEstimator(Archived, BaseEstimator):
 
     def _check_archived(self) -> None:
         self.shape_fit_ = tuple(self.shape_fit_)
+        self._check_kinds()
         outputs, terms = self.dual_coef_.shape
         pairs = len(self._n_support) * (len(self._n_support) - 1) // 2
         fine = (
@@ -224,6 +225,27 @@ class ExactEstimator(Archived, BaseEstimator):
         )
         if not fine:
             raise ValueError("not a valid budgetsvm model file: shapes of an exact machine")
+
+    def _check_kinds(self) -> None:
+        """Whether what a file holds is of the types and dimensions that prediction counts on."""
+        counts = (self._n_support, self.support_)
+        fine = all(array.ndim == 1 and array.dtype.kind == "i" for array in counts)
+        fine = fine and all(np.all(array >= 0) for array in counts)
+        fine = fine and self._sparse is sp.issparse(self.dual_coef_)
+        fine = fine and all(type(n) is int for n in self.shape_fit_)
+        kernel = self._kernel_params()
+        values = (self.dual_coef_, self._dual_coef_, self.intercept_, self._intercept_)
+        fine = fine and all(array.dtype == np.float64 for array in values)
+        if kernel is None:
+            fine = fine and int(self.support_.max(initial=0)) < max(1, *self.shape_fit_[:1])
+        else:
+            machine = self.support_vectors_
+            fine = fine and sp.issparse(machine) is self._sparse and machine.dtype == np.float64
+            fine = fine and machine.shape[1] == self.n_features_in_
+            fine = fine and kernel[0] in _parameters.KERNELS
+            fine = fine and bool(np.all(np.isfinite(kernel[1:])))
+        if not fine:
+            raise ValueError("not a valid budgetsvm model file: arrays of an exact machine")
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
@@ -337,11 +359,11 @@ class ExactEstimator(Archived, BaseEstimator):
             support = np.eye(len(self.support_))
         if len(self.support_) == 0:
             return np.tile(self._intercept_, (X.shape[0], 1))
-        return _core.exact_decide(
+        return _validation.in_range(_core.exact_decide(
             kernel, _validation.as_rows(support), self._n_support.tolist(), coef,
             np.ascontiguousarray(self._intercept_), _validation.as_rows(X),
             _validation.thread_count(self.n_jobs),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     @property
     def n_support_(self) -> np.ndarray:

@@ -25,10 +25,10 @@ class _OnLandmarks(KernelFeatures):
     }
 
     def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
-        return _core.landmark_transform(
+        return _validation.in_range(_core.landmark_transform(
             rows, kernel, self.components_, self.normalization_, self._n_features_out,
             self._threads(),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _dtype(self) -> Any:
         return self.components_.dtype

@@ -194,14 +194,15 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         dtype = [np.float64, np.float32] if linear else self.support_vectors_.dtype
         X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
         if linear:
-            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+            values = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+            return _validation.in_range(values)
         if self.support_vectors_.shape[0] == 0:
             return np.tile(self.intercept_, (X.shape[0], 1))
-        return _core.primal_decide(
+        return _validation.in_range(_core.primal_decide(
             _validation.stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
             np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
             _validation.thread_count(self.n_jobs),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _check_archived(self) -> None:
         outputs, d = len(self.intercept_), self.n_features_in_
