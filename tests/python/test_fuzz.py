@@ -6,6 +6,7 @@ Every case is made from one integer, which a failure names. `make test` runs a f
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
@@ -261,6 +262,30 @@ def test_the_bytes_of_a_pickle_are_refused_or_are_a_machine():
         except Exception as error:
             raise AssertionError(f"seed {seed}, {kind}") from error
         assert values.shape[0] == len(ROWS), f"seed {seed}, {kind}"
+
+
+@pytest.mark.parametrize("n_features", [2**26, 2**31, 2**40, 2**63 - 1])
+@pytest.mark.parametrize(
+    "cls",
+    [budgetsvm.LocalBudgetSVC, budgetsvm.Forgetron, budgetsvm.FourierOGD, budgetsvm.NystroemOGD],
+)
+def test_a_small_file_sets_no_memory_aside(cls, n_features):
+    """Whatever it says of its features: no array of a file that holds none is as long as these."""
+    machine = small(cls, 0)._machine
+    header, description, _ = split(machine.to_bytes())
+
+    def told(value):
+        if isinstance(value, dict):
+            return {k: n_features if k == "n_features" else told(v) for k, v in value.items()}
+        return [told(item) for item in value] if isinstance(value, list) else value
+
+    for name, entry in header.items():
+        if name != "__metadata__":
+            header[name] = {**entry, "shape": [0], "data_offsets": [0, 0]}
+    started = time.monotonic()
+    with contextlib.suppress(ValueError, MemoryError):
+        type(machine).from_bytes(join(header, told(description), b""))
+    assert time.monotonic() - started < 5
 
 
 # Lives ------------------------------------------------------------------------------------------

@@ -273,7 +273,7 @@ def test_importing_twice_and_in_another_interpreter():
             import _xxsubinterpreters as interpreters
         other = interpreters.create()
         # NumPy and PyO3 may refuse: then with an ImportError.
-        code = "import contextlib" + chr(10) + "with contextlib.suppress(ImportError): import budgetsvm"
+        code = "try: import budgetsvm" + chr(10) + "except ImportError: pass"
         failed = interpreters.run_string(other, code)
         assert failed is None, failed
         print("alive")
