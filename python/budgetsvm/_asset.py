@@ -14,14 +14,18 @@ from . import _core, _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._features_base import (
-    check_count,
-    check_number,
     kernel_of,
     seed_of,
     settle_gamma,
 )
 from ._parameters import all_or_nothing
 from ._progress import Watcher
+
+#: Hyperparameters that `_core` takes as they are.
+_PASSED_ON = (
+    "features n_components eigenvalue_threshold orthogonal waves solver strongly_convex order loss "
+    "shrinking fit_intercept max_time n_expected"
+).split()
 
 #: Passes when `max_iter` is None.
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
@@ -182,43 +186,17 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
 
     def _config(self) -> dict[str, Any]:
         """Every hyperparameter as `_core` takes it."""
-        averaging = self.averaging
-        if isinstance(averaging, str):
-            if averaging != "auto":
-                raise ValueError(
-                    f"averaging must be 'auto', None, an integer or a share, got {averaging!r}"
-                )
-            averaging = 0.5
-        elif averaging is not None and not _validation.is_number(averaging):
-            raise ValueError(
-                f"averaging must be 'auto', None, an integer or a share, got {averaging!r}"
-            )
-        elif isinstance(averaging, (int, np.integer)):
-            averaging = check_count("averaging", averaging)
+        averaging = 0.5 if self.averaging == "auto" else _validation.plain(self.averaging)
         passes = DEFAULT_PASSES.get(str(self.solver), 1)
+        params = self.get_params(deep=False)
+        config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
         return {
-            "features": str(self.features),
-            "n_components": check_count("n_components", self.n_components),
-            "eigenvalue_threshold": None
-            if self.eigenvalue_threshold is None
-            else check_number("eigenvalue_threshold", self.eigenvalue_threshold),
-            "orthogonal": bool(self.orthogonal),
-            "waves": str(self.waves),
-            "solver": str(self.solver),
-            "strongly_convex": bool(self.strongly_convex),
-            "averaging": None if averaging is None else _validation.plain(averaging),
-            "order": self.order if isinstance(self.order, str) else _validation.plain(self.order),
-            "loss": str(self.loss),
-            "epsilon": check_number("epsilon", getattr(self, "epsilon", 0.0)),
-            "tol": check_number("tol", self.tol),
-            "shrinking": bool(self.shrinking),
-            "fit_intercept": bool(self.fit_intercept),
-            "max_iter": passes if self.max_iter is None else check_count("max_iter", self.max_iter),
-            "max_time": None if self.max_time is None else check_number("max_time", self.max_time),
-            "cache_size": check_number("cache_size", self.cache_size),
-            "n_expected": None
-            if self.n_expected is None
-            else check_count("n_expected", self.n_expected),
+            **config,
+            "averaging": averaging,
+            "tol": float(self.tol),
+            "cache_size": float(self.cache_size),
+            "epsilon": float(getattr(self, "epsilon", 0.0)),
+            "max_iter": passes if self.max_iter is None else int(self.max_iter),
             "random_state": seed_of(self.random_state),
         }
 

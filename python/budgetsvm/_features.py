@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _core, _parameters, _validation
-from ._features_base import Kernel, KernelFeatures, check_count, check_number, seed_of
+from ._features_base import Kernel, KernelFeatures, seed_of
 
 
 class _OnLandmarks(KernelFeatures):
@@ -144,8 +144,8 @@ class Nystroem(_OnLandmarks):
         landmarks, threshold = self.n_landmarks, self.eigenvalue_threshold
         told = _core.nystroem_fit(
             rows, kernel, int(self.n_components),
-            None if landmarks is None else check_count("n_landmarks", landmarks),
-            None if threshold is None else check_number("eigenvalue_threshold", threshold),
+            None if landmarks is None else int(landmarks),
+            None if threshold is None else float(threshold),
             seed_of(self.random_state), self._threads(),
         )  # fmt: skip
         self.components_ = told["components"]
@@ -244,7 +244,7 @@ class IncompleteCholesky(_OnLandmarks):
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.cholesky_fit(
-            rows, kernel, int(self.n_components), check_number("tol", self.tol), self._threads()
+            rows, kernel, int(self.n_components), float(self.tol), self._threads()
         )
         self.components_ = told["components"]
         self.normalization_ = told["normalization"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -17,21 +16,6 @@ from ._parameters import all_or_nothing
 Kernel = tuple[str, float, float, int]
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """An integer that is at least `least`, by ValueError."""
-    whole = _validation.is_number(value) and isinstance(value, Integral)
-    if not (whole and least <= int(value) < 2**63):
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return int(value)
-
-
-def check_number(name: str, value: Any) -> float:
-    """A finite number, by ValueError."""
-    if not _validation.is_number(value) or not np.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
-
-
 def seed_of(random_state: Any) -> int:
     """The seed that `random_state` stands for."""
     try:
@@ -43,14 +27,8 @@ def seed_of(random_state: Any) -> int:
 
 def kernel_of(estimator: Any, gamma: float) -> Kernel:
     """The kernel's parameters as `_core` takes them."""
-    if not isinstance(estimator.kernel, str):
-        raise ValueError(
-            "kernel must be 'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear', got "
-            f"{estimator.kernel!r}"
-        )
-    degree = check_count("degree", getattr(estimator, "degree", 3), 0)
-    coef0 = check_number("coef0", getattr(estimator, "coef0", 0.0))
-    return estimator.kernel, gamma, coef0, degree
+    coef0, degree = getattr(estimator, "coef0", 0.0), getattr(estimator, "degree", 3)
+    return estimator.kernel, gamma, float(coef0), int(degree)
 
 
 def settle_gamma(estimator: Any, rows: Any, d: int, weights: np.ndarray) -> float:
