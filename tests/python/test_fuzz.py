@@ -264,7 +264,7 @@ def test_the_bytes_of_a_pickle_are_refused_or_are_a_machine():
         assert values.shape[0] == len(ROWS), f"seed {seed}, {kind}"
 
 
-@pytest.mark.parametrize("n_features", [2**26, 2**31, 2**40, 2**63 - 1])
+@pytest.mark.parametrize("n_features", [2**31, 2**40, 2**63 - 1])
 @pytest.mark.parametrize(
     "cls",
     [budgetsvm.LocalBudgetSVC, budgetsvm.Forgetron, budgetsvm.FourierOGD, budgetsvm.NystroemOGD],
@@ -283,7 +283,7 @@ def test_a_small_file_sets_no_memory_aside(cls, n_features):
         if name != "__metadata__":
             header[name] = {**entry, "shape": [0], "data_offsets": [0, 0]}
     started = time.monotonic()
-    with contextlib.suppress(ValueError, MemoryError):
+    with contextlib.suppress(ValueError):
         type(machine).from_bytes(join(header, told(description), b""))
     assert time.monotonic() - started < 5
 
