@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from . import _core
 from ._persistence import labels_from_store, labels_to_store, params_from_store, params_to_store
-from ._validation import plain
+from ._validation import check_csr_structure, plain
 
 _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
 
@@ -189,6 +189,8 @@ def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]
     )
     try:
         matrix = sp.csr_matrix((data, indices, indptr), shape=shape)
+        # SciPy's own check looks no further when the last entry of indptr is 0.
+        check_csr_structure(matrix)
         matrix.check_format(full_check=True)
     except (ValueError, IndexError, TypeError) as error:
         raise ValueError(f"not a valid budgetsvm model file: {name} ({error})") from None
