@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist bench long clean
+.PHONY: help demo test check rust python sdist bench long fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -60,6 +60,11 @@ bench: $(VENV)/.built $(VENV)/.tools ## criterion benches, the flagship table, t
 long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
 	cargo test --workspace --locked --release --lib --tests --examples -- --include-ignored
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
+
+FUZZ ?= 300
+
+fuzz: $(VENV)/.built $(VENV)/.tools ## random files and random lives of estimators, FUZZ seconds each
+	BUDGETSVM_FUZZ=$(FUZZ) $(BIN)/pytest -n $(JOBS) tests/python/test_fuzz.py
 
 clean: ## remove the virtual environment and everything built
 	rm -rf $(VENV) out dist

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from . import _core
 from ._persistence import labels_from_store, labels_to_store, params_from_store, params_to_store
-from ._validation import plain
+from ._validation import check_csr_structure, plain
 
 _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
 
@@ -106,7 +106,9 @@ class Archived:
             _require(fits and len(names) == description["n_features"], "feature names")
             estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
         if description["labels"] is not None:
-            _require(isinstance(description["labels"], list), "class labels")
+            stored = description["labels"]
+            _require(isinstance(stored, list) and len(stored) == 2, "class labels")
+            _require(isinstance(stored[0], str) and isinstance(stored[1], list), "class labels")
             estimator.classes_ = labels_from_store(*description["labels"])  # type: ignore[attr-defined]
         _require(not arrays, "an array that nothing uses")
         estimator._check_archived()
@@ -137,8 +139,11 @@ def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
         dtype = np.dtype(entry["array"])
     except TypeError:
         dtype = np.dtype(object)
-    restored = stored.astype(dtype) if dtype.kind in _STORED else stored
-    _require(dtype.kind in _STORED and np.array_equal(restored, stored, equal_nan=True), name)
+    _require(dtype.kind in _STORED, name)
+    if dtype == stored.dtype:
+        return stored  # arrays can be large: no second copy
+    restored = stored.astype(dtype)
+    _require(np.array_equal(restored, stored, equal_nan=True), name)
     return restored
 
 
@@ -184,6 +189,8 @@ def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]
     )
     try:
         matrix = sp.csr_matrix((data, indices, indptr), shape=shape)
+        # SciPy's own check looks no further when the last entry of indptr is 0.
+        check_csr_structure(matrix)
         matrix.check_format(full_check=True)
     except (ValueError, IndexError, TypeError) as error:
         raise ValueError(f"not a valid budgetsvm model file: {name} ({error})") from None

@@ -10,17 +10,22 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._features_base import (
-    all_or_nothing,
-    check_count,
-    check_number,
     kernel_of,
     seed_of,
     settle_gamma,
 )
+from ._parameters import all_or_nothing
 from ._progress import Watcher
+
+#: Hyperparameters that `_core` takes as they are.
+_PASSED_ON = (
+    "features n_components eigenvalue_threshold orthogonal waves solver strongly_convex order loss "
+    "shrinking fit_intercept max_time n_expected"
+).split()
 
 #: Passes when `max_iter` is None.
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
@@ -33,8 +38,15 @@ def streams(estimator: Any) -> bool:
     return True
 
 
-class AssetEstimator(Archived, BaseEstimator):
+class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the machines on explicit features; not for use on its own."""
+
+    _ranges: ClassVar[dict] = {
+        "solver": _parameters.one_of("asset", "dual"),
+        "tol": _parameters.positive,
+        "cache_size": _parameters.not_negative,
+        "max_iter": _parameters.optional(_parameters.count),
+    }
 
     components_: np.ndarray
     normalization_: np.ndarray
@@ -63,6 +75,7 @@ class AssetEstimator(Archived, BaseEstimator):
         "_stream": "value?",
     }
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the feature map and train on it, from the start.
 
@@ -89,7 +102,8 @@ class AssetEstimator(Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with all_or_nothing(self), self._watcher() as watcher:
+        tasks = FitTasks(self, X, y, sample_weight)
+        with all_or_nothing(self), self._watcher(tasks) as watcher:
             X, y = self._check_X_y(X, y, reset=True)
             target, n_classes = self._encode(y)
             weights = _validation.check_weights(sample_weight, X)
@@ -97,6 +111,7 @@ class AssetEstimator(Archived, BaseEstimator):
             gamma = settle_gamma(self, rows, X.shape[1], weights)
             self._train(rows, X, target, n_classes, self._cost(target, weights, True), gamma,
                         None, watcher)  # fmt: skip
+        tasks.end()
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -171,43 +186,17 @@ class AssetEstimator(Archived, BaseEstimator):
 
     def _config(self) -> dict[str, Any]:
         """Every hyperparameter as `_core` takes it."""
-        averaging = self.averaging
-        if isinstance(averaging, str):
-            if averaging != "auto":
-                raise ValueError(
-                    f"averaging must be 'auto', None, an integer or a share, got {averaging!r}"
-                )
-            averaging = 0.5
-        elif averaging is not None and not _validation.is_number(averaging):
-            raise ValueError(
-                f"averaging must be 'auto', None, an integer or a share, got {averaging!r}"
-            )
-        elif isinstance(averaging, (int, np.integer)):
-            averaging = check_count("averaging", averaging)
+        averaging = 0.5 if self.averaging == "auto" else _validation.plain(self.averaging)
         passes = DEFAULT_PASSES.get(str(self.solver), 1)
+        params = self.get_params(deep=False)
+        config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
         return {
-            "features": str(self.features),
-            "n_components": check_count("n_components", self.n_components),
-            "eigenvalue_threshold": None
-            if self.eigenvalue_threshold is None
-            else check_number("eigenvalue_threshold", self.eigenvalue_threshold),
-            "orthogonal": bool(self.orthogonal),
-            "waves": str(self.waves),
-            "solver": str(self.solver),
-            "strongly_convex": bool(self.strongly_convex),
-            "averaging": None if averaging is None else _validation.plain(averaging),
-            "order": self.order if isinstance(self.order, str) else _validation.plain(self.order),
-            "loss": str(self.loss),
-            "epsilon": check_number("epsilon", getattr(self, "epsilon", 0.0)),
-            "tol": check_number("tol", self.tol),
-            "shrinking": bool(self.shrinking),
-            "fit_intercept": bool(self.fit_intercept),
-            "max_iter": passes if self.max_iter is None else check_count("max_iter", self.max_iter),
-            "max_time": None if self.max_time is None else check_number("max_time", self.max_time),
-            "cache_size": check_number("cache_size", self.cache_size),
-            "n_expected": None
-            if self.n_expected is None
-            else check_count("n_expected", self.n_expected),
+            **config,
+            "averaging": averaging,
+            "tol": float(self.tol),
+            "cache_size": float(self.cache_size),
+            "epsilon": float(getattr(self, "epsilon", 0.0)),
+            "max_iter": passes if self.max_iter is None else int(self.max_iter),
             "random_state": seed_of(self.random_state),
         }
 
@@ -217,10 +206,10 @@ class AssetEstimator(Archived, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
         rows, threads = _validation.as_rows(X), _validation.thread_count(self.n_jobs)
         if hasattr(self, "dual_coef_"):
-            return _core.expansion_decide(
+            return _validation.in_range(_core.expansion_decide(
                 rows, _validation.stored_kernel(self._kernel), self.components_,
                 np.ascontiguousarray(self.dual_coef_.T), self.intercept_, threads,
-            )  # fmt: skip
+            ))  # fmt: skip
         return _validation.in_range(_core.fourier_decide(
             rows, self.frequencies_, self.phases_, self.coef_, self.intercept_, threads
         ))  # fmt: skip
@@ -243,9 +232,9 @@ class AssetEstimator(Archived, BaseEstimator):
     def _cost(self, target: np.ndarray, weights: np.ndarray, balance: bool) -> np.ndarray:
         raise NotImplementedError
 
-    def _watcher(self) -> Watcher:
+    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
         passes = DEFAULT_PASSES.get(str(self.solver), 1)
-        return Watcher(self.verbose, self.callback, self.max_iter or passes)
+        return Watcher(self.verbose, self.callback, self.max_iter or passes, tasks)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from . import _validation
+from . import _parameters, _validation
 from ._asset import AssetEstimator, streams
 from ._svc import BudgetSVC
 
@@ -320,6 +320,11 @@ class AssetSVR(RegressorMixin, AssetEstimator):
     >>> AssetSVR(C=10, gamma=1, n_components=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+
+    _ranges: ClassVar[dict] = {
+        **AssetEstimator._ranges,
+        "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
+    }
 
     def __init__(
         self,

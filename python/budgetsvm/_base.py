@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -15,8 +13,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _persistence, _validation
+from . import _core, _parameters, _persistence, _validation
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from ._parameters import all_or_nothing
 from ._progress import Watcher
 
 #: Hyperparameters that `_core` checks and uses as they are.
@@ -34,6 +33,8 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
     leaves the estimator as it was, copies are independent, and prediction from other threads goes
     on undisturbed.
     """
+
+    _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
 
     _machine: _core.BudgetMachine
 
@@ -63,7 +64,7 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
         tasks = FitTasks(self, X, y, sample_weight)
-        with self._all_or_nothing(), self._watcher(tasks) as watcher:
+        with all_or_nothing(self), self._watcher(tasks) as watcher:
             previous = self._machine if self.warm_start and hasattr(self, "_machine") else None
             X, y = self._check_X_y(X, y, previous, reset=True)
             target, n_classes = self._encode(y, previous)
@@ -85,7 +86,7 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        with self._all_or_nothing(), self._watcher() as watcher:
+        with all_or_nothing(self), self._watcher() as watcher:
             machine = getattr(self, "_machine", None)
             X, y = self._check_X_y(X, y, machine, reset=machine is None)
             target, n_classes = self._encode_part(y, classes, machine)
@@ -129,7 +130,7 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
             As in `fit`; the estimator is then as before.
         """
         check_is_fitted(self)
-        with self._all_or_nothing(), self._watcher() as watcher:
+        with all_or_nothing(self), self._watcher() as watcher:
             X, y = self._check_X_y(X, y, self._machine, reset=False)
             target, n_classes = self._encode_part(y, None, self._machine)
             weights = _validation.check_weights(sample_weight, X)
@@ -196,7 +197,9 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=np.dtype(self._machine.dtype), reset=False
         )
-        return self._machine.decision_function(_validation.as_rows(X), self._threads())
+        return _validation.in_range(
+            self._machine.decision_function(_validation.as_rows(X), self._threads())
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")
@@ -205,16 +208,6 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _check_X_y(self, X: Any, y: Any, machine: Any, reset: bool) -> tuple[Any, np.ndarray]:
         return validate_data(
@@ -243,7 +236,6 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _config(self, rows: Any, d: int, weights: Any, gamma: float | None = None) -> dict:
         """Every hyperparameter as `_core` takes it."""
-        _validation.check_kernel(self.kernel)
         params = self.get_params(deep=False)
         config = {name: _validation.plain(params[name]) for name in _PASSED_ON if name in params}
         if gamma is None:

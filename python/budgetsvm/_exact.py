@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._archive import Archived
 
 #: Variables of a working set of the solver "mpd".
@@ -68,6 +68,16 @@ class ExactEstimator(Archived, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
+    #: Ranges and texts above are scikit-learn's; it does not look at these.
+    _ranges: ClassVar[dict] = {
+        **dict.fromkeys(_parameters.RULES, _parameters.anything),
+        **dict.fromkeys(("C", "coef0", "constraint_tol", "epsilon", "tol"), _parameters.in_range),
+        **dict.fromkeys(("cache_size", "gamma", "max_time", "nu"), _parameters.in_range),
+        **dict.fromkeys(("max_iter", "working_set"), _parameters.in_range),
+        "degree": _parameters.RULES["degree"],
+        "n_jobs": _parameters.RULES["n_jobs"],
+    }
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -110,6 +120,7 @@ class ExactEstimator(Archived, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        _parameters.check(self)
         self._validate_params()
         random_state = check_random_state(self.random_state) if self._is_classifier() else None
         if sp.issparse(X) and self.kernel == "precomputed":
@@ -201,6 +212,7 @@ class ExactEstimator(Archived, BaseEstimator):
 
     def _check_archived(self) -> None:
         self.shape_fit_ = tuple(self.shape_fit_)
+        self._check_kinds()
         outputs, terms = self.dual_coef_.shape
         pairs = len(self._n_support) * (len(self._n_support) - 1) // 2
         fine = (
@@ -213,6 +225,27 @@ class ExactEstimator(Archived, BaseEstimator):
         )
         if not fine:
             raise ValueError("not a valid budgetsvm model file: shapes of an exact machine")
+
+    def _check_kinds(self) -> None:
+        """Whether what a file holds is of the types and dimensions that prediction counts on."""
+        counts = (self._n_support, self.support_)
+        fine = all(array.ndim == 1 and array.dtype.kind == "i" for array in counts)
+        fine = fine and all(np.all(array >= 0) for array in counts)
+        fine = fine and self._sparse is sp.issparse(self.dual_coef_)
+        fine = fine and all(type(n) is int for n in self.shape_fit_)
+        kernel = self._kernel_params()
+        values = (self.dual_coef_, self._dual_coef_, self.intercept_, self._intercept_)
+        fine = fine and all(array.dtype == np.float64 for array in values)
+        if kernel is None:
+            fine = fine and int(self.support_.max(initial=0)) < max(1, *self.shape_fit_[:1])
+        else:
+            machine = self.support_vectors_
+            fine = fine and sp.issparse(machine) is self._sparse and machine.dtype == np.float64
+            fine = fine and machine.shape[1] == self.n_features_in_
+            fine = fine and kernel[0] in _parameters.KERNELS
+            fine = fine and bool(np.all(np.isfinite(kernel[1:])))
+        if not fine:
+            raise ValueError("not a valid budgetsvm model file: arrays of an exact machine")
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
@@ -326,11 +359,11 @@ class ExactEstimator(Archived, BaseEstimator):
             support = np.eye(len(self.support_))
         if len(self.support_) == 0:
             return np.tile(self._intercept_, (X.shape[0], 1))
-        return _core.exact_decide(
+        return _validation.in_range(_core.exact_decide(
             kernel, _validation.as_rows(support), self._n_support.tolist(), coef,
             np.ascontiguousarray(self._intercept_), _validation.as_rows(X),
             _validation.thread_count(self.n_jobs),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     @property
     def n_support_(self) -> np.ndarray:

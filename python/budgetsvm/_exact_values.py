@@ -271,6 +271,11 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
         self.offset_ = -self._intercept_
 
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        if not np.array_equal(self.offset_, -self._intercept_):
+            raise ValueError("not a valid budgetsvm model file: offset_")
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, positive inside.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from . import _core, _validation
-from ._features_base import Kernel, KernelFeatures, check_count, check_number, seed_of
+from . import _core, _parameters, _validation
+from ._features_base import Kernel, KernelFeatures, seed_of
 
 
 class _OnLandmarks(KernelFeatures):
@@ -24,10 +25,10 @@ class _OnLandmarks(KernelFeatures):
     }
 
     def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
-        return _core.landmark_transform(
+        return _validation.in_range(_core.landmark_transform(
             rows, kernel, self.components_, self.normalization_, self._n_features_out,
             self._threads(),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _dtype(self) -> Any:
         return self.components_.dtype
@@ -143,8 +144,8 @@ class Nystroem(_OnLandmarks):
         landmarks, threshold = self.n_landmarks, self.eigenvalue_threshold
         told = _core.nystroem_fit(
             rows, kernel, int(self.n_components),
-            None if landmarks is None else check_count("n_landmarks", landmarks),
-            None if threshold is None else check_number("eigenvalue_threshold", threshold),
+            None if landmarks is None else int(landmarks),
+            None if threshold is None else float(threshold),
             seed_of(self.random_state), self._threads(),
         )  # fmt: skip
         self.components_ = told["components"]
@@ -220,6 +221,8 @@ class IncompleteCholesky(_OnLandmarks):
         "trace_residual_": "value",
     }
 
+    _ranges: ClassVar[dict] = {"tol": partial(_parameters.number, least=0, below=1)}
+
     def __init__(
         self,
         n_components: int = 100,
@@ -241,7 +244,7 @@ class IncompleteCholesky(_OnLandmarks):
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.cholesky_fit(
-            rows, kernel, int(self.n_components), check_number("tol", self.tol), self._threads()
+            rows, kernel, int(self.n_components), float(self.tol), self._threads()
         )
         self.components_ = told["components"]
         self.normalization_ = told["normalization"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -14,23 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
+from ._parameters import all_or_nothing
 
 Kernel = tuple[str, float, float, int]
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """An integer that is at least `least`, by ValueError."""
-    whole = _validation.is_number(value) and isinstance(value, Integral)
-    if not (whole and least <= int(value) < 2**63):
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return int(value)
-
-
-def check_number(name: str, value: Any) -> float:
-    """A finite number, by ValueError."""
-    if not _validation.is_number(value) or not np.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
 
 
 def seed_of(random_state: Any) -> int:
@@ -44,14 +27,8 @@ def seed_of(random_state: Any) -> int:
 
 def kernel_of(estimator: Any, gamma: float) -> Kernel:
     """The kernel's parameters as `_core` takes them."""
-    if not isinstance(estimator.kernel, str):
-        raise ValueError(
-            "kernel must be 'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear', got "
-            f"{estimator.kernel!r}"
-        )
-    degree = check_count("degree", getattr(estimator, "degree", 3), 0)
-    coef0 = check_number("coef0", getattr(estimator, "coef0", 0.0))
-    return estimator.kernel, gamma, coef0, degree
+    coef0, degree = getattr(estimator, "coef0", 0.0), getattr(estimator, "degree", 3)
+    return estimator.kernel, gamma, float(coef0), int(degree)
 
 
 def settle_gamma(estimator: Any, rows: Any, d: int, weights: np.ndarray) -> float:
@@ -60,18 +37,6 @@ def settle_gamma(estimator: Any, rows: Any, d: int, weights: np.ndarray) -> floa
     gamma = _validation.resolve_gamma(estimator.gamma, variance, d)
     _validation.warn_about_scales(ratio)
     return gamma
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Put everything back as it was when an exception of any kind comes."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived, BaseEstimator):
@@ -100,7 +65,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived
             On Ctrl-C, within half a second. After any exception the transformer is as before.
         """
         with all_or_nothing(self):
-            check_count("n_components", self.n_components)
             X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
             rows = _validation.as_rows(X)
             gamma = settle_gamma(self, rows, X.shape[1], np.ones(X.shape[0]))

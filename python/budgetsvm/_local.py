@@ -224,11 +224,6 @@ class LocalBudgetSVC(OnlineLearner):
         return {**params, "gamma": gamma, "random_state": seed}
 
     def _check_params(self) -> None:
-        _validation.check_kernel(self.kernel)
-        _validation.thread_count(self.n_jobs)
-        _validation.cost(self.C, np.ones(1))
-        if self.assign not in ("lvq", "kmeans"):
-            raise ValueError(f"assign must be 'lvq' or 'kmeans', got {self.assign!r}")
         _core.LocalMachine.check(
             self._config(_validation.resolve_gamma(self.gamma, 1.0, 1), seed=0)
         )

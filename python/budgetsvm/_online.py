@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -15,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
 from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from ._parameters import all_or_nothing
 from ._progress import Watcher
 
 _PARAMETERS = """\
@@ -98,7 +99,7 @@ def documented(cls: Estimator) -> Estimator:
     return cls
 
 
-class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
+class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the online learners; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -133,6 +134,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the start: `max_iter` passes in the order `order`.
 
@@ -155,7 +157,8 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
-        with self._all_or_nothing(), self._watcher() as watcher:
+        tasks = FitTasks(self, X, y, None)
+        with all_or_nothing(self), self._watcher(tasks) as watcher:
             self._check_params()
             X, y = self._check_X_y(X, y, None)
             check_classification_targets(y)
@@ -163,6 +166,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
             if len(self.classes_) < 2:
                 raise ValueError(f"y has {len(self.classes_)} class, at least 2 classes are needed")
             self._train(X, index, None, False, watcher)
+        tasks.end()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -193,7 +197,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C; after any exception the estimator is as before the call.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._learn_part(X, y, classes, self._train)
         return self
 
@@ -286,18 +290,8 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         if not fits or self._machine.n_features != self.n_features_in_:
             raise ValueError("not a valid budgetsvm model file: machine and labels do not fit")
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _watcher(self) -> Watcher:
-        return Watcher(self.verbose, self.callback, self.max_iter)
+    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
+        return Watcher(self.verbose, self.callback, self.max_iter, tasks)
 
     def _config(self, gamma: float) -> dict[str, Any]:
         params = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
@@ -312,9 +306,7 @@ class OnlineLearner(ClassifierMixin, Archived, BaseEstimator):
         return int(generator.randint(np.iinfo(np.int32).max))
 
     def _check_params(self) -> None:
-        """Refuse hyperparameters out of range before the data are looked at."""
-        _validation.check_kernel(self.kernel)
-        _validation.thread_count(self.n_jobs)
+        """Refuse hyperparameters that do not fit together, before the data are looked at."""
         gamma = _validation.resolve_gamma(self.gamma, 1.0, 1)
         config = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
         config |= {"learner": self._learner, "gamma": gamma, "random_state": 0}
@@ -406,7 +398,7 @@ class StreamLearner(OnlineLearner):
         ValueError, KeyboardInterrupt
             As `partial_fit`.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._learn_part(X, y, classes, partial(self._train_here, record=True))
             names = [f"decision.{output}" for output in range(self._machine.n_outputs)]
             columns = [self.history_.pop(name) for name in names]

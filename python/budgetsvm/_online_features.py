@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from . import _parameters
 from ._online import StreamLearner, documented
 
 
@@ -112,6 +113,7 @@ class NystroemOGD(StreamLearner):
     """
 
     _learner = "nogd"
+    _ranges: ClassVar[dict] = {"n_components": _parameters.optional(_parameters.count)}
 
     def __init__(
         self,

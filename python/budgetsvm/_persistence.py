@@ -20,6 +20,7 @@ _LABEL_TYPES = {
         "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
     )
 }
+_MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 _SCALARS = (bool, int, float, str, type(None))
 
 
@@ -158,13 +159,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    archive = _core.archive_load(os.fspath(path))
-    if archive is not None:
-        return _from_archive(*archive)
+    name = os.fspath(path)
+    try:
+        archive = _core.archive_load(name)
+        return _machine_of(name) if archive is None else _from_archive(*archive)
+    except _MALFORMED as error:
+        # JSON of another shape than is written: whatever it was that did not fit.
+        raise ValueError(f"not a valid budgetsvm model file: {error}") from error
+
+
+def _machine_of(path: str) -> Any:
     from ._svc import BudgetSVC
     from ._svr import BudgetSVR
 
-    machine, text, labels, names, history = _core.BudgetMachine.load(os.fspath(path))
+    machine, text, labels, names, history = _core.BudgetMachine.load(path)
     description = json.loads(text)
     if set(description) != {"kind", "params", "fitted"}:
         raise ValueError("not a valid budgetsvm model file: description of the estimator")

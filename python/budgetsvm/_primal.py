@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +13,9 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._progress import Watcher
 
 _PASSED_ON = "loss solver smoothing fit_intercept tol max_iter cache_size max_time".split()
@@ -28,13 +28,16 @@ _OPTIONAL = (
     "loo_decision_",
     "loo_score_",
 )
-_BASES = ("random", "kmeans++", "cholesky", "greedy")
 
 
-class PrimalEstimator(Archived, BaseEstimator):
+class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
 
     _losses: ClassVar[tuple[str, ...]]
+    _ranges: ClassVar[dict] = {
+        "solver": _parameters.one_of(*_SOLVERS),
+        "tol": _parameters.positive,
+    }
     _archived: ClassVar[dict[str, str]] = {
         "support_": "array?",
         "support_vectors_": "matrix?",
@@ -51,6 +54,7 @@ class PrimalEstimator(Archived, BaseEstimator):
         "loo_score_": "value?",
     }
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
 
@@ -78,14 +82,17 @@ class PrimalEstimator(Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
+        tasks = FitTasks(self, X, y, sample_weight)
+        _parameters.check(self)
         before = self.__dict__.copy()
         try:
-            with Watcher(self.verbose, self.callback, self.max_iter) as watcher:
+            with Watcher(self.verbose, self.callback, self.max_iter, tasks) as watcher:
                 self._fit(X, y, sample_weight, watcher)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        tasks.end()
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
@@ -138,17 +145,6 @@ class PrimalEstimator(Archived, BaseEstimator):
             )
 
     def _config(self) -> dict:
-        if self.loss not in self._losses:
-            names = ", ".join(map(repr, self._losses))
-            raise ValueError(f"loss must be one of {names}, got {self.loss!r}")
-        if self.solver not in _SOLVERS:
-            raise ValueError(f"solver must be 'auto', 'newton' or 'cg', got {self.solver!r}")
-        for name in ("smoothing", "tol", "cache_size", "max_time"):
-            value = getattr(self, name)
-            if not (value is None and name == "max_time") and not _validation.is_number(value):
-                raise ValueError(f"{name} must be a number > 0, got {value!r}")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be >= 1, got {self.max_iter!r}")
         params = self.get_params(deep=False)
         config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
         config["fit_intercept"] = bool(self.fit_intercept)
@@ -159,23 +155,16 @@ class PrimalEstimator(Archived, BaseEstimator):
             raise ValueError(f"random_state: {error}") from None
         config["leave_one_out"] = bool(self.leave_one_out)
         config["tune"] = _validation.plain(self.tune_size) if self.tune else None
-        if self.tune and (not isinstance(self.tune_size, Integral) or self.tune_size < 1):
-            raise ValueError(f"tune_size must be >= 1, got {self.tune_size!r}")
         config["random_state"] = int(generator.randint(np.iinfo(np.int32).max))
         return config
 
     def _kernel_params(
         self, rows: Any, n_features: int, weights: np.ndarray
     ) -> tuple[str, float, float, int]:
-        _validation.check_kernel(self.kernel)
         variance, ratio = _core.describe(rows, weights)
         gamma = _validation.resolve_gamma(self.gamma, variance, n_features)
         if self.kernel != "linear":
             _validation.warn_about_scales(ratio)
-        if not isinstance(self.degree, Integral) or self.degree < 0:
-            raise ValueError(f"degree must be an integer >= 0, got {self.degree!r}")
-        if not _validation.is_number(self.coef0):
-            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
         return self.kernel, gamma, float(self.coef0), int(self.degree)
 
     def _basis(self, X: Any) -> tuple[Any, Any]:
@@ -183,22 +172,15 @@ class PrimalEstimator(Archived, BaseEstimator):
         if self.basis is None:
             return None, None
         count = self.n_components
-        if type(count) is bool or not isinstance(count, Integral) or count < 1:
-            raise ValueError(f"n_components must be >= 1, got {count!r}")
         if isinstance(self.basis, str):
-            if self.basis not in _BASES:
-                names = ", ".join(map(repr, _BASES))
-                raise ValueError(
-                    f"basis must be None, one of {names}, an array or a fitted machine with "
-                    f"support vectors, got {self.basis!r}"
-                )
             return (self.basis, int(count)), None
         points = self.basis
         if not isinstance(points, (np.ndarray, list, tuple)) and not sp.issparse(points):
-            if not hasattr(points, "support_vectors_"):
-                raise ValueError(f"basis must be fitted and have support_vectors_, got {points!r}")
             points = points.support_vectors_
-        points = check_array(points, accept_sparse="csr", dtype=X.dtype, input_name="basis")
+        try:
+            points = check_array(points, accept_sparse="csr", dtype=X.dtype, input_name="basis")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"basis: {error}") from None
         if points.shape[1] != X.shape[1]:
             raise ValueError(f"basis has {points.shape[1]} features, X has {X.shape[1]}")
         if isinstance(self.basis, (np.ndarray, list, tuple)) or sp.issparse(self.basis):
@@ -212,14 +194,15 @@ class PrimalEstimator(Archived, BaseEstimator):
         dtype = [np.float64, np.float32] if linear else self.support_vectors_.dtype
         X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
         if linear:
-            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+            values = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+            return _validation.in_range(values)
         if self.support_vectors_.shape[0] == 0:
             return np.tile(self.intercept_, (X.shape[0], 1))
-        return _core.primal_decide(
+        return _validation.in_range(_core.primal_decide(
             _validation.stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
             np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
             _validation.thread_count(self.n_jobs),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _check_archived(self) -> None:
         outputs, d = len(self.intercept_), self.n_features_in_

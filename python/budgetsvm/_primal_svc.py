@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _validation
+from . import _parameters, _validation
 from ._primal import PrimalEstimator
 
 
@@ -136,6 +136,7 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
     """
 
     _losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge", "least_squares")
+    _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*_losses)}
     classes_: np.ndarray
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from . import _validation
+from . import _parameters, _validation
 from ._primal import PrimalEstimator
 
 
@@ -137,6 +137,7 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         "squared_epsilon_insensitive",
         "least_squares",
     )
+    _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*_losses)}
 
     def __init__(
         self,

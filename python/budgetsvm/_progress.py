@@ -128,5 +128,8 @@ class ProgressLine:
         parts.append(f"{progress['n_sv']} SVs")
         if progress["objective"] is not None:
             parts.append(f"objective {progress['objective']:.6g}")
+        score = progress.get("validation_score")
+        if score is not None:
+            parts.append(f"validation score {score:.4f}")
         parts.append(f"{elapsed:.1f} s")
         return "budgetsvm: " + ", ".join(parts)

@@ -109,8 +109,8 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
         Above 0: a progress line on standard error.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, time). Returning True ends the fit
-        with the model so far; an exception ends it and changes nothing.
+        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
+        True ends the fit with the model so far; an exception ends it and changes nothing.
 
     Attributes
     ----------

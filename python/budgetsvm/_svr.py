@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from . import _validation
+from . import _parameters, _validation
 from ._base import BudgetMachineEstimator
 
 
@@ -105,8 +105,8 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         Above 0: a progress line on standard error.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, time). Returning True ends the fit
-        with the model so far; an exception ends it and changes nothing.
+        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
+        True ends the fit with the model so far; an exception ends it and changes nothing.
 
     Attributes
     ----------
@@ -155,6 +155,11 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
     >>> reg.n_terms_ <= 20, reg.score(X, np.sin(X[:, 0])) > 0.95
     (True, True)
     """
+
+    _ranges: ClassVar[dict] = {
+        **BudgetMachineEstimator._ranges,
+        "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
+    }
 
     def __init__(
         self,

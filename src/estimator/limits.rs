@@ -44,4 +44,8 @@ impl Observer for Limits<'_> {
         }
         ControlFlow::Continue(())
     }
+
+    fn scored(&mut self, score: f64) {
+        self.observer.scored(score);
+    }
 }

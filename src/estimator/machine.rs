@@ -176,22 +176,23 @@ impl<F: Real> Machine<F> {
         }
     }
 
-    /// The machine of a file.
+    /// The machine of a file; its centres, which can be large, move out of `saved`.
     ///
     /// # Errors
     /// `Format`, `OutOfMemory`.
-    pub fn from_saved(saved: &Saved<F>) -> Result<Self> {
+    pub fn from_saved(saved: &mut Saved<F>) -> Result<Self> {
         saved.check()?;
-        let parts = saved.machines.iter().map(|parts| {
+        let kernel = saved.kernel;
+        let parts = saved.machines.iter_mut().map(|parts| {
             // An origin of 0 is no move: points and centres keep their bits.
             let origin = match parts.origin.iter().all(|v| *v == F::zero()) {
                 true => Vec::new(),
                 false => parts.origin.clone(),
             };
-            let centers = (parts.centers.as_slice(), parts.origin.len());
+            let centers = (std::mem::take(&mut parts.centers), parts.origin.len());
             let intercept = parts.intercept.clone();
             let model =
-                KernelModel::from_parts(saved.kernel, origin, centers, &parts.coef, intercept)?;
+                KernelModel::from_owned_parts(kernel, origin, centers, &parts.coef, intercept)?;
             Ok(Part { model, seen: parts.seen, steps: parts.steps })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })

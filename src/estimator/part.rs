@@ -15,7 +15,7 @@ use crate::kernel::origin_for;
 use crate::model::KernelModel;
 use crate::solver::polish::{Distinct, Polish, Polished, Start, basis_gram};
 use crate::solver::{
-    Budgeted, Method, Observer as _, PassRecord, Phase, Progress, State, Stop, StopReason,
+    Budgeted, Look, Method, Observer as _, PassRecord, Phase, Progress, State, Stop, StopReason,
     run_watched,
 };
 
@@ -305,7 +305,7 @@ fn passes<F: Real>(
     let mut scores = Vec::new();
     let mut best = Best { score: f64::NEG_INFINITY, pass: 0, model: None };
     let mut after_pass = |state: &State<F>| {
-        let Some(held_out) = held_out else { return Ok(ControlFlow::Continue(())) };
+        let Some(held_out) = held_out else { return Ok(Look::default()) };
         let model = state.model(config.solver)?;
         let now = score(&model, held_out)?;
         scores.push(now);
@@ -313,10 +313,8 @@ fn passes<F: Real>(
             best = Best { score: now, pass: scores.len(), model: Some(model) };
         }
         let idle = scores.len() - best.pass;
-        Ok(match idle >= config.n_iter_no_change {
-            true => ControlFlow::Break(StopReason::EarlyStopping),
-            false => ControlFlow::Continue(()),
-        })
+        let stop = (idle >= config.n_iter_no_change).then_some(StopReason::EarlyStopping);
+        Ok(Look { stop, score: Some(now) })
     };
     let stop = Stop { max_iter, tol: config.tol };
     let outcome = run_watched(&solver, problem, &mut state, &stop, limits, &mut after_pass)?;

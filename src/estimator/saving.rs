@@ -60,7 +60,7 @@ pub(super) fn save<F: Stored>(
 
 pub(super) fn load<F: Stored>(kind: &str, path: &Path) -> Result<Loaded<F>> {
     let bad = |what: &str| Error::Format(format!("{what} of the estimator"));
-    let saved = F::unwrap(AnySaved::load(path)?)
+    let mut saved = F::unwrap(AnySaved::load(path)?)
         .ok_or_else(|| Error::Format(format!("the machine is not of type {}", F::NAME)))?;
     let text = saved.estimator["kind"].as_str().ok_or_else(|| bad("kind"))?;
     if text != kind {
@@ -89,5 +89,5 @@ pub(super) fn load<F: Stored>(kind: &str, path: &Path) -> Result<Loaded<F>> {
         primal: number(&fitted["objective"]["primal"]),
         advice: None,
     };
-    Ok(Loaded { config, machine: Machine::from_saved(&saved)?, labels: saved.labels, report })
+    Ok(Loaded { config, machine: Machine::from_saved(&mut saved)?, labels: saved.labels, report })
 }

@@ -99,7 +99,7 @@ impl<F: Real> LocalModel<F> {
         let mut model = Self {
             local,
             outputs: m,
-            assignment: Assignment::new(d, local.n_clusters)?,
+            assignment: Assignment::new(d, sizes.len())?,
             cells: Vec::new(),
             seen,
         };

@@ -23,6 +23,10 @@ pub struct KernelModel<F: Real> {
     intercept: Vec<f64>,
 }
 
+/// Bytes of the pieces in which centres are given up: from this size on, glibc always asks the
+/// system for memory, and gives it back at once.
+const PIECE: usize = 32 << 20;
+
 impl<F: Real> KernelModel<F> {
     /// A model from its parts: `shifted_centers` is B x d, already moved by `origin` (d values,
     /// or none for no move), `coef` is B x outputs, `intercept` one value an output.
@@ -36,43 +40,46 @@ impl<F: Real> KernelModel<F> {
         coef: &[f64],
         intercept: Vec<f64>,
     ) -> Result<Self> {
-        kernel.check()?;
-        let outputs = intercept.len();
-        let wrong = |what, expected, got| Err(Error::LengthMismatch { what, expected, got });
-        if n_features == 0 || outputs == 0 {
-            return Err(Error::InvalidData {
-                what: "model",
-                reason: "a model has at least one feature and one output".into(),
-            });
-        }
-        let terms = shifted_centers.len() / n_features;
-        if terms * n_features != shifted_centers.len() {
-            return wrong("centers", terms * n_features, shifted_centers.len());
-        }
-        if coef.len() != terms * outputs {
-            return wrong("coef", terms * outputs, coef.len());
-        }
-        if !origin.is_empty() && origin.len() != n_features {
-            return wrong("origin", n_features, origin.len());
-        }
-        let finite = |v: &[F]| v.iter().position(|v| !v.is_finite());
-        if let Some(at) = finite(shifted_centers) {
-            let (row, column) = (at / n_features, at % n_features);
-            return Err(Error::NonFinite { what: "centers", row, column });
-        }
-        if let Some(column) = finite(&origin) {
-            return Err(Error::NonFinite { what: "origin", row: 0, column });
-        }
-        for (what, values) in [("coef", coef), ("intercept", &intercept)] {
-            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NonFinite { what, row, column: 0 });
-            }
-        }
-        let mut centers = Packed::new(n_features)?;
-        centers.reserve(terms)?;
+        let parts = (shifted_centers, n_features);
+        let terms = check_parts(kernel, &origin, parts, coef, &intercept)?;
+        let mut centers = Packed::with_capacity(n_features, terms)?;
         for center in shifted_centers.chunks_exact(n_features) {
             centers.push(center)?;
         }
+        Self::on(kernel, origin, centers, coef, intercept)
+    }
+
+    /// The same with centres that are given up bit by bit, so that they are never held twice.
+    ///
+    /// # Errors
+    /// As [`KernelModel::from_parts`].
+    pub fn from_owned_parts(
+        kernel: AnyKernel,
+        origin: Vec<F>,
+        (shifted_centers, n_features): (Vec<F>, usize),
+        coef: &[f64],
+        intercept: Vec<f64>,
+    ) -> Result<Self> {
+        let parts = (shifted_centers.as_slice(), n_features);
+        let terms = check_parts(kernel, &origin, parts, coef, &intercept)?;
+        let mut centers = Packed::with_capacity(n_features, terms)?;
+        let rows = PIECE.div_ceil(size_of::<F>() * n_features);
+        for piece in pieces(shifted_centers, rows * n_features)? {
+            for center in piece.chunks_exact(n_features) {
+                centers.push(center)?;
+            }
+        }
+        Self::on(kernel, origin, centers, coef, intercept)
+    }
+
+    fn on(
+        kernel: AnyKernel,
+        origin: Vec<F>,
+        centers: Packed<F>,
+        coef: &[f64],
+        intercept: Vec<f64>,
+    ) -> Result<Self> {
+        let outputs = intercept.len();
         let stride = centers.padded_len();
         let mut padded = try_vec("coefficients", stride * outputs, 0.0)?;
         for (term, row) in coef.chunks_exact(outputs).enumerate() {
@@ -246,5 +253,84 @@ impl<F: Real> KernelModel<F> {
     pub fn wants_pool(&self, n_rows: usize) -> bool {
         let work = n_rows.saturating_mul(self.n_terms()).saturating_mul(self.n_features());
         work.saturating_mul(self.n_outputs()) >= MIN_PARALLEL_WORK
+    }
+}
+
+/// Whether the parts of a model fit together and are finite: the number of terms.
+fn check_parts<F: Real>(
+    kernel: AnyKernel,
+    origin: &[F],
+    (shifted_centers, n_features): (&[F], usize),
+    coef: &[f64],
+    intercept: &[f64],
+) -> Result<usize> {
+    kernel.check()?;
+    let outputs = intercept.len();
+    let wrong = |what, expected, got| Err(Error::LengthMismatch { what, expected, got });
+    if n_features == 0 || outputs == 0 {
+        return Err(Error::InvalidData {
+            what: "model",
+            reason: "a model has at least one feature and one output".into(),
+        });
+    }
+    let terms = shifted_centers.len() / n_features;
+    if terms * n_features != shifted_centers.len() {
+        return wrong("centers", terms * n_features, shifted_centers.len());
+    }
+    if coef.len() != terms * outputs {
+        return wrong("coef", terms * outputs, coef.len());
+    }
+    if !origin.is_empty() && origin.len() != n_features {
+        return wrong("origin", n_features, origin.len());
+    }
+    let finite = |v: &[F]| v.iter().position(|v| !v.is_finite());
+    if let Some(at) = finite(shifted_centers) {
+        let (row, column) = (at / n_features, at % n_features);
+        return Err(Error::NonFinite { what: "centers", row, column });
+    }
+    if let Some(column) = finite(origin) {
+        return Err(Error::NonFinite { what: "origin", row: 0, column });
+    }
+    for (what, values) in [("coef", coef), ("intercept", intercept)] {
+        if let Some(row) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what, row, column: 0 });
+        }
+    }
+    Ok(terms)
+}
+
+/// Cuts a vector into pieces of `len` values, in order (the first may be shorter), holding no more
+/// than it and one of them.
+fn pieces<F: Real>(mut values: Vec<F>, len: usize) -> Result<Vec<Vec<F>>> {
+    let mut pieces = Vec::new();
+    while values.len() > len {
+        let rest = values.len() - len;
+        let mut piece = Vec::new();
+        piece
+            .try_reserve_exact(len)
+            .map_err(|_| Error::OutOfMemory { what: "centers", bytes: len * size_of::<F>() })?;
+        piece.extend_from_slice(&values[rest..]);
+        values.truncate(rest);
+        values.shrink_to_fit();
+        pieces.push(piece);
+    }
+    pieces.push(values);
+    pieces.reverse();
+    Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_vector() {
+        let values: Vec<f64> = (0..23).map(f64::from).collect();
+        for len in [1, 2, 7, 22, 23, 100] {
+            let cut = pieces(values.clone(), len).unwrap();
+            assert_eq!(cut.concat(), values);
+            assert!(cut.iter().all(|piece| piece.len() <= len));
+            assert!(cut[1..].iter().all(|piece| piece.len() == len));
+        }
     }
 }

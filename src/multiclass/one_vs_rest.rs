@@ -28,6 +28,11 @@ impl Observer for Handle<'_, '_> {
         }
         answer
     }
+
+    fn scored(&mut self, score: f64) {
+        let mut guard = self.0.observer.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.0.scored(score);
+    }
 }
 
 /// Calls `train(class, observer)` for every class, in parallel inside the current pool, and

@@ -97,7 +97,8 @@ impl<F: Real> BudgetedExpansion<F> {
             weights: Weights::new(average.is_some()),
             map: None,
             dropped: Dropped::new(n_features, average.unwrap_or(0))?,
-            row: vec![F::zero(); n_features],
+            // As long as a sample once there is one: a file alone makes no large allocation.
+            row: Vec::new(),
         })
     }
 
@@ -172,6 +173,7 @@ impl<F: Real> BudgetedExpansion<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn add(&mut self, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        self.row.resize(self.centers.n_features(), F::zero());
         turn.tile.copy_row(turn.at, &mut self.row);
         self.centers.push(&self.row)?;
         self.own.push(turn.own);
@@ -183,6 +185,7 @@ impl<F: Real> BudgetedExpansion<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        self.row.resize(self.centers.n_features(), F::zero());
         if self.weights.is_averaged() {
             self.dropped.take(&mut self.weights, slot, (&self.centers, &mut self.row))?;
         }

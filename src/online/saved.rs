@@ -231,7 +231,9 @@ fn take_dropped<F: Real>(
     let sums = take_doubles(arrays, &format!("{prefix}dropped.newer.sums"))?;
     dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
-    let sized = older.len() == n * d && newer.len() == m * d && sums.len() == 2 * m;
+    let sized = n.checked_mul(d) == Some(older.len())
+        && m.checked_mul(d) == Some(newer.len())
+        && sums.len() == 2 * m;
     if !sized || n.max(m) > dropped.half {
         return bad("sizes of arrays");
     }
@@ -325,7 +327,7 @@ impl<F: Real> Stream<F> {
         model.own = own;
         if features.is_some() {
             let frequencies = take_doubles(arrays, &format!("{prefix}frequencies"))?;
-            if frequencies.len() != n / 2 * d {
+            if (n / 2).checked_mul(d) != Some(frequencies.len()) {
                 return bad("frequencies");
             }
             let map = FourierMap::new((&frequencies, d), &[])?;

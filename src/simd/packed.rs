@@ -26,6 +26,14 @@ impl<T: Real> Aligned<T> {
         Ok(Self { lines, kind: std::marker::PhantomData })
     }
 
+    /// Memory for `lines` lines in all, untouched.
+    fn set_aside(&mut self, lines: usize) -> Result<()> {
+        let more = lines.saturating_sub(self.lines.len());
+        self.lines
+            .try_reserve_exact(more)
+            .map_err(|_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 })
+    }
+
     /// Room for `lines` lines; new ones are zero.
     fn grow(&mut self, lines: usize) -> Result<()> {
         let more = lines.saturating_sub(self.lines.len());
@@ -76,6 +84,19 @@ impl<F: Real> Packed<F> {
             sq_norms: Aligned::zeros(0)?,
             max_sq_norm: 0.0,
         })
+    }
+
+    /// No centres yet, with memory set aside for `slots`; the system gives it page by page, as
+    /// centres come.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn with_capacity(n_features: usize, slots: usize) -> Result<Self> {
+        let mut packed = Self::new(n_features)?;
+        let blocks = slots.div_ceil(width::<F>());
+        packed.values.set_aside(blocks.saturating_mul(n_features))?;
+        packed.sq_norms.set_aside(blocks)?;
+        Ok(packed)
     }
 
     /// Number of centres.

@@ -15,4 +15,4 @@ mod sweep;
 
 pub use budgeted::{Budgeted, Method, State};
 pub use observe::{Observer, Phase, Progress, Silent, StopReason};
-pub use run::{Outcome, PassRecord, Stop, run, run_watched};
+pub use run::{Look, Outcome, PassRecord, Stop, run, run_watched};

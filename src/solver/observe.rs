@@ -78,6 +78,9 @@ pub struct Progress {
 pub trait Observer: Send {
     /// Called on the thread that runs the fit.
     fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason>;
+
+    /// The score of the validation part after a pass, told before the end of that pass.
+    fn scored(&mut self, _score: f64) {}
 }
 
 /// An observer that lets everything pass.

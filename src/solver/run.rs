@@ -50,6 +50,15 @@ pub struct Outcome {
     pub alpha: Vec<f64>,
 }
 
+/// What a look at the model after a pass came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// Why to stop, if so.
+    pub stop: Option<StopReason>,
+    /// Score on the validation part, if there is one.
+    pub score: Option<f64>,
+}
+
 /// Least time between two questions to the observer.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -65,7 +74,7 @@ pub fn run<F: Real>(
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
-    run_watched(solver, problem, state, stop, observer, &mut |_| Ok(ControlFlow::Continue(())))
+    run_watched(solver, problem, state, stop, observer, &mut |_| Ok(Look::default()))
 }
 
 /// [`run`], with a look at the model after every pass, which may stop it: early stopping scores
@@ -79,7 +88,7 @@ pub fn run_watched<F: Real>(
     state: &mut State<F>,
     stop: &Stop,
     observer: &mut dyn Observer,
-    after_pass: &mut dyn FnMut(&State<F>) -> Result<ControlFlow<StopReason>>,
+    after_pass: &mut dyn FnMut(&State<F>) -> Result<Look>,
 ) -> Result<Outcome> {
     solver.check()?;
     if stop.max_iter == 0 {
@@ -146,13 +155,16 @@ pub fn run_watched<F: Real>(
             primal,
             dual,
         });
-        let wish = after_pass(state)?;
+        let look = after_pass(state)?;
+        if let Some(score) = look.score {
+            observer.scored(score);
+        }
         let terms = state.expansion.len();
         let told = progress(Phase::EndOfPass, &counts, terms, history.len(), primal);
         if let ControlFlow::Break(reason) = observer.observe(&told) {
             break reason;
         }
-        if let ControlFlow::Break(reason) = wish {
+        if let Some(reason) = look.stop {
             break reason;
         }
         if solver.method == super::Method::Bsca && counts.largest <= stop.tol {

@@ -111,7 +111,7 @@ def test_fewer_samples_than_components_fill_up_with_zeros():
 @pytest.mark.parametrize(
     ("map", "text"),
     [
-        (Nystroem(0), "n_components must be an integer >= 1, got 0"),
+        (Nystroem(0), "n_components must be >= 1, got 0"),
         (Nystroem(2.5), "n_components"),
         (Nystroem(5, n_landmarks=4), "n_landmarks must be >= n_components = 5, got 4"),
         (Nystroem(eigenvalue_threshold=1.0), "eigenvalue_threshold"),
@@ -142,3 +142,25 @@ def test_every_hyperparameter_changes_something():
     for change in [{"degree": 2}, {"coef0": 1.0}]:
         other = Nystroem(20, kernel="poly", random_state=0).set_params(**change).fit_transform(X)
         assert not np.allclose(other, poly), change
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e-17, 1e-12, 1e-8, 1e-3])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_landmarks_that_are_nearly_the_same(distance, kernel, dtype):
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.normal(size=(5, 3)), 8, axis=0)
+    rows = (rows + distance * rng.normal(size=rows.shape)).astype(dtype)
+    for map in (
+        Nystroem(40, kernel=kernel, gamma=0.5, random_state=0),
+        IncompleteCholesky(40, kernel=kernel, gamma=0.5),
+    ):
+        z = map.fit_transform(rows)
+        assert np.isfinite(z).all()
+        # The kernel on the rows themselves, whatever of it rounding leaves.
+        values = pairwise_kernels(rows, metric=kernel, **(
+            {} if kernel == "linear" else {"gamma": 0.5, **({"degree": 3, "coef0": 0.0}
+            if kernel == "poly" else {})}
+        ))  # fmt: skip
+        error = np.abs(z @ z.T - values).max() / np.abs(values).max()
+        assert error < (1e-3 if dtype == np.float32 else 1e-5)

@@ -95,7 +95,7 @@ def test_a_callback_sees_progress_and_may_stop():
     assert np.isfinite(model.decision_function(X[:10])).all()
     assert set(seen[0]) == {
         "phase", "iteration", "seen", "n_samples", "n_sv", "moved", "maintained", "objective",
-        "time",
+        "validation_score", "time",
     }  # fmt: skip
     assert [p["iteration"] for p in seen if p["phase"] == "end_of_pass"] == [1, 2]
 

@@ -180,3 +180,103 @@ def test_damaged_bytes_never_do_worse_than_an_error(tmp_path):
             else:
                 assert np.isfinite(again.decision_function(X)).all()
             assert time.perf_counter() - started < 5
+
+
+@linux
+@pytest.mark.parametrize(
+    "estimator",
+    ["BudgetSVC(C=10, gamma=1e-6)", "PrimalSVC(C=10, gamma=1e-6)", "SVR(gamma=1e-6)"],
+)
+def test_loading_takes_the_size_of_the_file_and_64_megabytes(estimator, tmp_path):
+    path = str(tmp_path / "large.safetensors")
+    made = """
+        import sys
+        import numpy as np
+        import budgetsvm
+        X = np.random.default_rng(0).normal(size=(96, 160_000))
+        model = eval("budgetsvm." + sys.argv[1]).fit(X, np.arange(96) % 2)
+        model.save(sys.argv[2])
+    """
+    run(made, estimator, path)
+    size = Path(path).stat().st_size
+    assert size > 120e6
+    told = run(
+        """
+        import sys
+        import budgetsvm
+
+        def memory(name):
+            with open("/proc/self/status") as status:
+                line = next(line for line in status if line.startswith(name))
+            return 1024 * int(line.split()[1])
+
+        before = memory("VmRSS")
+        model = budgetsvm.load(sys.argv[1])
+        print(memory("VmHWM") - before)
+        """,
+        path,
+    )
+    assert int(told) <= size + (64 << 20)
+
+
+@linux
+def test_more_columns_than_memory_holds():
+    """Sparse rows of 2^40 columns: a MemoryError, a ValueError, or an answer; never a dead process.
+
+    Machines that keep sparse rows as they are can take them.
+    """
+    told = run(
+        """
+        import resource, warnings
+        import numpy as np
+        from scipy import sparse
+        import budgetsvm
+        warnings.simplefilter("ignore")
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        columns = np.array([0, 2**33, 2**39, 5, 2**31, 2**40 - 1])
+        X = sparse.csr_matrix((np.ones(6), columns, np.arange(7)), shape=(6, 2**40))
+        y = np.array([0, 1, 0, 1, 0, 1])
+        for name in budgetsvm.__all__:
+            if not isinstance(getattr(budgetsvm, name), type):
+                continue
+            model = getattr(budgetsvm, name)()
+            try:
+                model.fit(X, y)
+            except (MemoryError, ValueError) as error:
+                assert str(error), name
+                assert not hasattr(model, "n_features_in_"), name
+            else:
+                print(name)
+        print("alive")
+        """
+    )
+    assert told.endswith("alive\n")
+
+
+@linux
+def test_importing_twice_and_in_another_interpreter():
+    told = run(
+        """
+        import importlib, sys
+        import budgetsvm
+        model = budgetsvm.BudgetSVC(5).fit([[0.0], [1.0]], [0, 1])
+        for name in [name for name in sys.modules if name.startswith("budgetsvm")]:
+            if name != "budgetsvm._core":
+                del sys.modules[name]
+        again = importlib.import_module("budgetsvm")
+        assert again.BudgetSVC is not budgetsvm.BudgetSVC
+        twin = again.BudgetSVC(5).fit([[0.0], [1.0]], [0, 1])
+        assert (twin.decision_function([[0.5]]) == model.decision_function([[0.5]])).all()
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        other = interpreters.create()
+        # NumPy and PyO3 may refuse: then with an ImportError.
+        code = "try: import budgetsvm" + chr(10) + "except ImportError: pass"
+        failed = interpreters.run_string(other, code)
+        assert failed is None, failed
+        print("alive")
+        """
+    )
+    assert told.endswith("alive\n")

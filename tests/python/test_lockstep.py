@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -38,3 +40,27 @@ def test_same_iterates_as_numpy(form, C, gamma, budget, solver, reference):
         for one in (mine, theirs):
             one[:] = one[np.lexsort(np.round(one, 6).T)]
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-7 * size)
+
+
+def test_scaled_coefficients_are_the_direct_ones_after_many_steps():
+    """The machine keeps coefficients times a scale that falls as 1/t; the twin keeps counts."""
+    n, passes = 8, 1_000_000 if "BUDGETSVM_LONG" in os.environ else 20_000
+    x, y, cost = X[:n], Y[:n], 4.0 * WEIGHT[:n]
+    order = [3, 0, 7, 1, 1, 5, 2, 6]
+    model = BudgetSVC(
+        budget=None, C=4.0, gamma=0.5, solver="bsgd", tol=0, max_iter=passes, order=order,
+    ).fit(x, y, sample_weight=WEIGHT[:n])  # fmt: skip
+    gram = np.exp(-0.5 * ((x[:, None] - x) ** 2).sum(axis=2))
+    moves = (gram * (n * y * cost)).tolist()
+    sums, t = [0.0] * n, 0
+    counts = [0] * n
+    for _ in range(passes):
+        for i in order:
+            t += 1
+            if y[i] * sums[i] < t - 1 or t == 1:
+                counts[i] += 1
+                for j in range(n):
+                    sums[j] += moves[j][i]
+    expected = n * y * cost * np.array(counts) / t
+    found = model.decision_function(x)
+    np.testing.assert_allclose(found, gram @ expected, rtol=1e-9, atol=1e-9)

@@ -264,7 +264,7 @@ impl BudgetMachine {
     /// A machine from the bytes of `to_bytes`.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        enter_briefly(|| Self::from_saved(&AnySaved::from_bytes(bytes)?))
+        enter_briefly(|| Self::from_saved(&mut AnySaved::from_bytes(bytes)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
@@ -311,8 +311,8 @@ impl BudgetMachine {
     /// Reads a model file: (machine, description, labels, feature names, history).
     #[staticmethod]
     fn load<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Loaded<'py>> {
-        let saved = py.detach(|| AnySaved::load(&path)).map_err(exception)?;
-        let machine = enter_briefly(|| Self::from_saved(&saved))?;
+        let mut saved = py.detach(|| AnySaved::load(&path)).map_err(exception)?;
+        let machine = enter_briefly(|| Self::from_saved(&mut saved))?;
         match saved {
             AnySaved::F32(saved) => loaded(py, machine, saved),
             AnySaved::F64(saved) => loaded(py, machine, saved),
@@ -375,7 +375,7 @@ impl BudgetMachine {
 }
 
 impl BudgetMachine {
-    fn from_saved(saved: &AnySaved) -> Result<Self> {
+    fn from_saved(saved: &mut AnySaved) -> Result<Self> {
         match saved {
             AnySaved::F32(saved) => Machine::from_saved(saved).map(f32::from_machine),
             AnySaved::F64(saved) => Machine::from_saved(saved).map(f64::from_machine),

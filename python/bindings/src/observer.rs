@@ -22,25 +22,30 @@ pub(crate) enum Reply {
     Abort,
 }
 
+/// What Python is told: the progress, and the last score of a validation part.
+pub(crate) type Told = (Progress, Option<f64>);
+
 /// Sits in the pool and talks to the calling thread.
 pub(crate) struct Bridge {
-    progress: Sender<Progress>,
+    progress: Sender<Told>,
     answers: Receiver<Reply>,
     interrupt: Arc<AtomicBool>,
     listened: bool,
-    told: Instant,
+    /// Nothing yet: the first look is told, however short the fit.
+    told: Option<Instant>,
+    score: Option<f64>,
 }
 
 impl Bridge {
     /// A bridge, and the flag that breaks the fit off.
     pub(crate) fn new(
-        progress: Sender<Progress>,
+        progress: Sender<Told>,
         answers: Receiver<Reply>,
         listened: bool,
     ) -> (Self, Arc<AtomicBool>) {
         let interrupt = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupt);
-        (Self { progress, answers, interrupt, listened, told: Instant::now() }, flag)
+        (Self { progress, answers, interrupt, listened, told: None, score: None }, flag)
     }
 
     /// A bridge to nobody.
@@ -54,17 +59,23 @@ impl Observer for Bridge {
         if self.interrupt.load(Ordering::Relaxed) {
             return ControlFlow::Break(StopReason::Interrupted);
         }
-        let due = progress.phase == Phase::EndOfPass || self.told.elapsed() >= PROGRESS_INTERVAL;
+        let waited = self.told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL);
+        let due = progress.phase == Phase::EndOfPass || waited;
         if !(self.listened && due) {
             return ControlFlow::Continue(());
         }
-        self.told = Instant::now();
-        let answer = self.progress.send(*progress).ok().and_then(|()| self.answers.recv().ok());
+        self.told = Some(Instant::now());
+        let sent = self.progress.send((*progress, self.score)).ok();
+        let answer = sent.and_then(|()| self.answers.recv().ok());
         match answer {
             Some(Reply::GoOn) => ControlFlow::Continue(()),
             Some(Reply::Stop) => ControlFlow::Break(StopReason::Callback),
             Some(Reply::Abort) | None => ControlFlow::Break(StopReason::Interrupted),
         }
+    }
+
+    fn scored(&mut self, score: f64) {
+        self.score = Some(score);
     }
 }
 
@@ -72,7 +83,7 @@ impl Observer for Bridge {
 pub(crate) fn notify(
     py: Python<'_>,
     listener: Option<&Py<PyAny>>,
-    progress: &Progress,
+    (progress, score): &Told,
 ) -> PyResult<Reply> {
     let Some(listener) = listener else { return Ok(Reply::GoOn) };
     let told = PyDict::new(py);
@@ -91,6 +102,7 @@ pub(crate) fn notify(
     told.set_item("moved", progress.moved)?;
     told.set_item("maintained", progress.maintained)?;
     told.set_item("objective", progress.objective)?;
+    told.set_item("validation_score", *score)?;
     told.set_item("time", progress.elapsed.as_secs_f64())?;
     let stop = listener.bind(py).call1((told,))?.is_truthy()?;
     Ok(if stop { Reply::Stop } else { Reply::GoOn })

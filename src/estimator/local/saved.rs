@@ -58,10 +58,10 @@ impl<F: Stored> LocalMachine<F> {
                     Inner::Constant(values)
                 }
                 Some(Data::U8(bytes)) => {
-                    let Some(saved) = F::unwrap(AnySaved::from_bytes(&bytes)?) else {
+                    let Some(mut saved) = F::unwrap(AnySaved::from_bytes(&bytes)?) else {
                         return bad("precision");
                     };
-                    let machine = Machine::from_saved(&saved)?;
+                    let machine = Machine::from_saved(&mut saved)?;
                     let sizes = (machine.n_features(), machine.n_outputs());
                     if sizes != (model.n_features(), model.n_outputs()) {
                         return bad("sizes of a cell's machine");

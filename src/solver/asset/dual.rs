@@ -93,12 +93,7 @@ pub fn ascend<F: Real>(
         .par_chunks_exact(width)
         .map(|z| one + z.iter().map(|&v| v.to_f64() * v.to_f64()).sum::<f64>())
         .collect();
-    let watch = Mutex::new(Watch {
-        observer,
-        told: Instant::now(),
-        started: Instant::now(),
-        stopped: None,
-    });
+    let watch = Mutex::new(Watch { observer, told: None, started: Instant::now(), stopped: None });
     let work = Work { settings, features, width, task, diagonal: &diagonal, watch: &watch };
     let outputs = task.targets.n_outputs();
     let parts: Result<Vec<Part>> = (0..outputs).into_par_iter().map(|c| work.solve(c)).collect();
@@ -117,7 +112,7 @@ pub fn ascend<F: Real>(
 
 struct Watch<'a> {
     observer: &'a mut dyn Observer,
-    told: Instant,
+    told: Option<Instant>,
     started: Instant,
     /// Once an answer was to stop, it is the answer for all outputs.
     stopped: Option<StopReason>,
@@ -216,10 +211,10 @@ impl<F: Real> Work<'_, '_, F> {
         if let Some(reason) = watch.stopped {
             return ControlFlow::Break(reason);
         }
-        if watch.told.elapsed() < PATIENCE {
+        if watch.told.is_some_and(|told| told.elapsed() < PATIENCE) {
             return ControlFlow::Continue(());
         }
-        watch.told = Instant::now();
+        watch.told = Some(Instant::now());
         let elapsed = watch.started.elapsed();
         let flow = watch.observer.observe(&Progress {
             phase: Phase::Pass,

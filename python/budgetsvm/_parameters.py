@@ -1,0 +1,299 @@
+"""The hyperparameters' table: what each may be, by name, checked before the data are looked at.
+
+Whether a parameter is used makes no difference: a wrong value is refused all the same. What
+depends on other parameters (or on the data) is checked where it is used; the crate's builders
+check their ranges once more, for those who use it from Rust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
+
+from ._validation import check_kernel, is_number
+
+#: Takes a value; what it must be, when it is not.
+Rule = Callable[[Any], str | None]
+
+#: Integers beyond this are no counts of anything.
+LARGEST_COUNT = 2**63 - 1
+#: Longest value that a message quotes.
+QUOTED = 100
+
+KERNELS = ("rbf", "laplacian", "poly", "sigmoid", "linear")
+
+
+def check(estimator: Any) -> None:
+    """Refuse the first hyperparameter that is out of its range.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its class may say otherwise than the table, in `_ranges`: name -> rule.
+
+    Raises
+    ------
+    InvalidParameterError
+        A ValueError and a TypeError: if a value is out of its range or of a wrong type. The
+        message names the parameter.
+    """
+    rules = RULES | getattr(type(estimator), "_ranges", {})
+    for name, value in estimator.get_params(deep=False).items():
+        expected = rules.get(name, anything)(value)
+        if expected is not None:
+            raise InvalidParameterError(f"{name} must be {expected}, got {_shown(value)}")
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Check the hyperparameters; put everything back as it was when an exception of any kind comes.
+
+    Raises
+    ------
+    InvalidParameterError
+        As `check`.
+    """
+    check(estimator)
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def _shown(value: Any) -> str:
+    """The value, cut where it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # an integer of more digits than Python prints
+        text = f"an integer of {value.bit_length()} bits"
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+
+
+def anything(value: Any) -> str | None:
+    """What is checked elsewhere."""
+    return None
+
+
+def in_range(value: Any) -> str | None:
+    """A number (or something else) that floats, or counts, can hold."""
+    wide = isinstance(value, Integral) and abs(int(value)) > LARGEST_COUNT
+    return "in the range of 64-bit integers" if wide else None
+
+
+def flag(value: Any) -> str | None:
+    """True or False."""
+    return None if isinstance(value, (bool, np.bool_)) else "True or False"
+
+
+def count(value: Any, least: int = 1, most: int = LARGEST_COUNT) -> str | None:
+    """An integer from `least` to `most`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        return f"an integer >= {least}"
+    if int(value) < least:
+        return f">= {least}"
+    return f"<= {most}" if int(value) > most else None
+
+
+def number(
+    value: Any, above: float | None = None, least: float | None = None,
+    below: float | None = None, most: float | None = None,
+) -> str | None:  # fmt: skip
+    """A finite number within bounds."""
+    bounds = ((above, ">"), (least, ">="), (below, "<"), (most, "<="))
+    named = [f"{sign} {bound:g}" for bound, sign in bounds if bound is not None]
+    expected = " and ".join(named if below is not None or most is not None else [*named, "finite"])
+    if not is_number(value):
+        return f"a number, {expected}"
+    if not np.isfinite(float(value)):
+        return expected
+    x = float(value)
+    fits = (above is None or x > above) and (least is None or x >= least)
+    fits = fits and (below is None or x < below) and (most is None or x <= most)
+    return None if fits else expected
+
+
+def one_of(*names: str) -> Rule:
+    """One of these names."""
+
+    def rule(value: Any) -> str | None:
+        if isinstance(value, str) and value in names:
+            return None
+        listed = list(map(repr, names))
+        return " or ".join(listed) if len(names) < 3 else f"one of {', '.join(listed)}"
+
+    return rule
+
+
+def optional(rule: Rule) -> Rule:
+    """What the rule says, or None."""
+
+    def either(value: Any) -> str | None:
+        expected = None if value is None else rule(value)
+        return None if expected is None else f"{expected} or None"
+
+    return either
+
+
+positive: Rule = partial(number, above=0)
+not_negative: Rule = partial(number, least=0)
+
+
+def _gamma(value: Any) -> str | None:
+    named = isinstance(value, str) and value in ("scale", "auto")
+    if named or positive(value) is None:
+        return None
+    return positive(value) if is_number(value) else "'scale', 'auto' or a number > 0"
+
+
+def _kernel(value: Any) -> str | None:
+    check_kernel(value)
+    return one_of(*KERNELS)(value)
+
+
+def _order(value: Any) -> str | None:
+    names = ("shuffled", "uniform", "sequential")
+    expected = "'shuffled', 'uniform', 'sequential' or a list of row indices"
+    if isinstance(value, str):
+        return None if value in names else expected
+    if isinstance(value, np.ndarray):
+        fits = value.ndim == 1 and value.dtype.kind in "iu" and value.size > 0
+        return None if fits and value.min() >= 0 else expected
+    fits = isinstance(value, (list, tuple)) and len(value) > 0
+    return None if fits and all(count(i, 0) is None for i in value) else expected
+
+
+def _n_jobs(value: Any) -> str | None:
+    fits = value is None or (count(value, -LARGEST_COUNT) is None and value != 0)
+    return None if fits else "a non-zero integer or None"
+
+
+def _random_state(value: Any) -> str | None:
+    try:
+        check_random_state(value)
+    except (ValueError, TypeError, OverflowError):
+        return "None, an integer from 0 to 2^32 - 1 or a RandomState"
+    return None
+
+
+def _class_weight(value: Any) -> str | None:
+    named = value is None or (isinstance(value, str) and value == "balanced")
+    if named or (isinstance(value, dict) and all(not_negative(w) is None for w in value.values())):
+        return None
+    return "None, 'balanced' or a dict of finite numbers >= 0"
+
+
+def _callback(value: Any) -> str | None:
+    return None if value is None or callable(value) else "a callable or None"
+
+
+def _verbose(value: Any) -> str | None:
+    fits = flag(value) is None or count(value, 0) is None
+    return None if fits else "True, False or an integer >= 0"
+
+
+def averaging(value: Any) -> str | None:
+    """Which iterates are averaged."""
+    expected = "'auto', None, an integer >= 1 or a share in (0, 1]"
+    if value is None or (isinstance(value, str) and value == "auto") or count(value) is None:
+        return None
+    share = not isinstance(value, Integral) and number(value, above=0, most=1) is None
+    return None if share else expected
+
+
+def basis(value: Any) -> str | None:
+    """Points that an expansion is made of; an array is looked at with the data."""
+    names = ("random", "kmeans++", "cholesky", "greedy")
+    points = isinstance(value, (np.ndarray, list, tuple)) or sp.issparse(value)
+    named = isinstance(value, str) and value in names
+    if value is None or named or points or hasattr(value, "support_vectors_"):
+        return None
+    if hasattr(value, "fit"):
+        return "fitted and have support_vectors_"
+    listed = ", ".join(map(repr, names))
+    return f"None, one of {listed}, an array or a fitted machine with support vectors"
+
+
+RULES: dict[str, Rule] = {
+    "C": positive,
+    "assign": one_of("lvq", "kmeans"),
+    "average": flag,
+    "averaging": averaging,
+    "basis": basis,
+    "budget": count,
+    "cache_size": positive,
+    "callback": _callback,
+    "center_step": partial(number, least=0, most=1),
+    "class_weight": _class_weight,
+    "coef0": number,
+    "degree": partial(count, least=0, most=2**31 - 1),
+    "early_stopping": flag,
+    "eigenvalue_threshold": optional(partial(number, least=0, below=1)),
+    "epsilon": not_negative,
+    "features": one_of("nystroem", "fourier"),
+    "fit_intercept": flag,
+    "gamma": _gamma,
+    "kernel": _kernel,
+    "learning_rate": positive,
+    "leave_one_out": flag,
+    "local": one_of("online", "bsca"),
+    "loss": one_of("hinge", "squared_hinge"),
+    "maintenance": one_of(
+        "auto",
+        "merge",
+        "multi-merge",
+        "remove-smallest",
+        "remove-random",
+        "remove-oldest",
+        "project",
+        "stop",
+    ),
+    "max_coef": positive,
+    "max_iter": count,
+    "max_time": optional(positive),
+    "merge_search": one_of("auto", "golden", "table"),
+    "merge_size": partial(count, least=2),
+    "n_clusters": count,
+    "n_components": count,
+    "n_expected": optional(count),
+    "n_frequencies": count,
+    "n_iter_no_change": count,
+    "n_jobs": _n_jobs,
+    "n_landmarks": optional(count),
+    "order": _order,
+    "overlap": count,
+    "orthogonal": flag,
+    "polishing": flag,
+    "pruning": one_of("all", "step", "margin", "weight"),
+    "random_state": _random_state,
+    "record_objective": flag,
+    "refine": flag,
+    "refine_iter": count,
+    "regularization": not_negative,
+    "sampling": one_of("uniform", "weighted"),
+    "sampling_denominator": positive,
+    "sampling_numerator": positive,
+    "shared": flag,
+    "shrinking": flag,
+    "smoothing": positive,
+    "solver": one_of("bsca", "bsgd"),
+    "strongly_convex": flag,
+    "threshold": not_negative,
+    "tol": not_negative,
+    "tune": flag,
+    "tune_size": count,
+    "validation_fraction": partial(number, above=0, below=1),
+    "verbose": _verbose,
+    "warm_start": flag,
+    "waves": one_of("shifted", "paired"),
+}
