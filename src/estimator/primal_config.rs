@@ -71,6 +71,27 @@ pub struct PrimalConfig {
     pub refine_iter: usize,
 }
 
+impl Default for PrimalConfig {
+    fn default() -> Self {
+        Self {
+            kernel: AnyKernel::Gaussian { gamma: 1.0 },
+            loss: AnyLoss::SquaredHinge,
+            smoothing: 0.05,
+            fit_intercept: true,
+            solver: PrimalSolver::Auto,
+            tol: 1e-5,
+            max_iter: 1000,
+            cache_size: 1000.0,
+            max_time: None,
+            seed: 0,
+            leave_one_out: false,
+            tune: None,
+            refine: false,
+            refine_iter: 100,
+        }
+    }
+}
+
 impl PrimalConfig {
     /// Whether every hyperparameter is in its range.
     ///
