@@ -1,9 +1,12 @@
 """PrimalSVC and PrimalSVR: points of a basis that move (`refine`), and `warm_start`."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 import budgetsvm
@@ -171,9 +174,7 @@ def test_a_warm_start_changes_the_time_alone(params, classes):
             fresh.set_params(basis=model.support_vectors_)  # these stay
         fresh.fit(X[rows], y[rows])
         assert warm.objective_["smoothed"] == pytest.approx(fresh.objective_["smoothed"], rel=1e-6)
-        np.testing.assert_allclose(
-            warm.decision_function(X), fresh.decision_function(X), atol=2e-2
-        )
+        np.testing.assert_allclose(warm.decision_function(X), fresh.decision_function(X), atol=2e-2)
 
 
 def test_a_warm_start_in_regression_after_a_file_and_with_more_rows(tmp_path):
@@ -202,7 +203,7 @@ def test_a_warm_start_goes_on_refining():
     for _ in range(4):
         values.append(model.fit(X, y).objective_["smoothed"])
     assert values[-1] < 0.97 * values[0]
-    assert all(b <= a * (1 + 1e-6) for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a * (1 + 1e-6) for a, b in pairwise(values))
     cold = PrimalSVC(refine=True, refine_iter=5, **params)
     assert cold.fit(X, y).fit(X, y).objective_["smoothed"] == pytest.approx(values[0], rel=1e-9)
 
@@ -214,3 +215,15 @@ def test_a_warm_start_with_other_classes_begins_anew():
     model.fit(X, names)
     fresh = PrimalSVC(C=2.0, gamma=1.0).fit(X, names)
     np.testing.assert_array_equal(model.decision_function(X), fresh.decision_function(X))
+
+
+@pytest.mark.parametrize("gamma", [0.2, 0.5])
+def test_conjugate_gradients_reach_a_hard_margin(gamma):
+    # At this C from the first step on, the objective was still 1.7 times its minimum after 200
+    # steps: a first long step lands among the walls of the feasible region.
+    X, y = make_classification(400, 8, n_informative=6, class_sep=1.5, flip_y=0, random_state=0)
+    params = {"C": 1e6, "gamma": gamma, "fit_intercept": False}
+    best = PrimalSVC(**params).fit(X, y).objective_["primal"]
+    with pytest.warns(ConvergenceWarning):
+        model = PrimalSVC(solver="cg", max_iter=100, **params).fit(X, y)
+    assert model.objective_["primal"] < 1.02 * best
