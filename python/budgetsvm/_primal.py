@@ -223,16 +223,18 @@ class PrimalEstimator(Archived, BaseEstimator):
         count, d = X.shape
         intercept, none = last["intercept_"], np.zeros(0, dtype=np.int64)
         if basis is None and self.kernel == "linear":
-            coef = last.get("coef_")
-            fits = coef is not None and coef.shape[1] == d
-            return basis, points, (none, coef.T, intercept) if fits else None
+            weights = last.get("coef_")
+            if weights is None or weights.shape[1] != d:
+                return basis, points, None
+            return basis, points, (none, weights.T, intercept)
         terms = last.get("support_vectors_")
         if terms is None or terms.shape[1] != d or terms.dtype != X.dtype:
             return basis, points, None
         support, coef = last.get("support_"), last["dual_coef_"].T
         if basis is None:
-            known = support is not None and (not len(support) or support.max() < count)
-            if not known or not _same_rows(X[support], terms):
+            if support is None or (len(support) and support.max() >= count):
+                return basis, points, None
+            if not _same_rows(X[support], terms):
                 return basis, points, None
             return basis, points, (support.astype(np.int64), coef, intercept)
         if points is None and terms.shape[0] == basis[1]:
