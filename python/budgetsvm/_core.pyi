@@ -233,6 +233,7 @@ def primal_fit(
     cost: _Weights,
     basis: tuple[str | _Rows, int] | None,
     *,
+    before: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None,
     notify: _Notify | None,
     threads: int,
 ) -> dict[str, Any]: ...

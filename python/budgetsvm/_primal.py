@@ -18,7 +18,9 @@ from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._progress import Watcher
 
-_PASSED_ON = "loss solver smoothing fit_intercept tol max_iter cache_size max_time".split()
+_PASSED_ON = (
+    "loss solver smoothing fit_intercept tol max_iter cache_size max_time refine_iter"
+).split()
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
 _OPTIONAL = (
     "support_",
@@ -87,7 +89,7 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         before = self.__dict__.copy()
         try:
             with Watcher(self.verbose, self.callback, self.max_iter, tasks) as watcher:
-                self._fit(X, y, sample_weight, watcher)
+                self._fit(X, y, sample_weight, watcher, before if self.warm_start else {})
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -95,7 +97,9 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         tasks.end()
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, watcher: Watcher, last: dict[str, Any]
+    ) -> None:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             y_numeric=not is_classifier(self),
@@ -106,8 +110,11 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         rows = _validation.as_rows(X)
         kernel = self._kernel_params(rows, X.shape[1], weights)
         basis, points = self._basis(X)
+        start = None
+        if self._same_outputs(last):
+            basis, points, start = self._start(last, X, basis, points)
         learnt = _core.primal_fit(
-            self._config(), kernel, rows, target, n_classes, cost, basis,
+            self._config(), kernel, rows, target, n_classes, cost, basis, before=start,
             notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
         )  # fmt: skip
         self._take(learnt, X if points is None else points, points is None)
@@ -124,7 +131,10 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
         support = learnt["support"]
-        if support is None:
+        if learnt["points"] is not None:
+            self.support_vectors_ = learnt["points"].astype(source.dtype, copy=False)
+            self.dual_coef_ = learnt["coef"]
+        elif support is None:
             self.coef_ = learnt["coef"]
         else:
             if from_samples:
@@ -147,7 +157,10 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     def _config(self) -> dict:
         params = self.get_params(deep=False)
         config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
+        if not isinstance(self.refine_iter, Integral) or self.refine_iter < 1:
+            raise ValueError(f"refine_iter must be >= 1, got {self.refine_iter!r}")
         config["fit_intercept"] = bool(self.fit_intercept)
+        config["refine"] = bool(self.refine)
         config["epsilon"] = float(getattr(self, "epsilon", 0.0))
         try:
             generator = check_random_state(self.random_state)
@@ -187,6 +200,31 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             count = points.shape[0]
         return (_validation.as_rows(points), int(count)), points
 
+    def _start(self, last: dict[str, Any], X: Any, basis: Any, points: Any) -> tuple:
+        """Basis, points and start for `warm_start`: what of the last fit fits this one."""
+        count, d = X.shape
+        intercept, none = last["intercept_"], np.zeros(0, dtype=np.int64)
+        if basis is None and self.kernel == "linear":
+            weights = last.get("coef_")
+            if weights is None or weights.shape[1] != d:
+                return basis, points, None
+            return basis, points, (none, weights.T, intercept)
+        terms = last.get("support_vectors_")
+        if terms is None or terms.shape[1] != d or terms.dtype != X.dtype:
+            return basis, points, None
+        support, coef = last.get("support_"), last["dual_coef_"].T
+        if basis is None:
+            if support is None or (len(support) and support.max() >= count):
+                return basis, points, None
+            if not _same_rows(X[support], terms):
+                return basis, points, None
+            return basis, points, (support.astype(np.int64), coef, intercept)
+        if points is None and terms.shape[0] == basis[1]:
+            basis, points = (_validation.as_rows(terms), basis[1]), terms
+        elif points is None or not _same_rows(points, terms):
+            return basis, points, None
+        return basis, points, (none, coef, intercept)
+
     def _decision(self, X: Any) -> np.ndarray:
         """Decision values, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
@@ -215,6 +253,10 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         if not fits or self.intercept_.ndim != 1:
             raise ValueError("not a valid budgetsvm model file: shapes of the machine")
 
+    def _same_outputs(self, last: dict[str, Any]) -> bool:
+        """Whether the last fit is one of the same outputs."""
+        raise NotImplementedError
+
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         raise NotImplementedError
 
@@ -228,3 +270,9 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _same_rows(a: Any, b: Any) -> bool:
+    if a.shape != b.shape or sp.issparse(a) != sp.issparse(b):
+        return False
+    return (a != b).nnz == 0 if sp.issparse(a) else np.array_equal(a, b)

@@ -55,10 +55,16 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         or `n_components` of them when it has more.
     n_components : int, default=500
         Terms of a reduced expansion, >= 1.
+    refine : bool, default=False
+        Whether the points of a basis are moved too, together with their coefficients (kernel
+        "rbf"): L-BFGS on the objective, then the best coefficients once more. It costs about
+        `refine_iter` times predicting all samples.
+    refine_iter : int, default=100
+        Evaluations of the objective that refining may take, >= 1.
     tol : float, default=1e-5
         For "cg" and a basis: the objective is known up to this share of it, > 0.
     max_iter : int, default=1000
-        Steps of the solver (for each class against the rest), >= 1.
+        Steps of the solver (for each class against the rest; on parts of the samples too), >= 1.
     max_time : float or None, default=None
         Seconds after which the fit ends with the machine it has, > 0.
     cache_size : float, default=1000
@@ -74,6 +80,12 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         leave-one-out criterion; for the kernels "rbf" and "laplacian" and the squared losses.
     tune_size : int, default=1500
         Samples, chosen at random, that they are found on, >= 1.
+    warm_start : bool, default=False
+        Whether a fit begins with the solution of the last one, for other hyperparameters or
+        changed rows: with the coefficients of the samples that were terms, where X has them in
+        the same places; with the points that a basis chosen by name came to, where there are
+        `n_components`. What does not fit is begun anew. Without `refine` the result is the same
+        to `tol`; only the time differs.
     random_state : int, RandomState or None, default=None
         Seed of the choice of a basis, and of the samples to tune on.
     n_jobs : int or None, default=None
@@ -91,7 +103,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     support_ : ndarray of shape (n_terms,)
-        Rows of X that the terms are (not with points that were given, nor a linear machine).
+        Rows of X that the terms are (not with points that were given or moved, nor a linear
+        machine).
     support_vectors_ : ndarray or CSR matrix of shape (n_terms, n_features)
         Points of the terms.
     dual_coef_ : ndarray of shape (n_outputs, n_terms)
@@ -109,7 +122,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
     loo_score_ : float
         Accuracy of these, weighted.
     n_iter_ : int
-        Steps of the output that took most, those on parts of the samples included.
+        Steps of the output that took most. Newton's method on a kernel begins with parts of the
+        samples: steps there are in `history_` alone. With `refine`, its evaluations count too.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -153,6 +167,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         solver: str = "auto",
         basis: Any = None,
         n_components: int = 500,
+        refine: bool = False,
+        refine_iter: int = 100,
         tol: float = 1e-5,
         max_iter: int = 1000,
         max_time: float | None = None,
@@ -161,6 +177,7 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         leave_one_out: bool = False,
         tune: bool = False,
         tune_size: int = 1500,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -177,6 +194,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         self.solver = solver
         self.basis = basis
         self.n_components = n_components
+        self.refine = refine
+        self.refine_iter = refine_iter
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -185,6 +204,7 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         self.leave_one_out = leave_one_out
         self.tune = tune
         self.tune_size = tune_size
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -232,6 +252,9 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         values = self.decision_function(X)
         index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[index]
+
+    def _same_outputs(self, last: dict[str, Any]) -> bool:
+        return "intercept_" in last and np.array_equal(last["classes_"], self.classes_)
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])

@@ -176,6 +176,11 @@ impl<'a> Limited<'a> {
     pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
+
+    /// Whether this share of the time is over.
+    pub(super) fn spent(&self, share: f64) -> bool {
+        self.limit.is_some_and(|limit| self.elapsed() >= limit.mul_f64(share))
+    }
 }
 
 impl Observer for Limited<'_> {

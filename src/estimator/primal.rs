@@ -4,14 +4,12 @@ use std::ops::ControlFlow;
 
 use super::basis::{ModelRows, model_on};
 use super::exact::Limited;
-use super::primal_basis;
 use super::primal_config::{Choice, PrimalConfig, PrimalSolver};
 use super::primal_tune::{Tuned, tune};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::model::KernelModel;
 use crate::rng::Rng;
 use crate::solver::polish::{Polished, Start, basis_gram};
 use crate::solver::primal::{Linear, Metric, leave_one_out, linear, newton, pcg};
@@ -30,11 +28,26 @@ pub enum PrimalBasis<'a, F: Real> {
     Given(Rows<'a, F>, usize),
 }
 
+/// Where a fit begins: a solution found before, for these or other hyperparameters.
+#[derive(Clone, Debug)]
+pub struct PrimalStart {
+    /// For an expansion in the samples: those that the terms are. Else empty: the terms are the
+    /// features, or the points of the basis given.
+    pub terms: Vec<usize>,
+    /// Terms x outputs.
+    pub coef: Vec<f64>,
+    /// An offset an output.
+    pub intercept: Vec<f64>,
+}
+
 /// A trained machine.
 #[derive(Clone, Debug)]
 pub struct PrimalMachine {
-    /// The samples, or points of the basis given, that the terms are; none for a linear machine.
+    /// The samples, or points of the basis given, that the terms are; none for a linear machine
+    /// and for points that were moved.
     pub support: Option<Vec<usize>>,
+    /// Points that refining moved, terms x features: numbers of the rows' precision.
+    pub points: Option<Vec<f64>>,
     /// Terms (features of a linear machine) x outputs.
     pub coef: Vec<f64>,
     /// An offset an output.
@@ -55,19 +68,31 @@ pub struct PrimalMachine {
 }
 
 impl PrimalMachine {
-    /// Trains on all samples whose cost is positive. Call it inside [`crate::parallel::run`].
+    /// Trains on all samples whose cost is positive; `start` changes how long it takes, and where
+    /// a basis that is given is refined also where it leads. A basis still to be chosen begins
+    /// without one. Call it inside [`crate::parallel::run`].
     ///
     /// # Errors
-    /// `InvalidParam`, `FeatureMismatch` for a basis given with other features, `Unsupported` when
-    /// Newton's method does not fit the memory allowed, `NonFinite`, `OutOfMemory`, `Interrupted`.
+    /// `InvalidParam`, `FeatureMismatch` for a basis given with other features, `LengthMismatch`
+    /// for a start of another size, `Unsupported` when Newton's method does not fit the memory
+    /// allowed or a machine without a basis is to be refined, `NonFinite`, `OutOfMemory`,
+    /// `Interrupted`.
     pub fn fit<F: Real>(
         config: &PrimalConfig,
         problem: &Problem<'_, F>,
         basis: &PrimalBasis<'_, F>,
+        start: Option<&PrimalStart>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         config.check()?;
         let everything = matches!(basis, PrimalBasis::Samples);
+        if config.refine && everything {
+            return Err(Error::Unsupported(
+                "refine=True needs a basis (basis='kmeans++', n_components=500): an expansion in \
+                 all samples has nothing to gain from other points"
+                    .into(),
+            ));
+        }
         let linear = everything && config.kernel == AnyKernel::Linear;
         let n = problem.cost().iter().filter(|&&c| c > 0.0).count();
         if config.leave_one_out && (!everything || linear || !config.by_newton(n)?) {
@@ -85,15 +110,36 @@ impl PrimalMachine {
             limited: Limited::new(observer, config.max_time),
             n_samples: problem.len(),
             n_terms: 0,
+            phase: Phase::Step,
+            steps_before: 0,
             history: Vec::new(),
         };
-        let Some(size) = config.tune else { return run.fit(problem, basis) };
+        let Some(size) = config.tune else { return run.fit(problem, basis, start) };
         let tuned = tune(&mut run, problem, size)?;
         run.config = config.scaled(tuned.gamma)?;
         let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
         let rows = problem.rows();
         let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
-        Ok(Self { tuned: Some(tuned), ..run.fit(&problem, &basis.view())? })
+        Ok(Self { tuned: Some(tuned), ..run.fit(&problem, &basis.view(), start)? })
+    }
+}
+
+impl PrimalStart {
+    /// Whether it has this many terms and outputs.
+    pub(super) fn check(&self, terms: usize, outputs: usize) -> Result<()> {
+        for (what, got, expected) in [
+            ("coefficients of the start", self.coef.len(), terms * outputs),
+            ("intercept of the start", self.intercept.len(), outputs),
+        ] {
+            if got != expected {
+                return Err(Error::LengthMismatch { what, expected, got });
+            }
+        }
+        let values = self.coef.iter().chain(&self.intercept);
+        match values.enumerate().find(|(_, v)| !v.is_finite()) {
+            Some((row, _)) => Err(Error::NonFinite { what: "start", row, column: 0 }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -111,20 +157,24 @@ impl<F: Real> PrimalBasis<'_, F> {
 /// A fit as it runs.
 pub(super) struct Run<'a> {
     pub(super) config: PrimalConfig,
-    limited: Limited<'a>,
+    pub(super) limited: Limited<'a>,
     n_samples: usize,
-    n_terms: usize,
+    pub(super) n_terms: usize,
+    /// What is going on, and the steps of what went before it.
+    pub(super) phase: Phase,
+    pub(super) steps_before: usize,
     history: Vec<[f64; 2]>,
 }
 
 impl Run<'_> {
     /// Tells the observer, and keeps one entry a step.
     pub(super) fn watch(&mut self, steps: usize, objective: f64) -> ControlFlow<StopReason> {
+        let steps = self.steps_before + steps;
         if objective.is_finite() && steps >= self.history.len() {
             self.history.push([self.limited.elapsed().as_secs_f64(), objective]);
         }
         self.limited.observe(&Progress {
-            phase: Phase::Step,
+            phase: self.phase,
             iteration: steps,
             seen: 0,
             n_samples: self.n_samples,
@@ -148,23 +198,28 @@ impl Run<'_> {
         &mut self,
         problem: &Problem<'_, F>,
         basis: &PrimalBasis<'_, F>,
+        start: Option<&PrimalStart>,
     ) -> Result<PrimalMachine> {
         let mut machine = match basis {
             PrimalBasis::Samples if self.config.kernel == AnyKernel::Linear => {
-                self.linear(problem)?
+                self.linear(problem, start)?
             }
-            PrimalBasis::Samples => self.expansion(problem)?,
+            PrimalBasis::Samples => self.expansion(problem, start)?,
             PrimalBasis::Chosen(_, 0) | PrimalBasis::Given(_, 0) => {
                 return Err(Error::param("n_components", ">= 1", 0));
             }
             PrimalBasis::Chosen(choice, count) => self.chosen(problem, *choice, *count)?,
-            PrimalBasis::Given(points, count) => self.given(problem, points, *count)?,
+            PrimalBasis::Given(points, count) => self.given(problem, (points, *count), start)?,
         };
         machine.history = std::mem::take(&mut self.history);
         Ok(machine)
     }
 
-    fn linear<F: Real>(&mut self, problem: &Problem<'_, F>) -> Result<PrimalMachine> {
+    fn linear<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        from: Option<&PrimalStart>,
+    ) -> Result<PrimalMachine> {
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
         self.n_terms = d;
         let method = match self.config.solver {
@@ -179,7 +234,12 @@ impl Run<'_> {
             PrimalSolver::Newton => Linear::Direct,
             PrimalSolver::Cg | PrimalSolver::PlainCg => Linear::Truncated,
         };
-        let (coef, intercept) = (try_vec("weights", d * m, 0.0)?, vec![0.0; m]);
+        let (mut coef, mut intercept) = (try_vec("weights", d * m, 0.0)?, vec![0.0; m]);
+        if let Some(from) = from {
+            from.check(d, m)?;
+            coef.copy_from_slice(&from.coef);
+            intercept.copy_from_slice(&from.intercept);
+        }
         let start = Start {
             targets: problem.targets(),
             cost: problem.cost(),
@@ -191,12 +251,28 @@ impl Run<'_> {
         Ok(machine(solved, None))
     }
 
-    fn expansion<F: Real>(&mut self, problem: &Problem<'_, F>) -> Result<PrimalMachine> {
+    fn expansion<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        from: Option<&PrimalStart>,
+    ) -> Result<PrimalMachine> {
         let part = Shuffled::new(problem, ORDER_SEED);
         let (n, m) = (part.samples.len(), problem.targets().n_outputs());
         let by_newton = self.config.by_newton(n)?;
         self.n_terms = n;
-        let (coef, intercept) = (try_vec("coefficients", n * m, 0.0)?, vec![0.0; m]);
+        let (mut coef, mut intercept) = (try_vec("coefficients", n * m, 0.0)?, vec![0.0; m]);
+        if let Some(from) = from {
+            from.check(from.terms.len(), m)?;
+            let mut place = try_vec("samples", problem.len(), usize::MAX)?;
+            part.samples.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+            for (&i, values) in from.terms.iter().zip(from.coef.chunks_exact(m)) {
+                // A sample that costs nothing now has no term.
+                if let Some(&at) = place.get(i).filter(|&&at| at < n) {
+                    coef[at * m..(at + 1) * m].copy_from_slice(values);
+                }
+            }
+            intercept.copy_from_slice(&from.intercept);
+        }
         let start =
             Start { targets: part.targets(), cost: &part.cost, coef: &coef, intercept: &intercept };
         let polish = self.config.polish();
@@ -237,67 +313,12 @@ impl Run<'_> {
         let machine = machine(Polished { coef, ..solved }, Some(support));
         Ok(PrimalMachine { left_out, ..machine })
     }
-
-    fn chosen<F: Real>(
-        &mut self,
-        problem: &Problem<'_, F>,
-        choice: Choice,
-        count: usize,
-    ) -> Result<PrimalMachine> {
-        let mut samples = primal_basis::choose(self, problem, choice, count)?;
-        samples.sort_unstable();
-        let m = problem.targets().n_outputs();
-        let model = model_on(self.config.kernel, &problem.rows(), &samples, m)?;
-        let solved = self.reduced(problem, &model)?;
-        Ok(machine(solved, Some(samples)))
-    }
-
-    fn given<F: Real>(
-        &mut self,
-        problem: &Problem<'_, F>,
-        points: &Rows<'_, F>,
-        count: usize,
-    ) -> Result<PrimalMachine> {
-        let (expected, got) = (problem.rows().n_cols(), points.n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
-        }
-        points.check_finite("basis")?;
-        let mut terms: Vec<usize> = (0..points.n_rows()).collect();
-        if terms.len() > count {
-            let (flat, equal) = (vec![0.0; terms.len()], vec![1.0; terms.len()]);
-            let all = Problem::new(points.view(), Targets::Values(&flat), &equal)?;
-            terms = primal_basis::choose(self, &all, Choice::Cholesky, count)?;
-            terms.sort_unstable();
-        }
-        let model = model_on(self.config.kernel, points, &terms, problem.targets().n_outputs())?;
-        let solved = self.reduced(problem, &model)?;
-        Ok(machine(solved, Some(terms)))
-    }
-
-    /// The best coefficients on the points of `model`: polish.
-    pub(super) fn reduced<F: Real>(
-        &mut self,
-        problem: &Problem<'_, F>,
-        model: &KernelModel<F>,
-    ) -> Result<Polished> {
-        self.n_terms = model.n_terms();
-        let x = problem.rows();
-        let rows = ModelRows::new(x.view(), model)?;
-        let coef = model.coef();
-        let start = Start {
-            targets: problem.targets(),
-            cost: problem.cost(),
-            coef: &coef,
-            intercept: model.intercept(),
-        };
-        self.config.polish().solve(&rows, start, &mut |s, o| self.watch(s, o))
-    }
 }
 
-fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMachine {
+pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMachine {
     PrimalMachine {
         support,
+        points: None,
         coef: solved.coef,
         intercept: solved.intercept,
         objective: [solved.smoothed, solved.primal],

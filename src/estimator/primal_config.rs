@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::polish::Polish;
+use crate::solver::refine::Refine;
 
 /// Bytes that Newton's method needs for each pair of samples, at most: the kernel matrix in
 /// double precision, the system and its factor.
@@ -64,6 +65,31 @@ pub struct PrimalConfig {
     pub leave_one_out: bool,
     /// Samples on which C and γ are tuned first, none when they are to stay.
     pub tune: Option<usize>,
+    /// Whether the points of a basis are moved, together with their coefficients.
+    pub refine: bool,
+    /// Evaluations of the objective that refining may take, at least 1.
+    pub refine_iter: usize,
+}
+
+impl Default for PrimalConfig {
+    fn default() -> Self {
+        Self {
+            kernel: AnyKernel::Gaussian { gamma: 1.0 },
+            loss: AnyLoss::SquaredHinge,
+            smoothing: 0.05,
+            fit_intercept: true,
+            solver: PrimalSolver::Auto,
+            tol: 1e-5,
+            max_iter: 1000,
+            cache_size: 1000.0,
+            max_time: None,
+            seed: 0,
+            leave_one_out: false,
+            tune: None,
+            refine: false,
+            refine_iter: 100,
+        }
+    }
 }
 
 impl PrimalConfig {
@@ -85,10 +111,17 @@ impl PrimalConfig {
                 return Err(Error::param(name, "> 0 and finite", value));
             }
         }
-        for (name, value) in [("max_iter", self.max_iter), ("tune_size", self.tune.unwrap_or(1))] {
+        for (name, value) in [
+            ("max_iter", self.max_iter),
+            ("tune_size", self.tune.unwrap_or(1)),
+            ("refine_iter", self.refine_iter),
+        ] {
             if value == 0 {
                 return Err(Error::param(name, ">= 1", 0));
             }
+        }
+        if self.refine {
+            self.refiner().check(self.kernel)?;
         }
         Ok(())
     }
@@ -105,6 +138,17 @@ impl PrimalConfig {
             max_steps: self.max_iter,
             tol: self.tol,
             cache_bytes: usize::try_from(self.bytes()).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// How the points of a basis are moved.
+    pub(super) fn refiner(&self) -> Refine {
+        Refine {
+            loss: self.loss,
+            fit_intercept: self.fit_intercept,
+            h: self.smoothing,
+            max_evaluations: self.refine_iter,
+            seed: self.seed,
         }
     }
 

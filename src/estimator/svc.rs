@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::builder::{Builder, FromConfig};
 use super::config::Config;
+use super::labels::{encode, sorted};
 use super::machine::Machine;
 use super::report::Report;
 use super::saving;
@@ -60,20 +61,6 @@ impl FromConfig for BudgetSvc {
             Err(Error::param("loss", "a loss for classes", config.loss.name()))
         }
     }
-}
-
-/// The class of every label; `classes` is sorted.
-fn encode<L: Label>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
-    let find = |label| classes.binary_search(label).ok().and_then(|c| u32::try_from(c).ok());
-    let index: Option<Vec<u32>> = labels.iter().map(find).collect();
-    index.ok_or_else(|| Error::BadLabels("a label that the machine was not fitted on".into()))
-}
-
-fn sorted<L: Label>(labels: &[L]) -> Vec<L> {
-    let mut classes = labels.to_vec();
-    classes.sort();
-    classes.dedup();
-    classes
 }
 
 fn cost(config: &Config, weights: Option<&[f64]>, n: usize) -> Vec<f64> {

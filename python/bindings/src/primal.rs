@@ -4,7 +4,7 @@
 use budgetsvm::data::Problem;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    Choice, PrimalBasis, PrimalConfig, PrimalMachine, PrimalSolver, primal_decision,
+    Choice, PrimalBasis, PrimalConfig, PrimalMachine, PrimalSolver, PrimalStart, primal_decision,
 };
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::loss::AnyLoss;
@@ -52,6 +52,8 @@ fn config(params: &Bound<'_, PyDict>, kernel: &KernelParams) -> PyResult<PrimalC
         seed: get("random_state")?.extract()?,
         leave_one_out: get("leave_one_out")?.extract()?,
         tune: get("tune")?.extract()?,
+        refine: get("refine")?.extract()?,
+        refine_iter: get("refine_iter")?.extract()?,
     })
 }
 
@@ -65,10 +67,25 @@ fn choice(name: &str) -> PyResult<Choice> {
     }
 }
 
+/// Samples that terms are, coefficients (terms x outputs), offsets.
+type Before<'py> =
+    (PyReadonlyArray1<'py, i64>, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+fn start((terms, coef, intercept): &Before<'_>) -> PyResult<PrimalStart> {
+    let sample = |&i: &i64| usize::try_from(i);
+    let terms: std::result::Result<_, _> = terms.as_array().iter().map(sample).collect();
+    Ok(PrimalStart {
+        terms: terms?,
+        coef: coef.as_array().iter().copied().collect(),
+        intercept: intercept.as_array().to_vec(),
+    })
+}
+
 /// Trains a primal machine: a dictionary of what was learnt. `basis` is None (every sample), or the
-/// name of a choice or rows of the type of `x`, with the number of terms.
+/// name of a choice or rows of the type of `x`, with the number of terms. `before` is a solution
+/// to begin with.
 #[pyfunction]
-#[pyo3(signature = (config, kernel, x, y, n_classes, cost, basis, *, notify, threads))]
+#[pyo3(signature = (config, kernel, x, y, n_classes, cost, basis, *, before, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
 pub(crate) fn primal_fit<'py>(
     py: Python<'py>,
@@ -79,6 +96,7 @@ pub(crate) fn primal_fit<'py>(
     n_classes: Option<usize>,
     cost: PyReadonlyArray1<'py, f64>,
     basis: Option<(Bound<'py, PyAny>, usize)>,
+    before: Option<Before<'py>>,
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -93,6 +111,7 @@ pub(crate) fn primal_fit<'py>(
         (Some((basis, count)), None) => Some((Samples::new("basis", basis)?, *count)),
         _ => None,
     };
+    let start = before.as_ref().map(start).transpose()?;
     let (targets, cost) = enter_briefly(|| Ok((target.view()?, contiguous(&cost)?)))?;
     macro_rules! fit {
         ($variant:path, $rows:expr) => {{
@@ -110,7 +129,7 @@ pub(crate) fn primal_fit<'py>(
             };
             let problem = enter_briefly(|| Problem::new(rows, targets, cost))?;
             enter(py, threads, notify.as_ref(), |bridge| {
-                PrimalMachine::fit(&config, &problem, &basis, bridge)
+                PrimalMachine::fit(&config, &problem, &basis, start.as_ref(), bridge)
             })?
         }};
     }
@@ -129,6 +148,16 @@ fn told(py: Python<'_>, machine: PrimalMachine) -> PyResult<Bound<'_, PyDict>> {
     });
     told.set_item("support", support)?;
     let terms = machine.coef.len() / outputs.max(1);
+    let points = match machine.points {
+        Some(points) => {
+            let shape = (terms, points.len() / terms.max(1));
+            let points = Array2::from_shape_vec(shape, points)
+                .map_err(|e| exception(Error::Unsupported(e.to_string())))?;
+            Some(points.into_pyarray(py))
+        }
+        None => None,
+    };
+    told.set_item("points", points)?;
     let coef = Array2::from_shape_fn((outputs, terms), |(c, j)| machine.coef[j * outputs + c]);
     told.set_item("coef", coef.into_pyarray(py))?;
     told.set_item("intercept", machine.intercept.into_pyarray(py))?;

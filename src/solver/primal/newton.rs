@@ -53,7 +53,7 @@ const CHUNK: usize = 32;
 
 /// Minimises over all n samples, each a basis point. `gram` is K, row-major n x n; any beginning
 /// of the samples should be a fair part of them (shuffle them first). `polish.tol` is not used.
-/// `start` may be all 0. Call it inside [`crate::parallel::run`].
+/// `start` may be all 0. The steps told are those on all samples. Call it inside [`crate::parallel::run`].
 ///
 /// # Errors
 /// `InvalidParam`, `LengthMismatch`, `NonFinite` for kernel values that are not finite,
@@ -85,7 +85,7 @@ pub fn newton(
             intercept: machine.b,
             smoothed: penalty + samples.loss_at(&machine.f),
             primal: penalty + samples.plain_loss_at(&machine.f),
-            steps: machine.steps,
+            steps: machine.steps - machine.steps_before,
             converged: machine.converged,
         };
         if !take(&mut result, output, &solved, done)? {
@@ -109,6 +109,8 @@ struct Machine<'a> {
     system: Bordered,
     aim: Aim,
     steps: usize,
+    /// Of them, those on parts of the samples.
+    steps_before: usize,
     converged: bool,
 }
 
@@ -128,8 +130,22 @@ impl<'a> Machine<'a> {
         let b = if polish.fit_intercept { start.intercept[output] } else { 0.0 };
         let f = try_vec("decision values", n, 0.0)?;
         let (system, aim) = (Bordered::default(), Aim::default());
-        let (steps, converged, size) = (0, false, n);
-        Ok(Self { polish, gram, start, output, n, beta, b, size, f, system, aim, steps, converged })
+        Ok(Self {
+            polish,
+            gram,
+            start,
+            output,
+            n,
+            beta,
+            b,
+            size: n,
+            f,
+            system,
+            aim,
+            steps: 0,
+            steps_before: 0,
+            converged: false,
+        })
     }
 
     /// `Kβ + b` of the samples of the running stage, for a β that is 0 beyond them.
@@ -155,7 +171,7 @@ impl<'a> Machine<'a> {
         let mut first_h = last_h;
         // Step 1.
         for (stage, &size) in sizes.iter().rev().enumerate() {
-            self.size = size;
+            (self.size, self.steps_before) = (size, self.steps);
             self.f = self.times(&self.beta, self.b)?;
             if self.polish.final_loss().uses_h() && stage == 0 && !warm {
                 first_h = first_h.max(all_quadratic(&self.at(last_h), &self.f));

@@ -1,0 +1,347 @@
+//! The machines on explicit features with labels and builders.
+
+use std::marker::PhantomData;
+
+use ndarray::Array2;
+
+use super::asset::{AssetMachine, decide_features};
+use super::asset_config::{AssetConfig, AssetFeatures, AssetSolver};
+use super::labels::{classes, decode, encode};
+use crate::data::{Rows, Targets};
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::loss::AnyLoss;
+use crate::model::persist::Label;
+use crate::parallel;
+use crate::solver::{Observer, Silent};
+
+/// Sets the hyperparameters of a machine `E` on explicit features; see [`AssetConfig`] for their
+/// meanings.
+#[derive(Clone, Debug)]
+pub struct AssetBuilder<E> {
+    asked: Asked,
+    machine: PhantomData<E>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Asked {
+    config: AssetConfig,
+    c: f64,
+    passes: Option<usize>,
+}
+
+/// Classification on explicit features, to be fitted; several classes one against the rest.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::{AssetSolver, AssetSvc};
+/// use budgetsvm::kernel::Gaussian;
+///
+/// // Points inside and outside a circle.
+/// let rows = ndarray::Array2::from_shape_fn((400, 2), |(i, j)| {
+///     let (a, r) = (i as f64 * 0.7, if i % 2 == 0 { 1.0 } else { 2.0 });
+///     if j == 0 { r * a.cos() } else { r * a.sin() }
+/// });
+/// let labels: Vec<bool> = (0..400).map(|i| i % 2 == 0).collect();
+/// let rows = Rows::Dense(rows.view());
+///
+/// let svc = AssetSvc::builder().c(10.0).kernel(Gaussian::new(1.0)?).n_components(30);
+/// let model = svc.clone().build()?.fit(&rows, &labels)?;
+/// assert_eq!(model.predict(&rows)?, labels);
+/// // The same features, solved to a tolerance.
+/// let dual = svc.solver(AssetSolver::Dual { tol: 1e-3, shrinking: true }).build()?;
+/// assert_eq!(dual.fit(&rows, &labels)?.predict(&rows)?, labels);
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssetSvc {
+    asked: Asked,
+}
+
+/// Regression on explicit features, to be fitted.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::AssetSvr;
+/// use budgetsvm::kernel::Gaussian;
+///
+/// let rows = ndarray::Array2::from_shape_fn((400, 1), |(i, _)| i as f64 / 60.0);
+/// let values: Vec<f64> = rows.iter().map(|x: &f64| x.sin()).collect();
+/// let rows = Rows::Dense(rows.view());
+/// let svr = AssetSvr::builder().c(10.0).kernel(Gaussian::new(1.0)?).n_components(20).build()?;
+/// let model = svr.fit(&rows, &values)?;
+/// assert!(model.predict(&rows)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.3));
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssetSvr {
+    asked: Asked,
+}
+
+/// A fitted classifier with labels of type `L`.
+#[derive(Clone, Debug)]
+pub struct AssetSvcModel<F: Real, L> {
+    machine: AssetMachine<F>,
+    classes: Vec<L>,
+}
+
+/// A fitted regression machine.
+#[derive(Clone, Debug)]
+pub struct AssetSvrModel<F: Real> {
+    machine: AssetMachine<F>,
+}
+
+/// A machine made from hyperparameters that were checked.
+trait FromAsked: Sized {
+    const CLASSES: bool;
+    fn from_asked(asked: Asked) -> Self;
+}
+
+impl FromAsked for AssetSvc {
+    const CLASSES: bool = true;
+    fn from_asked(asked: Asked) -> Self {
+        Self { asked }
+    }
+}
+
+impl FromAsked for AssetSvr {
+    const CLASSES: bool = false;
+    fn from_asked(asked: Asked) -> Self {
+        Self { asked }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: $kind) -> Self {
+            self.asked.config.$name = $name;
+            self
+        }
+    )*};
+}
+
+#[expect(private_bounds, reason = "the machines of this page")]
+impl<E: FromAsked> AssetBuilder<E> {
+    fn new(loss: AnyLoss) -> Self {
+        let config = AssetConfig { loss, ..AssetConfig::default() };
+        Self { asked: Asked { config, c: 1.0, passes: None }, machine: PhantomData }
+    }
+
+    setters! {
+        /// The features; on random landmarks unless set.
+        features: AssetFeatures;
+        /// Number of landmarks, or of waves, at least 1; 100 unless set.
+        n_components: usize;
+        /// The loss.
+        loss: AnyLoss;
+        /// The method; ASSET with the average of the last half of its iterates unless set.
+        solver: AssetSolver;
+        /// Whether there is an offset; false unless set.
+        fit_intercept: bool;
+        /// Megabytes of features that the stochastic method may keep, >= 0; 200 unless set.
+        cache_size: f64;
+        /// Seed of everything random; 0 unless set.
+        seed: u64;
+    }
+
+    /// Cost of a violation, > 0; 1 unless set.
+    #[must_use]
+    pub fn c(mut self, c: f64) -> Self {
+        self.asked.c = c;
+        self
+    }
+
+    /// The kernel; the Gaussian with γ = 1 unless set.
+    #[must_use]
+    pub fn kernel(mut self, kernel: impl Into<AnyKernel>) -> Self {
+        self.asked.config.kernel = kernel.into();
+        self
+    }
+
+    /// Passes, at least 1; unless set 20, or at most 1000 of the dual.
+    #[must_use]
+    pub fn max_iter(mut self, max_iter: usize) -> Self {
+        self.asked.passes = Some(max_iter);
+        self
+    }
+
+    /// Seconds after which a fit ends with the machine it has, > 0.
+    #[must_use]
+    pub fn max_time(mut self, seconds: f64) -> Self {
+        self.asked.config.max_time = Some(seconds);
+        self
+    }
+
+    /// Checks the hyperparameters.
+    ///
+    /// # Errors
+    /// `InvalidParam` for a value out of its range, `Unsupported` for features that the kernel
+    /// does not have.
+    pub fn build(mut self) -> Result<E> {
+        let usual = match self.asked.config.solver {
+            AssetSolver::Stochastic { .. } => self.asked.config.max_iter,
+            AssetSolver::Dual { .. } => DUAL_PASSES,
+        };
+        self.asked.config.max_iter = self.asked.passes.unwrap_or(usual);
+        self.asked.config.check()?;
+        let c = self.asked.c;
+        if !(c > 0.0 && c.is_finite()) {
+            return Err(Error::param("C", "> 0 and finite", c));
+        }
+        let loss = self.asked.config.loss;
+        if loss.is_classification() != E::CLASSES {
+            let expected = if E::CLASSES { "a loss for classes" } else { "a loss for real values" };
+            return Err(Error::param("loss", expected, loss.name()));
+        }
+        Ok(E::from_asked(self.asked))
+    }
+}
+
+/// Passes of the dual, which ends at its tolerance, unless set.
+const DUAL_PASSES: usize = 1000;
+
+impl Asked {
+    fn fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        targets: Targets<'_>,
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<AssetMachine<F>> {
+        let cost: Vec<f64> = match weights {
+            Some(weights) => weights.iter().map(|w| self.c * w).collect(),
+            None => vec![self.c; rows.n_rows()],
+        };
+        parallel::run(parallel::thread_count(None)?, || {
+            AssetMachine::fit(&self.config, rows, targets, &cost, observer)
+        })?
+    }
+}
+
+fn decide<F: Real>(machine: &AssetMachine<F>, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+    let values = parallel::run(parallel::thread_count(None)?, || {
+        let learnt = (&machine.coef[..], &machine.intercept[..]);
+        decide_features(&machine.map, learnt, rows, &mut || Ok(()))
+    })??;
+    Array2::from_shape_vec((rows.n_rows(), machine.intercept.len()), values)
+        .map_err(|e| Error::Unsupported(e.to_string()))
+}
+
+impl AssetSvc {
+    /// Sets hyperparameters; the loss is the hinge unless set.
+    #[must_use]
+    pub fn builder() -> AssetBuilder<Self> {
+        AssetBuilder::new(AnyLoss::Hinge)
+    }
+
+    /// Trains on rows of any layout and labels of any sortable type, at least two different ones.
+    ///
+    /// # Errors
+    /// Those of [`crate::data::Problem::new`], `BadLabels`, `OutOfMemory`.
+    pub fn fit<F: Real, L: Label>(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+    ) -> Result<AssetSvcModel<F, L>> {
+        self.fit_observed(rows, labels, None, &mut Silent)
+    }
+
+    /// [`AssetSvc::fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`AssetSvc::fit`], and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Real, L: Label>(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<AssetSvcModel<F, L>> {
+        let classes = classes(labels)?;
+        let index = encode(labels, &classes)?;
+        let targets = Targets::Classes { index: &index, n_classes: classes.len() };
+        Ok(AssetSvcModel { machine: self.asked.fit(rows, targets, weights, observer)?, classes })
+    }
+}
+
+impl<F: Real, L: Label> AssetSvcModel<F, L> {
+    /// The label of every row.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<L>> {
+        let values = self.decision_function(rows)?;
+        Ok(decode(values.as_slice().unwrap_or_default(), values.ncols(), &self.classes))
+    }
+
+    /// Decision values, samples x outputs: one output for two classes (positive is the second),
+    /// else one a class.
+    ///
+    /// # Errors
+    /// As [`AssetSvcModel::predict`].
+    pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        decide(&self.machine, rows)
+    }
+
+    /// The labels, sorted.
+    #[must_use]
+    pub fn classes(&self) -> &[L] {
+        &self.classes
+    }
+
+    /// The machine itself: features, coefficients, how the fit went.
+    #[must_use]
+    pub fn machine(&self) -> &AssetMachine<F> {
+        &self.machine
+    }
+}
+
+impl AssetSvr {
+    /// Sets hyperparameters; the loss is ε-insensitive with ε = 0.1 unless set.
+    #[must_use]
+    pub fn builder() -> AssetBuilder<Self> {
+        AssetBuilder::new(AnyLoss::EpsilonInsensitive { epsilon: 0.1 })
+    }
+
+    /// Trains on rows of any layout.
+    ///
+    /// # Errors
+    /// As [`AssetSvc::fit`].
+    pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<AssetSvrModel<F>> {
+        self.fit_observed(rows, values, None, &mut Silent)
+    }
+
+    /// [`AssetSvr::fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// As [`AssetSvc::fit_observed`].
+    pub fn fit_observed<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<AssetSvrModel<F>> {
+        let machine = self.asked.fit(rows, Targets::Values(values), weights, observer)?;
+        Ok(AssetSvrModel { machine })
+    }
+}
+
+impl<F: Real> AssetSvrModel<F> {
+    /// The value of every row.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
+        Ok(decide(&self.machine, rows)?.into_raw_vec_and_offset().0)
+    }
+
+    /// The machine itself: features, coefficients, how the fit went.
+    #[must_use]
+    pub fn machine(&self) -> &AssetMachine<F> {
+        &self.machine
+    }
+}
