@@ -46,6 +46,21 @@ def test_several_classes(local, assign, form):
 
 
 @pytest.mark.parametrize("local", ["online", "bsca"])
+def test_cells_of_few_samples_learn_from_their_neighbours(local):
+    """Ten samples a cell are too few; with the neighbours' they are a local machine."""
+    few = {"n_clusters": 400, "budget": 400, "C": 10, "gamma": 3, "random_state": 0}
+    rows, held_out = slice(0, 3000), slice(3000, None)
+    alone, together = (
+        LocalBudgetSVC(**few, local=local, overlap=overlap).fit(X[rows], Y[rows])
+        for overlap in (1, 12)
+    )
+    assert together.n_support_.sum() > 3 * alone.n_support_.sum()
+    exact = SVC(C=10, gamma=3).fit(X[rows], Y[rows]).score(X[held_out], Y[held_out])
+    scores = [model.score(X[held_out], Y[held_out]) for model in (alone, together)]
+    assert scores[0] + 0.01 < scores[1] > exact - 0.01
+
+
+@pytest.mark.parametrize("local", ["online", "bsca"])
 def test_files_and_threads(tmp_path, local):
     one, three = (
         LocalBudgetSVC(**SETTINGS, local=local, n_jobs=n).fit(X, np.array(["a", "b"])[Y])
@@ -75,7 +90,7 @@ def test_a_stream_in_any_parts_is_the_fit_as_given():
 
 @pytest.mark.parametrize(("name", "value"), [
     ("n_clusters", 2), ("budget", 5), ("C", 0.1), ("gamma", 0.2), ("kernel", "laplacian"),
-    ("center_step", 0.5), ("pruning", "weight"), ("local", "bsca"), ("assign", "kmeans"),
+    ("center_step", 0.5), ("overlap", 3), ("pruning", "weight"), ("local", "bsca"), ("assign", "kmeans"),
     ("class_weight", {0: 5.0}), ("max_iter", 3), ("order", "uniform"), ("random_state", 7),
 ])  # fmt: skip
 def test_every_hyperparameter_matters(name, value):
@@ -91,6 +106,7 @@ def test_every_hyperparameter_matters(name, value):
     ({"C": 0}, "C must be"),
     ({"gamma": -1.0}, "gamma must be"),
     ({"center_step": 2.0}, "center_step must be"),
+    ({"overlap": 0}, "overlap must be"),
     ({"pruning": "none"}, "pruning must be"),
     ({"local": "smo"}, "local must be"),
     ({"assign": "random"}, "assign must be"),
