@@ -94,6 +94,8 @@ def accuracy(options):
         reference = SVC(**EXACT[name]).fit(X, y).score(X_test, y_test)
         yield [f"SVC, {name}", f"{reference:.2%}", "", "", ""]
         for n_clusters, budget, overlaps in (*((*size, (1,)) for size in SIZES), OVERLAPPING):
+            if n_clusters not in options.clusters:
+                continue
             paper = SIZES[n_clusters, budget][0].get(name)
             model, chosen = tuned(name, n_clusters, budget, X, y, overlaps)
             found = []
@@ -137,6 +139,8 @@ def main():
     tables = {"accuracy": accuracy, "throughput": throughput, "ablation": ablation}
     options_parser.add_argument("--only", nargs="+", choices=list(tables), default=list(tables))
     options_parser.add_argument("--data-sets", nargs="+", choices=list(EXACT), default=list(EXACT))
+    every = sorted({n_clusters for n_clusters, _ in SIZES})
+    options_parser.add_argument("--clusters", nargs="+", type=int, choices=every, default=every)
     options_parser.add_argument("--seeds", type=int, default=3)
     options = options_parser.parse_args()
     require(options.data, [name.removesuffix("-halves") for name in options.data_sets])
