@@ -60,14 +60,14 @@ GRIDS = {
     "ProjectronPlusPlus": {"threshold": [0.03, 0.1, 0.3, 0.5]},
     "BudgetPassiveAggressive": {"C": [0.03, 0.1, 0.3, 1.0]},
     "BudgetOGD": {
-        "learning_rate": [0.05, 0.3], "regularization": [0.0, 1e-3, 1e-2], "max_coef": [1.0, 10.0],
+        "learning_rate": [0.05, 0.3, 1.0], "regularization": [0.0, 1e-3], "max_coef": [1.0, 10.0],
         "sampling": ["uniform", "weighted"],
     },
     "SparsePassiveAggressive": {
         "learning_rate": [0.05, 0.2, 1.0], "sampling_denominator": [2.0, 10.0, 30.0],
     },
-    "FourierOGD": {"learning_rate": [0.03, 0.1, 0.3, 1.0]},
-    "FourierOGD, B features": {"learning_rate": [0.03, 0.1, 0.3, 1.0]},
+    "FourierOGD": {"learning_rate": [0.1, 0.3, 1.0, 3.0]},
+    "FourierOGD, B features": {"learning_rate": [0.1, 0.3, 1.0, 3.0]},
     "NystroemOGD": {"learning_rate": [0.02, 0.1, 0.3], "n_components": [None, 100]},
 }  # fmt: skip
 UNBUDGETED = ("KernelPerceptron", "KernelOGD", "FourierOGD")
