@@ -48,6 +48,10 @@ class LocalBudgetSVC(OnlineLearner):
         Constant of the polynomial and the sigmoid kernel, finite.
     center_step : float, default=0.01
         The share of the way that a centre moves towards a sample assigned to it, in [0, 1].
+    overlap : int, default=1
+        Cells that learn from a sample, those of the nearest centres, >= 1. [1]_ has 1. With more,
+        a cell knows what lies just beyond its boundary: worth it where there are few samples in a
+        cell. Training costs as many times more, a prediction nothing.
     pruning : {"all", "step", "margin", "weight"}, default="all"
         What happens to a cell that is too large ([1]_, Algorithm 2): a coordinate step on every
         stored sample ("step"), dropping the worst of those on the wrong side ("margin"), both
@@ -131,6 +135,7 @@ class LocalBudgetSVC(OnlineLearner):
         degree: int = 3,
         coef0: float = 0.0,
         center_step: float = 0.01,
+        overlap: int = 1,
         pruning: str = "all",
         local: str = "online",
         assign: str = "lvq",
@@ -151,6 +156,7 @@ class LocalBudgetSVC(OnlineLearner):
         self.degree = degree
         self.coef0 = coef0
         self.center_step = center_step
+        self.overlap = overlap
         self.pruning = pruning
         self.local = local
         self.assign = assign
@@ -216,8 +222,8 @@ class LocalBudgetSVC(OnlineLearner):
 
     def _config(self, gamma: float, seed: int | None = None) -> dict[str, Any]:
         kept = (
-            "n_clusters budget kernel degree coef0 center_step pruning local max_iter order "
-            "max_time"
+            "n_clusters budget kernel degree coef0 center_step overlap pruning local max_iter "
+            "order max_time"
         ).split()
         params = {name: _validation.plain(getattr(self, name)) for name in kept}
         seed = self._seed() if seed is None else seed

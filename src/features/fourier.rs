@@ -250,15 +250,13 @@ impl<F: Real> FourierMap<F> {
         multiply(&scratch.points, len, &self.frequencies, &mut scratch.padded);
         let stride = self.frequencies.padded_len();
         let scale = (2.0 / self.n_outputs() as f64).sqrt();
-        // The sine is the cosine a quarter of a turn back.
-        let quarter = vec![-std::f64::consts::FRAC_PI_2; self.paired];
         for (to, from) in out.chunks_exact_mut(width).zip(scratch.padded.chunks_exact(stride)) {
             let (cosines, rest) = to.split_at_mut(m);
             cosines.copy_from_slice(&from[..m]);
-            simd::cosines(cosines, &self.phases, scale);
             let (sines, rest) = rest.split_at_mut(self.paired);
-            sines.copy_from_slice(&from[..self.paired]);
-            simd::cosines(sines, &quarter, scale);
+            let (paired, shifted) = cosines.split_at_mut(self.paired);
+            simd::waves(paired, sines, scale);
+            simd::cosines(shifted, self.phases(), scale);
             rest.fill(F::zero());
         }
     }

@@ -50,12 +50,19 @@ impl<F: Real> Assignment<F> {
         out
     }
 
-    /// The nearest centre of a point of the tile (the first of equals), if there is any.
-    pub(super) fn nearest(&mut self, tile: &Tile<F>, point: usize) -> Option<usize> {
+    /// Up to `most` centres nearest to a point of the tile, the nearest first (the first of
+    /// equals), into `cells`.
+    pub(super) fn nearest(
+        &mut self,
+        tile: &Tile<F>,
+        point: usize,
+        most: usize,
+        cells: &mut Vec<u32>,
+    ) {
         let mut distances = std::mem::take(&mut self.distances);
-        let found = nearest(&self.centers, tile, point, &mut distances);
+        cells.clear();
+        nearest(&self.centers, (tile, point), most, &mut distances, |cell| cells.push(cell));
         self.distances = distances;
-        found
     }
 
     /// Moves a centre the share `step` of the way to `row`.
@@ -70,21 +77,27 @@ impl<F: Real> Assignment<F> {
         self.centers.set(cell, &self.moved);
     }
 
-    /// The cell of each row.
-    pub(super) fn assign(&self, rows: &Rows<'_, F>) -> Result<Vec<u32>> {
+    /// The `most` nearest cells of each row, n x most, the nearest first; the nearest again in
+    /// places for which there is no cell.
+    pub(super) fn assign(&self, rows: &Rows<'_, F>, most: usize) -> Result<Vec<u32>> {
         let (expected, got) = (self.n_features(), rows.n_cols());
         if expected != got {
             return Err(Error::FeatureMismatch { expected, got });
         }
-        let mut cells = try_vec("cells", rows.n_rows(), 0u32)?;
+        let mut cells = try_vec("cells", rows.n_rows().saturating_mul(most), 0u32)?;
         let buffers = || (Tile::new(got), vec![F::zero(); self.centers.padded_len()]);
-        cells.par_chunks_mut(ROW_CHUNK).enumerate().for_each_init(
+        cells.par_chunks_mut(ROW_CHUNK * most).enumerate().for_each_init(
             buffers,
             |(tile, distances), (chunk, cells)| {
-                load_tile(rows, cells.len(), |i| chunk * ROW_CHUNK + i, &[], tile);
-                for (place, cell) in cells.iter_mut().enumerate() {
-                    let found = nearest(&self.centers, tile, place, distances);
-                    *cell = found.unwrap_or(0) as u32;
+                load_tile(rows, cells.len() / most, |i| chunk * ROW_CHUNK + i, &[], tile);
+                for (point, cells) in cells.chunks_exact_mut(most).enumerate() {
+                    let mut found = 0;
+                    nearest(&self.centers, (tile, point), most, distances, |cell| {
+                        cells[found] = cell;
+                        found += 1;
+                    });
+                    let first = cells[0];
+                    cells[found.max(1)..].fill(first);
                 }
             },
         );
@@ -92,17 +105,28 @@ impl<F: Real> Assignment<F> {
     }
 }
 
+/// Tells the `most` nearest centres, one after the other.
 fn nearest<F: Real>(
     centers: &Packed<F>,
-    tile: &Tile<F>,
-    point: usize,
+    (tile, point): (&Tile<F>, usize),
+    most: usize,
     distances: &mut [F],
-) -> Option<usize> {
+    mut found: impl FnMut(u32),
+) {
     if centers.is_empty() {
-        return None;
+        return;
     }
     let padded = centers.padded_len();
     SQUARED_DISTANCE.stored(tile, (point, point + 1), centers, &mut distances[..padded], padded);
-    let distances = &distances[..centers.len()];
-    Some(first_at_most(distances, least(distances)))
+    let distances = &mut distances[..centers.len()];
+    for place in 0..most.min(distances.len()) {
+        let closest = least(distances);
+        // Centres beyond the range of floats are no neighbours.
+        if place > 0 && !closest.is_finite() {
+            return;
+        }
+        let cell = first_at_most(distances, closest);
+        found(cell as u32);
+        distances[cell] = F::infinity();
+    }
 }

@@ -8,7 +8,9 @@
 //!
 //! 1. *Divide* ([DCONLINE] Algorithm 3). The first K samples become centres, each with its own
 //!    set of support vectors that holds this sample with the weight `y min(C, 1/k(x,x))`. Later
-//!    samples go to the nearest centre, which moves a share of the way towards them.
+//!    samples go to the nearest centre, which moves a share of the way towards them. With
+//!    `overlap` > 1 a sample is also learnt from in the cells of the next nearest centres, which
+//!    stay where they are.
 //! 2. *Update* (Algorithm 1). With `z = f(x)`: if `y z < 1`, take the coordinate step of the dual,
 //!    `α ← y clip(y α + (1 - y z)/k(x,x), 0, C)`, α = 0 for a sample that is not stored.
 //! 3. *Prune* (Algorithm 2) when a set holds more than `budget`: (a) the same step on every stored
@@ -22,12 +24,15 @@
 //!
 //! *Departs from [DCONLINE]*: Algorithm 1 mixes signed and unsigned α, put right here; the first
 //! weight of a centre, `y` in the listing, is kept inside the box; in (a) the step has no guard
-//! `y z < 1`, behind which weights could only grow.
+//! `y z < 1`, behind which weights could only grow. `overlap` is ours (1 is the paper's): a cell
+//! of few samples knows nothing of what lies just beyond its boundary, and with 15 samples a cell
+//! that costs more than the division is worth.
 //!
 //! # Cost
 //!
-//! A sample: K distances and one kernel row of the cell, O(K d + n d). Pruning is O(n² d) and
-//! happens when a step adds a row to a full cell. Prediction is O(K d + n d). Memory O(K n d).
+//! A sample: K distances and one kernel row of each of its cells, O(K d + overlap n d). Pruning is
+//! O(n² d) and happens when a step adds a row to a full cell. Prediction is O(K d + n d) whatever
+//! the overlap. Memory O(K n d).
 //!
 //! # Determinism
 //!
@@ -74,6 +79,8 @@ pub struct Local {
     pub budget: usize,
     /// The share of the way that a centre moves towards its sample, in [0, 1].
     pub center_step: f64,
+    /// Cells that learn from a sample, the nearest ones, at least 1.
+    pub overlap: usize,
     /// Which stages of pruning run before the largest are kept.
     pub pruning: Pruning,
 }
@@ -85,7 +92,9 @@ impl Local {
     /// `InvalidParam`.
     pub fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        for (name, value) in [("n_clusters", self.n_clusters), ("budget", self.budget)] {
+        let counts =
+            [("n_clusters", self.n_clusters), ("budget", self.budget), ("overlap", self.overlap)];
+        for (name, value) in counts {
             if value == 0 {
                 return Err(Error::param(name, ">= 1", 0));
             }
@@ -225,6 +234,7 @@ impl<F: Real> LocalModel<F> {
         let (mut done, mut size) = (0, FIRST_CHUNK);
         let mut row = try_vec("a row", got, F::zero())?;
         let mut tile = Tile::new(got);
+        let mut near = Vec::new();
         while done < batch.order.len() {
             let started = Instant::now();
             let chunk = &batch.order[done..(done + size).min(batch.order.len())];
@@ -234,18 +244,18 @@ impl<F: Real> LocalModel<F> {
                 load_tile(batch.rows, part.len(), |i| part[i], &[], &mut tile);
                 for (place, &sample) in part.iter().enumerate() {
                     tile.copy_row(place, &mut row);
-                    let cell = if self.cells.len() < self.local.n_clusters
-                        && batch.cost[sample] > 0.0
-                    {
+                    let opens =
+                        self.cells.len() < self.local.n_clusters && batch.cost[sample] > 0.0;
+                    // Its own cell is the nearest of a sample that opens one.
+                    let others = self.local.overlap - usize::from(opens);
+                    self.assignment.nearest(&tile, place, others, &mut near);
+                    if opens {
                         self.open(&row)?;
-                        queues.push(Vec::new());
-                        self.cells.len() - 1
-                    } else {
-                        let Some(cell) = self.assignment.nearest(&tile, place) else { continue };
-                        self.assignment.pull(cell, &row, self.local.center_step);
-                        cell
-                    };
-                    queues[cell].push(sample);
+                        queues.push(vec![sample]);
+                    } else if let Some(&cell) = near.first() {
+                        self.assignment.pull(cell as usize, &row, self.local.center_step);
+                    }
+                    near.iter().for_each(|&cell| queues[cell as usize].push(sample));
                 }
             }
             // 2. and 3. The cells, in parallel.
@@ -289,7 +299,25 @@ impl<F: Real> LocalModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `OutOfMemory`.
     pub fn assign(&self, rows: &Rows<'_, F>) -> Result<Vec<u32>> {
-        self.assignment.assign(rows)
+        self.assignment.assign(rows, 1)
+    }
+
+    /// The rows of each cell that it learns from, ascending: each row is in those of its nearest
+    /// `overlap` centres.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `OutOfMemory`.
+    pub fn members(&self, rows: &Rows<'_, F>) -> Result<Vec<Vec<usize>>> {
+        let most = self.local.overlap.min(self.cells.len()).max(1);
+        let mut members = vec![Vec::new(); self.cells.len()];
+        for (i, cells) in self.assignment.assign(rows, most)?.chunks_exact(most).enumerate() {
+            for (place, &cell) in cells.iter().enumerate() {
+                if place == 0 || cell != cells[0] {
+                    members[cell as usize].push(i);
+                }
+            }
+        }
+        Ok(members)
     }
 
     /// Decision values, n x outputs. Call it inside [`crate::parallel::run`].

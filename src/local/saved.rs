@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::model::persist::{Archive, Tensor, Tensors, kernel_from_json, kernel_to_json};
 
-const FIELDS: usize = 8;
+/// Fields of the description; the first files had no `overlap`.
+const FIELDS: usize = 9;
 
 fn require(fine: bool, what: &str) -> Result<()> {
     if fine { Ok(()) } else { Err(Error::Format(format!("local model: {what}"))) }
@@ -46,7 +47,8 @@ impl<F: Real> LocalModel<F> {
         let estimator = json!({
             "kernel": kernel_to_json(local.kernel), "n_clusters": local.n_clusters,
             "budget": local.budget, "center_step": local.center_step,
-            "pruning": local.pruning.name(), "n_features": d, "n_outputs": m, "seen": self.seen,
+            "overlap": local.overlap, "pruning": local.pruning.name(), "n_features": d,
+            "n_outputs": m, "seen": self.seen,
         });
         Archive { estimator, arrays }
     }
@@ -57,7 +59,9 @@ impl<F: Real> LocalModel<F> {
     /// `Format`, `OutOfMemory`.
     pub fn from_archive(archive: Archive) -> Result<Self> {
         let Archive { estimator, mut arrays } = archive;
-        require(estimator.as_object().is_some_and(|map| map.len() == FIELDS), "fields")?;
+        let has_overlap = estimator.get("overlap").is_some();
+        let fields = FIELDS - usize::from(!has_overlap);
+        require(estimator.as_object().is_some_and(|map| map.len() == fields), "fields")?;
         let count = |name: &str| {
             let found = estimator.get(name).and_then(Value::as_u64);
             found
@@ -71,6 +75,7 @@ impl<F: Real> LocalModel<F> {
             n_clusters: count("n_clusters")?,
             budget: count("budget")?,
             center_step: step.unwrap_or(f64::NAN),
+            overlap: if has_overlap { count("overlap")? } else { 1 },
             pruning: Pruning::from_name(text).map_err(|e| Error::Format(e.to_string()))?,
         };
         local.check().map_err(|e| Error::Format(e.to_string()))?;

@@ -40,25 +40,41 @@ impl Naive {
         y * (y * alpha + (1.0 - y * z) / self.local.kernel.eval(x, x)).clamp(0.0, cost)
     }
 
-    fn nearest(&self, x: &[f64]) -> usize {
+    /// All cells, the nearest first.
+    fn by_distance(&self, x: &[f64]) -> Vec<usize> {
         let distance = |c: &[f64]| c.iter().zip(x).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
         let far = |k: usize| distance(&self.centers[k]);
-        (0..self.centers.len()).min_by(|&a, &b| far(a).total_cmp(&far(b))).unwrap()
+        let mut cells: Vec<usize> = (0..self.centers.len()).collect();
+        cells.sort_by(|&a, &b| far(a).total_cmp(&far(b)));
+        cells
+    }
+
+    fn nearest(&self, x: &[f64]) -> usize {
+        self.by_distance(x)[0]
     }
 
     fn learn(&mut self, x: &[f64], class: u32, cost: f64, id: usize) {
-        let cell = if self.centers.len() < self.local.n_clusters {
+        if self.centers.len() < self.local.n_clusters {
             self.centers.push(x.to_vec());
             self.cells.push(Vec::new());
-            self.centers.len() - 1
         } else {
             let cell = self.nearest(x);
             let step = self.local.center_step;
+            // The neighbours are those of the centres before this one moves.
+            for cell in self.by_distance(x).into_iter().take(self.local.overlap) {
+                self.update(cell, x, class, cost, id);
+            }
             for (m, v) in self.centers[cell].iter_mut().zip(x) {
                 *m = (1.0 - step) * *m + step * v;
             }
-            cell
-        };
+            return;
+        }
+        for cell in self.by_distance(x).into_iter().take(self.local.overlap) {
+            self.update(cell, x, class, cost, id);
+        }
+    }
+
+    fn update(&mut self, cell: usize, x: &[f64], class: u32, cost: f64, id: usize) {
         let old = self.cells[cell].iter().position(|s| s.id == id);
         let before = old.map_or(vec![0.0; self.outputs], |j| self.cells[cell][j].weights.clone());
         let weights: Vec<f64> = (0..self.outputs)
@@ -180,8 +196,15 @@ fn the_same_as_the_naive_twin() {
         let data = data(400, classes);
         for pruning in [Pruning::All, Pruning::Step, Pruning::Margin, Pruning::Weight] {
             let kernels = [KERNEL, AnyKernel::Polynomial { gamma: 0.5, coef0: 1.0, degree: 2 }];
-            for (kernel, budget, passes) in [(kernels[0], 6, 2), (kernels[1], 9, 1)] {
-                let local = Local { kernel, n_clusters: 7, budget, center_step: 0.05, pruning };
+            let cases = [
+                (kernels[0], 6, 2, 1),
+                (kernels[1], 9, 1, 1),
+                (kernels[0], 9, 2, 3),
+                (kernels[0], 6, 1, 8),
+            ];
+            for (kernel, budget, passes, overlap) in cases {
+                let local =
+                    Local { kernel, n_clusters: 7, budget, center_step: 0.05, overlap, pruning };
                 let model = train(local, &data, outputs, (2, 1, passes));
                 let mut twin = Naive { local, outputs, centers: Vec::new(), cells: Vec::new() };
                 for i in (0..passes * 400).map(|i| i % 400) {
@@ -211,6 +234,7 @@ fn chunks_and_threads_change_no_bit() {
         n_clusters: 12,
         budget: 20,
         center_step: 0.02,
+        overlap: 3,
         pruning: Pruning::All,
     };
     let one = decisions(&train(local, &data, 4, (1, 1, 1)), &data);
@@ -226,6 +250,7 @@ fn an_archive_brings_everything_back() {
         n_clusters: 5,
         budget: 8,
         center_step: 0.02,
+        overlap: 2,
         pruning: Pruning::Margin,
     };
     let model = train(local, &data, 1, (1, 1, 1));
@@ -236,6 +261,11 @@ fn an_archive_brings_everything_back() {
     .unwrap();
     assert_eq!(decisions(&model, &data), decisions(&again, &data));
     assert_eq!((again.seen(), again.local()), (500, local));
+    // The first files do not tell the overlap, which was 1.
+    let mut first = model.to_archive();
+    first.estimator.as_object_mut().unwrap().remove("overlap");
+    let first = LocalModel::<f64>::from_archive(first).unwrap();
+    assert_eq!(first.local(), Local { overlap: 1, ..local });
     let mut broken = model.to_archive();
     broken.arrays.remove("ids");
     assert!(LocalModel::<f64>::from_archive(broken).is_err());
@@ -244,11 +274,18 @@ fn an_archive_brings_everything_back() {
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    let good =
-        Local { kernel: KERNEL, n_clusters: 2, budget: 2, center_step: 0.1, pruning: Pruning::All };
+    let good = Local {
+        kernel: KERNEL,
+        n_clusters: 2,
+        budget: 2,
+        center_step: 0.1,
+        overlap: 1,
+        pruning: Pruning::All,
+    };
     for (local, name) in [
         (Local { n_clusters: 0, ..good }, "n_clusters"),
         (Local { budget: 0, ..good }, "budget"),
+        (Local { overlap: 0, ..good }, "overlap"),
         (Local { center_step: 1.5, ..good }, "center_step"),
         (Local { center_step: f64::NAN, ..good }, "center_step"),
     ] {

@@ -73,8 +73,14 @@ impl<F: Real> Block<F> {
             self.own.clear();
             self.own.resize(ids.len(), 1.0);
             let (rows_out, width) = (&mut self.rows[..needed], self.stride);
-            let row = |i: usize| ids[i];
-            return map.transform_some(rows, (&row, ids.len()), (rows_out, width), &mut || Ok(()));
+            // A block is less than what `FeatureMap::transform` gives to one thread.
+            rows_out.par_chunks_mut(PART * width).enumerate().for_each_init(
+                || map.scratch(),
+                |scratch, (part, out)| {
+                    map.block(rows, |i| ids[part * PART + i], (out, width), scratch);
+                },
+            );
+            return Ok(());
         }
         load_tile(rows, ids.len(), |i| ids[i], &model.origin, &mut self.tile);
         self.kernel.diagonal(&self.tile, &mut self.own);

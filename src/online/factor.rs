@@ -13,7 +13,7 @@
 //! *Cost* B²/2 multiply-adds for δ², as many again for d.
 
 use crate::error::{Error, Result};
-use crate::linalg::{axpy, dot64};
+use crate::simd::{add_scaled_rows, dots};
 
 /// `L`, row i of i + 1 values after another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,9 @@ impl Factor {
     pub(super) fn forward(&self, k: &mut [f64]) {
         for i in 0..self.len {
             let row = self.row(i);
-            k[i] = (k[i] - dot64(&row[..i], &k[..i])) / row[i];
+            let mut known = [0.0];
+            dots(&row[..i], &k[..i], &mut known);
+            k[i] = (k[i] - known[0]) / row[i];
         }
     }
 
@@ -41,7 +43,7 @@ impl Factor {
             let row = self.row(i);
             g[i] /= row[i];
             let d = g[i];
-            axpy(-d, &row[..i], &mut g[..i]);
+            add_scaled_rows(&row[..i], &[(0, -d)], &mut g[..i]);
         }
     }
 

@@ -59,10 +59,7 @@ impl<F: Real> OnlineLearner<F> for FourierOgd {
         if turn.y * turn.f >= 1.0 {
             return Ok(Update::None);
         }
-        let step = self.learning_rate * turn.y;
-        for (slot, z) in turn.row[..self.n_features()].iter().enumerate() {
-            model.weights.add(slot, step * Real::to_f64(*z));
-        }
+        model.weights.add_all(self.learning_rate * turn.y, &turn.row[..self.n_features()]);
         Ok(Update::Coefficients)
     }
 }

@@ -52,7 +52,7 @@ pub use budget_ogd::{BudgetOgd, Sampling};
 pub use expansion::{BudgetedExpansion, Turn, Update};
 pub use forgetron::Forgetron;
 pub use fourier_ogd::FourierOgd;
-pub use learner::{AnyLearner, OnlineLearner};
+pub use learner::{ASIDE, AnyLearner, OnlineLearner};
 pub use nystroem_ogd::NystroemOgd;
 pub use ogd::KernelOgd;
 pub use passive_aggressive::PassiveAggressive;

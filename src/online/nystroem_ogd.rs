@@ -15,13 +15,14 @@
 //! any other. Departs from [LSOKL] in the eigenvalues that count: those below 1e-10 of the largest
 //! (1e-6 in single precision), which are rounding error, never do.
 //!
-//! *Cost* O(B²) a loss, O(B³) once; memory B².
+//! *Cost* O(B min(B, 2k)) a loss, O(B³) once; memory B min(B, k).
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::{OnlineLearner, check_positive};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{dot64, symmetric_eigen, symmetric_times};
+use crate::simd::{add_scaled_rows, dots};
 
 /// Gradient descent on the span of B terms.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,8 @@ pub struct NystroemOgd {
     pub learning_rate: f64,
     /// k: the eigenvalues that count at most; none: all that are no rounding error.
     pub n_components: Option<usize>,
-    /// K⁺, B x B; empty until the terms are chosen.
+    /// K⁺, B x B, or where that is less work its factor `V D^{-1/2}`, B x k with 2k <= B; empty
+    /// until the terms are chosen.
     pub(super) inverse: Vec<f64>,
 }
 
@@ -63,6 +65,19 @@ impl NystroemOgd {
         self.inverse.is_empty() && model.is_full(self.budget)
     }
 
+    /// `K⁺ k`.
+    fn direction(&self, row: &[f64]) -> Vec<f64> {
+        let width = self.inverse.len() / row.len();
+        if width == row.len() {
+            return symmetric_times(&self.inverse, row);
+        }
+        let scaled: Vec<(u32, f64)> = (0..).zip(row.iter().copied()).collect();
+        let (mut z, mut out) = (vec![0.0; width], vec![0.0; row.len()]);
+        add_scaled_rows(&self.inverse, &scaled, &mut z);
+        dots(&self.inverse, &z, &mut out);
+        out
+    }
+
     /// Step 2; `between` is asked every few milliseconds and its error ends the work.
     pub(super) fn decompose<F: Real>(
         &mut self,
@@ -81,11 +96,18 @@ impl NystroemOgd {
         let floor = eigen.values[0] * share;
         let rank = eigen.values.iter().take_while(|v| **v > floor && **v > 0.0).count();
         let rank = rank.min(self.n_components.unwrap_or(n));
-        let mut inverse = try_vec("the inverse of the kernel matrix", n * n, 0.0)?;
+        let factored = 2 * rank <= n;
+        let width = if factored { rank } else { n };
+        let mut inverse = try_vec("the inverse of the kernel matrix", n * width, 0.0)?;
         let q = |i: usize| &eigen.vectors[i * n..][..rank];
-        for (i, out) in inverse.chunks_exact_mut(n).enumerate() {
-            let scaled: Vec<f64> = q(i).iter().zip(&eigen.values).map(|(q, v)| q / v).collect();
-            out.iter_mut().enumerate().for_each(|(j, o)| *o = dot64(&scaled, q(j)));
+        for (i, out) in inverse.chunks_exact_mut(width).enumerate() {
+            let values = q(i).iter().zip(&eigen.values);
+            if factored {
+                out.iter_mut().zip(values).for_each(|(o, (q, v))| *o = q / v.sqrt());
+            } else {
+                let scaled: Vec<f64> = values.map(|(q, v)| q / v).collect();
+                out.iter_mut().enumerate().for_each(|(j, o)| *o = dot64(&scaled, q(j)));
+            }
             between()?;
         }
         // β ← V (Vᵀ β).
@@ -115,7 +137,7 @@ impl<F: Real> OnlineLearner<F> for NystroemOgd {
         }
         // 3.
         let row: Vec<f64> = turn.row[..model.len()].iter().map(|v| Real::to_f64(*v)).collect();
-        model.weights.add_all(step, &symmetric_times(&self.inverse, &row));
+        model.weights.add_all(step, &self.direction(&row));
         Ok(Update::Coefficients)
     }
 }

@@ -368,7 +368,8 @@ impl<F: Real> Stream<F> {
             }
             AnyLearner::NystroemOgd(l) => {
                 l.inverse = take_doubles(arrays, &format!("{prefix}inverse"))?;
-                if !l.inverse.is_empty() && l.inverse.len() != n * n {
+                let (width, rest) = (l.inverse.len() / n.max(1), l.inverse.len() % n.max(1));
+                if rest != 0 || (2 * width > n && width != n) {
                     return bad("inverse");
                 }
             }

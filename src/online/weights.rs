@@ -18,6 +18,8 @@
 //! *Cost* O(1) a change, O(B) a fold; folds are at least `ln 1024 / |ln factor|` decays apart.
 
 use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::simd::add_scaled_rows;
 
 /// Slots are padded to this, which is a whole number of lines of either precision.
 const PAD: usize = 16;
@@ -174,9 +176,11 @@ impl Weights {
     }
 
     /// `β += factor · direction`, for the first slots.
-    pub fn add_all(&mut self, factor: f64, direction: &[f64]) {
-        for (slot, d) in direction.iter().enumerate() {
-            self.add(slot, factor * d);
+    pub fn add_all<F: Real>(&mut self, factor: f64, direction: &[F]) {
+        let (n, change) = (direction.len(), factor / self.scale);
+        add_scaled_rows(direction, &[(0, change)], &mut self.values[..n]);
+        if let Some(debt) = &mut self.debt {
+            add_scaled_rows(direction, &[(0, self.age * change)], &mut debt[..n]);
         }
     }
 

@@ -1,7 +1,8 @@
-//! Cosines of a slice: a plain loop in `f64`, without FMA, compiled for every level.
+//! Cosines and sines of a slice: plain loops without FMA, compiled for every level.
 
 use super::lanes::Lanes;
 use super::{Compiled, Work};
+use crate::float::Real;
 
 /// `values_j = scale cos(values_j + phases_j)`.
 pub(super) struct Cosines<'a, F> {
@@ -47,9 +48,82 @@ fn cosine(x: f64) -> f64 {
     t + t * s * sum
 }
 
+/// `cosines_j, sines_j = scale cos x_j, scale sin x_j`, `x_j` in `cosines`.
+pub(super) struct Waves<'a, F> {
+    pub(super) cosines: &'a mut [F],
+    pub(super) sines: &'a mut [F],
+    pub(super) scale: f64,
+}
+
+impl<F: Compiled> Work<F> for Waves<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        let scale = F::from_f64(self.scale);
+        for (cosine, sine) in self.cosines.iter_mut().zip(self.sines) {
+            let (c, s) = wave::<F>((*cosine).to_f64());
+            (*cosine, *sine) = (scale * c, scale * s);
+        }
+    }
+}
+
+/// With `r` the argument less whole quarters of a turn, in [-π/4, π/4], both series to the 16th
+/// and 17th power, which leaves 2e-18, in the precision of the answer.
+#[inline(always)]
+fn wave<F: Real>(x: f64) -> (F, F) {
+    let quarters = (x * std::f64::consts::FRAC_2_PI + ROUND) - ROUND;
+    let r = F::from_f64((x - quarters * (TURN / 4.0)) - quarters * (TURN_REST / 4.0));
+    // -2, -1, 0, 1, 2: the quarter it ends in.
+    let quarter = quarters - 4.0 * ((quarters * 0.25 + ROUND) - ROUND);
+    let s = r * r;
+    let of = |value: f64| F::from_f64(value);
+    let mut sine = of(2.811_457_254_345_520_6e-15);
+    sine = sine * s - of(7.647_163_731_819_816e-13);
+    sine = sine * s + of(1.605_904_383_682_161_3e-10);
+    sine = sine * s - of(2.505_210_838_544_172e-8);
+    sine = sine * s + of(2.755_731_922_398_589_3e-6);
+    sine = sine * s - of(1.984_126_984_126_984e-4);
+    sine = sine * s + of(8.333_333_333_333_333e-3);
+    sine = sine * s - of(1.666_666_666_666_666_6e-1);
+    let sine = r + r * s * sine;
+    let mut cosine = of(4.779_477_332_387_385e-14);
+    cosine = cosine * s - of(1.147_074_559_772_972_5e-11);
+    cosine = cosine * s + of(2.087_675_698_786_81e-9);
+    cosine = cosine * s - of(2.755_731_922_398_589e-7);
+    cosine = cosine * s + of(2.480_158_730_158_73e-5);
+    cosine = cosine * s - of(1.388_888_888_888_889e-3);
+    cosine = cosine * s + of(4.166_666_666_666_666_4e-2);
+    cosine = cosine * s - of(0.5);
+    let cosine = F::one() + s * cosine;
+    let odd = quarter.abs() == 1.0;
+    let (c, n) = if odd { (sine, cosine) } else { (cosine, sine) };
+    // cos(π/2 + r) = -sin r, sin(-π/2 + r) = -cos r, and half a turn changes both signs.
+    let half = quarter.abs() == 2.0;
+    let c = if half || quarter == 1.0 { -c } else { c };
+    let n = if half || quarter == -1.0 { -n } else { n };
+    (c, n)
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::simd::cosines;
+    use crate::simd::{cosines, waves};
+
+    #[test]
+    fn waves_are_those_of_the_standard_library() {
+        let arguments: Vec<f64> = (0..200_001).map(|i| (f64::from(i) - 1e5) * 0.01237).collect();
+        let (mut c, mut s) = (arguments.clone(), arguments.clone());
+        waves(&mut c, &mut s, 1.0);
+        for ((x, c), s) in arguments.iter().zip(&c).zip(&s) {
+            assert!((c - x.cos()).abs() < 1e-15 && (s - x.sin()).abs() < 1e-15, "{x}: {c} {s}");
+        }
+        let single: Vec<f32> = arguments.iter().map(|x| *x as f32).collect();
+        let (mut c, mut s) = (single.clone(), single.clone());
+        waves(&mut c, &mut s, 0.5);
+        for ((x, c), s) in single.iter().zip(&c).zip(&s) {
+            let (cos, sin) = (f64::from(*x).cos() / 2.0, f64::from(*x).sin() / 2.0);
+            assert!((f64::from(*c) - cos).abs() < 1e-7 && (f64::from(*s) - sin).abs() < 1e-7);
+        }
+    }
 
     #[test]
     fn cosines_are_those_of_the_standard_library() {

@@ -46,6 +46,22 @@ def test_several_classes(local, assign, form):
 
 
 @pytest.mark.parametrize("local", ["online", "bsca"])
+def test_cells_of_few_samples_learn_from_their_neighbours(local):
+    """Ten samples a cell are too few; with those of its neighbours it is a local machine."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, size=(2000, 4))
+    labels = np.sin(3 * rows[:, 0]) + 2 * rows[:, 1] * rows[:, 2] > 0
+    few = {"n_clusters": 150, "budget": 150, "C": 10, "gamma": 1, "random_state": 0}
+    alone, together = (
+        LocalBudgetSVC(**few, local=local, overlap=overlap).fit(rows[:1500], labels[:1500])
+        for overlap in (1, 12)
+    )
+    assert together.n_support_.sum() > 3 * alone.n_support_.sum()
+    scores = [model.score(rows[1500:], labels[1500:]) for model in (alone, together)]
+    assert scores[1] > scores[0] + 0.04
+
+
+@pytest.mark.parametrize("local", ["online", "bsca"])
 def test_files_and_threads(tmp_path, local):
     one, three = (
         LocalBudgetSVC(**SETTINGS, local=local, n_jobs=n).fit(X, np.array(["a", "b"])[Y])
@@ -75,7 +91,8 @@ def test_a_stream_in_any_parts_is_the_fit_as_given():
 
 @pytest.mark.parametrize(("name", "value"), [
     ("n_clusters", 2), ("budget", 5), ("C", 0.1), ("gamma", 0.2), ("kernel", "laplacian"),
-    ("center_step", 0.5), ("pruning", "weight"), ("local", "bsca"), ("assign", "kmeans"),
+    ("center_step", 0.5), ("overlap", 3), ("pruning", "weight"), ("local", "bsca"),
+    ("assign", "kmeans"),
     ("class_weight", {0: 5.0}), ("max_iter", 3), ("order", "uniform"), ("random_state", 7),
 ])  # fmt: skip
 def test_every_hyperparameter_matters(name, value):
@@ -91,6 +108,7 @@ def test_every_hyperparameter_matters(name, value):
     ({"C": 0}, "C must be"),
     ({"gamma": -1.0}, "gamma must be"),
     ({"center_step": 2.0}, "center_step must be"),
+    ({"overlap": 0}, "overlap must be"),
     ({"pruning": "none"}, "pruning must be"),
     ({"local": "smo"}, "local must be"),
     ({"assign": "random"}, "assign must be"),

@@ -317,3 +317,24 @@ def test_damaged_bytes_are_refused(damage):
     assert bad != good
     with pytest.raises(ValueError, match="not a valid budgetsvm model file"):
         type(machine).from_bytes(bad)
+
+
+def test_the_window_of_the_mean_is_a_part_of_the_budget():
+    """What benches/python/online_window.py compares."""
+
+    class Other(RandomizedBudgetPerceptron):
+        parts = 2
+
+        def _config(self, gamma):
+            return {**super()._config(gamma), "aside": self.parts}
+
+    quarter = RandomizedBudgetPerceptron(30, average=True, gamma=1.0, random_state=0).fit(X, Y)
+    half = Other(30, average=True, gamma=1.0, random_state=0).fit(X, Y)
+    assert half.n_terms_ <= 30
+    assert not np.array_equal(half.decision_function(X), quarter.decision_function(X))
+    Other.parts = 4
+    same = Other(30, average=True, gamma=1.0, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(same.decision_function(X), quarter.decision_function(X))
+    Other.parts = 1
+    with pytest.raises(ValueError, match="aside must be >= 2"):
+        half.fit(X, Y)

@@ -9,7 +9,7 @@ use budgetsvm::float::Real;
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::persist::Archive;
 use budgetsvm::online::{
-    AnyLearner, BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd,
+    ASIDE, AnyLearner, BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd,
     PassiveAggressive, Projectron, RandomizedBudgetPerceptron, Sampling, SparsePassiveAggressive,
     Stoptron,
 };
@@ -198,6 +198,7 @@ impl<'py> Params<'_, 'py> {
             learner: self.learner()?,
             kernel,
             average: self.flag("average")?,
+            aside: if self.0.contains("aside")? { self.count("aside", 2)? } else { ASIDE },
             max_iter: self.count("max_iter", 1)?,
             order,
             max_time: if max_time.is_none() { None } else { Some(self.number("max_time")?) },

@@ -28,11 +28,13 @@ impl LocalConfig {
             n_clusters: 16,
             budget: 100,
             center_step: 0.01,
+            overlap: 1,
             pruning: Pruning::from_name(params.text("pruning")?.unwrap_or("all"))?,
         };
         params.whole("n_clusters", &mut local.n_clusters)?;
         params.whole("budget", &mut local.budget)?;
         params.number("center_step", &mut local.center_step)?;
+        params.whole("overlap", &mut local.overlap)?;
         let mut max_iter = 1;
         params.whole("max_iter", &mut max_iter)?;
         let orders = "'shuffled', 'uniform', 'sequential' or a list of indices";

@@ -89,7 +89,7 @@ pub(super) fn members(cells: &[u32], n_cells: usize) -> Vec<Vec<usize>> {
     members
 }
 
-/// A machine for every cell, on the samples nearest to its centre.
+/// A machine for every cell, on the samples that it learns from.
 pub(super) fn cells<F: Real>(
     config: &Config,
     model: &LocalModel<F>,
@@ -102,7 +102,7 @@ pub(super) fn cells<F: Real>(
     };
     let m = model.n_outputs();
     let sign = |fits: bool| if fits { 1.0 } else { -1.0 };
-    let parts = members(&model.assign(&rows)?, model.sizes().len());
+    let parts = model.members(&rows)?;
     let mut machines = Vec::with_capacity(parts.len());
     for (cell, part) in parts.into_iter().enumerate() {
         let weighty: Vec<usize> = part.into_iter().filter(|&i| problem.cost()[i] > 0.0).collect();

@@ -21,6 +21,8 @@ pub struct OnlineConfig {
     pub kernel: AnyKernel,
     /// Whether to predict with the mean of the iterates.
     pub average: bool,
+    /// One place of the budget in so many is for terms that went, where the mean needs them, > 1.
+    pub aside: usize,
     /// Passes of `fit`, >= 1.
     pub max_iter: usize,
     /// Order of the passes of `fit`.
@@ -39,6 +41,9 @@ impl OnlineConfig {
     pub fn check(&self) -> Result<()> {
         self.kernel.check()?;
         self.learner.check(self.kernel)?;
+        if self.aside < 2 {
+            return Err(Error::param("aside", ">= 2", self.aside));
+        }
         if self.max_iter == 0 {
             return Err(Error::param("max_iter", ">= 1", 0));
         }

@@ -83,7 +83,7 @@ fn train<F: Real>(
         None => {
             let rows = problem.rows();
             let origin = origin_for(config.kernel, &rows);
-            let average = config.average.then(|| config.learner.places_aside());
+            let average = config.average.then(|| config.learner.places_aside(config.aside));
             let model = match config.learner.features(config.kernel, rows.n_cols(), config.seed)? {
                 Some(map) => BudgetedExpansion::on_features(config.kernel, map, config.average)?,
                 None => BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?,
@@ -130,7 +130,7 @@ fn go_on<F: Real>(
     if stream.model().weights.is_averaged() != config.average {
         return unsupported("average cannot be changed while training goes on: fit anew");
     }
-    let aside = config.average && config.learner.places_aside() > 0;
+    let aside = config.average && config.learner.places_aside(config.aside) > 0;
     if aside && stream.learner().budget() != config.learner.budget() {
         return unsupported("budget cannot be changed while training goes on with average=True");
     }
