@@ -175,7 +175,7 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64]) -> bool
         cache_bytes: 1 << 24,
         single: false,
     };
-    let settings = Settings { tol: 1e-9, max_iter: 20_000_000, refine: true };
+    let settings = Settings { tol: 1e-9, max_iter: 20_000_000, refine: true, shrinking: true };
     let fitted: Fitted = fit(part, &settings, &mut Silent).unwrap();
     assert_eq!(fitted.stop, StopReason::Converged, "{kind:?} {kernel:?}");
     let scale = 1.0 + best.abs();

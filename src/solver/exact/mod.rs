@@ -27,6 +27,7 @@
 //!
 //! *References*: [LIBSVM] (problems, stopping), [FAN] (selection), [THUNDER] (working sets).
 
+mod active;
 mod dual;
 mod machines;
 mod product;
