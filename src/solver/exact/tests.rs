@@ -158,7 +158,7 @@ fn working_sets_agree_with_plain_smo_whatever_the_cache() {
 fn the_same_bits_for_any_number_of_threads() {
     let (x, t) = data(3000, 5, 6);
     let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
-    let cost = vec![10.0; 2000];
+    let cost = vec![10.0; 3000];
     let run = |threads| {
         crate::parallel::run(threads, || {
             let part = Part { single: true, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
@@ -225,8 +225,12 @@ fn shrinking_ends_at_the_same_machine() {
         }
         let off = (whole.objective - parts.objective).abs();
         assert!(off <= whole.gap + parts.gap, "{kind:?} {off}");
+        // ν-SVC divides by ρ what is solved to the tolerance.
+        let rho = if let Kind::NuClasses(..) = kind { whole.width } else { 1.0 };
         let (a, b) = (decisions(&x, KERNEL, &whole), decisions(&x, KERNEL, &parts));
-        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + a.abs())));
+        let largest = a.iter().fold(1.0f64, |m, a| m.max((rho * a).abs()));
+        let off = a.iter().zip(&b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(rho * off < 1e-5 * largest, "{kind:?} {off} {rho}");
 
         // At a coarse tolerance too what it says of itself is true of all samples.
         let coarse = run(true, 1e-2);

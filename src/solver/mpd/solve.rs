@@ -35,6 +35,9 @@ const MOST_MULTIPLIER: f64 = 1e6;
 /// by 1e12 then, and what is left is rounding.
 const STALLED: u32 = 20;
 
+/// A violation of this size, in the unit of `constraint_tol`, counts as met but for rounding.
+const ROUNDING: f64 = 1e-8;
+
 /// A ν-SVC's ρ counts at least this much as the divisor of its scores.
 const LEAST_DIVISOR: f64 = 1e-3;
 
@@ -226,6 +229,10 @@ impl<F: Real> Run<'_, '_, F> {
                 self.eta = self.effective();
                 let score = self.product.f.iter().fold(largest, |m, f| m.max(f.abs()));
                 if off > 1.0 && self.eta.iter().any(|eta| eta.abs() > MOST_MULTIPLIER * score) {
+                    // Multipliers that only rounding drives are no sign of an empty box.
+                    if off * settings.constraint_tol <= ROUNDING {
+                        return Ok(StopReason::MaxIter);
+                    }
                     return Err(Error::Unsupported(INFEASIBLE.into()));
                 }
                 if off < 0.9 * nearest {
