@@ -156,6 +156,7 @@ class ExactEstimator(Archived, BaseEstimator):
             "record": bool(getattr(self, "record_history", False)),
             "tol": float(self.tol),
             "cache_size": float(self.cache_size),
+            "shrinking": bool(getattr(self, "shrinking", True)),
             "max_iter": None if self.max_iter == -1 else int(self.max_iter),
             "max_time": None if self.max_time is None else float(self.max_time),
             "nu": getattr(self, "nu", None), "epsilon": getattr(self, "epsilon", None),

@@ -32,7 +32,8 @@ class SVC(ExactClassifier):
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
-        Accepted for compatibility: working sets take its place.
+        Whether `solver="smo"` works on a part of the samples at a time from 2048 samples on. What
+        was left out is looked at again before the end, so the answer is as exact.
     probability : bool, default="deprecated"
         Whether `fit` also trains a `CalibratedClassifierCV`, for `predict_proba`.
     tol : float, default=1e-3

@@ -20,6 +20,15 @@ from ._exact_values import SVR
 Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None
 
 
+#: Stands for a matrix of functions among what was fitted.
+MATRIX = "matrix"
+
+
+def _copied(functions: Functions) -> Functions:
+    """Functions in a list of our own."""
+    return list(functions) if isinstance(functions, (list, tuple)) else functions
+
+
 class Semiparametric(ExactEstimator):
     """What both share; not for use on its own."""
 
@@ -38,9 +47,8 @@ class Semiparametric(ExactEstimator):
     def _solver(self) -> str:
         return "mpd"
 
-    def _evaluated(self, X: Any, given: Any) -> np.ndarray | None:
+    def _evaluated(self, X: Any, given: Any, functions: Any) -> np.ndarray | None:
         """φ of rows, shape (n_samples, n_functions), finite; None without functions."""
-        functions = self.functions
         if functions is None:
             if given is not None:
                 raise ValueError("functions are given, but the estimator has none")
@@ -75,7 +83,9 @@ class Semiparametric(ExactEstimator):
         return not (listed and all(callable(f) for f in functions))
 
     def _function_values(self, X: Any) -> np.ndarray | None:
-        values = self._evaluated(X, self.functions if self._is_matrix() else None)
+        values = self._evaluated(X, self.functions if self._is_matrix() else None, self.functions)
+        # What was fitted, whatever becomes of the hyperparameter.
+        self._functions = MATRIX if self._is_matrix() else _copied(self.functions)
         self._n_functions = 0 if values is None else values.shape[1]
         return values
 
@@ -106,7 +116,9 @@ class Semiparametric(ExactEstimator):
         check_is_fitted(self)
         values = self._decide(X)
         checked = X if callable(self.kernel) else self._validate_for_predict(X)
-        phi = self._evaluated(checked, given)
+        # A loaded model has no functions but a matrix.
+        fitted = getattr(self, "_functions", MATRIX if self._n_functions else None)
+        phi = self._evaluated(checked, given, fitted)
         if phi is None:
             return values
         if phi.shape[1] != self._n_functions:

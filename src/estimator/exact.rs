@@ -86,6 +86,8 @@ pub struct ExactConfig {
     pub max_iter: Option<u64>,
     /// Seconds after which a fit ends with the machine it has, > 0.
     pub max_time: Option<f64>,
+    /// Whether SMO solves a large problem on a part of its samples at a time.
+    pub shrinking: bool,
     /// How.
     pub solver: ExactSolver,
 }
@@ -155,7 +157,7 @@ impl ExactConfig {
     fn settings(&self, n: usize) -> Settings {
         let default = STEPS.max(STEPS_EACH.saturating_mul(n as u64));
         let max_iter = self.max_iter.unwrap_or(default);
-        Settings { tol: self.tol, max_iter, refine: true }
+        Settings { tol: self.tol, max_iter, refine: true, shrinking: self.shrinking }
     }
 }
 

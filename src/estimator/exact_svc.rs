@@ -107,6 +107,7 @@ impl Svc {
             cache_size: self.cache_size,
             max_iter: self.max_iter,
             max_time: None,
+            shrinking: true,
             solver: ExactSolver::Smo,
         };
         let targets = ExactTargets::Classes(&index, classes.len());

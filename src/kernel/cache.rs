@@ -38,12 +38,8 @@ impl<'a, F: Real> RowCache<'a, F> {
     /// `OutOfMemory` when the bound is below two rows, or the system refuses.
     pub fn new(columns: Columns<'a, F>, bytes: usize) -> Result<Self> {
         let n = columns.len();
-        let row_bytes = n.next_multiple_of(COLUMN_CHUNK).saturating_mul(size_of::<F>());
-        let capacity = (bytes / row_bytes.max(1)).min(n).min(NONE as usize - 1);
-        if capacity < n.min(2) {
-            let what = "two kernel rows, more than cache_size allows:";
-            return Err(Error::OutOfMemory { what, bytes: row_bytes.saturating_mul(2) });
-        }
+        let row_bytes = Self::row_bytes(n);
+        let capacity = Self::capacity_for(n, bytes)?;
         let mut chunks = Vec::new();
         for _ in 0..n.div_ceil(COLUMN_CHUNK) {
             let mut chunk = Vec::new();
@@ -66,6 +62,24 @@ impl<'a, F: Real> RowCache<'a, F> {
             clock: 0,
             computed: 0,
         })
+    }
+
+    fn row_bytes(n: usize) -> usize {
+        n.next_multiple_of(COLUMN_CHUNK).saturating_mul(size_of::<F>())
+    }
+
+    /// How many rows of `n` columns fit into `bytes`.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when not even two do.
+    pub fn capacity_for(n: usize, bytes: usize) -> Result<usize> {
+        let row_bytes = Self::row_bytes(n);
+        let capacity = (bytes / row_bytes.max(1)).min(n).min(NONE as usize - 1);
+        if capacity < n.min(2) {
+            let what = "two kernel rows, more than cache_size allows:";
+            return Err(Error::OutOfMemory { what, bytes: row_bytes.saturating_mul(2) });
+        }
+        Ok(capacity)
     }
 
     /// The columns.
@@ -142,6 +156,21 @@ impl<'a, F: Real> RowCache<'a, F> {
         let (columns, used) = (&self.columns, self.used);
         self.chunks.par_iter_mut().enumerate().for_each(|(chunk, values)| {
             values.resize(used * COLUMN_CHUNK, F::zero());
+            let mut from = 0;
+            while from < free.len() {
+                // Slots one after another are filled where they are.
+                let follows = |i: &usize| free[*i] as usize == free[from] as usize + i - from;
+                let to = (from..free.len()).take_while(follows).last().map_or(from, |i| i) + 1;
+                let base = free[from] as usize * COLUMN_CHUNK;
+                let rows = &mut values[base..base + (to - from) * COLUMN_CHUNK];
+                if !columns.rows(&points, chunk, (from, to), rows) {
+                    break;
+                }
+                from = to;
+            }
+            if from == free.len() {
+                return;
+            }
             columns.block(&points, chunk, |point, row| {
                 let at = free[point] as usize * COLUMN_CHUNK;
                 values[at..at + row.len()].copy_from_slice(row);
@@ -155,6 +184,22 @@ impl<'a, F: Real> RowCache<'a, F> {
     #[must_use]
     pub fn value(&self, slot: u32, column: usize) -> F {
         self.chunks[column / COLUMN_CHUNK][slot as usize * COLUMN_CHUNK + column % COLUMN_CHUNK]
+    }
+
+    /// The values of a present row at `columns`; quick where they rise.
+    pub fn pick(&self, slot: u32, columns: &[usize], to: &mut [F]) {
+        let base = slot as usize * COLUMN_CHUNK;
+        let mut at = 0;
+        while at < columns.len() {
+            let chunk = columns[at] / COLUMN_CHUNK;
+            let first = chunk * COLUMN_CHUNK;
+            let values = &self.chunks[chunk][base..base + COLUMN_CHUNK];
+            for (to, &column) in to[at..].iter_mut().zip(&columns[at..]) {
+                let Some(&value) = values.get(column.wrapping_sub(first)) else { break };
+                *to = value;
+                at += 1;
+            }
+        }
     }
 
     /// `sums += Σ coef · row` over present rows, given by slot; `sums` has a value a column.

@@ -1,6 +1,7 @@
 //! Training rows prepared to be compared with any of themselves: the columns of kernel rows.
 
 use ndarray::ArrayView2;
+use rayon::prelude::*;
 
 use super::AnyKernel;
 use crate::data::Rows;
@@ -16,6 +17,12 @@ const PACKED_BYTES: usize = 256 << 20;
 
 /// Points whose values a thread computes before it passes them on: they stay in its first cache.
 const POINTS: usize = 8;
+
+/// Features of the terms of a product that are packed at a time: a few megabytes.
+const TERM_VALUES: usize = 1 << 19;
+
+/// Targets of a product in one unit of parallel work.
+const TARGETS: usize = 64;
 
 /// Where kernel values come from.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +66,8 @@ pub struct Columns<'a, F: Real> {
     /// The sample behind each column.
     index: Vec<usize>,
     origin: Vec<f64>,
+    /// Largest squared norm of all samples, of which these may be a part.
+    largest: f64,
     /// One set a chunk; none where points are packed instead.
     packed: Vec<Packed<F>>,
 }
@@ -82,7 +91,8 @@ impl<'a, F: Real> Columns<'a, F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(gram: Gram<'a>, index: Vec<usize>) -> Result<Self> {
-        let mut columns = Self { gram, index, origin: Vec::new(), packed: Vec::new() };
+        let mut columns =
+            Self { gram, index, origin: Vec::new(), largest: 0.0, packed: Vec::new() };
         let Gram::Kernel(kernel, rows) = gram else { return Ok(columns) };
         let (n, d) = (columns.index.len(), rows.n_cols());
         let packs = match rows {
@@ -97,10 +107,106 @@ impl<'a, F: Real> Columns<'a, F> {
         if packs {
             let mut row = vec![0.0; d];
             for chunk in columns.index.chunks(COLUMN_CHUNK) {
-                columns.packed.push(pack(&rows, &columns.origin, chunk, &mut row)?);
+                let set: Packed<F> = pack(&rows, &columns.origin, chunk, &mut row)?;
+                columns.largest = columns.largest.max(set.max_sq_norm());
+                columns.packed.push(set);
+            }
+            // The same way to every value, whichever chunk or part it is computed in.
+            let largest = columns.largest;
+            columns.packed.iter_mut().for_each(|set| set.raise_max_sq_norm(largest));
+        } else if let Rows::Csr(csr) = rows {
+            for &sample in &columns.index {
+                let mut norm = 0.0;
+                csr.for_each(sample, |_, value| norm += value * value);
+                columns.largest = columns.largest.max(norm);
             }
         }
         Ok(columns)
+    }
+
+    /// Some of these columns, in this order: their kernel values have the same bits as here.
+    ///
+    /// *Cost* O(part d).
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn part(&self, columns: &[usize]) -> Result<Self> {
+        let mut packed = Vec::new();
+        if !self.packed.is_empty() {
+            for chunk in columns.chunks(COLUMN_CHUNK) {
+                packed.push(self.gather(chunk)?);
+            }
+        }
+        Ok(Self {
+            gram: self.gram,
+            index: columns.iter().map(|&c| self.index[c]).collect(),
+            origin: self.origin.clone(),
+            largest: self.largest,
+            packed,
+        })
+    }
+
+    /// Some columns as one packed set.
+    fn gather(&self, columns: &[usize]) -> Result<Packed<F>> {
+        let Gram::Kernel(_, rows) = self.gram else { return Packed::new(0) };
+        let mut set;
+        if self.packed.is_empty() {
+            let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
+            set = pack(&rows, &self.origin, &samples, &mut vec![0.0; rows.n_cols()])?;
+        } else {
+            set = Packed::new(rows.n_cols())?;
+            set.resize_stale(columns.len())?;
+            for (slot, &c) in columns.iter().enumerate() {
+                set.copy_slot(slot, &self.packed[c / COLUMN_CHUNK], c % COLUMN_CHUNK);
+            }
+        }
+        set.raise_max_sq_norm(self.largest);
+        Ok(set)
+    }
+
+    /// `sums_t += Σ coef_s k(column_t, column_s)` over the terms `(s, coef_s)`, a value for each of
+    /// `targets`; no row is stored. Inside the current pool.
+    ///
+    /// *Cost* O(targets terms d); a few megabytes.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn add_products(
+        &self,
+        targets: &[usize],
+        terms: &[(usize, f64)],
+        sums: &mut [f64],
+    ) -> Result<()> {
+        let d = match self.gram {
+            Gram::Kernel(_, rows) => rows.n_cols(),
+            Gram::Given(_) => 1,
+        };
+        let at_once = (TERM_VALUES / d.max(1)).clamp(64, 1 << 14);
+        for terms in terms.chunks(at_once) {
+            let columns: Vec<usize> = terms.iter().map(|&(s, _)| s).collect();
+            let centers = self.gather(&columns)?;
+            let mut coef: Vec<f64> = terms.iter().map(|&(_, coef)| coef).collect();
+            coef.resize(centers.padded_len().max(coef.len()), 0.0);
+            let parts = sums.par_chunks_mut(TARGETS).zip(targets.par_chunks(TARGETS));
+            parts.for_each(|(sums, targets)| match self.gram {
+                Gram::Kernel(kernel, rows) => {
+                    let mut tile = Tile::new(rows.n_cols());
+                    let sample = |i: usize| self.index[targets[i]];
+                    load(&rows, &self.origin, (targets.len(), &sample), &mut tile);
+                    let mut out = vec![0.0; targets.len()];
+                    kernel.sums(&tile, (0, targets.len()), &centers, (&coef, 1), &mut out);
+                    sums.iter_mut().zip(out).for_each(|(sum, by)| *sum += by);
+                }
+                Gram::Given(matrix) => {
+                    for (sum, &target) in sums.iter_mut().zip(targets) {
+                        let row = self.index[target];
+                        let value = |s: usize| F::from_f64(matrix[(self.index[s], row)]).to_f64();
+                        *sum += terms.iter().map(|&(s, coef)| coef * value(s)).sum::<f64>();
+                    }
+                }
+            });
+        }
+        Ok(())
     }
 
     /// Number of columns.
@@ -136,7 +242,9 @@ impl<'a, F: Real> Columns<'a, F> {
         if self.packed.is_empty() {
             let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
             let mut row = vec![0.0; rows.n_cols()];
-            return Ok(Points::Packed(pack(&rows, &self.origin, &samples, &mut row)?));
+            let mut set = pack(&rows, &self.origin, &samples, &mut row)?;
+            set.raise_max_sq_norm(self.largest);
+            return Ok(Points::Packed(set));
         }
         let mut tile = Tile::new(rows.n_cols());
         load(&rows, &self.origin, (columns.len(), &|i| self.index[columns[i]]), &mut tile);
@@ -186,6 +294,25 @@ impl<'a, F: Real> Columns<'a, F> {
             // Points come from `points` of these columns.
             _ => {}
         }
+    }
+
+    /// As [`Columns::block`] for the points `from..to` of a tile, written to rows of
+    /// [`COLUMN_CHUNK`] values; false, and nothing written, for other points.
+    pub fn rows(
+        &self,
+        points: &Points<F>,
+        chunk: usize,
+        (from, to): (usize, usize),
+        out: &mut [F],
+    ) -> bool {
+        let (Points::Tile(tile), Gram::Kernel(kernel, _)) = (points, self.gram) else {
+            return false;
+        };
+        for (rows, first) in out.chunks_mut(POINTS * COLUMN_CHUNK).zip((from..to).step_by(POINTS)) {
+            let last = (first + POINTS).min(to);
+            kernel.values(tile, (first, last), &self.packed[chunk], rows, COLUMN_CHUNK);
+        }
+        true
     }
 
     /// `k(x, x)` of every column, as the rows hold it.

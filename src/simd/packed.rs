@@ -145,6 +145,12 @@ impl<F: Real> Packed<F> {
         self.max_sq_norm
     }
 
+    /// Has the set count as one that has held a centre of this squared norm, so that parts of one
+    /// set are treated alike.
+    pub fn raise_max_sq_norm(&mut self, norm: f64) {
+        self.max_sq_norm = self.max_sq_norm.max(norm);
+    }
+
     fn set_norm(&mut self, slot: usize, norm: F) {
         self.sq_norms.as_mut_slice()[slot] = norm;
         self.max_sq_norm = self.max_sq_norm.max(norm.to_f64());

@@ -213,6 +213,27 @@ def test_saved_machines_predict_with_the_same_bits(estimator, sparse, tmp_path):
     assert np.array_equal(again.n_support_, estimator.n_support_)
 
 
+def test_functions_that_change_after_the_fit_change_nothing():
+    X, y = sinc_data(100)
+    functions = [sine]
+    model = SemiparametricSVR(functions, C=0.1).fit(X, y)
+    expected = model.predict(X)
+    functions[0] = sinc
+    assert np.array_equal(model.predict(X), expected)
+    for other in ([sine, sinc], None, sine(X)[:, None]):
+        model.set_params(functions=other)
+        assert np.array_equal(model.predict(X), expected)
+    given = SemiparametricSVR(sine(X)[:, None], C=0.1).fit(X, y)
+    expected = given.predict(X, sine(X)[:, None])
+    given.set_params(functions=sinc)
+    assert np.array_equal(given.predict(X, sine(X)[:, None]), expected)
+    with pytest.raises(ValueError, match="pass functions="):
+        given.predict(X)
+    plain = SemiparametricSVR(C=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="has none"):
+        plain.set_params(functions=sine).predict(X, sine(X)[:, None])
+
+
 def test_a_saved_matrix_of_functions_comes_back(tmp_path):
     X, y = sinc_data(100)
     model = SemiparametricSVR(sine(X)[:, None], C=0.1, record_history=True).fit(X, y)

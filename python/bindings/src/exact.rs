@@ -79,6 +79,7 @@ fn config(params: &Bound<'_, PyDict>) -> PyResult<ExactConfig> {
         cache_size: get("cache_size")?.extract()?,
         max_iter: get("max_iter")?.extract()?,
         max_time: get("max_time")?.extract()?,
+        shrinking: get("shrinking")?.extract()?,
     })
 }
 

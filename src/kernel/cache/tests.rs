@@ -102,6 +102,66 @@ fn wide_sparse_rows_are_read_as_they_come() {
     }
 }
 
+/// Parts of the columns and products without stored rows have the values of the rows.
+fn same_bits<F: Real>(gram: Gram<'_>, n: usize) {
+    let columns = Columns::<F>::new(gram, (0..n).rev().collect()).unwrap();
+    let some: Vec<usize> = (0..n).filter(|c| c % 3 == 1).collect();
+    let part = columns.part(&some).unwrap();
+    let (mut all, mut few) = (
+        RowCache::new(columns.clone(), usize::MAX).unwrap(),
+        RowCache::new(part, usize::MAX).unwrap(),
+    );
+    let wanted: Vec<usize> = (0..some.len()).step_by(7).collect();
+    let (mut slots, mut others) = (Vec::new(), Vec::new());
+    few.request(&wanted, &mut slots).unwrap();
+    all.request(&wanted.iter().map(|&w| some[w]).collect::<Vec<_>>(), &mut others).unwrap();
+    let mut picked = vec![F::zero(); some.len()];
+    for (&a, &b) in slots.iter().zip(&others) {
+        all.pick(b, &some, &mut picked);
+        for (local, &column) in some.iter().enumerate() {
+            assert_eq!(few.value(a, local), all.value(b, column));
+            assert_eq!(picked[local], all.value(b, column));
+        }
+    }
+    let coef = |i: usize| 1.5 - 0.1 * (i % 30) as f64;
+    let terms: Vec<(usize, f64)> =
+        wanted.iter().enumerate().map(|(i, &w)| (some[w], coef(i))).collect();
+    let by_slot: Vec<(u32, f64)> =
+        others.iter().enumerate().map(|(i, &slot)| (slot, coef(i))).collect();
+    let mut rows = vec![0.25; n];
+    all.accumulate(&by_slot, &mut rows);
+    let targets: Vec<usize> = (0..n).filter(|t| t % 4 != 2).collect();
+    let mut sums = vec![0.25; targets.len()];
+    columns.add_products(&targets, &terms, &mut sums).unwrap();
+    for (&target, sum) in targets.iter().zip(sums) {
+        assert!((sum - rows[target]).abs() <= 1e-12 * (1.0 + sum.abs()), "{sum} {}", rows[target]);
+    }
+}
+
+#[test]
+fn parts_and_products_have_the_values_of_the_rows() {
+    let mut x = data(1200, 70, 4);
+    // Norms so different that chunks alone would be computed in different ways.
+    x.rows_mut().into_iter().step_by(400).for_each(|mut row| row *= 40.0);
+    let (mut values, mut columns, mut starts) = (vec![], vec![], vec![0i32]);
+    for row in x.rows() {
+        for (j, &v) in row.iter().enumerate().filter(|(j, _)| j % 5 == 0) {
+            values.push(v);
+            columns.push(j as i32);
+        }
+        starts.push(values.len() as i32);
+    }
+    let csr = Csr::new(&values, Indices::I32(&columns), Indices::I32(&starts), 70).unwrap();
+    let matrix = Array2::from_shape_fn((1200, 1200), |(i, j)| ((i * j) % 11) as f64);
+    for rows in [Rows::Dense(x.view()), Rows::Csr(csr)] {
+        for kernel in [AnyKernel::Gaussian { gamma: 0.01 }, KERNELS[1], KERNELS[3]] {
+            same_bits::<f32>(Gram::Kernel(kernel, rows), 1200);
+            same_bits::<f64>(Gram::Kernel(kernel, rows), 1200);
+        }
+    }
+    same_bits::<f64>(Gram::Given(matrix.view()), 1200);
+}
+
 #[test]
 fn a_bound_below_two_rows_is_refused() {
     let x = data(600, 2, 1);

@@ -3,7 +3,7 @@
 use super::dual::{Dual, Solution};
 use super::smo::{Settings, solve};
 use crate::error::{Error, Result};
-use crate::kernel::{Columns, Gram, RowCache};
+use crate::kernel::{Columns, Gram};
 use crate::solver::{Observer, StopReason};
 
 /// A machine and its targets; costs are those of [`Part`].
@@ -96,11 +96,9 @@ pub fn fit(part: Part<'_, '_>, settings: &Settings, observer: &mut dyn Observer)
     let (gram, index, bytes) = (part.gram, part.index, part.cache_bytes);
     let n = index.len();
     let solution = if part.single {
-        let mut cache = RowCache::<f32>::new(Columns::new(gram, index)?, bytes)?;
-        solve(&dual, &mut cache, settings, observer)?
+        solve(&dual, Columns::<f32>::new(gram, index)?, bytes, settings, observer)?
     } else {
-        let mut cache = RowCache::<f64>::new(Columns::new(gram, index)?, bytes)?;
-        solve(&dual, &mut cache, settings, observer)?
+        solve(&dual, Columns::<f64>::new(gram, index)?, bytes, settings, observer)?
     };
     Ok(fitted(&part.kind, &dual, solution, n))
 }

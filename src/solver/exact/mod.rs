@@ -16,10 +16,14 @@
 //!    tenth of the problem's.
 //! 4. One pass over the rows of the variables that moved updates f.
 //!
+//! From 2048 samples on these rounds run on a part of the samples at a time, and what was left out
+//! is looked at again until the violation of the whole is below the tolerance (the module
+//! `active`; [LIBSVM] calls it shrinking).
+//!
 //! A problem whose variables all fit one working set is plain SMO; a small one is then solved on
 //! to about 1e-10.
 //!
-//! *Cost* of a round: O(q n d) for q new rows, O(q n) for f, O(q) an inner step. *Memory*: the
+//! *Cost* of a round over n samples (the part's): O(q n d) for q new rows, O(q n) for f, O(q) an inner step. *Memory*: the
 //! cache's bound, O(n) numbers, O(q²) for the working set.
 //!
 //! *Certificate*: [`Solution::gap`] bounds how far the objective is above the optimum:
@@ -27,6 +31,7 @@
 //!
 //! *References*: [LIBSVM] (problems, stopping), [FAN] (selection), [THUNDER] (working sets).
 
+mod active;
 mod dual;
 mod machines;
 mod product;

@@ -12,7 +12,7 @@ use crate::solver::{Observer, Phase, Progress, StopReason};
 const AT_ONCE: usize = 512;
 
 /// Multiply-adds of kernel rows between two looks at the observer.
-const WORK_BETWEEN_LOOKS: usize = 1 << 32;
+pub(super) const WORK_BETWEEN_LOOKS: usize = 1 << 32;
 
 /// The kernel rows of a problem, `f` and the observer that watches.
 pub(in crate::solver) struct Product<'r, 'a, F: Real> {
@@ -23,6 +23,7 @@ pub(in crate::solver) struct Product<'r, 'a, F: Real> {
     pub(in crate::solver) diagonal: Vec<f64>,
     /// Steps so far, for the observer.
     pub(in crate::solver) steps: u64,
+    n_samples: usize,
     n_terms: usize,
     observer: &'r mut dyn Observer,
     started: Instant,
@@ -35,8 +36,20 @@ impl<'r, 'a, F: Real> Product<'r, 'a, F> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         let f = try_vec("scores", cache.columns().len(), 0.0)?;
+        let watch = Watch { steps: 0, n_samples: f.len(), started: Instant::now() };
+        Self::part(cache, f, watch, observer)
+    }
+
+    /// A part of a larger problem, with `f` of all of its terms.
+    pub(in crate::solver) fn part(
+        cache: &'r mut RowCache<'a, F>,
+        f: Vec<f64>,
+        watch: Watch,
+        observer: &'r mut dyn Observer,
+    ) -> Result<Self> {
         let diagonal = cache.columns().diagonal()?;
-        Ok(Self { cache, f, diagonal, steps: 0, n_terms: 0, observer, started: Instant::now() })
+        let Watch { steps, n_samples, started } = watch;
+        Ok(Self { cache, f, diagonal, steps, n_samples, n_terms: 0, observer, started })
     }
 
     /// `f = Kβ` anew, β given by variables of samples.
@@ -89,18 +102,41 @@ impl<'r, 'a, F: Real> Product<'r, 'a, F> {
 
     /// Asks the observer, with the number of terms that it was told last.
     pub(in crate::solver) fn look_again(&mut self) -> Result<Option<StopReason>> {
+        let watch = Watch { steps: self.steps, n_samples: self.n_samples, started: self.started };
+        watch.look(self.n_terms, self.observer)
+    }
+}
+
+/// What the observer of a run is told.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::solver) struct Watch {
+    /// Steps so far.
+    pub(in crate::solver) steps: u64,
+    /// Samples of the whole problem.
+    pub(in crate::solver) n_samples: usize,
+    /// When the run began.
+    pub(in crate::solver) started: Instant,
+}
+
+impl Watch {
+    /// Asks the observer.
+    pub(in crate::solver) fn look(
+        &self,
+        n_terms: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<StopReason>> {
         let progress = Progress {
             phase: Phase::Pass,
             iteration: usize::try_from(self.steps).unwrap_or(usize::MAX),
             seen: 0,
-            n_samples: self.f.len(),
-            n_terms: self.n_terms,
+            n_samples: self.n_samples,
+            n_terms,
             moved: 0.0,
             maintained: 0.0,
             objective: None,
             elapsed: self.started.elapsed(),
         };
-        match self.observer.observe(&progress) {
+        match observer.observe(&progress) {
             ControlFlow::Continue(()) => Ok(None),
             ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
             ControlFlow::Break(stop) => Ok(Some(stop)),

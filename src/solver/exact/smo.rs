@@ -2,17 +2,22 @@
 
 use rayon::prelude::*;
 
+use super::active;
 use super::dual::{Dual, Solution, read_off};
 use super::product::Product;
 use super::select::{extremes, select, violation};
 use super::working::{Until, Working};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::kernel::RowCache;
+use crate::kernel::{Columns, RowCache};
 use crate::solver::{Observer, StopReason};
 
 /// Variables of a working set, at most: the values among them stay in the second cache.
 const WORKING_SET: usize = 512;
+
+/// A working set is a sixteenth of the problem or a little more, so that few rows are computed in
+/// vain.
+const SHARE: usize = 16;
 
 /// A problem of up to this many variables is one working set ...
 const SMALL: usize = 1024;
@@ -36,27 +41,32 @@ pub struct Settings {
     /// Whether a small problem is solved further than `tol`, so that its answer does not depend
     /// on the order of the samples.
     pub refine: bool,
+    /// Whether a large problem is solved on a part of its samples at a time.
+    pub shrinking: bool,
 }
 
-/// Solves a problem whose kernel rows `cache` has. Call it inside [`crate::parallel::run`].
+/// Solves a problem over these columns, with at most `bytes` of kernel rows. Call it inside
+/// [`crate::parallel::run`].
 ///
 /// # Errors
 /// Those of [`Dual::check`], `OutOfMemory`, `Interrupted` when the observer says so.
 pub fn solve<F: Real>(
     dual: &Dual,
-    cache: &mut RowCache<'_, F>,
+    columns: Columns<'_, F>,
+    bytes: usize,
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     dual.check()?;
-    let mut run = Run {
-        dual,
-        product: Product::new(cache, observer)?,
-        scores: try_vec("scores", dual.len(), 0.0)?,
-        beta: dual.start.clone(),
-    };
+    RowCache::<F>::capacity_for(columns.len(), bytes)?;
+    if settings.shrinking && columns.len() >= active::LEAST {
+        return active::solve(dual, &columns, bytes, settings, observer);
+    }
+    let mut cache = RowCache::new(columns, bytes)?;
+    let product = Product::new(&mut cache, observer)?;
+    let mut run = Run::new(dual, product, dual.start.clone())?;
     run.product.recompute(&dual.sample, &run.beta)?;
-    let stop = run.rounds(settings)?;
+    let stop = run.rounds(&Goal { settings: *settings, part: false })?;
     let (level, objective, gap) = read_off(dual, &run.beta, &run.product.f);
     run.rescore();
     let violation = violation(&extremes(dual, &run.beta, &run.scores));
@@ -64,17 +74,37 @@ pub fn solve<F: Real>(
     Ok(Solution { beta: run.beta, level, objective, gap, violation, n_iter, n_rows, stop })
 }
 
-struct Run<'r, 'a, F: Real> {
+/// What a run is to reach.
+pub(super) struct Goal {
+    pub(super) settings: Settings,
+    /// Whether there are terms outside, so that `f` cannot be computed anew.
+    pub(super) part: bool,
+}
+
+/// Rounds of working sets on a problem all of whose columns are in the cache.
+pub(super) struct Run<'r, 'a, F: Real> {
     dual: &'r Dual,
-    product: Product<'r, 'a, F>,
+    pub(super) product: Product<'r, 'a, F>,
     scores: Vec<f64>,
-    beta: Vec<f64>,
+    pub(super) beta: Vec<f64>,
+    /// What rounding may have added to a value of `f`, at most.
+    pub(super) drift: f64,
+}
+
+impl<'r, 'a, F: Real> Run<'r, 'a, F> {
+    pub(super) fn new(dual: &'r Dual, product: Product<'r, 'a, F>, beta: Vec<f64>) -> Result<Self> {
+        let scores = try_vec("scores", dual.len(), 0.0)?;
+        Ok(Self { dual, product, scores, beta, drift: 0.0 })
+    }
 }
 
 impl<F: Real> Run<'_, '_, F> {
-    fn rounds(&mut self, settings: &Settings) -> Result<StopReason> {
+    /// Until the violation is at most `tol`. `MaxIter` is also the answer when no step moves
+    /// anything.
+    pub(super) fn rounds(&mut self, goal: &Goal) -> Result<StopReason> {
         let m = self.dual.len();
-        let size = if m <= SMALL { m } else { WORKING_SET };
+        let settings = &goal.settings;
+        let size = if m <= SMALL { m } else { (m / SHARE).next_power_of_two().min(WORKING_SET) };
         let size = match self.product.cache.capacity() {
             all if all == self.product.f.len() => size,
             some => size.min(some).max(2),
@@ -96,7 +126,7 @@ impl<F: Real> Run<'_, '_, F> {
                 max_iter = max_iter.min(self.product.steps.saturating_mul(REFINING) + 1000);
                 continue;
             }
-            if now <= tol && !fresh {
+            if now <= tol && !fresh && !goal.part {
                 // What rounding has gathered in f is removed before the last word.
                 self.product.recompute(&self.dual.sample, &self.beta)?;
                 fresh = true;
@@ -172,6 +202,10 @@ impl<F: Real> Run<'_, '_, F> {
         }
         let terms = slots.iter().zip(&change).filter(|(_, c)| **c != 0.0);
         let terms: Vec<(u32, f64)> = terms.map(|(&slot, &c)| (slot, c)).collect();
+        let largest = self.product.diagonal.iter().fold(0.0f64, |m, d| m.max(d.abs()));
+        let added = terms.iter().map(|(_, c)| c.abs()).sum::<f64>() * largest;
+        self.drift +=
+            f64::EPSILON * (added + self.scores.iter().fold(0.0f64, |m, s| m.max(s.abs())));
         self.product.cache.accumulate(&terms, &mut self.product.f);
         Ok((moved, stop))
     }
@@ -191,7 +225,7 @@ impl<F: Real> Run<'_, '_, F> {
         let cache = &*self.product.cache;
         kernel.par_chunks_mut(q.max(1)).zip(&columns).for_each(|(row, sample)| {
             let slot = samples.binary_search(sample).map_or(0, |at| slots[at]);
-            row.iter_mut().zip(&columns).for_each(|(to, &c)| *to = cache.value(slot, c));
+            cache.pick(slot, &columns, row);
         });
         Ok(Working {
             beta: pick(&self.beta),

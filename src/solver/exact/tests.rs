@@ -6,7 +6,7 @@ use crate::kernel::{AnyKernel, Gram};
 use crate::rng::Rng;
 use crate::solver::{Silent, StopReason};
 
-const TIGHT: Settings = Settings { tol: 1e-9, max_iter: 10_000_000, refine: true };
+const TIGHT: Settings = Settings { tol: 1e-9, max_iter: 10_000_000, refine: true, shrinking: true };
 
 fn data(n: usize, d: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
     let mut rng = Rng::new(seed);
@@ -156,13 +156,17 @@ fn working_sets_agree_with_plain_smo_whatever_the_cache() {
 
 #[test]
 fn the_same_bits_for_any_number_of_threads() {
-    let (x, t) = data(2000, 5, 6);
+    let (x, t) = data(3000, 5, 6);
     let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
-    let cost = vec![10.0; 2000];
+    let cost = vec![10.0; 3000];
     let run = |threads| {
         crate::parallel::run(threads, || {
             let part = Part { single: true, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
-            fit(part, &Settings { tol: 1e-3, max_iter: 1 << 40, refine: true }, &mut Silent)
+            fit(
+                part,
+                &Settings { tol: 1e-3, max_iter: 1 << 40, refine: true, shrinking: true },
+                &mut Silent,
+            )
         })
         .unwrap()
         .unwrap()
@@ -195,4 +199,82 @@ fn limits_end_a_run() {
     let stopped = fit(part(), &TIGHT, &mut After(4, StopReason::MaxTime)).unwrap();
     assert_eq!(stopped.stop, StopReason::MaxTime);
     assert!(fit(part(), &TIGHT, &mut After(4, StopReason::Interrupted)).is_err());
+}
+
+/// Parts of the samples end where the whole does, with the gap that a naive sum has.
+#[test]
+fn shrinking_ends_at_the_same_machine() {
+    let (x, t) = data(2600, 4, 8);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    for (kind, cost) in [
+        (Kind::Classes(&y), 20.0),
+        (Kind::NuClasses(&y, 0.2), 1.0),
+        (Kind::Values(&t, 0.05), 5.0),
+        (Kind::NuValues(&t, 0.4), 2.0),
+        (Kind::OneClass(0.1), 1.0),
+    ] {
+        let cost: Vec<f64> = (0..2600).map(|i| cost * (1.0 + f64::from(i % 3))).collect();
+        let run = |shrinking, tol| {
+            let part = part(&x, kind, &cost, KERNEL);
+            fit(part, &Settings { tol, shrinking, ..TIGHT }, &mut Silent).unwrap()
+        };
+        let (whole, parts) = (run(false, 1e-8), run(true, 1e-8));
+        for fitted in [&whole, &parts] {
+            assert_eq!(fitted.stop, StopReason::Converged);
+            assert!(fitted.violation <= 1e-8 && fitted.gap <= 1e-5 * fitted.objective.abs());
+        }
+        let off = (whole.objective - parts.objective).abs();
+        assert!(off <= whole.gap + parts.gap, "{kind:?} {off}");
+        // ν-SVC divides by ρ what is solved to the tolerance.
+        let rho = if let Kind::NuClasses(..) = kind { whole.width } else { 1.0 };
+        let (a, b) = (decisions(&x, KERNEL, &whole), decisions(&x, KERNEL, &parts));
+        let largest = a.iter().fold(1.0f64, |m, a| m.max((rho * a).abs()));
+        let off = a.iter().zip(&b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(rho * off < 1e-5 * largest, "{kind:?} {off} {rho}");
+
+        // At a coarse tolerance too what it says of itself is true of all samples.
+        let coarse = run(true, 1e-2);
+        assert!(coarse.violation <= 1e-2);
+        let excess = coarse.objective - whole.objective;
+        assert!(excess >= -whole.gap && excess <= coarse.gap + whole.gap, "{kind:?} {excess}");
+        if let Kind::Classes(_) = kind {
+            let f = decisions(&x, KERNEL, &coarse);
+            let (mut up, mut down) = (f64::NEG_INFINITY, f64::INFINITY);
+            let (mut primal, mut dual) = (0.0, 0.0);
+            for i in 0..2600 {
+                let sign = if y[i] { 1.0 } else { -1.0 };
+                let (alpha, score) = (sign * coarse.coef[i], sign - f[i]);
+                let (lower, upper) = if y[i] { (0.0, cost[i]) } else { (-cost[i], 0.0) };
+                up = if coarse.coef[i] < upper { up.max(score) } else { up };
+                down = if coarse.coef[i] > lower { down.min(score) } else { down };
+                let smooth = 0.5 * coarse.coef[i] * (f[i] - coarse.intercept);
+                primal += cost[i] * (1.0 - sign * f[i]).max(0.0) + smooth;
+                dual += alpha - smooth;
+            }
+            assert!((up - down - coarse.violation).abs() < 1e-9);
+            assert!((primal - dual - coarse.gap).abs() < 1e-8 * primal);
+            assert!((coarse.objective + dual).abs() < 1e-10 * primal);
+        }
+    }
+}
+
+#[test]
+fn limits_end_a_run_on_parts_with_a_true_gap() {
+    let (x, t) = data(2600, 4, 9);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let cost = vec![100.0; 2600];
+    for max_iter in [1, 100, 1500] {
+        let settings = Settings { max_iter, ..TIGHT };
+        let part = part(&x, Kind::Classes(&y), &cost, KERNEL);
+        let fitted = fit(part, &settings, &mut Silent).unwrap();
+        assert_eq!((fitted.n_iter, fitted.stop), (max_iter, StopReason::MaxIter));
+        let (mut primal, mut dual) = (0.0, 0.0);
+        for (i, f) in decisions(&x, KERNEL, &fitted).into_iter().enumerate() {
+            let sign = if y[i] { 1.0 } else { -1.0 };
+            let smooth = 0.5 * fitted.coef[i] * (f - fitted.intercept);
+            primal += cost[i] * (1.0 - sign * f).max(0.0) + smooth;
+            dual += sign * fitted.coef[i] - smooth;
+        }
+        assert!((primal - dual - fitted.gap).abs() < 1e-8 * primal);
+    }
 }

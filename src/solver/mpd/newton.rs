@@ -10,6 +10,9 @@ use crate::solver::StopReason;
 /// Iterations between two looks at the observer and at Kβ's rounding.
 const LOOK: u64 = 64;
 
+/// Updates of the multipliers in a row without a step of β, at most: they move no score any more.
+const STALLED: u64 = 10_000;
+
 /// The system `Hγ = -f` of one constraint, of which γ itself is not kept.
 struct System {
     /// `Hγ` in the signed variables: a value a sample.
@@ -28,7 +31,7 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
         systems.push(System { product, curvature: 0.0 });
     }
     let (mut picks, mut samples, mut slots) = (Vec::new(), Vec::new(), Vec::new());
-    let mut fresh = false;
+    let (mut fresh, mut stalled) = (false, 0);
     loop {
         // Line 7: the largest residual of every system.
         picks.clear();
@@ -87,7 +90,7 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
                 *g += by * equality.column[v];
             }
             run.product.steps += 1;
-            fresh = false;
+            (fresh, stalled) = (false, 0);
             if by == 0.0 {
                 return Ok(StopReason::MaxIter);
             }
@@ -106,6 +109,10 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
                 }
             }
             run.updates += 1;
+            stalled += 1;
+            if stalled > STALLED {
+                return Ok(StopReason::MaxIter);
+            }
             fresh = false;
         }
         let rounds = run.product.steps + run.updates;

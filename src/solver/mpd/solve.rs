@@ -31,6 +31,13 @@ const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 /// dual function has no bound: nothing in the box meets them.
 const MOST_MULTIPLIER: f64 = 1e6;
 
+/// Updates of the multipliers in a row that bring the constraints no nearer, at most: ρ has grown
+/// by 1e12 then, and what is left is rounding.
+const STALLED: u32 = 20;
+
+/// A violation of this size, in the unit of `constraint_tol`, counts as met but for rounding.
+const ROUNDING: f64 = 1e-8;
+
 /// A ν-SVC's ρ counts at least this much as the divisor of its scores.
 const LEAST_DIVISOR: f64 = 1e-3;
 
@@ -199,6 +206,7 @@ impl<F: Real> Run<'_, '_, F> {
         let size = settings.working_set.min(self.product.cache.capacity()).max(1);
         let (mut set, mut last) = (Vec::new(), f64::INFINITY);
         let (mut fresh, mut idle) = (false, 0);
+        let (mut nearest, mut stalled) = (f64::INFINITY, 0);
         loop {
             self.rescore();
             let now = self.violation();
@@ -221,7 +229,19 @@ impl<F: Real> Run<'_, '_, F> {
                 self.eta = self.effective();
                 let score = self.product.f.iter().fold(largest, |m, f| m.max(f.abs()));
                 if off > 1.0 && self.eta.iter().any(|eta| eta.abs() > MOST_MULTIPLIER * score) {
+                    // Multipliers that only rounding drives are no sign of an empty box.
+                    if off * settings.constraint_tol <= ROUNDING {
+                        return Ok(StopReason::MaxIter);
+                    }
                     return Err(Error::Unsupported(INFEASIBLE.into()));
+                }
+                if off < 0.9 * nearest {
+                    (nearest, stalled) = (off, 0);
+                } else if off > 1.0 {
+                    stalled += 1;
+                    if stalled > STALLED {
+                        return Ok(StopReason::MaxIter);
+                    }
                 }
                 if off > 1.0 && off > last / GROWTH {
                     self.rho.iter_mut().for_each(|rho| *rho *= GROWTH);

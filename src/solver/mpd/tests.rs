@@ -69,7 +69,8 @@ fn the_five_machines_agree_with_smo() {
             (Kind::NuClasses(&y, 0.3), &one),
             (Kind::OneClass(0.2), &one),
         ] {
-            let settings = Settings { tol: 1e-9, max_iter: 10_000_000, refine: true };
+            let settings =
+                Settings { tol: 1e-9, max_iter: 10_000_000, refine: true, shrinking: true };
             let smo = exact::fit(part(&x, kind, cost), &settings, &mut Silent).unwrap();
             let mpd = fit(part(&x, kind, cost), &PLAIN, &TIGHT, &mut Silent).unwrap();
             assert_eq!(mpd.stop, StopReason::Converged, "{n} {kind:?}");

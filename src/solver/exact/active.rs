@@ -1,0 +1,281 @@
+//! Shrinking: large problems are solved on a part of their samples, the rest is looked at again.
+//!
+//! # Method
+//! 1. The first part is every few samples; the variables of all others stay where they start.
+//! 2. The part is solved (its kernel rows have no other columns); each part more exactly.
+//! 3. `f` of the samples outside moves by the variables that have changed, without stored rows
+//!    ([`Columns::add_products`]): it is now that of the whole problem, and so is the violation.
+//! 4. The next part is every sample with a variable that violates the optimality conditions at
+//!    the level found, and those nearest to do so. Nothing is taken for settled: what is outside
+//!    now comes back when its score says so.
+//!
+//! Every part holds the pair of largest violation, so every part moves; after [`PARTS`] of them
+//! the whole problem is one.
+
+use std::time::Instant;
+
+use super::dual::{Dual, Solution, read_off};
+use super::product::{Product, WORK_BETWEEN_LOOKS, Watch};
+use super::select::{extremes, violation};
+use super::smo::{Goal, Run, Settings};
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+use crate::kernel::{Columns, RowCache};
+use crate::solver::{Observer, StopReason};
+
+/// Samples from which on parts pay.
+pub(super) const LEAST: usize = 2048;
+
+/// The first part is this share of the samples.
+const FIRST: usize = 16;
+
+/// Samples of a part beyond those that must be in it, at least.
+const SPARE: usize = 512;
+
+/// Parts of some of the samples, at most.
+const PARTS: u32 = 20;
+
+/// A part is solved to this share of the violation, the next to this share of that share ...
+const FALL: f64 = 0.1;
+
+/// ... down to this: a part solved much further would be solved again after the next look outside.
+const LEAST_FALL: f64 = 0.01;
+
+/// What rounding may add to a score, in units of the tolerance.
+const DRIFT: f64 = 0.01;
+
+/// The whole problem and where it stands.
+struct Whole<'w, 'a, F: Real> {
+    dual: &'w Dual,
+    columns: &'w Columns<'a, F>,
+    beta: Vec<f64>,
+    /// `Kβ`, a value a sample.
+    f: Vec<f64>,
+    scores: Vec<f64>,
+    watch: Watch,
+    n_rows: u64,
+    drift: f64,
+}
+
+/// As [`super::solve`].
+pub(super) fn solve<F: Real>(
+    dual: &Dual,
+    columns: &Columns<'_, F>,
+    bytes: usize,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    let n = columns.len();
+    let mut whole = Whole {
+        dual,
+        columns,
+        beta: dual.start.clone(),
+        f: try_vec("scores", n, 0.0)?,
+        scores: try_vec("scores", dual.len(), 0.0)?,
+        watch: Watch { steps: 0, n_samples: n, started: Instant::now() },
+        n_rows: 0,
+        drift: 0.0,
+    };
+    whole.recompute(observer)?;
+    let stop = whole.parts(bytes, settings, observer)?;
+    let violation = whole.violation();
+    let Whole { beta, f, n_rows, watch, .. } = whole;
+    let (level, objective, gap) = read_off(dual, &beta, &f);
+    Ok(Solution { beta, level, objective, gap, violation, n_iter: watch.steps, n_rows, stop })
+}
+
+impl<F: Real> Whole<'_, '_, F> {
+    fn parts(
+        &mut self,
+        bytes: usize,
+        settings: &Settings,
+        observer: &mut dyn Observer,
+    ) -> Result<StopReason> {
+        let n = self.f.len();
+        let every = |step: usize| (0..n).step_by(step).collect::<Vec<_>>();
+        // 1. Unless the sums that the variables keep are already spread over all.
+        let spread = self.beta.iter().any(|b| *b != 0.0);
+        let mut active = every(if spread { 1 } else { FIRST.min(n / (LEAST / 2)) });
+        let (mut fall, mut fresh, mut idle) = (FALL, false, 0);
+        for part in 1.. {
+            let now = self.violation();
+            if now <= settings.tol {
+                if fresh || self.drift <= DRIFT * settings.tol {
+                    return Ok(StopReason::Converged);
+                }
+                // What rounding has gathered in f is removed before the last word.
+                self.recompute(observer)?;
+                fresh = true;
+                continue;
+            }
+            if self.watch.steps >= settings.max_iter || idle > 2 {
+                return Ok(StopReason::MaxIter);
+            }
+            let tol = settings.tol.max(fall * now);
+            let goal = Goal { settings: Settings { tol, refine: false, ..*settings }, part: true };
+            let (moved, stop) = self.solve_part(&active, bytes, &goal, observer)?;
+            match stop {
+                StopReason::Converged | StopReason::MaxIter => {}
+                other => return Ok(other),
+            }
+            idle = if moved { 0 } else { idle + 1 };
+            fall = (fall * FALL).max(LEAST_FALL);
+            active = if part < PARTS && idle == 0 { self.choose(&active) } else { every(1) };
+        }
+        Ok(StopReason::MaxIter)
+    }
+
+    /// 2. and 3.; whether anything moved and why it ended.
+    fn solve_part(
+        &mut self,
+        active: &[usize],
+        bytes: usize,
+        goal: &Goal,
+        observer: &mut dyn Observer,
+    ) -> Result<(bool, StopReason)> {
+        let place = self.places(active)?;
+        let variables: Vec<usize> =
+            (0..self.dual.len()).filter(|&v| place[self.dual.sample[v]] != usize::MAX).collect();
+        let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
+        let dual = Dual {
+            sample: variables.iter().map(|&v| place[self.dual.sample[v]]).collect(),
+            lower: pick(&self.dual.lower),
+            upper: pick(&self.dual.upper),
+            linear: pick(&self.dual.linear),
+            start: pick(&self.beta),
+            two_sums: self.dual.two_sums,
+        };
+        let mut cache = RowCache::new(self.columns.part(active)?, bytes)?;
+        let f = active.iter().map(|&i| self.f[i]).collect();
+        let product = Product::part(&mut cache, f, self.watch, &mut *observer)?;
+        let mut run = Run::new(&dual, product, dual.start.clone())?;
+        let stop = run.rounds(goal)?;
+        let mut change = vec![0.0; active.len()];
+        let mut moved = false;
+        for (local, &v) in variables.iter().enumerate() {
+            let by = run.beta[local] - dual.start[local];
+            if by != 0.0 {
+                moved = true;
+                change[dual.sample[local]] += by;
+                self.beta[v] = run.beta[local];
+            }
+        }
+        active.iter().zip(&run.product.f).for_each(|(&i, &f)| self.f[i] = f);
+        self.drift += run.drift;
+        self.watch.steps = run.product.steps;
+        self.n_rows += run.product.cache.computed();
+        drop(cache);
+        let terms = active.iter().copied().zip(change).filter(|(_, by)| *by != 0.0);
+        let terms: Vec<(usize, f64)> = terms.collect();
+        let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == usize::MAX).collect();
+        self.add(&outside, &terms, observer)?;
+        Ok((moved, stop))
+    }
+
+    /// Where each sample is among the active ones, or `usize::MAX`.
+    fn places(&self, active: &[usize]) -> Result<Vec<usize>> {
+        let mut place = try_vec("the active samples", self.f.len(), usize::MAX)?;
+        active.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+        Ok(place)
+    }
+
+    /// `f += K terms` at some samples, with looks at the observer: only an interrupt ends it, half
+    /// a sum is of no use.
+    fn add(
+        &mut self,
+        targets: &[usize],
+        terms: &[(usize, f64)],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let per_row = self.columns.row_work() / self.f.len().max(1) * targets.len();
+        let at_once = (WORK_BETWEEN_LOOKS / per_row.max(1)).max(64);
+        let mut sums: Vec<f64> = targets.iter().map(|&i| self.f[i]).collect();
+        for terms in terms.chunks(at_once) {
+            self.columns.add_products(targets, terms, &mut sums)?;
+            self.n_rows += terms.len() as u64;
+            self.watch.look(terms.len(), observer)?;
+        }
+        targets.iter().zip(sums).for_each(|(&i, sum)| self.f[i] = sum);
+        let size: f64 = terms.iter().map(|(_, by)| by.abs()).sum();
+        self.drift += f64::EPSILON * size;
+        Ok(())
+    }
+
+    fn recompute(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        let mut total = vec![0.0; self.f.len()];
+        for (&i, &beta) in self.dual.sample.iter().zip(&self.beta) {
+            total[i] += beta;
+        }
+        let terms: Vec<(usize, f64)> =
+            total.into_iter().enumerate().filter(|(_, by)| *by != 0.0).collect();
+        self.f.fill(0.0);
+        self.drift = 0.0;
+        let all: Vec<usize> = (0..self.f.len()).collect();
+        self.add(&all, &terms, observer)
+    }
+
+    /// The scores anew, and their violation.
+    fn violation(&mut self) -> f64 {
+        for (v, score) in self.scores.iter_mut().enumerate() {
+            *score = self.dual.linear[v] - self.f[self.dual.sample[v]];
+        }
+        violation(&extremes(self.dual, &self.beta, &self.scores))
+    }
+
+    /// 4. The next part, after `last`.
+    fn choose(&mut self, last: &[usize]) -> Vec<usize> {
+        let n = self.f.len();
+        self.violation();
+        let mut was_in = vec![false; n];
+        last.iter().for_each(|&i| was_in[i] = true);
+        let (dual, beta, scores) = (self.dual, &self.beta, &self.scores);
+        let moves = |v: usize| (beta[v] < dual.upper[v], beta[v] > dual.lower[v]);
+        // The level of either sum, over the part that was solved; the worst pair of all.
+        let mut solved = [(f64::NEG_INFINITY, f64::INFINITY); 2];
+        let mut worst = [(f64::NEG_INFINITY, f64::INFINITY, 0, 0); 2];
+        for v in 0..dual.len() {
+            let (rises, falls) = moves(v);
+            let (group, i, score) = (dual.group(v), dual.sample[v], scores[v]);
+            let (most, least, first, second) = &mut worst[group];
+            if rises && score > *most {
+                (*most, *first) = (score, i);
+            }
+            if falls && score < *least {
+                (*least, *second) = (score, i);
+            }
+            if was_in[i] {
+                let (most, least) = &mut solved[group];
+                *most = if rises { most.max(score) } else { *most };
+                *least = if falls { least.min(score) } else { *least };
+            }
+        }
+        let level = solved.map(|(most, least)| match (most.is_finite(), least.is_finite()) {
+            (true, true) => f64::midpoint(most, least),
+            (true, false) => most,
+            (false, true) => least,
+            (false, false) => 0.0,
+        });
+        let mut badness = vec![f64::NEG_INFINITY; n];
+        for v in 0..dual.len() {
+            let (rises, falls) = moves(v);
+            let over = scores[v] - level[dual.group(v)];
+            let bad = &mut badness[dual.sample[v]];
+            *bad = if rises { bad.max(over) } else { *bad };
+            *bad = if falls { bad.max(-over) } else { *bad };
+        }
+        let must = badness.iter().filter(|b| **b >= 0.0).count();
+        let wanted = must + must / 4 + SPARE;
+        let mut active: Vec<usize> = (0..n).collect();
+        if wanted >= n - n / 5 {
+            return active;
+        }
+        active.select_nth_unstable_by(wanted - 1, |a, b| {
+            badness[*b].total_cmp(&badness[*a]).then(a.cmp(b))
+        });
+        active.truncate(wanted);
+        active.extend(worst.iter().flat_map(|&(_, _, first, second)| [first, second]));
+        active.sort_unstable();
+        active.dedup();
+        active
+    }
+}
