@@ -157,8 +157,6 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     def _config(self) -> dict:
         params = self.get_params(deep=False)
         config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
-        if not isinstance(self.refine_iter, Integral) or self.refine_iter < 1:
-            raise ValueError(f"refine_iter must be >= 1, got {self.refine_iter!r}")
         config["fit_intercept"] = bool(self.fit_intercept)
         config["refine"] = bool(self.refine)
         config["epsilon"] = float(getattr(self, "epsilon", 0.0))
