@@ -31,7 +31,7 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
         systems.push(System { product, curvature: 0.0 });
     }
     let (mut picks, mut samples, mut slots) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut fresh, mut stalled) = (false, 0);
+    let (mut fresh, mut stalled, mut nearest) = (false, 0, f64::INFINITY);
     loop {
         // Line 7: the largest residual of every system.
         picks.clear();
@@ -90,7 +90,7 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
                 *g += by * equality.column[v];
             }
             run.product.steps += 1;
-            (fresh, stalled) = (false, 0);
+            fresh = false;
             if by == 0.0 {
                 return Ok(StopReason::MaxIter);
             }
@@ -109,7 +109,12 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
                 }
             }
             run.updates += 1;
-            stalled += 1;
+            let off = run.infeasibility();
+            if off < 0.9 * nearest {
+                (nearest, stalled) = (off, 0);
+            } else {
+                stalled += 1;
+            }
             if stalled > STALLED {
                 return Ok(StopReason::MaxIter);
             }

@@ -24,6 +24,10 @@ const TOL_FACTOR: f64 = 0.3;
 /// By how much violations of the constraints must fall, else ρ rises as much.
 const GROWTH: f64 = 4.0;
 
+/// By how much ρ rises in all, at most: the multipliers converge for any ρ > 0, and steps of one
+/// variable along the constraints crawl as ρ grows.
+const MOST_GROWTH: f64 = 1e6;
+
 /// Inner steps between two looks at the observer: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 
@@ -32,7 +36,7 @@ const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 const MOST_MULTIPLIER: f64 = 1e6;
 
 /// Updates of the multipliers in a row that bring the constraints no nearer, at most: ρ has grown
-/// by 1e12 then, and what is left is rounding.
+/// to its end then, and what is left is rounding.
 const STALLED: u32 = 20;
 
 /// A violation of this size, in the unit of `constraint_tol`, counts as met but for rounding.
@@ -202,6 +206,7 @@ impl<F: Real> Run<'_, '_, F> {
             // Where the box is small, a multiplier of the scores' size is still one step away.
             *rho = (mean / n).max(largest / equality.most(self.dual));
         }
+        let most_rho: Vec<f64> = self.rho.iter().map(|rho| MOST_GROWTH * rho).collect();
         let mut tau = if self.eta.is_empty() { 0.0 } else { FIRST_TOL * largest };
         let size = settings.working_set.min(self.product.cache.capacity()).max(1);
         let (mut set, mut last) = (Vec::new(), f64::INFINITY);
@@ -239,12 +244,14 @@ impl<F: Real> Run<'_, '_, F> {
                     (nearest, stalled) = (off, 0);
                 } else if off > 1.0 {
                     stalled += 1;
-                    if stalled > STALLED {
+                    // What is more than rounding goes on: the multipliers tell in the end.
+                    if stalled > STALLED && off * settings.constraint_tol <= ROUNDING {
                         return Ok(StopReason::MaxIter);
                     }
                 }
                 if off > 1.0 && off > last / GROWTH {
-                    self.rho.iter_mut().for_each(|rho| *rho *= GROWTH);
+                    let rho = self.rho.iter_mut().zip(&most_rho);
+                    rho.for_each(|(rho, most)| *rho = (GROWTH * *rho).min(*most));
                 }
                 last = off;
                 tau = least.max(TOL_FACTOR * tau);

@@ -406,3 +406,24 @@ fn a_nu_that_functions_make_impossible_is_refused() {
         assert!(fitted.unwrap_err().to_string().contains("infeasible"));
     }
 }
+
+#[test]
+fn a_constraint_tol_that_rounding_never_meets_ends() {
+    let (x, t) = data(90, 2, 19);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.1).collect();
+    let cost = vec![3.0; 90];
+    for update in [Update::Augmented, Update::Newton] {
+        for tol in [1e-2, 1e-6] {
+            let settings =
+                MpdSettings { tol, constraint_tol: 1e-300, max_iter: u64::MAX, update, ..TIGHT };
+            let fitted =
+                fit(part(&x, Kind::Classes(&y), &cost), &PLAIN, &settings, &mut Silent).unwrap();
+            // Met exactly, by chance, or given up.
+            assert!(matches!(fitted.stop, StopReason::Converged | StopReason::MaxIter));
+            let excess = fitted.coef.iter().sum::<f64>().abs();
+            // The paper's update moves a variable by no less than the other threshold asks.
+            let allowed = if update == Update::Newton { tol } else { 1e-6 };
+            assert!(excess <= allowed, "{update:?} {tol}: {excess}");
+        }
+    }
+}
