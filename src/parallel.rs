@@ -5,11 +5,15 @@
 //! ones. Work is cut into chunks whose size never depends on the number of threads, so results
 //! have the same bits for every `n_jobs`.
 
+mod relay;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result};
+
+pub use relay::{Steps, take_turns};
 
 /// Rows of one unit of parallel work over kernel rows.
 pub const ROW_CHUNK: usize = 64;

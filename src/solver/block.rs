@@ -277,8 +277,8 @@ impl<F: Real> Block<F> {
         Ok(())
     }
 
-    /// The sample whose turn it is has become a term.
-    pub(super) fn added(&mut self, slot: usize) -> Result<()> {
+    /// The sample whose turn it is has become a term, with these coefficients.
+    pub(super) fn added(&mut self, slot: usize, coef: &[f64]) -> Result<()> {
         let n = self.ids.len();
         if !self.points_ready {
             self.points.set_points(&self.tile)?;
@@ -292,6 +292,10 @@ impl<F: Real> Block<F> {
             self.stored[i * self.stride + slot] = self.cross[i];
         }
         self.touched.add(slot);
+        self.column.clear();
+        self.column.extend_from_slice(&self.cross[self.turn + 1..n]);
+        self.kernel.stored_to_values(&mut self.column);
+        self.add_columns(coef);
         Ok(())
     }
 }

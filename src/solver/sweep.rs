@@ -1,18 +1,21 @@
 //! One pass over the data: blocks are filled ahead, their samples take their steps in order.
 //!
 //! While one block takes its steps, the next is filled against the model as it was before them,
-//! on the other threads; then the columns of the slots that changed are made anew. The same work
+//! by another thread, which then takes its steps; first the columns of the slots that changed are
+//! made anew. The same work
 //! is done for any number of threads, so the bits are the same.
 
 use std::ops::ControlFlow;
+use std::sync::{PoisonError, RwLock};
 
 use super::StopReason;
-use super::block::{Block, Snapshot};
+use super::block::{Block, Snapshot, Touched};
 use super::budgeted::{Budgeted, Method, State};
 use crate::budget::{AnyMaintenance, Event};
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
+use crate::parallel::{Steps, take_turns};
 use crate::simd;
 
 /// What a pass did.
@@ -109,6 +112,9 @@ impl<F: Real> Event for Followers<'_, F> {
     }
 }
 
+/// What is asked after every block.
+pub(super) type Poll<'a> = dyn FnMut(&Counts, usize) -> ControlFlow<StopReason> + Send + 'a;
+
 /// One pass in the order given. `poll(samples seen, counts, terms)` is asked after every block.
 pub(super) fn pass<F: Real>(
     solver: &Budgeted,
@@ -116,32 +122,73 @@ pub(super) fn pass<F: Real>(
     state: &mut State<F>,
     duals: &mut Duals,
     order: &[usize],
-    poll: &mut dyn FnMut(&Counts, usize) -> ControlFlow<StopReason>,
+    poll: &mut Poll<'_>,
 ) -> Result<(Counts, ControlFlow<StopReason>)> {
-    let rows = problem.rows();
-    let mut counts = Counts::default();
-    let mut snapshot = Snapshot::new(&state.expansion)?;
-    let mut current = Block::new(&state.expansion, state.block_len)?;
-    let mut next = Block::new(&state.expansion, state.block_len)?;
-    let mut blocks = order.chunks(state.block_len);
-    current.fill(&rows, blocks.next().unwrap_or(&[]), &snapshot)?;
-    loop {
-        let ahead = blocks.next();
-        let (swept, filled) = match ahead {
-            Some(ids) => rayon::join(
-                || sweep(solver, problem, state, duals, &mut current, &mut counts),
-                || next.fill(&rows, ids, &snapshot),
-            ),
-            None => (sweep(solver, problem, state, duals, &mut current, &mut counts), Ok(())),
-        };
-        swept?;
-        filled?;
-        let flow = poll(&counts, state.expansion.len());
-        if ahead.is_none() || flow.is_break() {
-            return Ok((counts, flow));
-        }
-        next.catch_up(&state.expansion, &mut current.touched, &mut snapshot)?;
-        std::mem::swap(&mut current, &mut next);
+    let mut shared = Shared {
+        state,
+        duals,
+        counts: Counts::default(),
+        touched: Touched::default(),
+        poll,
+        flow: ControlFlow::Continue(()),
+    };
+    if order.is_empty() {
+        return Ok((shared.counts, shared.flow));
+    }
+    let (expansion, len) = (&shared.state.expansion, shared.state.block_len);
+    let blocks = [Block::new(expansion, len)?, Block::new(expansion, len)?];
+    let snapshot = RwLock::new(Snapshot::new(expansion)?);
+    shared = take_turns(&Pass { solver, problem, order, len, snapshot }, shared, blocks)?;
+    Ok((shared.counts, shared.flow))
+}
+
+/// Blocks of a pass as steps.
+struct Pass<'a, 'p, F: Real> {
+    solver: &'a Budgeted,
+    problem: &'a Problem<'p, F>,
+    order: &'a [usize],
+    /// Samples of a block.
+    len: usize,
+    /// The model that the next block is filled against.
+    snapshot: RwLock<Snapshot<F>>,
+}
+
+/// What the steps of a pass change.
+struct Shared<'a, F: Real> {
+    state: &'a mut State<F>,
+    duals: &'a mut Duals,
+    counts: Counts,
+    /// Slots that the last block changed.
+    touched: Touched,
+    poll: &'a mut Poll<'a>,
+    flow: ControlFlow<StopReason>,
+}
+
+impl<'a, F: Real> Steps for Pass<'a, '_, F> {
+    type Shared = Shared<'a, F>;
+    type Own = Block<F>;
+
+    fn count(&self) -> usize {
+        self.order.len().div_ceil(self.len)
+    }
+
+    fn prepare(&self, block: &mut Block<F>, step: usize) -> Result<()> {
+        let ids = &self.order[step * self.len..];
+        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
+        block.fill(&self.problem.rows(), &ids[..ids.len().min(self.len)], &snapshot)
+    }
+
+    fn catch_up(&self, shared: &mut Shared<'a, F>, block: &mut Block<F>) -> Result<()> {
+        let mut snapshot = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+        block.catch_up(&shared.state.expansion, &mut shared.touched, &mut snapshot)
+    }
+
+    fn take(&self, shared: &mut Shared<'a, F>, block: &mut Block<F>) -> Result<bool> {
+        let Shared { state, duals, counts, .. } = shared;
+        sweep(self.solver, self.problem, state, duals, block, counts)?;
+        std::mem::swap(&mut shared.touched, &mut block.touched);
+        shared.flow = (shared.poll)(&shared.counts, shared.state.expansion.len());
+        Ok(shared.flow.is_continue())
     }
 }
 
@@ -201,7 +248,7 @@ fn sweep<F: Real>(
                 block.tile.copy_row(turn, &mut row);
                 let slot = expansion.push(&row)?;
                 duals.set(slot, sample as u32);
-                block.added(slot)?;
+                block.added(slot, &delta)?;
                 slot
             }
         };
@@ -212,7 +259,9 @@ fn sweep<F: Real>(
             zero &= value == 0.0;
         }
         let mut followers = Followers { block, duals };
-        followers.coef_changed(slot, &delta);
+        if place.is_some() {
+            followers.coef_changed(slot, &delta);
+        }
         if zero {
             state.maintainer.remove_zero(expansion, slot, &mut followers);
         } else if place.is_none()
