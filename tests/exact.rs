@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot train must fail")]
 
 use budgetsvm::data::Rows;
-use budgetsvm::kernel::{AnyKernel, Gram};
+use budgetsvm::kernel::{AnyBuffers, AnyKernel, Gram};
 use budgetsvm::rng::Rng;
 use budgetsvm::solver::exact::{Fitted, Kind, Part, Settings, fit};
 use budgetsvm::solver::mpd::{self, MpdSettings, Update};
@@ -208,6 +208,7 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
         kind,
         cost,
         cache_bytes: 1 << 24,
+        buffers: AnyBuffers::default(),
         single: false,
     };
     for (tol, constraint_tol, bars) in [(1e-4, 1e-6, (1e-4, 1e-2)), (1e-6, 1e-8, (1e-6, 1e-4))] {

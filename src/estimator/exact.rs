@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
-use crate::kernel::Gram;
+use crate::kernel::{AnyBuffers, Gram};
 use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
@@ -257,7 +257,8 @@ impl ExactMachine {
         let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
         let mut observer = Limited::new(observer, config.max_time);
         let bytes = (config.cache_size * f64::from(1 << 20)) as usize;
-        let task = Task { config, gram, functions, cost, bytes, single };
+        let buffers = AnyBuffers::default();
+        let task = Task { config, gram, functions, cost, bytes, single, buffers };
         match targets {
             ExactTargets::Classes(y, k) => task.classes(y, k, &samples, &mut observer),
             ExactTargets::Values(y) => {
@@ -312,6 +313,7 @@ struct Task<'g, 'a> {
     cost: &'a [f64],
     bytes: usize,
     single: bool,
+    buffers: AnyBuffers,
 }
 
 impl Task<'_, '_> {
@@ -330,6 +332,7 @@ impl Task<'_, '_> {
             kind,
             cost: &cost,
             cache_bytes: bytes,
+            buffers: self.buffers.clone(),
             single: self.single,
         };
         let ExactSolver::Mpd { settings: own, intercept } = self.config.solver else {

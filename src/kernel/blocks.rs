@@ -183,11 +183,15 @@ impl AnyKernel {
             self.run(tile, (first, last), centers, None, Some(Sums { coef, out }));
             return;
         }
+        // Points whose values stay in the first cache.
+        const POINTS: usize = 8;
         let stride = centers.padded_len();
-        let mut row = vec![F::zero(); stride];
-        for (i, out) in (first..last).zip(out.chunks_mut(outputs)) {
-            self.values(tile, (i, i + 1), centers, &mut row, stride);
-            simd::weighted_sums(&row, coef, out);
+        let mut values = vec![F::zero(); stride * POINTS.min(last - first)];
+        for (from, out) in (first..last).step_by(POINTS).zip(out.chunks_mut(POINTS * outputs)) {
+            let len = POINTS.min(last - from);
+            let values = &mut values[..len * stride];
+            self.values(tile, (from, from + len), centers, values, stride);
+            simd::weighted_sums_of(values, len, (coef, outputs), &mut out[..len * outputs]);
         }
     }
 

@@ -4,8 +4,11 @@
 //! A value has the same bits however and whenever it is computed, so neither the bound nor the
 //! number of threads changes a result.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
+use super::buffers::{Buffers, reserve};
 use super::columns::{COLUMN_CHUNK, Columns};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -28,6 +31,7 @@ pub struct RowCache<'a, F: Real> {
     stamp: Vec<u64>,
     clock: u64,
     computed: u64,
+    buffers: Option<Arc<Buffers<F>>>,
 }
 
 impl<'a, F: Real> RowCache<'a, F> {
@@ -37,19 +41,31 @@ impl<'a, F: Real> RowCache<'a, F> {
     /// # Errors
     /// `OutOfMemory` when the bound is below two rows, or the system refuses.
     pub fn new(columns: Columns<'a, F>, bytes: usize) -> Result<Self> {
+        Self::build(columns, bytes, None)
+    }
+
+    /// As [`RowCache::new`], in the memory that an earlier cache left, which is left again.
+    ///
+    /// # Errors
+    /// As [`RowCache::new`].
+    pub fn reusing(
+        columns: Columns<'a, F>,
+        bytes: usize,
+        buffers: &Arc<Buffers<F>>,
+    ) -> Result<Self> {
+        Self::build(columns, bytes, Some(buffers.clone()))
+    }
+
+    fn build(
+        columns: Columns<'a, F>,
+        bytes: usize,
+        buffers: Option<Arc<Buffers<F>>>,
+    ) -> Result<Self> {
         let n = columns.len();
-        let row_bytes = Self::row_bytes(n);
         let capacity = Self::capacity_for(n, bytes)?;
-        let mut chunks = Vec::new();
-        for _ in 0..n.div_ceil(COLUMN_CHUNK) {
-            let mut chunk = Vec::new();
-            let len = capacity.saturating_mul(COLUMN_CHUNK);
-            chunk.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
-                what: "the kernel cache",
-                bytes: capacity.saturating_mul(row_bytes),
-            })?;
-            chunks.push(chunk);
-        }
+        let left = buffers.as_ref().map_or_else(Vec::new, |buffers| buffers.take());
+        let len = capacity.saturating_mul(COLUMN_CHUNK);
+        let chunks = reserve(left, (n.div_ceil(COLUMN_CHUNK), len, bytes / size_of::<F>()))?;
         let slot_of = try_vec("the kernel cache", n, NONE)?;
         Ok(Self {
             columns,
@@ -61,6 +77,7 @@ impl<'a, F: Real> RowCache<'a, F> {
             stamp: Vec::new(),
             clock: 0,
             computed: 0,
+            buffers,
         })
     }
 
@@ -155,7 +172,10 @@ impl<'a, F: Real> RowCache<'a, F> {
         self.computed += missing.len() as u64;
         let (columns, used) = (&self.columns, self.used);
         self.chunks.par_iter_mut().enumerate().for_each(|(chunk, values)| {
-            values.resize(used * COLUMN_CHUNK, F::zero());
+            // Slots are written before they are read.
+            if values.len() < used * COLUMN_CHUNK {
+                values.resize(used * COLUMN_CHUNK, F::zero());
+            }
             let mut from = 0;
             while from < free.len() {
                 // Slots one after another are filled where they are.
@@ -211,6 +231,14 @@ impl<'a, F: Real> RowCache<'a, F> {
             let rows: Vec<(&[F], f64)> = terms.iter().map(row).collect();
             simd::add_rows(&rows, sums);
         });
+    }
+}
+
+impl<F: Real> Drop for RowCache<'_, F> {
+    fn drop(&mut self) {
+        if let Some(buffers) = &self.buffers {
+            buffers.give(std::mem::take(&mut self.chunks));
+        }
     }
 }
 

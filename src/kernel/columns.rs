@@ -324,6 +324,9 @@ impl<'a, F: Real> Columns<'a, F> {
             Gram::Given(matrix) => {
                 Ok(self.index.iter().map(|&i| F::from_f64(matrix[(i, i)]).to_f64()).collect())
             }
+            Gram::Kernel(kernel, _) if kernel.is_translation_invariant() => {
+                Ok(vec![1.0; self.len()])
+            }
             Gram::Kernel(kernel, rows) => {
                 let (mut tile, mut part, mut all) = (Tile::new(rows.n_cols()), vec![], vec![]);
                 for samples in self.index.chunks(COLUMN_CHUNK) {
@@ -344,15 +347,32 @@ fn pack<F: Real>(
     row: &mut [f64],
 ) -> Result<Packed<F>> {
     let mut set = Packed::new(row.len())?;
-    set.reserve(samples.len())?;
-    let mut center = vec![F::zero(); row.len()];
-    for &sample in samples {
-        rows.copy_row(sample, row);
-        row.iter_mut().zip(origin).for_each(|(v, o)| *v -= o);
-        center.iter_mut().zip(&*row).for_each(|(to, &v)| *to = F::from_f64(v));
-        set.push(&center)?;
-    }
+    set.extend(samples.len(), |i, center| convert(rows, origin, samples[i], row, center))?;
     Ok(set)
+}
+
+/// A row less the origin (if there is one), through `row` where it is not at hand as a slice.
+fn convert<F: Real>(
+    rows: &Rows<'_, f64>,
+    origin: &[f64],
+    sample: usize,
+    row: &mut [f64],
+    out: &mut [F],
+) {
+    let values = match rows {
+        Rows::Dense(x) => x.row(sample).to_slice(),
+        Rows::Csr(_) => None,
+    };
+    let values = values.unwrap_or_else(|| {
+        rows.copy_row(sample, row);
+        row
+    });
+    if origin.is_empty() {
+        out.iter_mut().zip(values).for_each(|(to, &v)| *to = F::from_f64(v));
+    } else {
+        let moved = values.iter().zip(origin).map(|(v, o)| F::from_f64(v - o));
+        out.iter_mut().zip(moved).for_each(|(to, v)| *to = v);
+    }
 }
 
 /// Fills a tile with the samples `sample(0..len)`: sparse ones as they are.
@@ -373,11 +393,7 @@ fn load<F: Real>(
         }
         _ => {
             let mut row = vec![0.0; rows.n_cols()];
-            tile.fill_dense(len, |i, out| {
-                rows.copy_row(sample(i), &mut row);
-                row.iter_mut().zip(origin).for_each(|(v, o)| *v -= o);
-                out.iter_mut().zip(&row).for_each(|(to, &v)| *to = F::from_f64(v));
-            });
+            tile.fill_dense(len, |i, out| convert(rows, origin, sample(i), &mut row, out));
         }
     }
 }

@@ -5,12 +5,14 @@
 
 mod any;
 mod blocks;
+mod buffers;
 mod cache;
 mod columns;
 mod gaussian;
 
 pub use any::AnyKernel;
 pub use blocks::{load_tile, origin_for, sparse_density};
+pub use buffers::{AnyBuffers, Buffers};
 pub use cache::RowCache;
 pub use columns::{COLUMN_CHUNK, Columns, Gram, Points};
 pub use gaussian::Gaussian;

@@ -12,6 +12,7 @@
 //! Every part holds the pair of largest violation, so every part moves; after [`PARTS`] of them
 //! the whole problem is one.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::dual::{Dual, Solution, read_off};
@@ -20,7 +21,7 @@ use super::select::{extremes, violation};
 use super::smo::{Goal, Run, Settings};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::kernel::{Columns, RowCache};
+use crate::kernel::{Buffers, Columns, RowCache};
 use crate::solver::{Observer, StopReason};
 
 /// Samples from which on parts pay.
@@ -61,7 +62,7 @@ struct Whole<'w, 'a, F: Real> {
 pub(super) fn solve<F: Real>(
     dual: &Dual,
     columns: &Columns<'_, F>,
-    bytes: usize,
+    space: (usize, &Arc<Buffers<F>>),
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
@@ -77,7 +78,7 @@ pub(super) fn solve<F: Real>(
         drift: 0.0,
     };
     whole.recompute(observer)?;
-    let stop = whole.parts(bytes, settings, observer)?;
+    let stop = whole.parts(space, settings, observer)?;
     let violation = whole.violation();
     let Whole { beta, f, n_rows, watch, .. } = whole;
     let (level, objective, gap) = read_off(dual, &beta, &f);
@@ -87,7 +88,7 @@ pub(super) fn solve<F: Real>(
 impl<F: Real> Whole<'_, '_, F> {
     fn parts(
         &mut self,
-        bytes: usize,
+        space: (usize, &Arc<Buffers<F>>),
         settings: &Settings,
         observer: &mut dyn Observer,
     ) -> Result<StopReason> {
@@ -113,7 +114,7 @@ impl<F: Real> Whole<'_, '_, F> {
             }
             let tol = settings.tol.max(fall * now);
             let goal = Goal { settings: Settings { tol, refine: false, ..*settings }, part: true };
-            let (moved, stop) = self.solve_part(&active, bytes, &goal, observer)?;
+            let (moved, stop) = self.solve_part(&active, space, &goal, observer)?;
             match stop {
                 StopReason::Converged | StopReason::MaxIter => {}
                 other => return Ok(other),
@@ -129,7 +130,7 @@ impl<F: Real> Whole<'_, '_, F> {
     fn solve_part(
         &mut self,
         active: &[usize],
-        bytes: usize,
+        (bytes, buffers): (usize, &Arc<Buffers<F>>),
         goal: &Goal,
         observer: &mut dyn Observer,
     ) -> Result<(bool, StopReason)> {
@@ -145,7 +146,7 @@ impl<F: Real> Whole<'_, '_, F> {
             start: pick(&self.beta),
             two_sums: self.dual.two_sums,
         };
-        let mut cache = RowCache::new(self.columns.part(active)?, bytes)?;
+        let mut cache = RowCache::reusing(self.columns.part(active)?, bytes, buffers)?;
         let f = active.iter().map(|&i| self.f[i]).collect();
         let product = Product::part(&mut cache, f, self.watch, &mut *observer)?;
         let mut run = Run::new(&dual, product, dual.start.clone())?;

@@ -3,7 +3,7 @@
 use super::dual::{Dual, Solution};
 use super::smo::{Settings, solve};
 use crate::error::{Error, Result};
-use crate::kernel::{Columns, Gram};
+use crate::kernel::{AnyBuffers, Columns, Gram};
 use crate::solver::{Observer, StopReason};
 
 /// A machine and its targets; costs are those of [`Part`].
@@ -34,6 +34,8 @@ pub struct Part<'g, 'a> {
     pub cost: &'a [f64],
     /// Bytes that kernel rows may take.
     pub cache_bytes: usize,
+    /// Memory that machines trained one after another share.
+    pub buffers: AnyBuffers,
     /// Whether kernel rows are `f32`.
     pub single: bool,
 }
@@ -94,11 +96,12 @@ pub struct Trace {
 pub fn fit(part: Part<'_, '_>, settings: &Settings, observer: &mut dyn Observer) -> Result<Fitted> {
     let dual = dual(&part)?;
     let (gram, index, bytes) = (part.gram, part.index, part.cache_bytes);
+    let AnyBuffers { single, double } = &part.buffers;
     let n = index.len();
     let solution = if part.single {
-        solve(&dual, Columns::<f32>::new(gram, index)?, bytes, settings, observer)?
+        solve(&dual, Columns::<f32>::new(gram, index)?, (bytes, single), settings, observer)?
     } else {
-        solve(&dual, Columns::<f64>::new(gram, index)?, bytes, settings, observer)?
+        solve(&dual, Columns::<f64>::new(gram, index)?, (bytes, double), settings, observer)?
     };
     Ok(fitted(&part.kind, &dual, solution, n))
 }

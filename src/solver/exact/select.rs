@@ -1,7 +1,5 @@
 //! Which variables make the next working set.
 
-use std::cmp::Ordering;
-
 use super::Dual;
 
 /// Extremes of the scores over one sum.
@@ -30,6 +28,7 @@ pub(super) fn violation(extremes: &[(f64, f64); 2]) -> f64 {
 pub(super) fn select(
     dual: &Dual,
     (beta, scores): (&[f64], &[f64]),
+    extremes: &[(f64, f64); 2],
     (size, tol): (usize, f64),
     last: &[usize],
 ) -> Vec<usize> {
@@ -45,33 +44,36 @@ pub(super) fn select(
         set.push(v);
     }
     set.reverse();
+    // How far each can rise above the least that can fall, and fall below the most that can rise.
+    let n = dual.len();
+    let mut violators: [[Vec<(f64, usize)>; 2]; 2] = Default::default();
+    violators[0].iter_mut().for_each(|list| list.reserve(n));
+    let (beta, scores, taken_now) = (&beta[..n], &scores[..n], &taken[..n]);
+    let (lower, upper) = (&dual.lower[..n], &dual.upper[..n]);
+    for v in 0..n {
+        let group = usize::from(dual.two_sums && lower[v] < 0.0);
+        let (most, least) = extremes[group];
+        let (over, under) = (scores[v] - least, most - scores[v]);
+        if over > tol && beta[v] < upper[v] && !taken_now[v] {
+            violators[group][0].push((over, v));
+        }
+        if under > tol && beta[v] > lower[v] && !taken_now[v] {
+            violators[group][1].push((under, v));
+        }
+    }
     let groups = if dual.two_sums { 2 } else { 1 };
-    let extremes = extremes(dual, beta, scores);
-    for (group, (most, least)) in extremes.iter().enumerate().take(groups) {
-        let quota = ((size - keep) / (2 * groups)).max(1);
-        for rises in [true, false] {
-            let badness = |v: usize| {
-                if rises { scores[v] - least } else { most - scores[v] }
-            };
-            let mut candidates: Vec<usize> = (0..dual.len())
-                .filter(|&v| {
-                    let moves =
-                        if rises { beta[v] < dual.upper[v] } else { beta[v] > dual.lower[v] };
-                    moves && !taken[v] && dual.group(v) == group && badness(v) > tol
-                })
-                .collect();
-            let worse = |a: &usize, b: &usize| {
-                badness(*b).partial_cmp(&badness(*a)).unwrap_or(Ordering::Equal).then(a.cmp(b))
-            };
-            if candidates.len() > quota {
-                candidates.select_nth_unstable_by(quota - 1, worse);
-                candidates.truncate(quota);
-            }
-            candidates.sort_unstable_by(worse);
-            for v in candidates {
-                taken[v] = true;
-                set.push(v);
-            }
+    let quota = ((size - keep) / (2 * groups)).max(1);
+    for list in violators.iter_mut().take(groups).flatten() {
+        list.retain(|&(_, v)| !taken[v]);
+        let worse = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if list.len() > quota {
+            list.select_nth_unstable_by(quota - 1, worse);
+            list.truncate(quota);
+        }
+        list.sort_unstable_by(worse);
+        for &(_, v) in &*list {
+            taken[v] = true;
+            set.push(v);
         }
     }
     set.truncate(size.max(2));

@@ -1,5 +1,7 @@
 //! The rounds of working sets.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::active;
@@ -9,7 +11,7 @@ use super::select::{extremes, select, violation};
 use super::working::{Until, Working};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::kernel::{Columns, RowCache};
+use crate::kernel::{Buffers, Columns, RowCache};
 use crate::solver::{Observer, StopReason};
 
 /// Variables of a working set, at most: the values among them stay in the second cache.
@@ -45,7 +47,8 @@ pub struct Settings {
     pub shrinking: bool,
 }
 
-/// Solves a problem over these columns, with at most `bytes` of kernel rows. Call it inside
+/// Solves a problem over these columns, with at most `bytes` of kernel rows, in
+/// `buffers` where they suit. Call it inside
 /// [`crate::parallel::run`].
 ///
 /// # Errors
@@ -53,16 +56,16 @@ pub struct Settings {
 pub fn solve<F: Real>(
     dual: &Dual,
     columns: Columns<'_, F>,
-    bytes: usize,
+    (bytes, buffers): (usize, &Arc<Buffers<F>>),
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     dual.check()?;
     RowCache::<F>::capacity_for(columns.len(), bytes)?;
     if settings.shrinking && columns.len() >= active::LEAST {
-        return active::solve(dual, &columns, bytes, settings, observer);
+        return active::solve(dual, &columns, (bytes, buffers), settings, observer);
     }
-    let mut cache = RowCache::new(columns, bytes)?;
+    let mut cache = RowCache::reusing(columns, bytes, buffers)?;
     let product = Product::new(&mut cache, observer)?;
     let mut run = Run::new(dual, product, dual.start.clone())?;
     run.product.recompute(&dual.sample, &run.beta)?;
@@ -115,7 +118,8 @@ impl<F: Real> Run<'_, '_, F> {
         let (mut solved, mut fresh, mut idle) = (false, false, 0);
         loop {
             self.rescore();
-            let now = violation(&extremes(self.dual, &self.beta, &self.scores));
+            let extremes = extremes(self.dual, &self.beta, &self.scores);
+            let now = violation(&extremes);
             let largest = self.scores.iter().fold(1.0f64, |m, s| m.max(s.abs()));
             if now <= tol && !solved {
                 solved = true;
@@ -148,7 +152,7 @@ impl<F: Real> Run<'_, '_, F> {
                 all
             } else {
                 let state = (self.beta.as_slice(), self.scores.as_slice());
-                select(self.dual, state, (size, tol), &set)
+                select(self.dual, state, &extremes, (size, tol), &set)
             };
             let inner = if whole { tol } else { tol.max(0.1 * now) };
             let (moved, stop) = self.round(&set, inner, max_iter)?;
@@ -236,6 +240,7 @@ impl<F: Real> Run<'_, '_, F> {
             up: vec![0.0; q],
             down: vec![0.0; q],
             gains: vec![0.0; q],
+            none: vec![0.0; q],
             kernel,
             stride: q,
             ranges,

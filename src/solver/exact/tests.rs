@@ -2,7 +2,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::data::Rows;
-use crate::kernel::{AnyKernel, Gram};
+use crate::kernel::{AnyBuffers, AnyKernel, Gram};
 use crate::rng::Rng;
 use crate::solver::{Silent, StopReason};
 
@@ -28,6 +28,7 @@ fn part<'a>(
         kind,
         cost,
         cache_bytes: 200 << 20,
+        buffers: AnyBuffers::default(),
         single: false,
     }
 }

@@ -1,7 +1,7 @@
 //! SMO inside a working set, whose kernel values are at hand.
 
 use crate::float::Real;
-use crate::simd::{LEAST_CURVATURE, move_scores, pair_gains};
+use crate::simd::{LEAST_CURVATURE, find_sum, move_scores, pair_gains};
 
 /// The variables of a working set, those of the first sum before those of the second, with
 /// everything that a step reads, padded rows one after another.
@@ -23,6 +23,8 @@ pub(super) struct Working<F> {
     pub(super) up: Vec<f64>,
     pub(super) down: Vec<f64>,
     pub(super) gains: Vec<f64>,
+    /// Zeros.
+    pub(super) none: Vec<f64>,
 }
 
 /// What ends a run of steps.
@@ -81,8 +83,8 @@ impl<F: Real> Working<F> {
             if (most - least).is_nan() || most - least <= tol {
                 continue;
             }
-            let at = |t: &usize| self.scores[*t] + self.up[*t] == most;
-            let Some(i) = (a..b).find(at) else { continue };
+            let Some(i) = find_sum(&self.scores[a..b], &self.up[a..b], most) else { continue };
+            let i = a + i;
             let row = &self.kernel[i * self.stride..][a..b];
             let gain = pair_gains(
                 &self.scores[a..b],
@@ -92,9 +94,9 @@ impl<F: Real> Working<F> {
                 &mut self.gains[a..b],
             );
             if gain > best.0
-                && let Some(j) = (a..b).find(|&t| self.gains[t] == gain)
+                && let Some(j) = find_sum(&self.gains[a..b], &self.none[a..b], gain)
             {
-                best = (gain, Some((i, j)));
+                best = (gain, Some((i, a + j)));
             }
         }
         best.1

@@ -1,12 +1,14 @@
 //! The five machines, plain and semi-parametric, with or without an offset.
 
+use std::sync::Arc;
+
 use ndarray::ArrayView2;
 
 use super::problem::{Equality, MpdSettings, Problem};
 use super::solve::solve;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::kernel::{Columns, RowCache};
+use crate::kernel::{Buffers, Columns, RowCache};
 use crate::solver::Observer;
 use crate::solver::exact::{Dual, Fitted, Kind, Part, dual, fitted};
 
@@ -75,11 +77,11 @@ pub fn fit(
     // ν-SVC is divided by its ρ = |η|: so is what its scores may be off.
     let divisor = places.nu.filter(|_| matches!(part.kind, Kind::NuClasses(..)));
     let problem = Problem { dual: &dual, equalities: &equalities, divisor };
-    let (kind, n) = (part.kind, part.index.len());
+    let (kind, n, buffers) = (part.kind, part.index.len(), part.buffers.clone());
     let (mut solution, mut outcome) = if part.single {
-        run::<f32>(part, &problem, settings, observer)?
+        run(part, &buffers.single, &problem, settings, observer)?
     } else {
-        run::<f64>(part, &problem, settings, observer)?
+        run(part, &buffers.double, &problem, settings, observer)?
     };
     let eta = outcome.parametric;
     let offset = places.intercept.map_or(0.0, |at| eta[at]);
@@ -98,11 +100,12 @@ type Solved = (crate::solver::exact::Solution, crate::solver::exact::MpdOutcome)
 
 fn run<F: Real>(
     part: Part<'_, '_>,
+    buffers: &Arc<Buffers<F>>,
     problem: &Problem<'_>,
     settings: &MpdSettings,
     observer: &mut dyn Observer,
 ) -> Result<Solved> {
     let columns = Columns::new(part.gram, part.index)?;
-    let mut cache = RowCache::<F>::new(columns, part.cache_bytes)?;
+    let mut cache = RowCache::reusing(columns, part.cache_bytes, buffers)?;
     solve(problem, &mut cache, settings, observer)
 }

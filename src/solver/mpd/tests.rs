@@ -2,7 +2,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::data::Rows;
-use crate::kernel::{AnyKernel, Gram};
+use crate::kernel::{AnyBuffers, AnyKernel, Gram};
 use crate::rng::Rng;
 use crate::solver::exact::{self, Fitted, Kind, Part, Settings};
 use crate::solver::{Silent, StopReason};
@@ -33,6 +33,7 @@ fn part<'a>(x: &'a Array2<f64>, kind: Kind<'a>, cost: &'a [f64]) -> Part<'a, 'a>
         kind,
         cost,
         cache_bytes: 200 << 20,
+        buffers: AnyBuffers::default(),
         single: false,
     }
 }
