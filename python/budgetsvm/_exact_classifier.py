@@ -171,11 +171,12 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             return self.classes_[(values[:, 0] <= 0).astype(np.intp)]
         if self.break_ties:
             return self.classes_[_ovr_decision_function(values < 0, -values, k).argmax(axis=1)]
-        votes = np.zeros((len(values), k), dtype=np.intp)
-        pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-        for column, (i, j) in zip(values.T, pairs, strict=True):
-            votes[:, i] += column > 0
-            votes[:, j] += column <= 0
+        first, second = np.triu_indices(k, 1)
+        # A vote of each pair: class `second` has it until class `first` wins it.
+        gains = np.zeros((len(first), k), dtype=np.float32)
+        gains[np.arange(len(first)), first] = 1
+        gains[np.arange(len(first)), second] = -1
+        votes = (values > 0).astype(np.float32) @ gains + np.bincount(second, minlength=k)
         return self.classes_[votes.argmax(axis=1)]
 
     @available_if(_has_proba)

@@ -9,11 +9,11 @@ use crate::kernel::{AnyKernel, load_tile};
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{self, Packed, Tile};
 
-/// Support vectors that are packed at a time, fewer when rows are wide.
+/// Support vectors of a packed block, fewer when rows are wide.
 const BLOCK: usize = 1024;
 
-/// Values of a packed block, at most.
-const BLOCK_VALUES: usize = 1 << 23;
+/// Values of the blocks that are packed at a time, about: they stay in the caches.
+const GROUP_VALUES: usize = 1 << 20;
 
 /// Support vectors and what their kernel values count, borrowed.
 ///
@@ -94,16 +94,17 @@ impl PairwiseModel<'_> {
         let n = rows.n_rows();
         let mut parts = try_vec("decision values", n.saturating_mul(width), 0.0)?;
         let origin = self.origin();
-        let mut first = 0;
-        for class in 0..classes {
-            let end = if k > 2 { first + self.n_support[class] } else { self.support.n_rows() };
-            let step = (BLOCK_VALUES / self.support.n_cols().max(1)).clamp(16, BLOCK);
-            while first < end {
-                let last = (first + step).min(end);
-                let block = self.pack(class, (first, last), &origin)?;
-                self.add(rows, &origin, (&block, sums_each), &mut parts);
-                first = last;
-            }
+        let ranges = self.ranges(classes);
+        let mut ranges = ranges.as_slice();
+        while let [(_, (first, _)), ..] = ranges {
+            // Those that end within the bound, one at least.
+            let end = first + GROUP_VALUES / self.support.n_cols().max(1);
+            let count = ranges.iter().take_while(|(_, (_, last))| *last <= end).count().max(1);
+            let (group, rest) = ranges.split_at(count);
+            ranges = rest;
+            let blocks: Result<Vec<Block>> =
+                group.par_iter().map(|&(class, range)| self.pack(class, range, &origin)).collect();
+            self.add(rows, &origin, (&blocks?, sums_each), &mut parts);
         }
         self.combine(&parts, sums_each, out);
         Ok(())
@@ -113,15 +114,28 @@ impl PairwiseModel<'_> {
         crate::kernel::origin_for(self.kernel, &self.support)
     }
 
+    /// The terms of each block, and their class.
+    fn ranges(&self, classes: usize) -> Vec<(usize, (usize, usize))> {
+        let step = (GROUP_VALUES / self.support.n_cols().max(1)).clamp(16, BLOCK);
+        let (mut ranges, mut first) = (Vec::new(), 0);
+        for class in 0..classes {
+            let end =
+                if classes > 1 { first + self.n_support[class] } else { self.support.n_rows() };
+            while first < end {
+                let last = (first + step).min(end);
+                ranges.push((class, (first, last)));
+                first = last;
+            }
+        }
+        ranges
+    }
+
     fn pack(&self, class: usize, (first, last): (usize, usize), origin: &[f64]) -> Result<Block> {
         let mut centers = Packed::new(self.support.n_cols())?;
-        centers.reserve(last - first)?;
-        let mut row = vec![0.0; self.support.n_cols()];
-        for term in first..last {
-            self.support.copy_row(term, &mut row);
+        centers.extend(last - first, |i, row| {
+            self.support.copy_row(first + i, row);
             row.iter_mut().zip(origin).for_each(|(v, o)| *v -= o);
-            centers.push(&row)?;
-        }
+        })?;
         let stride = centers.padded_len();
         let mut coef = vec![0.0; stride * self.coef.nrows()];
         for (row, to) in self.coef.rows().into_iter().zip(coef.chunks_exact_mut(stride)) {
@@ -136,39 +150,45 @@ impl PairwiseModel<'_> {
         &self,
         rows: &Rows<'_, f64>,
         origin: &[f64],
-        (block, sums_each): (&Block, usize),
+        (blocks, sums_each): (&[Block], usize),
         parts: &mut [f64],
     ) {
         let width = parts.len() / rows.n_rows().max(1);
-        let stride = block.centers.padded_len();
         let make = || (Tile::new(rows.n_cols()), Vec::new(), vec![0.0; ROW_CHUNK * sums_each]);
         parts.par_chunks_mut(ROW_CHUNK * width).enumerate().for_each_init(
             make,
             |(tile, values, sums), (chunk, parts)| {
                 let (first, len) = (chunk * ROW_CHUNK, parts.len() / width);
                 load_tile(rows, len, |i| first + i, origin, tile);
-                if sums_each == 1 {
-                    let coef = (block.coef.as_slice(), 1);
-                    self.kernel.sums(tile, (0, len), &block.centers, coef, &mut sums[..len]);
-                } else {
-                    values.resize(POINTS * stride, 0.0);
-                    for from in (0..len).step_by(POINTS) {
-                        let to = (from + POINTS).min(len);
-                        self.kernel.values(tile, (from, to), &block.centers, values, stride);
-                        let rows = values.chunks_exact(stride).take(to - from);
-                        let sums = sums[from * sums_each..].chunks_exact_mut(sums_each);
-                        rows.zip(sums).for_each(|(row, sums)| {
-                            simd::weighted_sums(row, &block.coef, sums);
-                        });
+                for block in blocks {
+                    self.sums_of(block, tile, values, sums);
+                    let rows = parts.chunks_exact_mut(width).zip(sums.chunks_exact(sums_each));
+                    for (part, sums) in rows {
+                        let to = &mut part[block.class * sums_each..][..sums_each];
+                        to.iter_mut().zip(sums).for_each(|(to, sum)| *to += sum);
                     }
-                }
-                let rows = parts.chunks_exact_mut(width).zip(sums.chunks_exact(sums_each));
-                for (part, sums) in rows {
-                    let to = &mut part[block.class * sums_each..][..sums_each];
-                    to.iter_mut().zip(sums).for_each(|(to, sum)| *to += sum);
                 }
             },
         );
+    }
+
+    /// What one block adds to every point of a tile: a value for each row of `coef`.
+    fn sums_of(&self, block: &Block, tile: &Tile<f64>, values: &mut Vec<f64>, sums: &mut [f64]) {
+        let (len, sums_each) = (tile.len(), self.coef.nrows());
+        if sums_each == 1 {
+            let coef = (block.coef.as_slice(), 1);
+            self.kernel.sums(tile, (0, len), &block.centers, coef, &mut sums[..len]);
+            return;
+        }
+        let stride = block.centers.padded_len();
+        values.resize(POINTS * stride, 0.0);
+        for from in (0..len).step_by(POINTS) {
+            let to = (from + POINTS).min(len);
+            self.kernel.values(tile, (from, to), &block.centers, values, stride);
+            let out = &mut sums[from * sums_each..to * sums_each];
+            let values = &values[..(to - from) * stride];
+            simd::weighted_sums_of(values, to - from, (&block.coef, sums_each), out);
+        }
     }
 
     fn combine(&self, parts: &[f64], sums_each: usize, out: &mut [f64]) {

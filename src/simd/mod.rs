@@ -226,6 +226,22 @@ pub(crate) fn sq_norms<F: Real>(rows: &[F], d: usize, out: &mut [F]) {
     });
 }
 
+/// Makes `width` rows the lanes of the lines of a block, and writes their squared norms.
+pub(crate) fn interleave<F: Real>(rows: &[F], lines: &mut [F], norms: &mut [F]) {
+    concrete!(F, |T| {
+        let work = slices::Interleave::<T> {
+            // SAFETY: `T` is `F`.
+            rows: unsafe { cast_slice(rows) },
+            // SAFETY: `T` is `F`.
+            lines: unsafe { cast_slice_mut(lines) },
+            // SAFETY: `T` is `F`.
+            norms: unsafe { cast_slice_mut(norms) },
+        };
+        // SAFETY: `level` is one that the processor has.
+        unsafe { T::dispatch(level(), work) }
+    });
+}
+
 /// Replaces every `x <= 0` by `e^x`.
 pub fn exp_in_place<F: Real>(values: &mut [F]) {
     exp_in_place_at(level(), values);
@@ -269,15 +285,28 @@ pub fn waves<F: Real>(cosines: &mut [F], sines: &mut [F], scale: f64) {
 /// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
 /// holds one padded row an output.
 pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
-    if row.is_empty() || out.is_empty() {
+    let outputs = out.len();
+    weighted_sums_of(row, 1, (coef, outputs), out);
+}
+
+/// [`weighted_sums`] of `len` rows, one after another; `out` holds a value an output, row by row.
+pub fn weighted_sums_of<F: Real>(
+    rows: &[F],
+    len: usize,
+    (coef, outputs): (&[f64], usize),
+    out: &mut [f64],
+) {
+    if rows.is_empty() || out.is_empty() {
         return out.fill(0.0);
     }
-    let stride = coef.len() / out.len();
-    assert!(stride >= row.len() && row.len().is_multiple_of(Packed::<F>::line()), "padded rows");
+    let (stride, values) = (coef.len() / outputs, rows.len() / len);
+    assert!(stride >= values && values.is_multiple_of(Packed::<F>::line()), "padded rows");
+    assert!(rows.len() == len * values && out.len() == len * outputs, "a value each");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {
-            T::dispatch(level(), slices::WeightedSums::<T> { row: cast_slice(row), coef, out })
+            let rows = cast_slice(rows);
+            T::dispatch(level(), slices::WeightedSums::<T> { rows, len, coef, outputs, out })
         }
     });
 }
@@ -323,6 +352,13 @@ pub fn move_scores<F: Real>(
             T::dispatch(level(), pairs::Move::<T> { scores, up, down, rows, step })
         }
     })
+}
+
+/// The first `t` with `values_t + marks_t == wanted`; `marks` is as long as `values`.
+#[must_use]
+pub fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize> {
+    // SAFETY: the level is the processor's.
+    unsafe { f64::dispatch(level(), pairs::Find { values, marks, wanted }) }
 }
 
 /// What a step of a pair gains: `out_t = max(0, own.0 - (score_t + down_t))² / (own.1 +

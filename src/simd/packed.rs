@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::lanes::width;
-use super::{sq_norm, sq_norms};
+use super::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result};
 use crate::float::Real;
 
@@ -177,6 +177,37 @@ impl<F: Real> Packed<F> {
         self.reserve(self.len + 1)?;
         self.len += 1;
         self.set(self.len - 1, center);
+        Ok(())
+    }
+
+    /// Adds centres, `write(i, row)` for each of `0..count`: quicker than one by one.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn extend(&mut self, count: usize, mut write: impl FnMut(usize, &mut [F])) -> Result<()> {
+        let (width, d) = (width::<F>(), self.n_features);
+        self.reserve(self.len + count)?;
+        let mut rows = vec![F::zero(); width * d];
+        let mut done = 0;
+        while done < count {
+            let whole = self.len.is_multiple_of(width) && count - done >= width && d > 0;
+            let part = if whole { width } else { 1 };
+            for (i, row) in rows.chunks_exact_mut(d.max(1)).take(part).enumerate() {
+                write(done + i, row);
+            }
+            if whole {
+                let slot = self.len;
+                self.len += width;
+                let lines = &mut self.values.as_mut_slice()[slot * d..(slot + width) * d];
+                let norms = &mut self.sq_norms.as_mut_slice()[slot..slot + width];
+                interleave(&rows, lines, norms);
+                let largest = norms.iter().fold(0.0f64, |most, &norm| most.max(norm.to_f64()));
+                self.raise_max_sq_norm(largest);
+            } else {
+                self.push(&rows[..d])?;
+            }
+            done += part;
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 use super::lanes::Lanes;
 use super::{Compiled, Work};
 
-const PART: usize = 8;
+const PART: usize = 16;
 
 /// `scores -= step (a - b)`, and the extremes after it.
 pub(super) struct Move<'a, F> {
@@ -85,6 +85,36 @@ impl<F: Compiled> Work<F> for Gains<'_, F> {
             most[0] = most[0].max(*out);
         }
         most.iter().fold(0.0, |m, &v| m.max(v))
+    }
+}
+
+/// The first `t` with `values_t + marks_t == wanted`.
+pub(super) struct Find<'a> {
+    pub(super) values: &'a [f64],
+    pub(super) marks: &'a [f64],
+    pub(super) wanted: f64,
+}
+
+impl Work<f64> for Find<'_> {
+    type Output = Option<usize>;
+    #[inline(always)]
+    unsafe fn run<L: Lanes<f64>>(self) -> Option<usize> {
+        let Self { values, marks, wanted } = self;
+        let n = values.len();
+        let marks = &marks[..n];
+        let mut at = 0;
+        while at + PART <= n {
+            let (part, marks) = (&values[at..at + PART], &marks[at..at + PART]);
+            let mut found = false;
+            for l in 0..PART {
+                found |= part[l] + marks[l] == wanted;
+            }
+            if found {
+                break;
+            }
+            at += PART;
+        }
+        (at..n).find(|&t| values[t] + marks[t] == wanted)
     }
 }
 

@@ -39,6 +39,35 @@ impl<F: Compiled> Work<F> for SqNorms<'_, F> {
     }
 }
 
+/// Rows, one after another, as the lanes of the lines of one block, and their squared norms: the
+/// bits of [`SqNorms`].
+pub(super) struct Interleave<'a, F> {
+    pub(super) rows: &'a [F],
+    pub(super) lines: &'a mut [F],
+    pub(super) norms: &'a mut [F],
+}
+
+impl<F: Compiled> Work<F> for Interleave<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes<F>>(self) {
+        let (d, width) = (self.rows.len() / width::<F>(), width::<F>());
+        assert!(self.lines.len() == d * width && self.norms.len() == width, "one block");
+        // SAFETY: the features of `L` are enabled by the caller; lines and norms are whole lines.
+        unsafe {
+            let mut sums = L::splat(F::zero());
+            for (k, line) in self.lines.chunks_exact_mut(width).enumerate() {
+                for (to, row) in line.iter_mut().zip(self.rows.chunks_exact(d)) {
+                    *to = row[k];
+                }
+                let line = L::load(line.as_ptr());
+                sums = L::fma(line, line, sums);
+            }
+            L::store(self.norms.as_mut_ptr(), sums);
+        }
+    }
+}
+
 /// The exponential of every value of a slice.
 pub(super) struct Exp<'a, F>(pub(super) &'a mut [F]);
 
@@ -62,8 +91,12 @@ impl<F: Compiled> Work<F> for Exp<'_, F> {
 
 /// Sums of one row of kernel values with the coefficients of every output.
 pub(super) struct WeightedSums<'a, F> {
-    pub(super) row: &'a [F],
+    /// `len` rows, one after another.
+    pub(super) rows: &'a [F],
+    pub(super) len: usize,
     pub(super) coef: &'a [f64],
+    pub(super) outputs: usize,
+    /// A value an output, point by point.
     pub(super) out: &'a mut [f64],
 }
 
@@ -71,15 +104,49 @@ impl<F: Compiled> Work<F> for WeightedSums<'_, F> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes<F>>(self) {
-        let stride = self.coef.len() / self.out.len();
-        for (coef, out) in self.coef.chunks_exact(stride).zip(self.out) {
-            // SAFETY: the caller has checked that rows are whole lines and coefficients as long.
-            unsafe {
-                let mut wide = L::wide_zero();
-                for at in (0..self.row.len()).step_by(width::<F>()) {
-                    let line = L::load(self.row.as_ptr().add(at));
-                    wide = L::wide_fma(wide, coef.as_ptr().add(at), line);
+        // Several outputs at once, as one chain waits for its own last step, for all points: the
+        // coefficients stay in the first cache.
+        const OUTPUTS: usize = 4;
+        let stride = self.coef.len() / self.outputs;
+        let of_point = (self.rows.len() / self.len, self.len);
+        let mut first = 0;
+        // SAFETY: the caller has checked that rows are whole lines and coefficients as long.
+        unsafe {
+            while first + OUTPUTS <= self.outputs {
+                let coef = (&self.coef[first * stride..][..OUTPUTS * stride], stride);
+                let out = (&mut self.out[first..], self.outputs);
+                weigh::<F, L, OUTPUTS>((self.rows, of_point), coef, out);
+                first += OUTPUTS;
+            }
+            while first < self.outputs {
+                let coef = (&self.coef[first * stride..][..stride], stride);
+                let out = (&mut self.out[first..], self.outputs);
+                weigh::<F, L, 1>((self.rows, of_point), coef, out);
+                first += 1;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn weigh<F: Compiled, L: Lanes<F>, const OUTPUTS: usize>(
+    (rows, (values, len)): (&[F], (usize, usize)),
+    (coef, stride): (&[f64], usize),
+    (out, outputs): (&mut [f64], usize),
+) {
+    assert!(stride >= values && coef.len() == OUTPUTS * stride, "a padded row an output");
+    for i in 0..len {
+        let row = &rows[i * values..][..values];
+        // SAFETY: the caller enables the features of `L`, and `row` is whole lines.
+        unsafe {
+            let mut wide = [L::wide_zero(); OUTPUTS];
+            for at in (0..values).step_by(width::<F>()) {
+                let line = L::load(row.as_ptr().add(at));
+                for (c, wide) in wide.iter_mut().enumerate() {
+                    *wide = L::wide_fma(*wide, coef.as_ptr().add(c * stride + at), line);
                 }
+            }
+            for (out, wide) in out[i * outputs..].iter_mut().zip(wide) {
                 *out = L::wide_sum(wide);
             }
         }
