@@ -142,7 +142,8 @@ impl<S: Steps> Relay<'_, S> {
     /// From the first step on that is offered.
     fn follow(&self, mut own: S::Own) {
         // A thread that waits inside one run may be given the job of another, or of the same one:
-        // it would wait there for what it has to do here.
+        // it would wait there for what it has to do here. So only the lowest run on a thread's stack
+        // is followed, those above it are led and began later, and no circle of waits can close.
         if INSIDE.get() {
             return;
         }

@@ -231,3 +231,53 @@ fn searches_find_what_a_plain_loop_finds() {
         }
     }
 }
+
+fn same_packed<F: Real + std::fmt::Debug>(d: usize, before: usize, count: usize) {
+    let mut rng = Rng::new((d + 100 * count) as u64);
+    let rows: Vec<Vec<F>> = (0..before + count)
+        .map(|_| (0..d).map(|_| F::from_f64(rng.uniform() - 0.5)).collect())
+        .collect();
+    let (mut single, mut together) = (Packed::new(d).unwrap(), Packed::new(d).unwrap());
+    rows.iter().for_each(|row| single.push(row).unwrap());
+    rows[..before].iter().for_each(|row| together.push(row).unwrap());
+    together.extend(count, |i, row: &mut [F]| row.copy_from_slice(&rows[before + i])).unwrap();
+    assert_eq!((together.len(), together.padded_len()), (single.len(), single.padded_len()));
+    assert_eq!(together.sq_norms(), single.sq_norms());
+    assert_eq!(together.max_sq_norm().to_bits(), single.max_sq_norm().to_bits());
+    let mut row = vec![F::zero(); d];
+    for (slot, expected) in rows.iter().enumerate() {
+        together.get(slot, &mut row);
+        assert_eq!(&row, expected);
+    }
+}
+
+#[test]
+fn centres_added_together_are_those_added_one_by_one() {
+    for d in [1, 3, 22, 257] {
+        for (before, count) in [(0, 1), (0, 16), (5, 40), (16, 33), (8, 24)] {
+            same_packed::<f32>(d, before, count);
+            same_packed::<f64>(d, before, count);
+        }
+    }
+}
+
+#[test]
+fn sums_of_several_rows_are_the_bits_of_one_row_at_a_time() {
+    let mut rng = Rng::new(5);
+    for outputs in 1..10 {
+        let (len, values) = (3, 48);
+        let rows: Vec<f32> = (0..len * values).map(|_| rng.uniform() as f32).collect();
+        let coef: Vec<f64> = (0..outputs * values).map(|_| rng.uniform() - 0.5).collect();
+        let mut out = vec![0.0; len * outputs];
+        weighted_sums_of(&rows, len, (&coef, outputs), &mut out);
+        for (row, out) in rows.chunks(values).zip(out.chunks(outputs)) {
+            let mut single = vec![0.0; outputs];
+            weighted_sums(row, &coef, &mut single);
+            assert_eq!(single, out);
+            for (coef, got) in coef.chunks(values).zip(out) {
+                let plain: f64 = row.iter().zip(coef).map(|(r, c)| f64::from(*r) * c).sum();
+                assert!((plain - got).abs() < 1e-12);
+            }
+        }
+    }
+}

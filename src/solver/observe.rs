@@ -76,7 +76,7 @@ pub struct Progress {
 
 /// Watches a fit, at least every few milliseconds of work, and may stop it.
 pub trait Observer: Send {
-    /// Called on the thread that runs the fit.
+    /// Called on a thread that runs the fit, not always the same.
     fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason>;
 
     /// The score of the validation part after a pass, told before the end of that pass.
