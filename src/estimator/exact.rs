@@ -306,6 +306,10 @@ fn positive(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usi
     Ok(samples)
 }
 
+/// Machines of pairs trained at the same time, at most: they share the cache, and other threads
+/// help with the rows of each.
+const AT_A_TIME: usize = 4;
+
 struct Task<'g, 'a> {
     config: &'a ExactConfig,
     gram: Gram<'g>,
@@ -392,8 +396,9 @@ impl Task<'_, '_> {
                 reason: "all samples with positive weights belong to the same class.".into(),
             });
         }
-        let at_a_time = rayon::current_num_threads().min(k * (k - 1) / 2).max(1);
-        let parts = one_vs_one(k, observer, |(i, j), observer| {
+        // The share of the cache decides about steps: it does not depend on the threads.
+        let at_a_time = AT_A_TIME.min(k * (k - 1) / 2).max(1);
+        let parts = one_vs_one(k, at_a_time, observer, |(i, j), observer| {
             let index = [of_class[i].as_slice(), &of_class[j]].concat();
             let y: Vec<bool> = (0..index.len()).map(|s| s < of_class[i].len()).collect();
             let kind = match self.config.kind {

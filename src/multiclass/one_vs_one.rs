@@ -1,5 +1,8 @@
 //! One machine a pair of classes, independent of each other and trained in parallel.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::error::Result;
 use crate::multiclass::one_vs_rest;
 use crate::solver::Observer;
@@ -10,18 +13,30 @@ pub fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
     (0..n_classes).flat_map(|i| (i + 1..n_classes).map(move |j| (i, j))).collect()
 }
 
-/// Calls `train((i, j), observer)` for every pair of [`pairs`], in parallel inside the current
-/// pool, and gathers the results in their order.
+/// Calls `train((i, j), observer)` for every pair of [`pairs`], at most `at_a_time` of them at once
+/// inside the current pool, and gathers the results in their order.
 ///
 /// # Errors
 /// Those of `train`; the first pair's when several fail.
 pub fn one_vs_one<T: Send>(
     n_classes: usize,
+    at_a_time: usize,
     observer: &mut dyn Observer,
     train: impl Fn((usize, usize), &mut dyn Observer) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let pairs = pairs(n_classes);
-    one_vs_rest(pairs.len(), observer, |machine, observer| train(pairs[machine], observer))
+    let next = AtomicUsize::new(0);
+    let runners = at_a_time.clamp(1, pairs.len().max(1));
+    let found = one_vs_rest(runners, observer, |_, observer| {
+        let mut own = Vec::new();
+        while let Some((at, &pair)) = pairs.iter().enumerate().nth(next.fetch_add(1, Relaxed)) {
+            own.push((at, train(pair, observer)));
+        }
+        Ok(own)
+    })?;
+    let mut found: Vec<(usize, Result<T>)> = found.into_iter().flatten().collect();
+    found.sort_unstable_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]
@@ -32,6 +47,9 @@ mod tests {
     #[test]
     fn pairs_come_in_order() {
         assert_eq!(pairs(4), [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
-        assert_eq!(one_vs_one(3, &mut Silent, |pair, _| Ok(pair)).unwrap(), pairs(3));
+        for at_a_time in [1, 2, 5] {
+            let found = one_vs_one(4, at_a_time, &mut Silent, |pair, _| Ok(pair));
+            assert_eq!(found.unwrap(), pairs(4));
+        }
     }
 }

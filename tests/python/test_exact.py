@@ -146,6 +146,14 @@ def test_the_same_bits_for_any_number_of_threads():
     assert np.array_equal(values[0], values[2])
 
 
+@pytest.mark.parametrize(("n", "classes", "megabytes"), [(48, 3, 0.1), (700, 8, 0.2), (700, 8, 1)])
+def test_the_share_of_a_small_cache_does_not_depend_on_threads(n, classes, megabytes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 20)), rng.permutation(np.arange(n) % classes)
+    models = [SVC(cache_size=megabytes, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 3, 16)]
+    assert len({model.dual_coef_.tobytes() for model in models}) == 1
+
+
 @pytest.mark.parametrize("C", [1e-12, 1e12, np.inf])
 @pytest.mark.parametrize("gamma", [1e-12, 1.0, 1e12])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
