@@ -1,9 +1,9 @@
 //! Training rows prepared to be compared with any of themselves: the columns of kernel rows.
 
-use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use super::AnyKernel;
+use super::Gram;
+use super::load::{load, pack};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
@@ -23,41 +23,6 @@ const TERM_VALUES: usize = 1 << 19;
 
 /// Targets of a product in one unit of parallel work.
 const TARGETS: usize = 64;
-
-/// Where kernel values come from.
-#[derive(Clone, Copy, Debug)]
-pub enum Gram<'a> {
-    /// A kernel function of rows. They are `f64`; the engine may hold them in `f32`.
-    Kernel(AnyKernel, Rows<'a, f64>),
-    /// The symmetric matrix of the values itself, n x n.
-    Given(ArrayView2<'a, f64>),
-}
-
-impl Gram<'_> {
-    /// Whether `f32` rows are as good as `f32` can be: no square of a feature overflows.
-    #[must_use]
-    pub fn suits_single(&self) -> bool {
-        let Self::Kernel(kernel, rows) = self else { return true };
-        let gamma = match *kernel {
-            AnyKernel::Gaussian { gamma } | AnyKernel::Laplacian { gamma } => gamma,
-            // Powers of dot products lose too many digits.
-            _ => return matches!(kernel, AnyKernel::Linear) && small(rows),
-        };
-        (1e-20..=1e20).contains(&gamma) && small(rows)
-    }
-}
-
-fn small(rows: &Rows<'_, f64>) -> bool {
-    const LARGEST: f64 = 1e12;
-    match rows {
-        Rows::Dense(x) => x.iter().all(|v| v.abs() <= LARGEST),
-        Rows::Csr(x) => (0..x.n_rows()).all(|row| {
-            let mut all = true;
-            x.for_each(row, |_, v| all &= v.abs() <= LARGEST);
-            all
-        }),
-    }
-}
 
 /// Some of the samples of a [`Gram`], as columns.
 #[derive(Clone, Debug)]
@@ -336,64 +301,6 @@ impl<'a, F: Real> Columns<'a, F> {
                 }
                 Ok(all)
             }
-        }
-    }
-}
-
-fn pack<F: Real>(
-    rows: &Rows<'_, f64>,
-    origin: &[f64],
-    samples: &[usize],
-    row: &mut [f64],
-) -> Result<Packed<F>> {
-    let mut set = Packed::new(row.len())?;
-    set.extend(samples.len(), |i, center| convert(rows, origin, samples[i], row, center))?;
-    Ok(set)
-}
-
-/// A row less the origin (if there is one), through `row` where it is not at hand as a slice.
-fn convert<F: Real>(
-    rows: &Rows<'_, f64>,
-    origin: &[f64],
-    sample: usize,
-    row: &mut [f64],
-    out: &mut [F],
-) {
-    let values = match rows {
-        Rows::Dense(x) => x.row(sample).to_slice(),
-        Rows::Csr(_) => None,
-    };
-    let values = values.unwrap_or_else(|| {
-        rows.copy_row(sample, row);
-        row
-    });
-    if origin.is_empty() {
-        out.iter_mut().zip(values).for_each(|(to, &v)| *to = F::from_f64(v));
-    } else {
-        let moved = values.iter().zip(origin).map(|(v, o)| F::from_f64(v - o));
-        out.iter_mut().zip(moved).for_each(|(to, v)| *to = v);
-    }
-}
-
-/// Fills a tile with the samples `sample(0..len)`: sparse ones as they are.
-fn load<F: Real>(
-    rows: &Rows<'_, f64>,
-    origin: &[f64],
-    (len, sample): (usize, &dyn Fn(usize) -> usize),
-    tile: &mut Tile<F>,
-) {
-    match rows {
-        Rows::Csr(csr) if csr.density() < super::sparse_density(rows.n_cols()) => {
-            tile.fill_sparse(len, |i, columns, entries| {
-                csr.for_each(sample(i), |column, value| {
-                    columns.push(column as u32);
-                    entries.push(F::from_f64(value));
-                });
-            });
-        }
-        _ => {
-            let mut row = vec![0.0; rows.n_cols()];
-            tile.fill_dense(len, |i, out| convert(rows, origin, sample(i), &mut row, out));
         }
     }
 }

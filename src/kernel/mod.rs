@@ -9,10 +9,13 @@ mod buffers;
 mod cache;
 mod columns;
 mod gaussian;
+mod gram;
+mod load;
 
 pub use any::AnyKernel;
 pub use blocks::{load_tile, origin_for, sparse_density};
 pub use buffers::{AnyBuffers, Buffers};
 pub use cache::RowCache;
-pub use columns::{COLUMN_CHUNK, Columns, Gram, Points};
+pub use columns::{COLUMN_CHUNK, Columns, Points};
 pub use gaussian::Gaussian;
+pub use gram::Gram;
