@@ -374,7 +374,7 @@ class StreamLearner(OnlineLearner):
     """Base of the learners that take one row at a time; not for use on its own."""
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None) -> np.ndarray:
-        """`partial_fit`, and what each row was taken for just before it was learnt from.
+        """`partial_fit`, and the decision value of each row just before it was learnt from.
 
         This is the prequential test of a stream, row by row, at no further cost.
 

@@ -236,6 +236,13 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted
         model, polished or not.
 
+        Expect a polished model to get worse. A step of "bsca" moves the prediction of its row to
+        within ε of the target, as far as C allows, and no later pass takes back what was too much:
+        on noisy data the score swings with the last rows, the more the larger C is. The points of
+        the terms stay good. So call `polish` on rows that are still at hand before predictions
+        count, or after every few hundred rows: that restores the score. The steps of
+        ``solver="bsgd"`` get shorter as rows come, and its score swings less.
+
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
