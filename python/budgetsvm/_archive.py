@@ -24,10 +24,15 @@ _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
 class Archived:
     """Mixin of estimators that `save` to an archive; not for use on its own."""
 
-    #: Learnt attributes: name -> "array", "matrix" (array or CSR), "value" (JSON), "curves" (a dict
-    #: of arrays) or the name of a class of `_core` with `to_bytes` and `from_bytes`. A "?" at the
-    #: end: may be missing. `n_features_in_`, `feature_names_in_` and `classes_` go without saying.
+    #: Learnt attributes: name -> "array", "matrix" (array or CSR), "numbers" (a short vector of
+    #: float64 that may be infinite), "value" (JSON), "curves" (a dict of arrays) or the name of a
+    #: class of `_core` with `to_bytes` and `from_bytes`. A "?" at the end: may be missing.
+    #: `n_features_in_`, `feature_names_in_` and `classes_` go without saying.
     _archived: ClassVar[dict[str, str]]
+
+    #: Hyperparameters that may be fitted machines, whose points are used: name -> the learnt
+    #: attribute that is read from the file in its place.
+    _points: ClassVar[dict[str, str]] = {}
 
     def _check_archived(self) -> None:
         """Whether restored attributes fit together, by ValueError; a class overrides it."""
@@ -39,27 +44,34 @@ class Archived:
         ----------
         path : str or path-like
             A file name ending in ``.safetensors``. `budgetsvm.load` reads it back. A callback and
-            a ``RandomState`` are not saved.
+            a ``RandomState`` are not saved; a list of numbers as a hyperparameter comes back as an
+            array, a sparse matrix as CSR, and a machine (`basis`) as the points that the fit took
+            from it: `support_vectors_`.
 
         Raises
         ------
         NotFittedError
             If there is nothing to save.
         ValueError
-            If a hyperparameter is a function, or labels are neither numbers, booleans nor strings.
+            If a hyperparameter is a function or another object that a file cannot hold (the
+            message names it), or labels are neither numbers, booleans nor strings.
         OSError
             If the file cannot be written; an older one is then still whole.
         """
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        params = params_to_store(self.get_params(deep=False))  # type: ignore[attr-defined]
         arrays: dict[str, np.ndarray] = {}
+        plain_params, params = {}, {}
         for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
-            if isinstance(value, np.ndarray) and value.dtype.kind in _STORED:
-                params[name] = _put(f"param.{name}", value, arrays)
-            elif callable(value) and name != "callback":
-                raise ValueError(f"{name} is a function, which a file cannot hold: use pickle")
+            points = self._points.get(name, "")
+            if hasattr(value, "support_vectors_") and hasattr(self, points):
+                params[name] = {"fitted": points}
+            elif sp.issparse(value) or isinstance(value, (np.ndarray, list, tuple)):
+                params[name] = _put_param(name, value, arrays)
+            else:
+                plain_params[name] = value
+        params |= params_to_store(plain_params)
         fitted = {}
         for name, kind in self._archived.items():
             if hasattr(self, name) or not kind.endswith("?"):
@@ -84,19 +96,24 @@ class Archived:
         _require(set(description) == keys, "description of the estimator")
         stored, fitted = description["params"], description["fitted"]
         _require(isinstance(stored, dict) and isinstance(fitted, dict), "description")
+        special = {name for name, entry in stored.items() if _is_special(entry)}
+        _require(special <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
+        rest = {name: _number(stored[name]) for name in set(stored) - special}
+        of_points = {name for name in special if "fitted" in stored[name]}
         of_arrays = {
-            name: _take(f"param.{name}", entry, arrays)
-            for name, entry in stored.items()
-            if isinstance(entry, dict) and "array" in entry
+            name: _restore(f"param.{name}", "matrix", stored[name], arrays)
+            for name in special - of_points
         }
-        rest = {name: _number(value) for name, value in stored.items() if name not in of_arrays}
-        _require(set(of_arrays) <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
         estimator = cls(**params_from_store(cls, rest), **of_arrays)
         needed = {name for name, kind in cls._archived.items() if not kind.endswith("?")}
         _require(needed <= set(fitted) <= set(cls._archived), "fitted attributes")
         for name, entry in fitted.items():
             kind = cls._archived[name].rstrip("?")
             setattr(estimator, name, _restore(name, kind, entry, arrays))
+        for name in of_points:
+            attribute = cls._points.get(name, "")
+            _require(stored[name] == {"fitted": attribute}, "hyperparameter")
+            setattr(estimator, name, getattr(estimator, attribute).copy())
         if description["n_features"]:
             _require(type(description["n_features"]) is int, "number of features")
             estimator.n_features_in_ = description["n_features"]  # type: ignore[attr-defined]
@@ -118,6 +135,26 @@ class Archived:
 def _require(fine: bool, what: str) -> None:
     if not fine:
         raise ValueError(f"not a valid budgetsvm model file: {what}")
+
+
+def _put_param(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """A hyperparameter that is an array, a sparse matrix or a list."""
+    if name == "order" and not isinstance(value, np.ndarray):
+        return plain(value)
+    if not sp.issparse(value):
+        try:
+            value = np.asarray(value)
+            value = value if value.dtype.kind in _STORED else value.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} holds something else than numbers, which a file cannot hold: use pickle"
+            ) from None
+    return _store(f"param.{name}", "matrix", value, arrays)
+
+
+def _is_special(entry: Any) -> bool:
+    """Whether this stands for a hyperparameter that is no JSON of its own."""
+    return isinstance(entry, dict) and bool({"array", "csr", "fitted"} & set(entry))
 
 
 def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -150,6 +187,8 @@ def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
 def _store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if kind == "value":
         return _numbers(plain(value))
+    if kind == "numbers":
+        return _numbers(plain(np.asarray(value, dtype=np.float64)))
     if kind == "curves":
         for curve, values in value.items():
             arrays[f"history.{name}.{curve}"] = np.ascontiguousarray(values, dtype=np.float64)
@@ -167,6 +206,10 @@ def _store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> A
 def _restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> Any:
     if kind == "value":
         return _number(entry)
+    if kind == "numbers" and isinstance(entry, list):
+        numbers = _number(entry)
+        _require(all(type(number) is float for number in numbers), name)
+        return np.array(numbers, dtype=np.float64)
     if kind == "curves":
         _require(isinstance(entry, list), name)
         for curve in entry:
@@ -174,7 +217,7 @@ def _restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) ->
         return {curve: arrays.pop(f"history.{name}.{curve}") for curve in entry}
     if kind == "matrix" and isinstance(entry, dict) and "csr" in entry:
         return _restore_csr(name, entry, arrays)
-    if kind in ("array", "matrix"):
+    if kind in ("array", "matrix", "numbers"):
         return _take(name, entry, arrays)
     return getattr(_core, kind).from_bytes(_take(name, entry, arrays).tobytes())
 

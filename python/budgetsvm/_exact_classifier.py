@@ -32,7 +32,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     """What SVC and NuSVC share; not for use on its own."""
 
     _archived: ClassVar[dict[str, str]] = {
-        **ExactEstimator._archived, "n_iter_": "array", "duality_gap_": "array",
+        **ExactEstimator._archived, "n_iter_": "array", "duality_gap_": "numbers",
         "class_weight_": "array",
     }  # fmt: skip
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -61,15 +62,37 @@ def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
 
 
 def params_to_store(params: dict[str, Any]) -> dict[str, Any]:
-    """Hyperparameters as JSON. A callback and a generator's state stay behind (None)."""
-    stored = {name: plain(value) for name, value in params.items()}
+    """Hyperparameters as JSON. A callback and a generator's state stay behind (None).
+
+    Raises
+    ------
+    ValueError
+        If one is of a type that a file cannot hold; the message names it.
+    """
+    stored = {name: _scalar(value) for name, value in params.items()}
     if isinstance(stored.get("class_weight"), dict):
-        pairs = [[plain(label), plain(w)] for label, w in stored["class_weight"].items()]
+        pairs = [[_scalar(label), _scalar(w)] for label, w in stored["class_weight"].items()]
         stored["class_weight"] = {"pairs": pairs}
     for name in ("callback", "random_state"):
         if not isinstance(stored.get(name), _SCALARS):
             stored[name] = None
+    for name, value in stored.items():
+        parts = value["pairs"] if isinstance(value, dict) and "pairs" in value else [[value]]
+        if name == "order" and isinstance(value, list):
+            parts = [value]
+        for part in (part for pair in parts for part in pair):
+            if not isinstance(part, _SCALARS):
+                what = "a function" if callable(part) else f"of type {type(part).__name__}"
+                raise ValueError(f"{name} is {what}, which a file cannot hold: use pickle")
     return stored
+
+
+def _scalar(value: Any) -> Any:
+    """The Python number, string or list that stands for this; the rest as it is."""
+    value = plain(value)
+    if isinstance(value, _SCALARS) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def params_from_store(cls: type, stored: Any) -> dict[str, Any]:

@@ -55,6 +55,7 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         "_kernel": "value",
         "loo_score_": "value?",
     }
+    _points: ClassVar[dict[str, str]] = {"basis": "support_vectors_"}
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

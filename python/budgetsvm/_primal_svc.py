@@ -52,7 +52,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         default=None
         The points that the expansion is made of. None: every sample. A name: `n_components`
         samples chosen so. An array: these points. A fitted machine with `support_vectors_`: these,
-        or `n_components` of them when it has more.
+        or `n_components` of them when it has more. A file of `save` holds points in the place of a
+        machine: the `support_vectors_` of this fit.
     n_components : int, default=500
         Terms of a reduced expansion, >= 1.
     refine : bool, default=False

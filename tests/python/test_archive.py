@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.datasets import make_moons
 
 import budgetsvm
-from budgetsvm import _core
+from budgetsvm import SVC, SVR, BudgetSVC, BudgetSVR, PrimalSVC, PrimalSVR, _core
 from budgetsvm._archive import Archived
 
 
@@ -80,6 +81,55 @@ def test_what_a_file_cannot_hold(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("given", [
+    [[1, 2], [3, 4]], ((0.5, 2.0),), [np.ones(2), np.zeros(2)], np.array([[1.5]], dtype=object),
+    sparse.csr_matrix(np.eye(2)), sparse.coo_matrix(np.eye(3)[:2]),
+])  # fmt: skip
+def test_points_of_any_container_come_back(tmp_path, given):
+    fitted(np.eye(2), basis=given).save(tmp_path / "toy.safetensors")
+    again = budgetsvm.load(tmp_path / "toy.safetensors").basis
+    assert sparse.issparse(again) == sparse.issparse(given)
+    dense = [rows.toarray() if sparse.issparse(rows) else rows for rows in (again, given)]
+    np.testing.assert_array_equal(dense[0], np.asarray(dense[1], dtype=np.float64))
+
+
+@pytest.mark.parametrize("given", [object(), [len], [["a"]], SVC(), {"a": 1}])
+def test_other_objects_are_named(tmp_path, given):
+    with pytest.raises(ValueError, match=r"basis .*, which a file cannot hold: use pickle"):
+        fitted(np.eye(2), basis=given).save(tmp_path / "toy.safetensors")
+    model = BudgetSVC(budget=5).fit(np.eye(2), [0, 1]).set_params(gamma=given)
+    with pytest.raises(ValueError, match=r"gamma is .*, which a file cannot hold: use pickle"):
+        model.save(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("machine", [PrimalSVC, PrimalSVR])
+@pytest.mark.parametrize("count", [10, 500])
+def test_a_machine_as_basis_is_saved_as_its_points(tmp_path, machine, count):
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    test = X + 0.01
+    for source in (SVC(gamma=1.0), BudgetSVC(budget=20), SVR(), BudgetSVR(budget=20)):
+        model = machine(basis=source.fit(X, y), n_components=count, random_state=0).fit(X, y)
+        model.save(tmp_path / "model.safetensors")
+        again = budgetsvm.load(tmp_path / "model.safetensors")
+        np.testing.assert_array_equal(again.basis, model.support_vectors_)
+        np.testing.assert_array_equal(again.predict(test), model.predict(test))
+        values = again.fit(X, y).predict(test)
+        np.testing.assert_allclose(values, model.predict(test), atol=1e-6)
+    linear = PrimalSVC(kernel="linear").fit(X, y).set_params(basis=SVC().fit(X, y))
+    with pytest.raises(ValueError, match="basis is of type SVC"):
+        linear.save(tmp_path / "linear.safetensors")
+
+
+def test_an_infinite_gap_is_saved(tmp_path):
+    X, y = make_moons(60, random_state=0)
+    model = SVC(C=float("inf"), gamma=2.0).fit(X, y)
+    model.save(tmp_path / "model.safetensors")
+    again = budgetsvm.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.duality_gap_, model.duality_gap_)
+    assert again.duality_gap_.dtype == np.float64
+
+
 def damaged(description, arrays):
     yield "kind", {**description, "kind": "load"}, arrays
     yield "unknown key", {**description, "more": 1}, arrays
@@ -93,6 +143,9 @@ def damaged(description, arrays):
     yield "missing array", description, {k: v for k, v in arrays.items() if k != "coef_"}
     yield "names", description, {**arrays, "feature_names": np.frombuffer(b'["p"]', np.uint8)}
     yield "indices", description, {**arrays, "rows_.indices": np.array([5, 0])}
+    params = description["params"]
+    yield "points of C", {**description, "params": {**params, "C": {"fitted": "coef_"}}}, arrays
+    yield "rows of C", {**description, "params": {**params, "C": {"csr": {}}}}, arrays
     yield "labels", {**description, "labels": ["int64", ["a"]]}, arrays
     yield "types", {
         **description, "fitted": {**description["fitted"], "coef_": {"array": "object"}}
