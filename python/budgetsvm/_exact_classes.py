@@ -27,8 +27,9 @@ class SVC(ExactClassifier):
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
     gamma : {"scale", "auto"} or float, default="scale"
-        γ >= 0. "scale" is ``1 / (n_features * X.var())``, where a row of weight w counts as w
-        rows; "auto" is ``1 / n_features``.
+        γ >= 0. "scale" is ``1 / (n_features * X.var())``; with `sample_weight` a row of weight w
+        counts as w rows, where scikit-learn counts it as one: give that number for its γ. "auto"
+        is ``1 / n_features``.
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True

@@ -248,6 +248,18 @@ def test_ctrl_c_leaves_the_estimator_as_it_was():
     assert model.__dict__ == before
 
 
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_matrix])
+def test_gamma_scale_is_scikit_learns_of_repeated_rows(name, form):
+    X, y, _ = data(2, n=60)
+    counts = np.random.default_rng(0).integers(0, 4, len(y))
+    ours, theirs = getattr(budgetsvm, name)(), getattr(sklearn.svm, name)()
+    expected = theirs.fit(form(X), y)._gamma
+    assert ours.fit(form(X), y)._gamma == pytest.approx(expected, rel=1e-12)
+    expected = theirs.fit(form(X.repeat(counts, axis=0)), y.repeat(counts))._gamma
+    assert ours.fit(form(X), y, sample_weight=counts)._gamma == pytest.approx(expected, rel=1e-12)
+
+
 def test_probability_is_calibration():
     X, y, _ = data(3)
     with pytest.warns(FutureWarning, match="CalibratedClassifierCV"):
