@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot train must fail")]
 
 use budgetsvm::data::Rows;
-use budgetsvm::kernel::{AnyBuffers, AnyKernel, Gram};
+use budgetsvm::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use budgetsvm::rng::Rng;
 use budgetsvm::solver::exact::{Fitted, Kind, Part, Settings, fit};
 use budgetsvm::solver::mpd::{self, MpdSettings, Update};
@@ -203,13 +203,16 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
         return;
     }
     let part = Part {
-        gram: Gram::Kernel(kernel, Rows::Dense(data.x.view())),
-        index: (0..n).collect(),
+        columns: AnyColumns::new(
+            Gram::Kernel(kernel, Rows::Dense(data.x.view())),
+            (0..n).collect(),
+            false,
+        )
+        .unwrap(),
         kind,
         cost,
         cache_bytes: 1 << 24,
         buffers: AnyBuffers::default(),
-        single: false,
     };
     for (tol, constraint_tol, bars) in [(1e-4, 1e-6, (1e-4, 1e-2)), (1e-6, 1e-8, (1e-6, 1e-4))] {
         let settings = MpdSettings {

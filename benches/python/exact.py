@@ -2,7 +2,8 @@
 
 Fits of the same problem at cache_size=200 and tol=1e-3, two-class and one-vs-one: seconds of fit
 (and of the processor, over all threads) and of prediction, each over this package's; test accuracy,
-dual objective recomputed in float64 from what was learnt. Every machine has fitted a few rows
+dual objective recomputed in float64 from what was learnt. All get the same dense rows, `--dtype`
+float64 or (as the data are stored) float32. Every machine has fitted a few rows
 before; what takes less than `SHORT` seconds is measured `--rounds` times, and the median told.
 
     python benches/python/exact.py [--data FOLDER] [--only NAME ...] [--without sklearn]
@@ -51,9 +52,9 @@ def contenders(without: list[str]) -> dict[str, Any]:
     return found
 
 
-def dense(rows: Any) -> np.ndarray:
-    """Dense float64 rows, for all alike; LIBSVM is faster on Adult's CSR rows (flagship.py)."""
-    return np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+def dense(rows: Any, dtype: str) -> np.ndarray:
+    """Dense rows, for all alike; LIBSVM is faster on Adult's CSR rows (flagship.py)."""
+    return np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
 
 
 def dual(model: Any, gamma: float) -> float:
@@ -86,13 +87,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--without", nargs="+", choices=["sklearn", "intelex"], default=[])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float64")
     options = parser.parse_args()
     common.require(options.data, options.only)
     machines = contenders(options.without)
     table, own = [], (np.nan, np.nan)
     for name in options.only:
         X, y, X_test, y_test = common.load(options.data, name)
-        X, X_test = dense(X), dense(X_test)
+        X, X_test = dense(X, options.dtype), dense(X_test, options.dtype)
         C, gamma = PROBLEMS[name]
         for label, cls in machines.items():
             model = cls(C=C, gamma=gamma, tol=1e-3, cache_size=200)
@@ -109,7 +111,7 @@ def main() -> None:
             print(" ".join(table[-1]), flush=True)
     times = ["fit s", "fit processor s", "predict s", "fit ratio", "predict ratio"]
     header = ["data", "machine", *times, "accuracy %", "SVs", "dual objective"]
-    text = f"{common.machine()}\n\n{common.markdown(header, table)}\n"
+    text = f"{common.machine()}; {options.dtype} rows\n\n{common.markdown(header, table)}\n"
     common.write(options.out / "exact.md", text)
 
 

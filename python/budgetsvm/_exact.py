@@ -33,6 +33,10 @@ NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 ONE_CLASS = "Invalid input - all samples with positive weights belong to the same class."
 
 
+#: The largest magnitude of a feature in float32 arithmetic.
+_SINGLE_MOST = 1e12
+
+
 class ExactEstimator(Archived, BaseEstimator):
     """Base of the exact machines; not for use on its own. What is learnt is in arrays."""
 
@@ -323,13 +327,25 @@ class ExactEstimator(Archived, BaseEstimator):
         kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
         return np.asarray(kernel, dtype=np.float64, order="C")
 
+    def _suits_single(self, X: Any) -> bool:
+        """Whether float32 kernel values of these float32 rows are as good as float32 can be.
+
+        They are where no square of a difference overflows, and no power of a product loses digits.
+        """
+        if self.kernel != "rbf" or not 1e-20 <= self._gamma <= 1e20:
+            return False
+        values = [rows.data if sp.issparse(rows) else rows for rows in (X, self.support_vectors_)]
+        return all(v.size == 0 or max(v.max(), -v.min()) <= _SINGLE_MOST for v in values)
+
     def _validate_for_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         if not callable(self.kernel):
             X = validate_data(
-                self, X, accept_sparse="csr", dtype=np.float64, order="C",
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                 accept_large_sparse=False, reset=False,
             )  # fmt: skip
+            if X.dtype == np.float32 and not self._suits_single(X):
+                X = X.astype(np.float64)
         if sp.issparse(X) and not self._sparse and not callable(self.kernel):
             raise ValueError(
                 f"cannot use sparse input in {type(self).__name__!r} trained on dense data"

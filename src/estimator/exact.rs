@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView2};
 
+use super::exact_pairs::{PairColumns, assemble};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
-use crate::kernel::{AnyBuffers, Gram};
+use crate::float::Real;
+use crate::kernel::{AnyBuffers, AnyColumns, Gram};
 use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
@@ -306,10 +308,6 @@ fn positive(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usi
     Ok(samples)
 }
 
-/// Machines of pairs trained at the same time, at most: they share the cache, and other threads
-/// help with the rows of each.
-const AT_A_TIME: usize = 4;
-
 struct Task<'g, 'a> {
     config: &'a ExactConfig,
     gram: Gram<'g>,
@@ -320,25 +318,18 @@ struct Task<'g, 'a> {
     buffers: AnyBuffers,
 }
 
-impl Task<'_, '_> {
+impl<'g> Task<'g, '_> {
     fn train(
         &self,
         kind: Kind<'_>,
-        index: Vec<usize>,
+        columns: AnyColumns<'g>,
         bytes: usize,
         observer: &mut dyn Observer,
     ) -> Result<Fitted> {
-        let settings = self.config.settings(index.len());
-        let cost: Vec<f64> = index.iter().map(|&i| self.cost[i]).collect();
-        let part = Part {
-            gram: self.gram,
-            index,
-            kind,
-            cost: &cost,
-            cache_bytes: bytes,
-            buffers: self.buffers.clone(),
-            single: self.single,
-        };
+        let settings = self.config.settings(columns.index().len());
+        let cost: Vec<f64> = columns.index().iter().map(|&i| self.cost[i]).collect();
+        let buffers = self.buffers.clone();
+        let part = Part { columns, kind, cost: &cost, cache_bytes: bytes, buffers };
         let ExactSolver::Mpd { settings: own, intercept } = self.config.solver else {
             return fit(part, &settings, observer);
         };
@@ -366,7 +357,8 @@ impl Task<'_, '_> {
                 return Err(Error::BadLabels("this machine needs classes".into()));
             }
         };
-        let fitted = self.train(kind, samples.clone(), self.bytes, observer)?;
+        let columns = AnyColumns::new(self.gram, samples.clone(), self.single)?;
+        let fitted = self.train(kind, columns, self.bytes, observer)?;
         let chosen: Vec<usize> = (0..samples.len()).filter(|&i| fitted.coef[i] != 0.0).collect();
         let dual_coef = Array2::from_shape_fn((1, chosen.len()), |(_, s)| fitted.coef[chosen[s]]);
         Ok(ExactMachine {
@@ -396,68 +388,30 @@ impl Task<'_, '_> {
                 reason: "all samples with positive weights belong to the same class.".into(),
             });
         }
-        // The share of the cache decides about steps: it does not depend on the threads.
-        let at_a_time = AT_A_TIME.min(k * (k - 1) / 2).max(1);
-        let parts = one_vs_one(k, at_a_time, observer, |(i, j), observer| {
-            let index = [of_class[i].as_slice(), &of_class[j]].concat();
-            let y: Vec<bool> = (0..index.len()).map(|s| s < of_class[i].len()).collect();
+        let classes = PairColumns::new(self.gram, &of_class, (self.bytes, self.single))?;
+        let parts = one_vs_one(k, classes.at_a_time(), observer, |(i, j), observer| {
+            let columns = classes.pair(i, j)?;
+            let y: Vec<bool> = (0..columns.index().len()).map(|s| s < of_class[i].len()).collect();
             let kind = match self.config.kind {
                 ExactKind::NuSvc { nu } => Kind::NuClasses(&y, nu),
                 ExactKind::CSvc => Kind::Classes(&y),
                 _ => return Err(Error::BadLabels("this machine needs values".into())),
             };
             // A machine needs no more than all of its rows.
-            self.train(kind, index, self.bytes / at_a_time, observer)
+            self.train(kind, columns, self.bytes / classes.at_a_time(), observer)
         })?;
         Ok(assemble(parts, &of_class))
     }
 }
 
-/// The layout of [LIBSVM] from the machines of all pairs.
-fn assemble(parts: Vec<Fitted>, of_class: &[Vec<usize>]) -> ExactMachine {
-    let k = of_class.len();
-    let pairs = crate::multiclass::pairs(k);
-    // Where in the machine of a pair the samples of one of its classes begin.
-    let coef = |part: usize, class: usize| {
-        let (i, _) = pairs[part];
-        let skip = if class == i { 0 } else { of_class[i].len() };
-        &parts[part].coef[skip..][..of_class[class].len()]
-    };
-    let (mut support, mut n_support) = (Vec::new(), Vec::new());
-    let mut columns: Vec<Vec<f64>> = Vec::new();
-    for (class, members) in of_class.iter().enumerate() {
-        let of_others: Vec<(usize, &[f64])> = (0..pairs.len())
-            .filter(|&p| pairs[p].0 == class || pairs[p].1 == class)
-            .map(|p| {
-                let (i, j) = pairs[p];
-                (if class == i { j - 1 } else { i }, coef(p, class))
-            })
-            .collect();
-        let before = support.len();
-        for (m, &sample) in members.iter().enumerate() {
-            if of_others.iter().any(|(_, coef)| coef[m] != 0.0) {
-                let mut column = vec![0.0; k - 1];
-                of_others.iter().for_each(|(row, coef)| column[*row] = coef[m]);
-                support.push(sample);
-                columns.push(column);
-            }
-        }
-        n_support.push(support.len() - before);
-    }
-    let sign = if k == 2 { -1.0 } else { 1.0 };
-    let shape = (k - 1, support.len());
-    let dual_coef = Array2::from_shape_fn(shape, |(row, s)| sign * columns[s][row]);
-    let intercept = parts.iter().map(|part| sign * part.intercept).collect();
-    ExactMachine { support, n_support, dual_coef, intercept, parts }
-}
-
-/// Decision values of a machine, samples x outputs. Call it inside [`crate::parallel::run`].
+/// Decision values of a machine, samples x outputs, from kernel values in the precision of the
+/// rows. Call it inside [`crate::parallel::run`].
 ///
 /// # Errors
 /// Those of [`PairwiseModel::decision`], `NonFinite`, `Interrupted`.
-pub fn exact_decision(
+pub fn exact_decision<F: Real>(
     model: &PairwiseModel<'_>,
-    rows: &Rows<'_, f64>,
+    rows: &Rows<'_, F>,
     observer: &mut dyn Observer,
 ) -> Result<Array2<f64>> {
     rows.check_finite("X")?;

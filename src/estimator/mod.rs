@@ -14,6 +14,7 @@ mod builder;
 mod combine;
 mod config;
 mod exact;
+mod exact_pairs;
 mod exact_svc;
 mod json;
 mod labels;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::buffers::{Buffers, reserve};
-use super::columns::{COLUMN_CHUNK, Columns};
+use super::classes::Halves;
+use super::columns::Columns;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::simd;
@@ -61,11 +62,11 @@ impl<'a, F: Real> RowCache<'a, F> {
         bytes: usize,
         buffers: Option<Arc<Buffers<F>>>,
     ) -> Result<Self> {
-        let n = columns.len();
-        let capacity = Self::capacity_for(n, bytes)?;
+        let (n, layout) = (columns.len(), columns.layout());
+        let capacity = Self::capacity_for(&columns, bytes)?;
         let left = buffers.as_ref().map_or_else(Vec::new, |buffers| buffers.take());
-        let len = capacity.saturating_mul(COLUMN_CHUNK);
-        let chunks = reserve(left, (n.div_ceil(COLUMN_CHUNK), len, bytes / size_of::<F>()))?;
+        let len = capacity.saturating_mul(layout.width());
+        let chunks = reserve(left, (layout.chunks(), len, bytes / size_of::<F>()))?;
         let slot_of = try_vec("the kernel cache", n, NONE)?;
         Ok(Self {
             columns,
@@ -81,16 +82,22 @@ impl<'a, F: Real> RowCache<'a, F> {
         })
     }
 
-    fn row_bytes(n: usize) -> usize {
-        n.next_multiple_of(COLUMN_CHUNK).saturating_mul(size_of::<F>())
+    /// Bytes of all rows of these columns.
+    pub(super) fn all_bytes(columns: &Columns<'_, F>) -> usize {
+        Self::row_bytes(columns).saturating_mul(columns.len())
     }
 
-    /// How many rows of `n` columns fit into `bytes`.
+    fn row_bytes(columns: &Columns<'_, F>) -> usize {
+        let layout = columns.layout();
+        (layout.chunks() * layout.width()).saturating_mul(size_of::<F>())
+    }
+
+    /// How many rows of these columns fit into `bytes`.
     ///
     /// # Errors
     /// `OutOfMemory` when not even two do.
-    pub fn capacity_for(n: usize, bytes: usize) -> Result<usize> {
-        let row_bytes = Self::row_bytes(n);
+    pub fn capacity_for(columns: &Columns<'_, F>, bytes: usize) -> Result<usize> {
+        let (n, row_bytes) = (columns.len(), Self::row_bytes(columns));
         let capacity = (bytes / row_bytes.max(1)).min(n).min(NONE as usize - 1);
         if capacity < n.min(2) {
             let what = "two kernel rows, more than cache_size allows:";
@@ -148,19 +155,65 @@ impl<'a, F: Real> RowCache<'a, F> {
         if missing.is_empty() {
             return Ok(());
         }
-        let points = self.columns.points(missing)?;
-        let fresh = missing.len().min(self.capacity - self.used);
+        let halves = self.columns.halves(missing);
+        let order = &halves.order;
+        let points = self.columns.points(order)?;
+        let free = self.make_room(order);
+        self.computed += order.len() as u64;
+        let (columns, used, layout) = (&self.columns, self.used, self.columns.layout());
+        let width = layout.width();
+        self.chunks.par_iter_mut().enumerate().for_each(|(chunk, values)| {
+            // Slots are written before they are read.
+            if values.len() < used * width {
+                values.resize(used * width, F::zero());
+            }
+            let (run, range) = (layout.run(chunk), layout.range(chunk));
+            let (mut from, end) = halves.computed(run);
+            let begin = if run == 0 { 0 } else { layout.split() };
+            for at in (0..from).chain(end..order.len()) {
+                let slot = &mut values[free[at] as usize * width..][..range.len()];
+                if let Some(own) = columns.own(order[at]) {
+                    slot.copy_from_slice(&own[range.start - begin..range.end - begin]);
+                }
+            }
+            while from < end {
+                // Slots one after another are filled where they are.
+                let follows = |i: &usize| free[*i] as usize == free[from] as usize + i - from;
+                let to = (from..end).take_while(follows).last().map_or(from, |i| i) + 1;
+                let base = free[from] as usize * width;
+                let rows = &mut values[base..base + (to - from) * width];
+                if !columns.rows(&points, chunk, (from, to), rows) {
+                    break;
+                }
+                from = to;
+            }
+            if from == end {
+                return;
+            }
+            // Only where nothing is known beforehand.
+            columns.block(&points, chunk, |point, row| {
+                let at = free[point] as usize * width;
+                values[at..at + row.len()].copy_from_slice(row);
+            });
+        });
+        self.keep_own(&halves, &free);
+        Ok(())
+    }
+
+    /// Gives each of these samples a slot.
+    fn make_room(&mut self, samples: &[usize]) -> Vec<u32> {
+        let fresh = samples.len().min(self.capacity - self.used);
         let mut free: Vec<u32> = (self.used..self.used + fresh).map(|slot| slot as u32).collect();
         self.used += fresh;
         self.owner.resize(self.used, NONE);
         self.stamp.resize(self.used, self.clock);
-        if missing.len() > fresh {
+        if samples.len() > fresh {
             let old = |&slot: &u32| self.stamp[slot as usize] < self.clock;
             let mut oldest: Vec<u32> = (0..self.used as u32).filter(old).collect();
             oldest.sort_unstable_by_key(|&slot| (self.stamp[slot as usize], slot));
-            free.extend(&oldest[..missing.len() - fresh]);
+            free.extend(&oldest[..samples.len() - fresh]);
         }
-        for (&slot, &sample) in free.iter().zip(missing) {
+        for (&slot, &sample) in free.iter().zip(samples) {
             let owner = &mut self.owner[slot as usize];
             if *owner != NONE {
                 self.slot_of[*owner as usize] = NONE;
@@ -169,69 +222,82 @@ impl<'a, F: Real> RowCache<'a, F> {
             self.slot_of[sample] = slot;
             self.stamp[slot as usize] = self.clock;
         }
-        self.computed += missing.len() as u64;
-        let (columns, used) = (&self.columns, self.used);
-        self.chunks.par_iter_mut().enumerate().for_each(|(chunk, values)| {
-            // Slots are written before they are read.
-            if values.len() < used * COLUMN_CHUNK {
-                values.resize(used * COLUMN_CHUNK, F::zero());
+        free
+    }
+
+    /// Leaves what has been computed of the samples' own classes to the machines of other pairs.
+    fn keep_own(&self, halves: &Halves, free: &[u32]) {
+        let layout = self.columns.layout();
+        let mut parts: Vec<&[F]> = Vec::new();
+        for at in halves.unknown.0..halves.unknown.1 {
+            let run = usize::from(halves.order[at] >= layout.split());
+            parts.clear();
+            for chunk in (0..layout.chunks()).filter(|&chunk| layout.run(chunk) == run) {
+                let base = free[at] as usize * layout.width();
+                parts.push(&self.chunks[chunk][base..base + layout.range(chunk).len()]);
             }
-            let mut from = 0;
-            while from < free.len() {
-                // Slots one after another are filled where they are.
-                let follows = |i: &usize| free[*i] as usize == free[from] as usize + i - from;
-                let to = (from..free.len()).take_while(follows).last().map_or(from, |i| i) + 1;
-                let base = free[from] as usize * COLUMN_CHUNK;
-                let rows = &mut values[base..base + (to - from) * COLUMN_CHUNK];
-                if !columns.rows(&points, chunk, (from, to), rows) {
-                    break;
-                }
-                from = to;
-            }
-            if from == free.len() {
-                return;
-            }
-            columns.block(&points, chunk, |point, row| {
-                let at = free[point] as usize * COLUMN_CHUNK;
-                values[at..at + row.len()].copy_from_slice(row);
-            });
-        });
-        Ok(())
+            self.columns.keep_own(halves.order[at], &parts);
+        }
     }
 
     /// One value of a present row.
     #[inline]
     #[must_use]
     pub fn value(&self, slot: u32, column: usize) -> F {
-        self.chunks[column / COLUMN_CHUNK][slot as usize * COLUMN_CHUNK + column % COLUMN_CHUNK]
+        let layout = self.columns.layout();
+        let (chunk, at) = layout.place(column);
+        self.chunks[chunk][slot as usize * layout.width() + at]
     }
 
-    /// The values of a present row at `columns`; quick where they rise.
-    pub fn pick(&self, slot: u32, columns: &[usize], to: &mut [F]) {
-        let base = slot as usize * COLUMN_CHUNK;
-        let mut at = 0;
-        while at < columns.len() {
-            let chunk = columns[at] / COLUMN_CHUNK;
-            let first = chunk * COLUMN_CHUNK;
-            let values = &self.chunks[chunk][base..base + COLUMN_CHUNK];
-            for (to, &column) in to[at..].iter_mut().zip(&columns[at..]) {
-                let Some(&value) = values.get(column.wrapping_sub(first)) else { break };
-                *to = value;
-                at += 1;
+    /// Prepares to pick the values of many rows at these columns, which are best in rising order.
+    #[must_use]
+    pub fn places(&self, columns: &[usize]) -> Places {
+        let layout = self.columns.layout();
+        let mut places = Places { chunks: Vec::new(), at: Vec::with_capacity(columns.len()) };
+        for &column in columns {
+            let (chunk, at) = layout.place(column);
+            if places.chunks.last().is_none_or(|&(last, _)| last != chunk) {
+                places.chunks.push((chunk, places.at.len()));
+            }
+            places.at.push(at);
+        }
+        places
+    }
+
+    /// The values of a present row at some columns.
+    pub fn pick(&self, slot: u32, places: &Places, to: &mut [F]) {
+        let width = self.columns.layout().width();
+        let ends = places.chunks[1.min(places.chunks.len())..].iter().map(|&(_, first)| first);
+        for (&(chunk, first), end) in places.chunks.iter().zip(ends.chain([places.at.len()])) {
+            let values = &self.chunks[chunk][slot as usize * width..][..width];
+            for (to, &at) in to[first..end].iter_mut().zip(&places.at[first..end]) {
+                *to = values[at];
             }
         }
     }
 
     /// `sums += Σ coef · row` over present rows, given by slot; `sums` has a value a column.
     pub fn accumulate(&self, terms: &[(u32, f64)], sums: &mut [f64]) {
-        sums.par_chunks_mut(COLUMN_CHUNK).zip(&self.chunks).for_each(|(sums, values)| {
-            let row = |&(slot, coef): &(u32, f64)| {
-                (&values[slot as usize * COLUMN_CHUNK..][..sums.len()], coef)
-            };
+        let layout = self.columns.layout();
+        let width = layout.width();
+        let (first, second) = sums.split_at_mut(layout.split());
+        let sums = first.par_chunks_mut(width).chain(second.par_chunks_mut(width));
+        sums.zip(&self.chunks).for_each(|(sums, values)| {
+            let row =
+                |&(slot, coef): &(u32, f64)| (&values[slot as usize * width..][..sums.len()], coef);
             let rows: Vec<(&[F], f64)> = terms.iter().map(row).collect();
             simd::add_rows(&rows, sums);
         });
     }
+}
+
+/// Where the values of some columns are in every row of a cache.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Chunks, and which of the columns is the first there.
+    chunks: Vec<(usize, usize)>,
+    /// Place of each column in its chunk.
+    at: Vec<usize>,
 }
 
 impl<F: Real> Drop for RowCache<'_, F> {

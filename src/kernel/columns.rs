@@ -1,16 +1,17 @@
 //! Training rows prepared to be compared with any of themselves: the columns of kernel rows.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::Gram;
+use super::classes::{Halves, Own};
+use super::layout::Layout;
 use super::load::{load, pack};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::simd::{Packed, Tile};
-
-/// Columns of one unit of parallel work.
-pub const COLUMN_CHUNK: usize = 512;
 
 /// CSR rows are packed, with their zeros, only up to this many bytes; else points are.
 const PACKED_BYTES: usize = 256 << 20;
@@ -30,11 +31,14 @@ pub struct Columns<'a, F: Real> {
     gram: Gram<'a>,
     /// The sample behind each column.
     index: Vec<usize>,
+    layout: Layout,
     origin: Vec<f64>,
     /// Largest squared norm of all samples, of which these may be a part.
     largest: f64,
     /// One set a chunk; none where points are packed instead.
-    packed: Vec<Packed<F>>,
+    packed: Vec<Arc<Packed<F>>>,
+    /// What is known of the rows of either class.
+    own: Option<[Arc<Own<F>>; 2]>,
 }
 
 /// Samples whose kernel rows are wanted.
@@ -56,29 +60,53 @@ impl<'a, F: Real> Columns<'a, F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(gram: Gram<'a>, index: Vec<usize>) -> Result<Self> {
-        let mut columns =
-            Self { gram, index, origin: Vec::new(), largest: 0.0, packed: Vec::new() };
+        let layout = Layout::one(index.len());
+        let first = index.first().copied().unwrap_or(0);
+        let mut columns = Self::build(gram, index, (first, layout))?;
+        columns.raise(columns.largest);
+        Ok(columns)
+    }
+
+    /// One of several parts of some samples, in chunks of `width` and with the origin of the
+    /// others: that of the sample `first`. [`Columns::keep`] makes their values alike.
+    pub(super) fn cut(
+        gram: Gram<'a>,
+        index: Vec<usize>,
+        (first, width): (usize, usize),
+    ) -> Result<Self> {
+        let layout = Layout::of(index.len(), width);
+        Self::build(gram, index, (first, layout))
+    }
+
+    /// Whether `n` samples are packed.
+    pub(super) fn packs(gram: &Gram<'_>, n: usize) -> bool {
+        match gram {
+            Gram::Given(_) => false,
+            Gram::Kernel(_, Rows::Dense(_)) => true,
+            Gram::Kernel(_, rows) => {
+                n.saturating_mul(rows.n_cols()).saturating_mul(size_of::<F>()) <= PACKED_BYTES
+            }
+        }
+    }
+
+    fn build(gram: Gram<'a>, index: Vec<usize>, (first, layout): (usize, Layout)) -> Result<Self> {
+        let (origin, packed) = (Vec::new(), Vec::new());
+        let mut columns = Self { gram, index, layout, origin, largest: 0.0, packed, own: None };
         let Gram::Kernel(kernel, rows) = gram else { return Ok(columns) };
-        let (n, d) = (columns.index.len(), rows.n_cols());
-        let packs = match rows {
-            Rows::Dense(x) => {
-                if kernel.is_translation_invariant() && n > 0 {
-                    columns.origin = x.row(columns.index[0]).iter().copied().collect();
-                }
-                true
-            }
-            Rows::Csr(_) => n.saturating_mul(d).saturating_mul(size_of::<F>()) <= PACKED_BYTES,
-        };
-        if packs {
-            let mut row = vec![0.0; d];
-            for chunk in columns.index.chunks(COLUMN_CHUNK) {
-                let set: Packed<F> = pack(&rows, &columns.origin, chunk, &mut row)?;
+        if let Rows::Dense(x) = rows
+            && kernel.is_translation_invariant()
+            && first < x.nrows()
+        {
+            columns.origin = x.row(first).iter().copied().collect();
+        }
+        if Self::packs(&gram, columns.index.len()) {
+            let mut row = vec![0.0; rows.n_cols()];
+            for chunk in 0..layout.chunks() {
+                let samples = &columns.index[layout.range(chunk)];
+                let set: Packed<F> = pack(&rows, &columns.origin, samples, &mut row)?;
                 columns.largest = columns.largest.max(set.max_sq_norm());
-                columns.packed.push(set);
+                columns.packed.push(Arc::new(set));
             }
-            // The same way to every value, whichever chunk or part it is computed in.
-            let largest = columns.largest;
-            columns.packed.iter_mut().for_each(|set| set.raise_max_sq_norm(largest));
         } else if let Rows::Csr(csr) = rows {
             for &sample in &columns.index {
                 let mut norm = 0.0;
@@ -89,6 +117,39 @@ impl<'a, F: Real> Columns<'a, F> {
         Ok(columns)
     }
 
+    /// The same way to every value, whichever chunk or part it is computed in.
+    fn raise(&mut self, largest: f64) {
+        self.largest = largest;
+        for set in &mut self.packed {
+            Arc::make_mut(set).raise_max_sq_norm(largest);
+        }
+    }
+
+    /// Has these samples count as a part of others, the largest squared norm of which is given,
+    /// and their rows be kept.
+    pub(super) fn keep(&mut self, largest: f64, own: Arc<Own<F>>) {
+        self.raise(largest);
+        self.own = Some([own.clone(), own]);
+    }
+
+    pub(super) fn largest(&self) -> f64 {
+        self.largest
+    }
+
+    /// The columns of two classes.
+    pub(super) fn join(first: &Self, second: &Self) -> Self {
+        let known = first.own.as_ref().zip(second.own.as_ref());
+        Self {
+            gram: first.gram,
+            index: [first.index.as_slice(), &second.index].concat(),
+            layout: Layout::join(first.layout, second.layout),
+            origin: first.origin.clone(),
+            largest: first.largest,
+            packed: first.packed.iter().chain(&second.packed).cloned().collect(),
+            own: known.map(|(first, second)| [first[0].clone(), second[0].clone()]),
+        }
+    }
+
     /// Some of these columns, in this order: their kernel values have the same bits as here.
     ///
     /// *Cost* O(part d).
@@ -96,14 +157,17 @@ impl<'a, F: Real> Columns<'a, F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn part(&self, columns: &[usize]) -> Result<Self> {
+        let layout = Layout::one(columns.len());
         let mut packed = Vec::new();
         if !self.packed.is_empty() {
-            for chunk in columns.chunks(COLUMN_CHUNK) {
-                packed.push(self.gather(chunk)?);
+            for chunk in 0..layout.chunks() {
+                packed.push(Arc::new(self.gather(&columns[layout.range(chunk)])?));
             }
         }
         Ok(Self {
             gram: self.gram,
+            layout,
+            own: None,
             index: columns.iter().map(|&c| self.index[c]).collect(),
             origin: self.origin.clone(),
             largest: self.largest,
@@ -122,7 +186,8 @@ impl<'a, F: Real> Columns<'a, F> {
             set = Packed::new(rows.n_cols())?;
             set.resize_stale(columns.len())?;
             for (slot, &c) in columns.iter().enumerate() {
-                set.copy_slot(slot, &self.packed[c / COLUMN_CHUNK], c % COLUMN_CHUNK);
+                let (chunk, at) = self.layout.place(c);
+                set.copy_slot(slot, &self.packed[chunk], at);
             }
         }
         set.raise_max_sq_norm(self.largest);
@@ -174,6 +239,42 @@ impl<'a, F: Real> Columns<'a, F> {
         Ok(())
     }
 
+    /// The sample behind each column.
+    #[must_use]
+    pub fn index(&self) -> &[usize] {
+        &self.index
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// What is to be computed of the rows of these columns.
+    pub(super) fn halves(&self, columns: &[usize]) -> Halves {
+        match &self.own {
+            Some(own) => Halves::new(columns, self.layout.split(), own),
+            None => Halves::all(columns),
+        }
+    }
+
+    /// The values of a column and the run of columns that it is part of, if they are known.
+    pub(super) fn own(&self, column: usize) -> Option<&[F]> {
+        let own = self.own.as_ref()?;
+        match column.checked_sub(self.layout.split()) {
+            None => own[0].row(column),
+            Some(at) => own[1].row(at),
+        }
+    }
+
+    /// Keeps such values, if there is room.
+    pub(super) fn keep_own(&self, column: usize, parts: &[&[F]]) {
+        let Some(own) = &self.own else { return };
+        match column.checked_sub(self.layout.split()) {
+            None => own[0].keep(column, parts),
+            Some(at) => own[1].keep(at, parts),
+        }
+    }
+
     /// Number of columns.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -219,8 +320,8 @@ impl<'a, F: Real> Columns<'a, F> {
     /// Kernel values of the points and the columns of one chunk: `write(point, values)` for every
     /// point.
     pub fn block(&self, points: &Points<F>, chunk: usize, mut write: impl FnMut(usize, &[F])) {
-        let first = chunk * COLUMN_CHUNK;
-        let len = COLUMN_CHUNK.min(self.len() - first);
+        let range = self.layout.range(chunk);
+        let (first, len) = (range.start, range.len());
         let mut values = Vec::new();
         match (points, self.gram) {
             (Points::Tile(tile), Gram::Kernel(kernel, _)) => {
@@ -251,7 +352,7 @@ impl<'a, F: Real> Columns<'a, F> {
             (Points::Given(samples), Gram::Given(matrix)) => {
                 for (point, &sample) in samples.iter().enumerate() {
                     values.clear();
-                    let columns = &self.index[first..first + len];
+                    let columns = &self.index[range.clone()];
                     values.extend(columns.iter().map(|&c| F::from_f64(matrix[(sample, c)])));
                     write(point, &values);
                 }
@@ -261,8 +362,8 @@ impl<'a, F: Real> Columns<'a, F> {
         }
     }
 
-    /// As [`Columns::block`] for the points `from..to` of a tile, written to rows of
-    /// [`COLUMN_CHUNK`] values; false, and nothing written, for other points.
+    /// As [`Columns::block`] for the points `from..to` of a tile, written to rows of as many values
+    /// as a chunk keeps; false, and nothing written, for other points.
     pub fn rows(
         &self,
         points: &Points<F>,
@@ -273,9 +374,10 @@ impl<'a, F: Real> Columns<'a, F> {
         let (Points::Tile(tile), Gram::Kernel(kernel, _)) = (points, self.gram) else {
             return false;
         };
-        for (rows, first) in out.chunks_mut(POINTS * COLUMN_CHUNK).zip((from..to).step_by(POINTS)) {
+        let width = self.layout.width();
+        for (rows, first) in out.chunks_mut(POINTS * width).zip((from..to).step_by(POINTS)) {
             let last = (first + POINTS).min(to);
-            kernel.values(tile, (first, last), &self.packed[chunk], rows, COLUMN_CHUNK);
+            kernel.values(tile, (first, last), &self.packed[chunk], rows, width);
         }
         true
     }
@@ -294,7 +396,7 @@ impl<'a, F: Real> Columns<'a, F> {
             }
             Gram::Kernel(kernel, rows) => {
                 let (mut tile, mut part, mut all) = (Tile::new(rows.n_cols()), vec![], vec![]);
-                for samples in self.index.chunks(COLUMN_CHUNK) {
+                for samples in self.index.chunks(self.layout.width()) {
                     load::<F>(&rows, &self.origin, (samples.len(), &|i| samples[i]), &mut tile);
                     kernel.diagonal(&tile, &mut part);
                     all.extend(part.iter().map(|&v| F::from_f64(v).to_f64()));

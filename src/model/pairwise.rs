@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{self, Packed, Tile};
@@ -39,9 +40,9 @@ pub struct PairwiseModel<'a> {
 /// Points whose kernel values a thread computes before it sums them.
 const POINTS: usize = 8;
 
-struct Block {
+struct Block<F: Real> {
     class: usize,
-    centers: Packed<f64>,
+    centers: Packed<F>,
     /// One padded row an output of the block.
     coef: Vec<f64>,
 }
@@ -56,7 +57,7 @@ impl PairwiseModel<'_> {
         }
     }
 
-    fn check(&self, rows: &Rows<'_, f64>, out: &[f64]) -> Result<()> {
+    fn check<F: Real>(&self, rows: &Rows<'_, F>, out: &[f64]) -> Result<()> {
         let (terms, outputs) = (self.support.n_rows(), self.n_outputs());
         let per_term = self.n_support.len().max(2) - 1;
         for (what, expected, got) in [
@@ -82,18 +83,19 @@ impl PairwiseModel<'_> {
     }
 
     /// Decision values, n x outputs (positive: class i of the pair i < j), in parallel inside the
-    /// current pool. The same bits for any cut of the rows and any number of threads.
+    /// current pool: kernel values in the precision of `rows`, their sums in `f64`. The same bits
+    /// for any cut of the rows and any number of threads.
     ///
     /// # Errors
     /// `LengthMismatch`, `FeatureMismatch`, `OutOfMemory`.
-    pub fn decision(&self, rows: &Rows<'_, f64>, out: &mut [f64]) -> Result<()> {
+    pub fn decision<F: Real>(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         self.check(rows, out)?;
         let k = self.n_support.len();
         let (classes, sums_each) = if k > 2 { (k, k - 1) } else { (1, 1) };
         let width = classes * sums_each;
         let n = rows.n_rows();
         let mut parts = try_vec("decision values", n.saturating_mul(width), 0.0)?;
-        let origin = self.origin();
+        let origin: Vec<F> = self.origin().into_iter().map(F::from_f64).collect();
         let ranges = self.ranges(classes);
         let mut ranges = ranges.as_slice();
         while let [(_, (first, _)), ..] = ranges {
@@ -102,7 +104,7 @@ impl PairwiseModel<'_> {
             let count = ranges.iter().take_while(|(_, (_, last))| *last <= end).count().max(1);
             let (group, rest) = ranges.split_at(count);
             ranges = rest;
-            let blocks: Result<Vec<Block>> =
+            let blocks: Result<Vec<Block<F>>> =
                 group.par_iter().map(|&(class, range)| self.pack(class, range, &origin)).collect();
             self.add(rows, &origin, (&blocks?, sums_each), &mut parts);
         }
@@ -130,11 +132,18 @@ impl PairwiseModel<'_> {
         ranges
     }
 
-    fn pack(&self, class: usize, (first, last): (usize, usize), origin: &[f64]) -> Result<Block> {
+    fn pack<F: Real>(
+        &self,
+        class: usize,
+        (first, last): (usize, usize),
+        origin: &[F],
+    ) -> Result<Block<F>> {
         let mut centers = Packed::new(self.support.n_cols())?;
+        let mut support = vec![0.0; self.support.n_cols()];
         centers.extend(last - first, |i, row| {
-            self.support.copy_row(first + i, row);
-            row.iter_mut().zip(origin).for_each(|(v, o)| *v -= o);
+            self.support.copy_row(first + i, &mut support);
+            support.iter_mut().zip(origin).for_each(|(v, o)| *v -= Real::to_f64(*o));
+            row.iter_mut().zip(&support).for_each(|(to, v)| *to = F::from_f64(*v));
         })?;
         let stride = centers.padded_len();
         let mut coef = vec![0.0; stride * self.coef.nrows()];
@@ -146,11 +155,11 @@ impl PairwiseModel<'_> {
         Ok(Block { class, centers, coef })
     }
 
-    fn add(
+    fn add<F: Real>(
         &self,
-        rows: &Rows<'_, f64>,
-        origin: &[f64],
-        (blocks, sums_each): (&[Block], usize),
+        rows: &Rows<'_, F>,
+        origin: &[F],
+        (blocks, sums_each): (&[Block<F>], usize),
         parts: &mut [f64],
     ) {
         let width = parts.len() / rows.n_rows().max(1);
@@ -173,7 +182,13 @@ impl PairwiseModel<'_> {
     }
 
     /// What one block adds to every point of a tile: a value for each row of `coef`.
-    fn sums_of(&self, block: &Block, tile: &Tile<f64>, values: &mut Vec<f64>, sums: &mut [f64]) {
+    fn sums_of<F: Real>(
+        &self,
+        block: &Block<F>,
+        tile: &Tile<F>,
+        values: &mut Vec<F>,
+        sums: &mut [f64],
+    ) {
         let (len, sums_each) = (tile.len(), self.coef.nrows());
         if sums_each == 1 {
             let coef = (block.coef.as_slice(), 1);
@@ -181,7 +196,7 @@ impl PairwiseModel<'_> {
             return;
         }
         let stride = block.centers.padded_len();
-        values.resize(POINTS * stride, 0.0);
+        values.resize(POINTS * stride, F::zero());
         for from in (0..len).step_by(POINTS) {
             let to = (from + POINTS).min(len);
             self.kernel.values(tile, (from, to), &block.centers, values, stride);
@@ -248,7 +263,10 @@ mod tests {
             };
             let mut out = vec![0.0; 150 * 6];
             model.decision(&Rows::Dense(x.view()), &mut out).unwrap();
-            for (row, out) in x.rows().into_iter().zip(out.chunks(6)) {
+            let (narrow, mut single) = (x.mapv(|v| v as f32), vec![0.0; 150 * 6]);
+            model.decision(&Rows::Dense(narrow.view()), &mut single).unwrap();
+            let outs = out.chunks(6).zip(single.chunks(6));
+            for (row, (out, single)) in x.rows().into_iter().zip(outs) {
                 let mut output = 0;
                 for i in 0..4 {
                     for j in i + 1..4 {
@@ -264,6 +282,9 @@ mod tests {
                             }
                         }
                         assert!((out[output] - sum).abs() < 1e-10 * (1.0 + sum.abs()));
+                        // Some hundred terms of at most 1, or 3 for the polynomial one.
+                        let off = (single[output] - sum).abs();
+                        assert!(off < 1e-4 * (1.0 + sum.abs()), "{off} {sum}");
                         output += 1;
                     }
                 }
@@ -281,7 +302,7 @@ mod tests {
             coef: coef.view(),
             intercept: &[1.5],
         };
-        let (x, mut out) = (Array2::zeros((3, 2)), [0.0; 3]);
+        let (x, mut out) = (Array2::<f64>::zeros((3, 2)), [0.0; 3]);
         model.decision(&Rows::Dense(x.view()), &mut out).unwrap();
         assert_eq!(out, [1.5; 3]);
         assert!(model.decision(&Rows::Dense(x.view()), &mut out[..2]).is_err());

@@ -269,3 +269,25 @@ def test_probability_is_calibration():
     assert np.mean(proba.argmax(axis=1) == model.predict(X)) > 0.8
     np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba))
     assert not hasattr(SVC(), "predict_proba")
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, np.asarray], ids=["csr", "dense"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_float32_rows_are_decided_in_float32_where_that_is_as_good(kernel, make):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int) + 2 * (X[:, 2] > 0.5)
+    model = SVC(kernel=kernel, gamma=0.5, C=3.0).fit(make(X.astype(np.float64)), y)
+    double = model.decision_function(make(X.astype(np.float64)))
+    single = model.decision_function(make(X))
+    assert single.dtype == np.float64
+    if kernel == "poly":
+        np.testing.assert_array_equal(single, double)
+    else:
+        assert np.any(single != double)
+        np.testing.assert_allclose(single, double, atol=1e-6 * np.abs(model.dual_coef_).sum())
+    # Squares that overflow in float32: float64 it is.
+    far = np.where(X > 2, np.float32(1e25), X)
+    np.testing.assert_array_equal(
+        model.decision_function(make(far)), model.decision_function(make(far.astype(np.float64)))
+    )

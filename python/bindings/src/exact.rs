@@ -17,10 +17,10 @@ use crate::arrays::{Samples, contiguous};
 use crate::convert::Target;
 use crate::enter::{enter, enter_briefly, exception};
 
-fn doubles<'a>(samples: &'a Samples<'_>) -> Result<Rows<'a, f64>> {
+fn doubles<'a>(name: &str, samples: &'a Samples<'_>) -> Result<Rows<'a, f64>> {
     match samples {
         Samples::F64(storage) => storage.rows(),
-        Samples::F32(_) => Err(Error::Unsupported("X must be float64".into())),
+        Samples::F32(_) => Err(Error::Unsupported(format!("{name} must be float64"))),
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn exact_fit<'py>(
     let config = self::config(config)?;
     let samples = Samples::new("X", x)?;
     let target = y.map(|y| Target::new(&y, n_classes)).transpose()?;
-    let (rows, cost) = enter_briefly(|| Ok((doubles(&samples)?, contiguous(&cost)?)))?;
+    let (rows, cost) = enter_briefly(|| Ok((doubles("X", &samples)?, contiguous(&cost)?)))?;
     let gram = enter_briefly(|| match (&kernel, rows) {
         (Some(params), rows) => Ok(Gram::Kernel(self::kernel(params)?, rows)),
         (None, Rows::Dense(matrix)) => Ok(Gram::Given(matrix)),
@@ -162,7 +162,8 @@ fn told(py: Python<'_>, machine: ExactMachine) -> PyResult<Bound<'_, PyDict>> {
     Ok(told)
 }
 
-/// Decision values of an exact machine, shape (n_samples, n_outputs).
+/// Decision values of an exact machine, shape (n_samples, n_outputs), from kernel values in the
+/// precision of `x`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
 pub(crate) fn exact_decide<'py>(
@@ -177,15 +178,23 @@ pub(crate) fn exact_decide<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (support, samples) = (Samples::new("support_vectors_", support)?, Samples::new("X", x)?);
     let coef = dual_coef.as_array();
-    let (kernel, rows, support, intercept) = enter_briefly(|| {
+    let (kernel, support, intercept) = enter_briefly(|| {
         Ok((
             self::kernel(&kernel)?,
-            doubles(&samples)?,
-            doubles(&support)?,
+            doubles("support_vectors_", &support)?,
             contiguous(&intercept)?,
         ))
     })?;
     let model = PairwiseModel { kernel, support, n_support, coef, intercept };
-    let values = enter(py, threads, None, |bridge| exact_decision(&model, &rows, bridge))?;
+    let values = match &samples {
+        Samples::F32(storage) => {
+            let rows = enter_briefly(|| storage.rows())?;
+            enter(py, threads, None, |bridge| exact_decision(&model, &rows, bridge))?
+        }
+        Samples::F64(storage) => {
+            let rows = enter_briefly(|| storage.rows())?;
+            enter(py, threads, None, |bridge| exact_decision(&model, &rows, bridge))?
+        }
+    };
     Ok(values.into_pyarray(py))
 }

@@ -2,7 +2,8 @@ use ndarray::Array2;
 
 use super::*;
 use crate::data::{Csr, Indices, Rows};
-use crate::kernel::{AnyKernel, Gram};
+use crate::kernel::layout::COLUMN_CHUNK;
+use crate::kernel::{AnyKernel, Classes, Gram};
 use crate::rng::Rng;
 
 fn data(n: usize, d: usize, seed: u64) -> Array2<f64> {
@@ -116,8 +117,9 @@ fn same_bits<F: Real>(gram: Gram<'_>, n: usize) {
     few.request(&wanted, &mut slots).unwrap();
     all.request(&wanted.iter().map(|&w| some[w]).collect::<Vec<_>>(), &mut others).unwrap();
     let mut picked = vec![F::zero(); some.len()];
+    let places = all.places(&some);
     for (&a, &b) in slots.iter().zip(&others) {
-        all.pick(b, &some, &mut picked);
+        all.pick(b, &places, &mut picked);
         for (local, &column) in some.iter().enumerate() {
             assert_eq!(few.value(a, local), all.value(b, column));
             assert_eq!(picked[local], all.value(b, column));
@@ -170,4 +172,69 @@ fn a_bound_below_two_rows_is_refused() {
         |bytes| RowCache::<f64>::new(Columns::new(gram, (0..600).collect()).unwrap(), bytes);
     assert!(matches!(cache(1024 * 8), Err(Error::OutOfMemory { .. })));
     assert_eq!(cache(2 * 1024 * 8).unwrap().capacity(), 2);
+}
+
+/// Classes of 700, 40 and 300 samples; rows of every pair, in caches that hold few or all of them.
+fn pairs_share_rows<F: Real>(gram: Gram<'_>, tol: f64, naive: impl Fn(usize, usize) -> f64) {
+    let of_class: Vec<Vec<usize>> =
+        vec![(0..700).collect(), (700..740).rev().collect(), (740..1040).collect()];
+    let all = 1000 * 1024 * size_of::<F>();
+    let mut first: Option<Vec<F>> = None;
+    // No room for shared rows, for a few of them, and for all.
+    for bytes in [all, all + 5000, usize::MAX] {
+        let classes = Classes::<F>::new(gram, &of_class, (bytes, 1)).unwrap().unwrap();
+        let mut seen = Vec::new();
+        for (i, j) in [(0, 1), (0, 2), (1, 2), (0, 2)] {
+            let columns = classes.pair(i, j);
+            let index = [of_class[i].as_slice(), &of_class[j]].concat();
+            assert_eq!(columns.index(), index);
+            let n = index.len();
+            let mut cache = RowCache::<F>::new(columns, 70 * 1024 * size_of::<F>()).unwrap();
+            let mut rng = Rng::new(7);
+            let mut slots = Vec::new();
+            for _ in 0..6 {
+                let mut wanted: Vec<usize> = (0..60).map(|_| rng.below(n)).collect();
+                wanted.sort_unstable();
+                wanted.dedup();
+                cache.request(&wanted, &mut slots).unwrap();
+                let columns: Vec<usize> = (0..n).filter(|c| c % 5 != 2).collect();
+                let mut picked = vec![F::zero(); columns.len()];
+                let places = cache.places(&columns);
+                for (&row, &slot) in wanted.iter().zip(&slots) {
+                    cache.pick(slot, &places, &mut picked);
+                    for (&column, &value) in columns.iter().zip(&picked) {
+                        let exact = naive(index[row], index[column]);
+                        assert!((value.to_f64() - exact).abs() <= tol * (1.0 + exact.abs()));
+                        assert_eq!(cache.value(slot, column), value);
+                    }
+                    seen.extend_from_slice(&picked);
+                }
+                let terms: Vec<(u32, f64)> = slots.iter().map(|&slot| (slot, 0.5)).collect();
+                let mut sums = vec![0.0; n];
+                cache.accumulate(&terms, &mut sums);
+                for (column, sum) in sums.into_iter().enumerate() {
+                    let values = slots.iter().map(|&slot| cache.value(slot, column).to_f64());
+                    let exact = 0.5 * values.sum::<f64>();
+                    assert!((sum - exact).abs() <= 1e-9 * (1.0 + exact.abs()));
+                }
+            }
+        }
+        assert!(seen == *first.get_or_insert_with(|| seen.clone()), "the same bits");
+    }
+}
+
+#[test]
+fn machines_of_pairs_share_the_rows_of_their_classes() {
+    let mut x = data(1040, 20, 6);
+    x.rows_mut().into_iter().skip(750).step_by(100).for_each(|mut row| row *= 30.0);
+    let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
+    for kernel in [AnyKernel::Gaussian { gamma: 0.01 }, KERNELS[1], KERNELS[3]] {
+        let naive = |i: usize, j: usize| kernel.eval(&rows[i], &rows[j]);
+        let gram = Gram::Kernel(kernel, Rows::Dense(x.view()));
+        pairs_share_rows::<f64>(gram, 1e-12, naive);
+        pairs_share_rows::<f32>(gram, 1e-4, naive);
+    }
+    let matrix = Array2::<f64>::eye(3);
+    let given = Classes::<f64>::new(Gram::Given(matrix.view()), &[vec![0], vec![1, 2]], (1, 1));
+    assert!(given.unwrap().is_none(), "values that are given are not kept");
 }

@@ -3,7 +3,7 @@
 use super::dual::{Dual, Solution};
 use super::smo::{Settings, solve};
 use crate::error::{Error, Result};
-use crate::kernel::{AnyBuffers, Columns, Gram};
+use crate::kernel::{AnyBuffers, AnyColumns};
 use crate::solver::{Observer, StopReason};
 
 /// A machine and its targets; costs are those of [`Part`].
@@ -24,10 +24,8 @@ pub enum Kind<'a> {
 /// Some samples of a kernel matrix, to train one machine on.
 #[derive(Clone, Debug)]
 pub struct Part<'g, 'a> {
-    /// Kernel values of all samples.
-    pub gram: Gram<'g>,
-    /// The samples of this machine.
-    pub index: Vec<usize>,
+    /// The samples of this machine, and the precision of their kernel rows.
+    pub columns: AnyColumns<'g>,
     /// The machine.
     pub kind: Kind<'a>,
     /// Upper bound of every sample's α, > 0: `C_i`, or the weight alone for ν-SVC and one class.
@@ -36,8 +34,6 @@ pub struct Part<'g, 'a> {
     pub cache_bytes: usize,
     /// Memory that machines trained one after another share.
     pub buffers: AnyBuffers,
-    /// Whether kernel rows are `f32`.
-    pub single: bool,
 }
 
 /// A trained machine `f(x) = Σ coef_i k(x_i, x) + intercept`.
@@ -95,13 +91,11 @@ pub struct Trace {
 /// `LengthMismatch`, `InvalidParam` for a ν that no α satisfies, `OutOfMemory`, `Interrupted`.
 pub fn fit(part: Part<'_, '_>, settings: &Settings, observer: &mut dyn Observer) -> Result<Fitted> {
     let dual = dual(&part)?;
-    let (gram, index, bytes) = (part.gram, part.index, part.cache_bytes);
+    let (n, bytes) = (part.columns.index().len(), part.cache_bytes);
     let AnyBuffers { single, double } = &part.buffers;
-    let n = index.len();
-    let solution = if part.single {
-        solve(&dual, Columns::<f32>::new(gram, index)?, (bytes, single), settings, observer)?
-    } else {
-        solve(&dual, Columns::<f64>::new(gram, index)?, (bytes, double), settings, observer)?
+    let solution = match part.columns {
+        AnyColumns::Single(columns) => solve(&dual, columns, (bytes, single), settings, observer)?,
+        AnyColumns::Double(columns) => solve(&dual, columns, (bytes, double), settings, observer)?,
     };
     Ok(fitted(&part.kind, &dual, solution, n))
 }
@@ -119,7 +113,7 @@ fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {
 
 /// The problem of a part.
 pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
-    let (n, cost) = (part.index.len(), part.cost);
+    let (n, cost) = (part.columns.index().len(), part.cost);
     let targets = match part.kind {
         Kind::Classes(y) | Kind::NuClasses(y, _) => y.len(),
         Kind::Values(y, _) | Kind::NuValues(y, _) => y.len(),

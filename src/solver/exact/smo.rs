@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::active;
 use super::dual::{Dual, Solution, read_off};
 use super::product::Product;
-use super::select::{extremes, select, violation};
+use super::select::{Selector, extremes, violation};
 use super::working::{Until, Working};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
@@ -61,7 +61,7 @@ pub fn solve<F: Real>(
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     dual.check()?;
-    RowCache::<F>::capacity_for(columns.len(), bytes)?;
+    RowCache::<F>::capacity_for(&columns, bytes)?;
     if settings.shrinking && columns.len() >= active::LEAST {
         return active::solve(dual, &columns, (bytes, buffers), settings, observer);
     }
@@ -89,6 +89,7 @@ pub(super) struct Run<'r, 'a, F: Real> {
     dual: &'r Dual,
     pub(super) product: Product<'r, 'a, F>,
     scores: Vec<f64>,
+    selector: Selector,
     pub(super) beta: Vec<f64>,
     /// What rounding may have added to a value of `f`, at most.
     pub(super) drift: f64,
@@ -97,7 +98,7 @@ pub(super) struct Run<'r, 'a, F: Real> {
 impl<'r, 'a, F: Real> Run<'r, 'a, F> {
     pub(super) fn new(dual: &'r Dual, product: Product<'r, 'a, F>, beta: Vec<f64>) -> Result<Self> {
         let scores = try_vec("scores", dual.len(), 0.0)?;
-        Ok(Self { dual, product, scores, beta, drift: 0.0 })
+        Ok(Self { dual, product, scores, selector: Selector::default(), beta, drift: 0.0 })
     }
 }
 
@@ -152,7 +153,7 @@ impl<F: Real> Run<'_, '_, F> {
                 all
             } else {
                 let state = (self.beta.as_slice(), self.scores.as_slice());
-                select(self.dual, state, &extremes, (size, tol), &set)
+                self.selector.select(self.dual, state, &extremes, (size, tol), &set)
             };
             let inner = if whole { tol } else { tol.max(0.1 * now) };
             let (moved, stop) = self.round(&set, inner, max_iter)?;
@@ -227,9 +228,10 @@ impl<F: Real> Run<'_, '_, F> {
         let columns: Vec<usize> = variables.iter().map(|&v| self.dual.sample[v]).collect();
         let mut kernel = try_vec("the working set", q * q, F::zero())?;
         let cache = &*self.product.cache;
+        let places = cache.places(&columns);
         kernel.par_chunks_mut(q.max(1)).zip(&columns).for_each(|(row, sample)| {
             let slot = samples.binary_search(sample).map_or(0, |at| slots[at]);
-            cache.pick(slot, &columns, row);
+            cache.pick(slot, &places, row);
         });
         Ok(Working {
             beta: pick(&self.beta),

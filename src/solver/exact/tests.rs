@@ -2,7 +2,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::data::Rows;
-use crate::kernel::{AnyBuffers, AnyKernel, Gram};
+use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::rng::Rng;
 use crate::solver::{Silent, StopReason};
 
@@ -16,6 +16,10 @@ fn data(n: usize, d: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
     (x, y)
 }
 
+fn gram(x: &Array2<f64>, kernel: AnyKernel) -> Gram<'_> {
+    Gram::Kernel(kernel, Rows::Dense(x.view()))
+}
+
 fn part<'a>(
     x: &'a Array2<f64>,
     kind: Kind<'a>,
@@ -23,13 +27,11 @@ fn part<'a>(
     kernel: AnyKernel,
 ) -> Part<'a, 'a> {
     Part {
-        gram: Gram::Kernel(kernel, Rows::Dense(x.view())),
-        index: (0..x.nrows()).collect(),
+        columns: AnyColumns::new(gram(x, kernel), (0..x.nrows()).collect(), false).unwrap(),
         kind,
         cost,
         cache_bytes: 200 << 20,
         buffers: AnyBuffers::default(),
-        single: false,
     }
 }
 
@@ -130,7 +132,8 @@ fn working_sets_agree_with_plain_smo_whatever_the_cache() {
     let cost = vec![10.0; 1500];
     let settings = Settings { tol: 1e-7, ..TIGHT };
     let run = |bytes: usize, single: bool, kind, tol: f64| {
-        let part = Part { cache_bytes: bytes, single, ..part(&x, kind, &cost, KERNEL) };
+        let columns = AnyColumns::new(gram(&x, KERNEL), (0..x.nrows()).collect(), single).unwrap();
+        let part = Part { columns, cache_bytes: bytes, ..part(&x, kind, &cost, KERNEL) };
         fit(part, &Settings { tol, ..settings }, &mut Silent).unwrap()
     };
     for kind in [
@@ -162,7 +165,9 @@ fn the_same_bits_for_any_number_of_threads() {
     let cost = vec![10.0; 3000];
     let run = |threads| {
         crate::parallel::run(threads, || {
-            let part = Part { single: true, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
+            let columns =
+                AnyColumns::new(gram(&x, KERNEL), (0..x.nrows()).collect(), true).unwrap();
+            let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
             fit(
                 part,
                 &Settings { tol: 1e-3, max_iter: 1 << 40, refine: true, shrinking: true },

@@ -8,7 +8,7 @@ use super::problem::{Equality, MpdSettings, Problem};
 use super::solve::solve;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::kernel::{Buffers, Columns, RowCache};
+use crate::kernel::{AnyBuffers, AnyColumns, Buffers, Columns, RowCache};
 use crate::solver::Observer;
 use crate::solver::exact::{Dual, Fitted, Kind, Part, dual, fitted};
 
@@ -41,11 +41,11 @@ impl Form<'_> {
         places.functions = all.len();
         let Some(functions) = self.functions else { return Ok((all, places)) };
         for j in 0..functions.ncols() {
-            let value = |&sample: &usize| functions.get((part.index[sample], j)).copied();
+            let value = |&sample: &usize| functions.get((part.columns.index()[sample], j)).copied();
             let column: Option<Vec<f64>> = dual.sample.iter().map(value).collect();
             let column = column.ok_or(Error::LengthMismatch {
                 what: "functions",
-                expected: part.index.iter().max().map_or(0, |m| m + 1),
+                expected: part.columns.index().iter().max().map_or(0, |m| m + 1),
                 got: functions.nrows(),
             })?;
             all.push(Equality { column, total: 0.0 });
@@ -77,11 +77,11 @@ pub fn fit(
     // ν-SVC is divided by its ρ = |η|: so is what its scores may be off.
     let divisor = places.nu.filter(|_| matches!(part.kind, Kind::NuClasses(..)));
     let problem = Problem { dual: &dual, equalities: &equalities, divisor };
-    let (kind, n, buffers) = (part.kind, part.index.len(), part.buffers.clone());
-    let (mut solution, mut outcome) = if part.single {
-        run(part, &buffers.single, &problem, settings, observer)?
-    } else {
-        run(part, &buffers.double, &problem, settings, observer)?
+    let (kind, n, bytes) = (part.kind, part.columns.index().len(), part.cache_bytes);
+    let AnyBuffers { single, double } = &part.buffers;
+    let (mut solution, mut outcome) = match part.columns {
+        AnyColumns::Single(columns) => run(columns, (bytes, single), &problem, settings, observer)?,
+        AnyColumns::Double(columns) => run(columns, (bytes, double), &problem, settings, observer)?,
     };
     let eta = outcome.parametric;
     let offset = places.intercept.map_or(0.0, |at| eta[at]);
@@ -99,13 +99,12 @@ pub fn fit(
 type Solved = (crate::solver::exact::Solution, crate::solver::exact::MpdOutcome);
 
 fn run<F: Real>(
-    part: Part<'_, '_>,
-    buffers: &Arc<Buffers<F>>,
+    columns: Columns<'_, F>,
+    (bytes, buffers): (usize, &Arc<Buffers<F>>),
     problem: &Problem<'_>,
     settings: &MpdSettings,
     observer: &mut dyn Observer,
 ) -> Result<Solved> {
-    let columns = Columns::new(part.gram, part.index)?;
-    let mut cache = RowCache::reusing(columns, part.cache_bytes, buffers)?;
+    let mut cache = RowCache::reusing(columns, bytes, buffers)?;
     solve(problem, &mut cache, settings, observer)
 }

@@ -2,7 +2,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::data::Rows;
-use crate::kernel::{AnyBuffers, AnyKernel, Gram};
+use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::rng::Rng;
 use crate::solver::exact::{self, Fitted, Kind, Part, Settings};
 use crate::solver::{Silent, StopReason};
@@ -28,13 +28,16 @@ fn data(n: usize, d: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
 
 fn part<'a>(x: &'a Array2<f64>, kind: Kind<'a>, cost: &'a [f64]) -> Part<'a, 'a> {
     Part {
-        gram: Gram::Kernel(KERNEL, Rows::Dense(x.view())),
-        index: (0..x.nrows()).collect(),
+        columns: AnyColumns::new(
+            Gram::Kernel(KERNEL, Rows::Dense(x.view())),
+            (0..x.nrows()).collect(),
+            false,
+        )
+        .unwrap(),
         kind,
         cost,
         cache_bytes: 200 << 20,
         buffers: AnyBuffers::default(),
-        single: false,
     }
 }
 
@@ -339,7 +342,9 @@ fn the_same_bits_for_any_number_of_threads() {
     let cost = vec![5.0; 1700];
     let run = |threads| {
         crate::parallel::run(threads, || {
-            let part = Part { single: true, ..part(&x, Kind::Classes(&y), &cost) };
+            let gram = Gram::Kernel(KERNEL, Rows::Dense(x.view()));
+            let columns = AnyColumns::new(gram, (0..x.nrows()).collect(), true).unwrap();
+            let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost) };
             let settings = MpdSettings { tol: 1e-3, constraint_tol: 1e-3, ..TIGHT };
             fit(part, &PLAIN, &settings, &mut Silent)
         })

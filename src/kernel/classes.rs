@@ -1,0 +1,161 @@
+//! The samples of every class, prepared once for the machines of all pairs of classes.
+//!
+//! A sample's row in the machine of a pair has two halves: its values with the samples of its own
+//! class, the same in all machines of that class, and with those of the other class. The first
+//! half is computed once and kept, as far as there is room.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+
+use super::layout::even_width;
+use super::{Columns, Gram, RowCache};
+use crate::error::Result;
+use crate::float::Real;
+use crate::simd::Packed;
+
+/// Columns of every class, whose kernel values have the same bits in every pair.
+#[derive(Clone, Debug)]
+pub struct Classes<'a, F: Real> {
+    columns: Vec<Columns<'a, F>>,
+}
+
+impl<'a, F: Real> Classes<'a, F> {
+    /// Prepares the samples of every class for machines that have `bytes` of kernel rows together,
+    /// `at_a_time` of them: what all rows of the largest pairs leave is room for rows among the
+    /// samples of one class. None when there is nothing to prepare: the values are given, or the
+    /// samples are sparse and too many to be packed.
+    ///
+    /// *Cost* O(n d) time and memory.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(
+        gram: Gram<'a>,
+        of_class: &[Vec<usize>],
+        (bytes, at_a_time): (usize, usize),
+    ) -> Result<Option<Self>> {
+        let Some(&first) = of_class.iter().flatten().next() else { return Ok(None) };
+        let n = of_class.iter().map(Vec::len).sum();
+        if !Columns::<F>::packs(&gram, n) {
+            return Ok(None);
+        }
+        let width = even_width(of_class.iter().map(Vec::len), Packed::<F>::line());
+        let build = |index: &Vec<usize>| Columns::cut(gram, index.clone(), (first, width));
+        let columns: Result<Vec<_>> = of_class.par_iter().map(build).collect();
+        let mut columns = columns?;
+        let largest = columns.iter().fold(0.0f64, |most, of| most.max(of.largest()));
+        let mut by_size: Vec<&Columns<'a, F>> = columns.iter().collect();
+        by_size.sort_by_key(|of| std::cmp::Reverse(of.len()));
+        let rows = match by_size[..] {
+            [first, second, ..] => RowCache::all_bytes(&Columns::join(first, second)),
+            _ => usize::MAX,
+        };
+        let room = bytes.saturating_sub(rows.saturating_mul(at_a_time));
+        let room = Arc::new(AtomicUsize::new(room));
+        columns.iter_mut().for_each(|of| of.keep(largest, Own::new(of.len(), room.clone())));
+        Ok(Some(Self { columns }))
+    }
+
+    /// The columns of two classes, one after the other.
+    #[must_use]
+    pub fn pair(&self, first: usize, second: usize) -> Columns<'a, F> {
+        Columns::join(&self.columns[first], &self.columns[second])
+    }
+}
+
+/// Columns of either precision.
+#[derive(Clone, Debug)]
+pub enum AnyColumns<'a> {
+    /// Kernel rows are `f32`.
+    Single(Columns<'a, f32>),
+    /// Kernel rows are `f64`.
+    Double(Columns<'a, f64>),
+}
+
+impl<'a> AnyColumns<'a> {
+    /// [`Columns::new`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(gram: Gram<'a>, index: Vec<usize>, single: bool) -> Result<Self> {
+        Ok(if single {
+            Self::Single(Columns::new(gram, index)?)
+        } else {
+            Self::Double(Columns::new(gram, index)?)
+        })
+    }
+
+    /// The sample behind each column.
+    #[must_use]
+    pub fn index(&self) -> &[usize] {
+        match self {
+            Self::Single(columns) => columns.index(),
+            Self::Double(columns) => columns.index(),
+        }
+    }
+}
+
+/// Rows of a class among its own samples, kept for good once they are computed.
+#[derive(Debug)]
+pub(super) struct Own<F> {
+    rows: Vec<OnceLock<Box<[F]>>>,
+    /// Bytes that are left, to all classes together.
+    room: Arc<AtomicUsize>,
+}
+
+impl<F: Real> Own<F> {
+    fn new(n: usize, room: Arc<AtomicUsize>) -> Arc<Self> {
+        Arc::new(Self { rows: (0..n).map(|_| OnceLock::new()).collect(), room })
+    }
+
+    pub(super) fn row(&self, sample: usize) -> Option<&[F]> {
+        self.rows[sample].get().map(AsRef::as_ref)
+    }
+
+    /// Keeps a row if there is room for it; one that is there already is the same.
+    pub(super) fn keep(&self, sample: usize, parts: &[&[F]]) {
+        let bytes = self.rows.len() * size_of::<F>();
+        let take = |left: usize| left.checked_sub(bytes);
+        if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+            return;
+        }
+        if self.rows[sample].set(parts.concat().into()).is_err() {
+            self.room.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Samples in the order of what is to be computed for them: those of the first class whose own
+/// half is known, the others of it, those of the second class that are not known, and the rest.
+pub(super) struct Halves {
+    pub(super) order: Vec<usize>,
+    /// Where the second and the fourth of these begin.
+    pub(super) unknown: (usize, usize),
+}
+
+impl Halves {
+    /// Everything is computed.
+    pub(super) fn all(samples: &[usize]) -> Self {
+        Self { order: samples.to_vec(), unknown: (0, samples.len()) }
+    }
+
+    pub(super) fn new<F: Real>(samples: &[usize], split: usize, own: &[Arc<Own<F>>; 2]) -> Self {
+        let rank = |&sample: &usize| match sample.checked_sub(split) {
+            None => usize::from(own[0].row(sample).is_none()),
+            Some(at) => 2 + usize::from(own[1].row(at).is_some()),
+        };
+        let mut ranked: Vec<(usize, usize)> = samples.iter().map(|s| (rank(s), *s)).collect();
+        ranked.sort_by_key(|&(rank, _)| rank);
+        let below = |limit: usize| ranked.partition_point(|&(rank, _)| rank < limit);
+        let unknown = (below(1), below(3));
+        Self { order: ranked.into_iter().map(|(_, sample)| sample).collect(), unknown }
+    }
+
+    /// The range of samples whose values with a run of columns (the first class's, the second's)
+    /// are to be computed.
+    pub(super) fn computed(&self, run: usize) -> (usize, usize) {
+        if run == 0 { (self.unknown.0, self.order.len()) } else { (0, self.unknown.1) }
+    }
+}
