@@ -36,7 +36,8 @@ class SVC(ExactClassifier):
         Whether `solver="smo"` works on a part of the samples at a time from 2048 samples on. What
         was left out is looked at again before the end, so the answer is as exact.
     probability : bool, default="deprecated"
-        Whether `fit` also trains a `CalibratedClassifierCV`, for `predict_proba`.
+        Whether `fit` also learns a sigmoid for each pair of classes, from five more fits on parts
+        of the rows, for `predict_proba` [4]_.
     tol : float, default=1e-3
         Violation of the optimality conditions at which a fit ends, > 0. Problems of up to 1024
         samples are solved on to about 1e-10.
@@ -90,6 +91,8 @@ class SVC(ExactClassifier):
     .. [2] Z. Wen et al., "ThunderSVM: a fast SVM library on GPUs and CPUs", JMLR 19, 2018.
     .. [3] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
        constraints", ECML 2005.
+    .. [4] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for multi-class classification
+       by pairwise coupling", JMLR 5, 2004.
 
     Examples
     --------

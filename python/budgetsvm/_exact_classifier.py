@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -10,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -20,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
 from ._exact import ExactEstimator
+from ._probability import probabilities, sigmoids_of_pairs
 
 
 def _has_proba(estimator: Any) -> bool:
@@ -33,30 +31,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
 
     _archived: ClassVar[dict[str, str]] = {
         **ExactEstimator._archived, "n_iter_": "array", "duality_gap_": "numbers",
-        "class_weight_": "array",
+        "class_weight_": "array", "_sigmoids": "array?",
     }  # fmt: skip
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a safetensors file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path-like
-            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back.
-
-        Raises
-        ------
-        NotFittedError
-            If there is nothing to save.
-        ValueError
-            If the kernel is a function, the estimator was fitted with ``probability=True``, or
-            labels are neither numbers, booleans nor strings.
-        OSError
-            If the file cannot be written; an older one is then still whole.
-        """
-        if getattr(self, "_calibrated", None) is not None:
-            raise ValueError("an estimator with probability=True cannot be saved: use pickle")
-        super().save(path)
 
     _parameter_constraints: ClassVar[dict] = {
         **ExactEstimator._parameter_constraints,
@@ -79,6 +55,12 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         self.classes_ = classes
         return index
 
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        shape = (2, len(self.intercept_))
+        if getattr(self, "_sigmoids", np.empty(shape)).shape != shape:
+            raise ValueError("not a valid budgetsvm model file: sigmoids of an exact machine")
+
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The bound of every α."""
         raise NotImplementedError
@@ -87,7 +69,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return y.astype(np.uint32), len(self.classes_), self._bounds(y, weights)
 
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
-        self._calibrated: Any = None
+        self.__dict__.pop("_sigmoids", None)
         if self.probability == "deprecated":
             return
         name = type(self).__name__
@@ -101,17 +83,9 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         )
         if self.probability:
             seed = int(random_state.randint(np.iinfo(np.int32).max))
-            smallest = int(np.bincount(y).min())
-            folds: Any
-            if smallest >= 2:
-                folds = StratifiedKFold(min(5, smallest), shuffle=True, random_state=seed)
-            else:
-                # A class that cannot be split: the training rows themselves.
-                folds = [(np.arange(len(y)), np.arange(len(y)))]
+            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
             plain = clone(self).set_params(probability="deprecated")
-            labels = self.classes_[y]
-            calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
-            self._calibrated = calibrated.fit(X, labels, sample_weight=sample_weight)
+            self._sigmoids = sigmoids_of_pairs(plain, X, self.classes_[y], weights, seed)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values.
@@ -181,7 +155,9 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
 
     @available_if(_has_proba)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes: a `CalibratedClassifierCV` that `fit` has trained.
+        """Probabilities of the classes: sigmoids of the pairs' values, coupled (as in LIBSVM).
+
+        The most probable class need not be the one that `predict` finds by votes.
 
         Parameters
         ----------
@@ -193,12 +169,12 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        X = X if callable(self.kernel) else self._validate_for_predict(X)
-        if getattr(self, "_calibrated", None) is None:
+        values = self._decide(X)
+        if not hasattr(self, "_sigmoids"):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        return self._calibrated.predict_proba(X)
+        return probabilities(values, self._sigmoids, len(self.classes_))
 
     @available_if(_has_proba)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -219,14 +195,14 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     @property
     def probA_(self) -> np.ndarray:
         """Slopes of the sigmoids of `predict_proba`; deprecated as in scikit-learn 1.9."""
-        return self._sigmoids("probA_", "a_")
+        return self._sigmoid("probA_", 0)
 
     @property
     def probB_(self) -> np.ndarray:
         """Offsets of the sigmoids of `predict_proba`; deprecated as in scikit-learn 1.9."""
-        return self._sigmoids("probB_", "b_")
+        return self._sigmoid("probB_", 1)
 
-    def _sigmoids(self, attribute: str, name: str) -> np.ndarray:
+    def _sigmoid(self, attribute: str, row: int) -> np.ndarray:
         warnings.warn(
             f"Attribute `{attribute}` was deprecated in version 1.9 and will be removed in "
             "1.11 as the `probability=True` option for SVC and NuSVC was deprecated "
@@ -234,11 +210,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             FutureWarning,
             stacklevel=3,
         )
-        if getattr(self, "_calibrated", None) is None:
-            return np.empty(0)
-        return np.array(
-            [getattr(s, name) for s in self._calibrated.calibrated_classifiers_[0].calibrators]
-        )
+        return self._sigmoids[row] if hasattr(self, "_sigmoids") else np.empty(0)
 
     def _linear_coef(self) -> Any:
         if self.dual_coef_.shape[0] == 1:

@@ -253,11 +253,3 @@ def test_a_precomputed_machine_is_saved(tmp_path):
     assert np.array_equal(
         budgetsvm.load(tmp_path / "model.safetensors").predict(K), model.predict(K)
     )
-
-
-def test_probability_is_not_saved(tmp_path):
-    X, y = load_iris(return_X_y=True)
-    with pytest.warns(FutureWarning):
-        model = SVC(probability=True).fit(X, y)
-    with pytest.raises(ValueError, match="probability"):
-        model.save(tmp_path / "model.safetensors")
