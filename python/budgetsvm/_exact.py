@@ -334,9 +334,8 @@ class ExactEstimator(Archived, BaseEstimator):
         """
         if self.kernel != "rbf" or not 1e-20 <= self._gamma <= 1e20:
             return False
-        values = [
-            rows.data if hasattr(rows, "indptr") else rows for rows in (X, self.support_vectors_)
-        ]
+        both: tuple[Any, ...] = (X, self.support_vectors_)
+        values = [rows.data if hasattr(rows, "indptr") else rows for rows in both]
         return all(v.size == 0 or max(v.max(), -v.min()) <= _SINGLE_MOST for v in values)
 
     def _validate_for_predict(self, X: Any) -> Any:
