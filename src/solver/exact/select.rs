@@ -4,19 +4,45 @@ use super::Dual;
 
 /// Extremes of the scores over either sum.
 pub(super) fn extremes(dual: &Dual, beta: &[f64], scores: &[f64]) -> [(f64, f64); 2] {
+    let none = (f64::NEG_INFINITY, f64::INFINITY);
+    if !dual.two_sums {
+        return [extremes_of(dual, beta, scores, |_| true), none];
+    }
+    [0, 1].map(|group| extremes_of(dual, beta, scores, |v| dual.group(v) == group))
+}
+
+/// Over the variables of one sum, without branches: whether a variable is at its bound is hard to
+/// foretell.
+fn extremes_of(
+    dual: &Dual,
+    beta: &[f64],
+    scores: &[f64],
+    is_in: impl Fn(usize) -> bool,
+) -> (f64, f64) {
     let n = dual.len();
     let (beta, scores) = (&beta[..n], &scores[..n]);
     let (lower, upper) = (&dual.lower[..n], &dual.upper[..n]);
-    let mut extremes = [(f64::NEG_INFINITY, f64::INFINITY); 2];
-    // Without branches: whether a variable is at its bound is hard to foretell.
+    let (mut most, mut least) = (f64::NEG_INFINITY, f64::INFINITY);
     for v in 0..n {
-        let (most, least) = &mut extremes[usize::from(dual.two_sums && lower[v] < 0.0)];
-        let rising = if beta[v] < upper[v] { scores[v] } else { f64::NEG_INFINITY };
-        let falling = if beta[v] > lower[v] { scores[v] } else { f64::INFINITY };
-        *most = if rising > *most { rising } else { *most };
-        *least = if falling < *least { falling } else { *least };
+        let (rises, falls) = (is_in(v) & (beta[v] < upper[v]), is_in(v) & (beta[v] > lower[v]));
+        let rising = if rises { scores[v] } else { f64::NEG_INFINITY };
+        let falling = if falls { scores[v] } else { f64::INFINITY };
+        most = if rising > most { rising } else { most };
+        least = if falling < least { falling } else { least };
     }
-    extremes
+    (most, least)
+}
+
+/// The largest magnitude, at least `least`; NaN counts for nothing.
+pub(super) fn largest_magnitude(values: &[f64], least: f64) -> f64 {
+    let mut lanes = [least; 8];
+    let (chunks, rest) = values.as_chunks::<8>();
+    for chunk in chunks {
+        for (most, value) in lanes.iter_mut().zip(chunk) {
+            *most = if value.abs() > *most { value.abs() } else { *most };
+        }
+    }
+    rest.iter().chain(&lanes).fold(least, |most, value| most.max(value.abs()))
 }
 
 /// The largest violation over the sums.
@@ -57,8 +83,12 @@ impl Selector {
             set.push(v);
         }
         set.reverse();
-        self.gather(dual, (beta, scores), extremes, tol);
         let groups = if dual.two_sums { 2 } else { 1 };
+        for group in 0..groups {
+            let is_in = |v: usize| groups == 1 || dual.group(v) == group;
+            let state = (beta, scores, &self.taken[..]);
+            gather(dual, state, (extremes[group], tol), is_in, &mut self.violators[group]);
+        }
         let quota = ((size - keep) / (2 * groups)).max(1);
         for list in self.violators.iter_mut().take(groups).flatten() {
             list.retain(|&(_, v)| !self.taken[v]);
@@ -77,35 +107,32 @@ impl Selector {
         set.truncate(size.max(2));
         set
     }
+}
 
-    /// How far each can rise above the least that can fall, and fall below the most that can rise.
-    fn gather(
-        &mut self,
-        dual: &Dual,
-        (beta, scores): (&[f64], &[f64]),
-        extremes: &[(f64, f64); 2],
-        tol: f64,
-    ) {
-        let n = dual.len();
-        let (beta, scores, taken) = (&beta[..n], &scores[..n], &self.taken[..n]);
-        let (lower, upper) = (&dual.lower[..n], &dual.upper[..n]);
-        let groups = if dual.two_sums { 2 } else { 1 };
-        let lists = &mut self.violators;
-        lists.iter_mut().take(groups).flatten().for_each(|list| list.resize(n, (0.0, 0)));
-        // Every variable is written, and stays if it is to: no branch.
-        let mut lens = [[0usize; 2]; 2];
-        for v in 0..n {
-            let group = usize::from(dual.two_sums && lower[v] < 0.0);
-            let (most, least) = extremes[group];
-            let (over, under) = (scores[v] - least, most - scores[v]);
-            let [rising, falling] = &mut lens[group];
-            lists[group][0][*rising] = (over, v);
-            *rising += usize::from((over > tol) & (beta[v] < upper[v]) & !taken[v]);
-            lists[group][1][*falling] = (under, v);
-            *falling += usize::from((under > tol) & (beta[v] > lower[v]) & !taken[v]);
-        }
-        for (list, len) in lists.iter_mut().flatten().zip(lens.into_iter().flatten()) {
-            list.truncate(len);
-        }
+/// How far each variable of a sum can rise above the least that can fall, and fall below the most
+/// that can rise; those not taken, and by more than `tol`.
+fn gather(
+    dual: &Dual,
+    (beta, scores, taken): (&[f64], &[f64], &[bool]),
+    ((most, least), tol): ((f64, f64), f64),
+    is_in: impl Fn(usize) -> bool,
+    [risers, fallers]: &mut [Vec<(f64, usize)>; 2],
+) {
+    let n = dual.len();
+    let (beta, scores, taken) = (&beta[..n], &scores[..n], &taken[..n]);
+    let (lower, upper) = (&dual.lower[..n], &dual.upper[..n]);
+    risers.resize(n, (0.0, 0));
+    fallers.resize(n, (0.0, 0));
+    // Every variable is written, and stays if it is to: no branch.
+    let (mut rising, mut falling) = (0, 0);
+    for v in 0..n {
+        let open = !taken[v] & is_in(v);
+        let (over, under) = (scores[v] - least, most - scores[v]);
+        risers[rising] = (over, v);
+        rising += usize::from((over > tol) & (beta[v] < upper[v]) & open);
+        fallers[falling] = (under, v);
+        falling += usize::from((under > tol) & (beta[v] > lower[v]) & open);
     }
+    risers.truncate(rising);
+    fallers.truncate(falling);
 }

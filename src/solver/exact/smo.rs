@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::active;
 use super::dual::{Dual, Solution, read_off};
 use super::product::Product;
-use super::select::{Selector, extremes, violation};
+use super::select::{Selector, extremes, largest_magnitude, violation};
 use super::working::{Until, Working};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
@@ -91,6 +91,8 @@ pub(super) struct Run<'r, 'a, F: Real> {
     scores: Vec<f64>,
     selector: Selector,
     pub(super) beta: Vec<f64>,
+    /// The largest of the diagonal of K.
+    largest: f64,
     /// What rounding may have added to a value of `f`, at most.
     pub(super) drift: f64,
 }
@@ -98,7 +100,9 @@ pub(super) struct Run<'r, 'a, F: Real> {
 impl<'r, 'a, F: Real> Run<'r, 'a, F> {
     pub(super) fn new(dual: &'r Dual, product: Product<'r, 'a, F>, beta: Vec<f64>) -> Result<Self> {
         let scores = try_vec("scores", dual.len(), 0.0)?;
-        Ok(Self { dual, product, scores, selector: Selector::default(), beta, drift: 0.0 })
+        let largest = largest_magnitude(&product.diagonal, 0.0);
+        let selector = Selector::default();
+        Ok(Self { dual, product, scores, selector, beta, largest, drift: 0.0 })
     }
 }
 
@@ -121,13 +125,12 @@ impl<F: Real> Run<'_, '_, F> {
             self.rescore();
             let extremes = extremes(self.dual, &self.beta, &self.scores);
             let now = violation(&extremes);
-            let largest = self.scores.iter().fold(1.0f64, |m, s| m.max(s.abs()));
             if now <= tol && !solved {
                 solved = true;
                 if !(settings.refine && whole && m > 1) {
                     return Ok(StopReason::Converged);
                 }
-                tol = tol.min(REFINED * largest);
+                tol = tol.min(REFINED * largest_magnitude(&self.scores, 1.0));
                 max_iter = max_iter.min(self.product.steps.saturating_mul(REFINING) + 1000);
                 continue;
             }
@@ -207,10 +210,8 @@ impl<F: Real> Run<'_, '_, F> {
         }
         let terms = slots.iter().zip(&change).filter(|(_, c)| **c != 0.0);
         let terms: Vec<(u32, f64)> = terms.map(|(&slot, &c)| (slot, c)).collect();
-        let largest = self.product.diagonal.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        let added = terms.iter().map(|(_, c)| c.abs()).sum::<f64>() * largest;
-        self.drift +=
-            f64::EPSILON * (added + self.scores.iter().fold(0.0f64, |m, s| m.max(s.abs())));
+        let added = terms.iter().map(|(_, c)| c.abs()).sum::<f64>() * self.largest;
+        self.drift += f64::EPSILON * (added + largest_magnitude(&self.scores, 0.0));
         self.product.cache.accumulate(&terms, &mut self.product.f);
         Ok((moved, stop))
     }
