@@ -2,7 +2,7 @@
 
 use super::combine;
 use super::config::Config;
-use super::limits::Limits;
+use super::limits::{Clock, Limits};
 use super::machine::Machine;
 use super::part::{self, Trained};
 use super::report::{Report, curves};
@@ -29,7 +29,7 @@ impl<F: Real> Default for Start<'_, '_, F> {
 
 /// One problem a machine: `part` is the class, or none for all outputs at once.
 type TrainPart<'a, F> =
-    dyn Fn(&Problem<'_, F>, Option<usize>, &mut dyn Observer) -> Result<Trained<F>> + Sync + 'a;
+    dyn Fn(&Problem<'_, F>, Option<usize>, &mut Limits<'_>) -> Result<Trained<F>> + Sync + 'a;
 
 impl<F: Real> Machine<F> {
     /// Trains a machine. Call it inside [`crate::parallel::run`].
@@ -54,15 +54,14 @@ impl<F: Real> Machine<F> {
             ));
         }
         check_start(config, problem, start.from)?;
-        train(config, problem, observer, &|problem, class, observer| {
+        train(config, problem, observer, &|problem, class, limits| {
             let from = start.from.map(|machine| &machine.parts[class.unwrap_or(0)]);
             let held_out = start.held_out.filter(|_| config.early_stopping);
-            let mut limits = Limits::new(observer);
             match (class, held_out) {
                 (Some(class), Some(held_out)) => against_rest(held_out, class, |held_out| {
-                    part::fit(config, problem, (from, Some(held_out)), &mut limits)
+                    part::fit(config, problem, (from, Some(held_out)), limits)
                 }),
-                _ => part::fit(config, problem, (from, held_out), &mut limits),
+                _ => part::fit(config, problem, (from, held_out), limits),
             }
         })
     }
@@ -79,9 +78,9 @@ impl<F: Real> Machine<F> {
     ) -> Result<(Self, Report)> {
         config.check()?;
         check_start(config, problem, start)?;
-        train(config, problem, observer, &|problem, class, observer| {
+        train(config, problem, observer, &|problem, class, limits| {
             let from = start.map(|machine| &machine.parts[class.unwrap_or(0)]);
-            part::partial_fit(config, problem, from, &mut Limits::new(observer))
+            part::partial_fit(config, problem, from, limits)
         })
     }
 
@@ -97,9 +96,9 @@ impl<F: Real> Machine<F> {
     ) -> Result<(Self, Report)> {
         config.check()?;
         check_start(config, problem, Some(self))?;
-        train(config, problem, observer, &|problem, class, observer| {
+        train(config, problem, observer, &|problem, class, limits| {
             let part = &self.parts[class.unwrap_or(0)];
-            part::polish(config, problem, part, &mut Limits::new(observer))
+            part::polish(config, problem, part, limits)
         })
     }
 }
@@ -113,13 +112,15 @@ fn train<F: Real>(
 ) -> Result<(Machine<F>, Report)> {
     let trained = match problem.targets() {
         Targets::Classes { n_classes, .. } if n_classes > 2 && !config.shared => {
+            let clock = Clock::new(n_classes);
             let class_machine = |class: usize, observer: &mut dyn Observer| {
-                against_rest(problem, class, |binary| train_part(binary, Some(class), observer))
+                let mut limits = clock.begin(observer);
+                against_rest(problem, class, |binary| train_part(binary, Some(class), &mut limits))
             };
             combine::combine(one_vs_rest(n_classes, observer, class_machine)?)
         }
         _ => {
-            let Trained { part, outcome } = train_part(problem, None, observer)?;
+            let Trained { part, outcome } = train_part(problem, None, &mut Limits::new(observer))?;
             (vec![part], outcome)
         }
     };

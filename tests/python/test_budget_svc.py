@@ -11,14 +11,14 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_blobs, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from budgetsvm import BudgetSVC
+from budgetsvm import BudgetOGD, BudgetSVC
 
 
 @pytest.fixture(scope="module")
@@ -351,3 +351,21 @@ def test_single_precision_polishes_as_well_as_double(maintenance, seed):
         scores.append(clf.fit(X.astype(dtype), y).score(X.astype(dtype), y))
         assert 0 < clf.objective_["smoothed"] < 1e4
     assert min(scores) > 0.97
+
+
+@pytest.mark.parametrize("make", ["budget", "online"])
+def test_max_time_is_shared_by_the_machines_of_all_classes(make):
+    X, y = make_classification(
+        2000, 10, n_informative=8, n_classes=8, n_clusters_per_class=1, random_state=0
+    )
+    limit = {"max_iter": 10**6, "max_time": 0.4, "n_jobs": 1, "random_state": 0}
+    if make == "budget":
+        model = BudgetSVC(budget=30, tol=0, shared=False, **limit)
+    else:
+        model = BudgetOGD(30, **limit)
+    model.fit(X, y)
+    assert model.stop_reason_ == "max_time"
+    # Eight machines one after another, far from eight times the limit; every one has learnt.
+    assert max(model.history_["time"]) < 8 * 0.4 / 2
+    assert model.score(X, y) > 0.4
+    assert np.all(np.ptp(model.decision_function(X), axis=0) > 0)

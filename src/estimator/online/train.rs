@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::{Limits, OnlineConfig, OnlineMachine, Report};
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::limits::Clock;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::multiclass::one_vs_rest;
@@ -99,8 +100,10 @@ fn train<F: Real>(
     let trained = if outputs == 1 {
         vec![passes(config, problem, (begin(0)?, 0), plan, &mut Limits::new(observer))?]
     } else {
+        let clock = Clock::new(outputs);
         one_vs_rest(outputs, observer, |output, observer| {
-            passes(config, problem, (begin(output)?, output), plan, &mut Limits::new(observer))
+            let mut limits = clock.begin(observer);
+            passes(config, problem, (begin(output)?, output), plan, &mut limits)
         })?
     };
     let report = report(&trained);
