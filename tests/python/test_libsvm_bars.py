@@ -48,7 +48,21 @@ def feasible(beta, name, params, y):
     Exactly feasible points alone can be compared to 1e-10.
     """
     n = len(beta)
-    if name == "OneClassSVM":
+    if name.startswith("Nu"):
+        top = params.get("C", 1.0)
+        half = top * params["nu"] * n / 2
+        if name == "NuSVC":
+            # What is learnt is divided by its margin: alpha itself sums to nu n.
+            beta = beta * (2 * half / np.abs(beta).sum())
+        signs = y if name == "NuSVC" else np.sign(beta)
+        groups = []
+        for sign in (1, -1):
+            lower, upper = np.full(n, min(0.0, sign * top)), np.full(n, max(0.0, sign * top))
+            groups.append((lower, upper, np.flatnonzero(signs == sign), sign * half))
+        if name == "NuSVR" and np.abs(beta).sum() < 2 * half * (1 - 1e-6):
+            # The tube has no width: only the difference of the sums is fixed.
+            groups = [(np.full(n, -top), np.full(n, top), np.arange(n), 0.0)]
+    elif name == "OneClassSVM":
         groups = [(np.zeros(n), np.ones(n), np.arange(n), params["nu"] * n)]
     elif name == "SVC":
         box = np.where(y > 0, 0.0, -params["C"]), np.where(y > 0, params["C"], 0.0)
@@ -60,11 +74,12 @@ def feasible(beta, name, params, y):
     for lower, upper, members, total in groups:
         for _ in range(5):
             beta[members] = np.clip(beta[members], lower[members], upper[members])
-            free = (beta > lower + 1e-9 * upper.max()) & (beta < upper - 1e-9 * upper.max())
+            some = 1e-9 * (upper - lower).max()
+            free = members[(beta > lower + some)[members] & (beta < upper - some)[members]]
             off = total - beta[members].sum()
-            if not free.any() or off == 0:
+            if not free.size or off == 0:
                 break
-            beta[free] += off / free.sum()
+            beta[free] += off / free.size
     return beta
 
 
@@ -86,6 +101,8 @@ def dual(beta, K, name, params, y):
         return value + np.abs(beta).sum()
     if name == "SVR":
         return value + y @ beta - params["epsilon"] * np.abs(beta).sum()
+    if name == "NuSVR":
+        return value + y @ beta
     return value
 
 
@@ -114,12 +131,17 @@ def test_the_dual_is_no_worse_than_libsvms(name, params, kernel):
             # The offset is any of an interval: each has its own.
             f, g = (v - m.intercept_[0] for v, m in zip((f, g), fitted, strict=True))
         assert np.abs(f - g).max() <= 1e-7 * (1 + alphas * size)
-        if name in ("SVC", "SVR", "OneClassSVM"):
-            signed = 2.0 * labels - 1 if name == "SVC" else y
-            ours, theirs = (
-                dual(feasible(b, name, params, signed), K, name, params, signed) for b in betas
-            )
-            assert ours >= theirs - 1e-10 * max(1.0, abs(theirs))
+        signed = 2.0 * labels - 1 if "SVC" in name else y
+        exact = [feasible(b, name, params, signed) for b in betas]
+        ours, theirs = (dual(beta, K, name, params, signed) for beta in exact)
+        assert ours >= theirs - 1e-10 * max(1.0, abs(theirs))
+        if name in ("NuSVC", "NuSVR"):
+            # Both stand on the sums, or the comparison would be one of rounding.
+            for beta in exact:
+                assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+                assert np.abs(beta).sum() <= params.get("C", 1.0) * params["nu"] * len(y) * (
+                    1 + 1e-12
+                )
 
 
 EXTREME_C = [1e-12, 1e-6, 1e6, 1e12, np.inf]
