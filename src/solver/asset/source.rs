@@ -4,6 +4,7 @@ use crate::data::Rows;
 use crate::error::{Result, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
+use crate::simd;
 
 /// Features of the samples `index` of some rows.
 #[derive(Debug)]
@@ -76,6 +77,16 @@ impl<'a, F: Real> Source<'a, F> {
         let row = |i: usize| self.index[order[i]];
         let out = (&mut self.block[..], width);
         self.map.transform_some(&self.rows, (&row, order.len()), out, between)
+    }
+
+    /// Asks for the features of sample `order[at]`, if there is one, where all are kept: they are in
+    /// no cache.
+    pub fn prefetch(&self, order: &[usize], at: usize) {
+        const LINE: usize = 64;
+        if let (false, Some(&sample)) = (self.kept.is_empty(), order.get(at)) {
+            let row = &self.kept[sample * self.width()..][..self.width()];
+            row.iter().step_by(LINE / size_of::<F>()).for_each(simd::prefetch);
+        }
     }
 
     /// Features of sample `order[at]` of the last [`Source::load`].

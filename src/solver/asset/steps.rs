@@ -11,6 +11,7 @@ use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::rng::Rng;
+use crate::simd::sq_norm;
 use crate::solver::{Observer, Phase, Progress, StopReason};
 
 /// Samples whose features are made at a time; D_G is estimated on the first block.
@@ -108,6 +109,9 @@ pub struct Trained {
     pub history: Vec<Duration>,
 }
 
+/// The features of a sample are asked for this many steps ahead.
+const AHEAD: usize = 2;
+
 /// One output: an iterate with its offset.
 struct Output {
     iterate: Iterate,
@@ -150,7 +154,6 @@ impl Plan<'_> {
         output: (usize, &mut Output),
         source: &Source<'_, F>,
         order: &[usize],
-        sq_norms: &[f64],
         (done, before): (u64, u64),
     ) {
         let (c, output) = output;
@@ -158,6 +161,7 @@ impl Plan<'_> {
             let j = done + at as u64 + 1;
             let eta = self.step(j);
             let z = source.row(order, at);
+            source.prefetch(order, at + AHEAD);
             let y = self.task.targets.value(self.task.index[i], c);
             let product = output.iterate.product(z);
             let v = self.loss.violation(y, product + output.intercept);
@@ -166,7 +170,8 @@ impl Plan<'_> {
             output.iterate.shrink(shrink);
             if v != 0.0 {
                 let by = eta * self.factor * self.task.cost[i] * v;
-                output.iterate.add(by, z, shrink * product, sq_norms[at]);
+                let sq_norm = Real::to_f64(sq_norm(z));
+                output.iterate.add(by, z, shrink * product, sq_norm);
                 // 5.
                 output.iterate.project(self.radius);
                 if self.fit_intercept {
@@ -225,7 +230,6 @@ pub fn train<F: Real>(
         .collect();
     let mut plan: Option<Plan<'_>> = None;
     let (mut history, mut last) = (Vec::new(), Instant::now());
-    let mut sq_norms = Vec::new();
     let stop = 'passes: loop {
         settings.order.next_pass(rng, &mut order)?;
         for (b, block) in order.chunks(BLOCK).enumerate() {
@@ -259,21 +263,18 @@ pub fn train<F: Real>(
             if let ControlFlow::Break(reason) = flow {
                 break 'passes reason;
             }
-            sq_norms.clear();
-            sq_norms.extend((0..block.len()).map(|at| {
-                let z = source.row(block, at);
-                z.iter().map(|&v| v.to_f64() * v.to_f64()).sum::<f64>()
-            }));
             if plan.is_none() {
+                let norm = |at| Real::to_f64(sq_norm(source.row(block, at)));
+                let sq_norms: Vec<f64> = (0..block.len()).map(norm).collect();
                 plan = Some(settings.plan(task, (block, &sq_norms), &mut gradient, total));
             }
             let Some(plan) = &plan else { continue };
             let source = &*source;
             if outputs == 1 {
-                plan.block((0, &mut machines[0]), source, block, &sq_norms, (done, before));
+                plan.block((0, &mut machines[0]), source, block, (done, before));
             } else {
                 machines.par_iter_mut().enumerate().for_each(|output| {
-                    plan.block(output, source, block, &sq_norms, (done, before));
+                    plan.block(output, source, block, (done, before));
                 });
             }
             done += block.len() as u64;
