@@ -16,6 +16,9 @@ class SVC(ExactClassifier):
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, 1 - y_i f(x_i))`` with an offset by sequential minimal
     optimisation on working sets [1]_ [2]_, several classes one against one. Kernel rows are
     computed as blocks by all threads; the result has the same bits for any number of them.
+    Training is in float64, kernel rows apart (`cache_size`). Kernel values of rows to predict are
+    float64 too, but float32 for float32 rows under "rbf" (features up to 1e12), summed in float64:
+    twice as fast, and off by about 1e-7 times the sum of the magnitudes of `dual_coef_`.
 
     Parameters
     ----------
