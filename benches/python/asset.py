@@ -39,6 +39,8 @@ PAPER = {"adult": (15.1, 15.1), "mnist": (4.0, 2.7), "ijcnn1": (1.1, 0.8)}
 PARTS = ("table3", "figure1", "dual", "figure2", "averaging")
 AVERAGES = (100, 0.1, 0.25, 0.5, 0.75, 1.0)
 PASSES = (1, 2, 5, 10, 20, 50)
+# If LIBLINEAR's error is not near by then.
+MORE_PASSES = (100, 200)
 
 
 class Problem(NamedTuple):
@@ -123,11 +125,14 @@ def table3(options) -> str:
                     found.setdefault("dual", []).append((*ours, np.nan))
                     for star in (False, True):
                         near, best = np.nan, (np.nan, np.nan)
-                        for passes in PASSES:
-                            best = asset(problem, s, seed, features=kind, strongly_convex=star,
-                                         max_iter=passes)  # fmt: skip
-                            if np.isnan(near) and best[0] <= other + 0.1:
-                                near = best[1]
+                        for passes in (*PASSES, *MORE_PASSES):
+                            if passes in MORE_PASSES and not np.isnan(near):
+                                break
+                            found_now = asset(problem, s, seed, features=kind,
+                                              strongly_convex=star, max_iter=passes)  # fmt: skip
+                            best = found_now if passes in PASSES else best
+                            if np.isnan(near) and found_now[0] <= other + 0.1:
+                                near = found_now[1]
                         found.setdefault("ASSET*" if star else "ASSET", []).append((*best, near))
                 column = options.sizes.index(s) if tuple(options.sizes) == (512, 1024) else None
                 paper = PAPER.get(name) if kind == "nystroem" and column is not None else None

@@ -18,7 +18,7 @@ use std::time::Instant;
 use super::dual::{Dual, Solution, read_off};
 use super::product::{Product, WORK_BETWEEN_LOOKS, Watch};
 use super::select::{extremes, violation};
-use super::smo::{Goal, Run, Settings};
+use super::smo::{DRIFT, Goal, Run, Settings};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};
@@ -41,9 +41,6 @@ const FALL: f64 = 0.1;
 
 /// ... down to this: a part solved much further would be solved again after the next look outside.
 const LEAST_FALL: f64 = 0.01;
-
-/// What rounding may add to a score, in units of the tolerance.
-const DRIFT: f64 = 0.01;
 
 /// The whole problem and where it stands.
 struct Whole<'w, 'a, F: Real> {

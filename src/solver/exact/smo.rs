@@ -33,6 +33,9 @@ const REFINING: u64 = 20;
 /// Inner steps between two looks at the observer: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 
+/// What rounding may add to a score, in units of the tolerance.
+pub(super) const DRIFT: f64 = 0.01;
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -134,7 +137,7 @@ impl<F: Real> Run<'_, '_, F> {
                 max_iter = max_iter.min(self.product.steps.saturating_mul(REFINING) + 1000);
                 continue;
             }
-            if now <= tol && !fresh && !goal.part {
+            if now <= tol && !fresh && !goal.part && self.drift > DRIFT * tol {
                 // What rounding has gathered in f is removed before the last word.
                 self.product.recompute(&self.dual.sample, &self.beta)?;
                 fresh = true;
