@@ -13,6 +13,9 @@ use std::time::Duration;
 
 use crate::error::Result;
 
+/// Looks at the phase between two looks for other jobs, which take longer.
+const POLLS: u32 = 4;
+
 /// Turns of a waiting loop before other threads of the machine are let in ...
 const SPINS: u32 = 1 << 10;
 
@@ -218,16 +221,20 @@ impl<S: Steps> Relay<'_, S> {
     fn wait_while(&self, waits: impl Fn(u8) -> bool, may_sleep: bool) -> u8 {
         let mut turns = 0u32;
         loop {
-            let phase = self.phase.load(Ordering::Acquire);
-            if !waits(phase) {
-                return phase;
+            for _ in 0..POLLS {
+                let phase = self.phase.load(Ordering::Acquire);
+                if !waits(phase) {
+                    return phase;
+                }
+                std::hint::spin_loop();
             }
             // What the other thread prepares may have parts to share.
             let helped = rayon::yield_now() == Some(rayon::Yield::Executed);
             turns = if helped { 0 } else { turns.saturating_add(1) };
             if turns < SPINS {
-                std::hint::spin_loop();
-            } else if turns < SPINS + YIELDS || !may_sleep {
+                continue;
+            }
+            if turns < SPINS + YIELDS || !may_sleep {
                 std::thread::yield_now();
             } else {
                 std::thread::sleep(NAP);

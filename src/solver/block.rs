@@ -30,7 +30,6 @@ pub(super) struct Snapshot<F: Real> {
     coef: Vec<f64>,
     stride: usize,
     outputs: usize,
-    fresh: Packed<F>,
 }
 
 impl<F: Real> Snapshot<F> {
@@ -41,7 +40,6 @@ impl<F: Real> Snapshot<F> {
             coef: model.padded_coef().to_vec(),
             stride: model.stride(),
             outputs: model.outputs(),
-            fresh: Packed::new(model.centers().n_features())?,
         })
     }
 
@@ -91,6 +89,22 @@ pub(super) struct Block<F: Real> {
     sums: Vec<f64>,
     /// Slots changed while this block took its turns.
     pub(super) touched: Touched,
+    /// What changed in the model since this block was filled: the slots that there still are, and
+    /// the terms, new ones before old ones; their coefficients, old ones negative, are in `delta`.
+    changes: Changes,
+    alive: Vec<usize>,
+    fresh: Packed<F>,
+}
+
+/// How much of the model changed while a block was filled.
+#[derive(Clone, Copy, Debug, Default)]
+enum Changes {
+    #[default]
+    None,
+    /// Some terms, which are at hand.
+    Some,
+    /// So much that the block is computed anew.
+    Most,
 }
 
 /// A set of slots.
@@ -139,6 +153,9 @@ impl<F: Real> Block<F> {
             delta: Vec::new(),
             sums: Vec::new(),
             touched: Touched::default(),
+            changes: Changes::None,
+            alive: Vec::new(),
+            fresh: Packed::new(d)?,
         })
     }
 
@@ -201,72 +218,84 @@ impl<F: Real> Block<F> {
         }
     }
 
-    /// Takes over what changed in the model between the snapshot that this block was filled
-    /// against and now, and brings the snapshot up to date.
+    /// Notes what changed in the model between the snapshot that this block was filled against and
+    /// now, and brings the snapshot up to date: the next block may be filled against it.
     pub(super) fn catch_up(
         &mut self,
         model: &Expansion<F>,
         touched: &mut Touched,
         snapshot: &mut Snapshot<F>,
     ) -> Result<()> {
-        let slots = std::mem::take(&mut touched.slots);
-        if 2 * slots.len() > model.len() {
-            snapshot.sync(model, &slots)?;
-            self.compute(snapshot);
-        } else if !slots.is_empty() {
-            self.apply(model, &slots, snapshot)?;
-            snapshot.sync(model, &slots)?;
-        }
-        touched.slots = slots;
+        self.changes = if touched.slots.is_empty() {
+            Changes::None
+        } else if 2 * touched.slots.len() > model.len() {
+            Changes::Most
+        } else {
+            self.gather(model, &touched.slots, snapshot)?;
+            Changes::Some
+        };
+        snapshot.sync(model, &touched.slots)?;
         touched.clear();
         Ok(())
     }
 
-    fn apply(
+    /// The changed slots as they are now, and as the snapshot has them.
+    fn gather(
         &mut self,
         model: &Expansion<F>,
         slots: &[usize],
-        snapshot: &mut Snapshot<F>,
+        snapshot: &Snapshot<F>,
     ) -> Result<()> {
-        // The changed slots as they are now, and as the snapshot has them.
+        self.alive.clear();
+        self.alive.extend(slots.iter().copied().filter(|&slot| slot < model.len()));
         let before = snapshot.centers.len();
-        let alive = slots.iter().filter(|&&slot| slot < model.len()).count();
-        let now = slots.iter().filter(|&&slot| slot < model.len());
-        let then = slots.iter().filter(|&&slot| slot < before);
-        let len = alive + then.clone().count();
-        if len == 0 {
-            return Ok(()); // Added and removed within one block.
-        }
-        let padded = len.next_multiple_of(Packed::<F>::line());
-        snapshot.fresh.resize_stale(len)?;
+        let then = slots.iter().copied().filter(|&slot| slot < before);
+        let now = self.alive.len();
+        let len = now + then.clone().count();
+        self.fresh.resize_stale(len)?;
+        let padded = self.fresh.padded_len();
         self.delta.clear();
         self.delta.resize(padded * self.outputs, 0.0);
-        for (at, &slot) in now.clone().enumerate() {
-            snapshot.fresh.copy_slot(at, model.centers(), slot);
+        for (at, &slot) in self.alive.iter().enumerate() {
+            self.fresh.copy_slot(at, model.centers(), slot);
             for c in 0..self.outputs {
                 self.delta[c * padded + at] = model.padded_coef()[c * model.stride() + slot];
             }
         }
-        for (at, &slot) in then.enumerate().map(|(i, slot)| (alive + i, slot)) {
-            snapshot.fresh.copy_slot(at, &snapshot.centers, slot);
+        for (at, slot) in (now..).zip(then) {
+            self.fresh.copy_slot(at, &snapshot.centers, slot);
             for c in 0..self.outputs {
                 self.delta[c * padded + at] = -snapshot.coef[c * snapshot.stride + slot];
             }
         }
-        let n = self.ids.len();
+        Ok(())
+    }
+
+    /// Takes over the changes noted, before the first turn.
+    pub(super) fn settle(&mut self, snapshot: &Snapshot<F>) {
+        match std::mem::take(&mut self.changes) {
+            Changes::Most => self.compute(snapshot),
+            // Terms may have come and gone within one block.
+            Changes::Some if !self.fresh.is_empty() => self.apply(),
+            _ => {}
+        }
+    }
+
+    fn apply(&mut self) {
+        let (n, padded) = (self.ids.len(), self.fresh.padded_len());
         self.column.resize(n * padded, F::zero());
         self.sums.resize(n * self.outputs, 0.0);
         let out = (&mut self.column[..], padded);
         let coef = &self.delta[..];
         if self.outputs == 1 {
             let sums = (coef, &mut self.sums[..]);
-            self.kernel.stored_and_sums(&self.tile, (0, n), &snapshot.fresh, out, sums);
+            self.kernel.stored_and_sums(&self.tile, (0, n), &self.fresh, out, sums);
         } else {
-            self.kernel.stored(&self.tile, (0, n), &snapshot.fresh, out.0, padded);
+            self.kernel.stored(&self.tile, (0, n), &self.fresh, out.0, padded);
         }
         let rows = self.stored.chunks_mut(self.stride).zip(self.column.chunks(padded));
         for (stored, row) in rows.take(n) {
-            now.clone().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
+            self.alive.iter().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
         }
         if self.outputs > 1 {
             self.kernel.stored_to_values(&mut self.column);
@@ -274,7 +303,6 @@ impl<F: Real> Block<F> {
             rows.for_each(|(row, sums)| simd::weighted_sums(row, coef, sums));
         }
         self.margins.iter_mut().zip(&self.sums).for_each(|(f, change)| *f += change);
-        Ok(())
     }
 
     /// The sample whose turn it is has become a term, with these coefficients.

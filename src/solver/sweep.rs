@@ -2,8 +2,8 @@
 //!
 //! While one block takes its steps, the next is filled against the model as it was before them,
 //! by another thread, which then takes its steps; first the columns of the slots that changed are
-//! made anew. The same work
-//! is done for any number of threads, so the bits are the same.
+//! made anew, while the block after it is filled. The same work is done for any number of threads,
+//! so the bits are the same.
 
 use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock};
@@ -184,6 +184,7 @@ impl<'a, F: Real> Steps for Pass<'a, '_, F> {
     }
 
     fn take(&self, shared: &mut Shared<'a, F>, block: &mut Block<F>) -> Result<bool> {
+        block.settle(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner));
         let Shared { state, duals, counts, .. } = shared;
         sweep(self.solver, self.problem, state, duals, block, counts)?;
         std::mem::swap(&mut shared.touched, &mut block.touched);
