@@ -18,7 +18,7 @@ class SVC(ExactClassifier):
     computed as blocks by all threads; the result has the same bits for any number of them.
     Training is in float64, kernel rows apart (`cache_size`). Kernel values of rows to predict are
     float64 too, but float32 for float32 rows under "rbf" (features up to 1e12), summed in float64:
-    twice as fast, and off by about 1e-7 times the sum of the magnitudes of `dual_coef_`.
+    faster, and off by at most about 1e-7 times the sum of the magnitudes of `dual_coef_`.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView2};
 
-use super::exact_pairs::{PairColumns, assemble};
+use super::exact_pairs::{PairColumns, assemble, at_a_time};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -389,7 +389,8 @@ impl<'g> Task<'g, '_> {
             });
         }
         let classes = PairColumns::new(self.gram, &of_class, (self.bytes, self.single))?;
-        let parts = one_vs_one(k, classes.at_a_time(), observer, |(i, j), observer| {
+        let at_a_time = at_a_time(k);
+        let parts = one_vs_one(k, at_a_time, observer, |(i, j), observer| {
             let columns = classes.pair(i, j)?;
             let y: Vec<bool> = (0..columns.index().len()).map(|s| s < of_class[i].len()).collect();
             let kind = match self.config.kind {
@@ -398,7 +399,7 @@ impl<'g> Task<'g, '_> {
                 _ => return Err(Error::BadLabels("this machine needs values".into())),
             };
             // A machine needs no more than all of its rows.
-            self.train(kind, columns, self.bytes / classes.at_a_time(), observer)
+            self.train(kind, columns, self.bytes / at_a_time, observer)
         })?;
         Ok(assemble(parts, &of_class))
     }

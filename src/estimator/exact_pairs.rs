@@ -14,9 +14,15 @@ const AT_A_TIME: usize = 4;
 
 /// The samples of a pair of classes: prepared with those of all others, or each pair's by itself.
 pub(super) enum PairColumns<'g, 'c> {
-    Single(Classes<'g, f32>, usize),
-    Double(Classes<'g, f64>, usize),
-    Each { gram: Gram<'g>, of_class: &'c [Vec<usize>], single: bool, at_a_time: usize },
+    Single(Classes<'g, f32>),
+    Double(Classes<'g, f64>),
+    Each { gram: Gram<'g>, of_class: &'c [Vec<usize>], single: bool },
+}
+
+/// How many machines of the pairs of `k` classes are trained at the same time: their share of the
+/// cache decides about steps, so it does not depend on the threads.
+pub(super) fn at_a_time(k: usize) -> usize {
+    AT_A_TIME.min(k * (k - 1) / 2).max(1)
 }
 
 impl<'g, 'c> PairColumns<'g, 'c> {
@@ -27,35 +33,24 @@ impl<'g, 'c> PairColumns<'g, 'c> {
         (bytes, single): (usize, bool),
     ) -> Result<Self> {
         let k = of_class.len();
-        // The share of the cache decides about steps: it does not depend on the threads.
-        let at_a_time = AT_A_TIME.min(k * (k - 1) / 2).max(1);
-        let each = Self::Each { gram, of_class, single, at_a_time };
+        let each = Self::Each { gram, of_class, single };
         if k == 2 {
             return Ok(each);
         }
-        let space = (bytes, at_a_time);
+        let space = (bytes, at_a_time(k));
         Ok(if single {
-            Classes::new(gram, of_class, space)?.map_or(each, |all| Self::Single(all, at_a_time))
+            Classes::new(gram, of_class, space)?.map_or(each, Self::Single)
         } else {
-            Classes::new(gram, of_class, space)?.map_or(each, |all| Self::Double(all, at_a_time))
+            Classes::new(gram, of_class, space)?.map_or(each, Self::Double)
         })
-    }
-
-    /// How many machines are trained at the same time.
-    pub(super) fn at_a_time(&self) -> usize {
-        match self {
-            Self::Single(_, at_a_time)
-            | Self::Double(_, at_a_time)
-            | Self::Each { at_a_time, .. } => *at_a_time,
-        }
     }
 
     /// The samples of two classes.
     pub(super) fn pair(&self, i: usize, j: usize) -> Result<AnyColumns<'g>> {
         match self {
-            Self::Single(classes, _) => Ok(AnyColumns::Single(classes.pair(i, j))),
-            Self::Double(classes, _) => Ok(AnyColumns::Double(classes.pair(i, j))),
-            Self::Each { gram, of_class, single, .. } => {
+            Self::Single(classes) => Ok(AnyColumns::Single(classes.pair(i, j))),
+            Self::Double(classes) => Ok(AnyColumns::Double(classes.pair(i, j))),
+            Self::Each { gram, of_class, single } => {
                 let index = [of_class[i].as_slice(), &of_class[j]].concat();
                 AnyColumns::new(*gram, index, *single)
             }

@@ -282,7 +282,7 @@ mod tests {
                             }
                         }
                         assert!((out[output] - sum).abs() < 1e-10 * (1.0 + sum.abs()));
-                        // Some hundred terms of at most 1, or 3 for the polynomial one.
+                        // 1500 terms of at most 0.5, or 3 for the polynomial kernel.
                         let off = (single[output] - sum).abs();
                         assert!(off < 1e-4 * (1.0 + sum.abs()), "{off} {sum}");
                         output += 1;

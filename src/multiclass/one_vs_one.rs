@@ -29,10 +29,11 @@ pub fn one_vs_one<T: Send>(
     let runners = at_a_time.clamp(1, pairs.len().max(1));
     let found = one_vs_rest(runners, observer, |_, observer| {
         let mut own = Vec::new();
-        while let Some((at, &pair)) = pairs.iter().enumerate().nth(next.fetch_add(1, Relaxed)) {
+        loop {
+            let at = next.fetch_add(1, Relaxed);
+            let Some(&pair) = pairs.get(at) else { return Ok(own) };
             own.push((at, train(pair, observer)));
         }
-        Ok(own)
     })?;
     let mut found: Vec<(usize, Result<T>)> = found.into_iter().flatten().collect();
     found.sort_unstable_by_key(|(at, _)| *at);

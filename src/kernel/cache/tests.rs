@@ -178,12 +178,13 @@ fn a_bound_below_two_rows_is_refused() {
 fn pairs_share_rows<F: Real>(gram: Gram<'_>, tol: f64, naive: impl Fn(usize, usize) -> f64) {
     let of_class: Vec<Vec<usize>> =
         vec![(0..700).collect(), (700..740).rev().collect(), (740..1040).collect()];
-    let all = 1000 * 1024 * size_of::<F>();
+    let none = Classes::<F>::new(gram, &of_class, (0, 1)).unwrap().unwrap();
+    let all = RowCache::all_bytes(&none.pair(0, 2));
     let mut first: Option<Vec<F>> = None;
-    // No room for shared rows, for a few of them, and for all.
-    for bytes in [all, all + 5000, usize::MAX] {
+    // No room for shared rows, for one of them, and for all.
+    for (bytes, most) in [(all, 0), (all + 700 * size_of::<F>(), 1), (usize::MAX, usize::MAX)] {
         let classes = Classes::<F>::new(gram, &of_class, (bytes, 1)).unwrap().unwrap();
-        let mut seen = Vec::new();
+        let (mut seen, mut asked) = (Vec::new(), [false; 700]);
         for (i, j) in [(0, 1), (0, 2), (1, 2), (0, 2)] {
             let columns = classes.pair(i, j);
             let index = [of_class[i].as_slice(), &of_class[j]].concat();
@@ -197,6 +198,10 @@ fn pairs_share_rows<F: Real>(gram: Gram<'_>, tol: f64, naive: impl Fn(usize, usi
                 wanted.sort_unstable();
                 wanted.dedup();
                 cache.request(&wanted, &mut slots).unwrap();
+                wanted
+                    .iter()
+                    .filter(|&&row| i == 0 && row < 700)
+                    .for_each(|&row| asked[row] = true);
                 let columns: Vec<usize> = (0..n).filter(|c| c % 5 != 2).collect();
                 let mut picked = vec![F::zero(); columns.len()];
                 let places = cache.places(&columns);
@@ -219,6 +224,9 @@ fn pairs_share_rows<F: Real>(gram: Gram<'_>, tol: f64, naive: impl Fn(usize, usi
                 }
             }
         }
+        let first_class = classes.pair(0, 1);
+        let kept = (0..700).filter(|&row| first_class.own(row).is_some()).count();
+        assert_eq!(kept, asked.into_iter().filter(|asked| *asked).count().min(most));
         assert!(seen == *first.get_or_insert_with(|| seen.clone()), "the same bits");
     }
 }
