@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::basis::{Coordinates, KernelRows};
 use super::expansion::BudgetedExpansion;
 use crate::data::Rows;
 use crate::error::{Result, try_vec};
@@ -30,6 +31,8 @@ pub(super) struct Block<F: Real> {
     points: Packed<F>,
     points_ready: bool,
     cross: Vec<F>,
+    /// Along the model's basis, if it has one.
+    coordinates: Coordinates,
 }
 
 impl<F: Real> Block<F> {
@@ -44,6 +47,7 @@ impl<F: Real> Block<F> {
             points: Packed::new(model.n_features())?,
             points_ready: false,
             cross: Vec::new(),
+            coordinates: Coordinates::default(),
         })
     }
 
@@ -96,7 +100,22 @@ impl<F: Real> Block<F> {
         } else {
             rows.par_chunks_mut(PART * stride).enumerate().for_each(part);
         }
-        Ok(())
+        self.project(0, model)
+    }
+
+    /// Finds the coordinates of the samples from `first` on, if the model has a basis.
+    pub(super) fn project(&mut self, first: usize, model: &BudgetedExpansion<F>) -> Result<()> {
+        let Some(basis) = &model.basis else { return Ok(()) };
+        let rows = KernelRows { values: &self.rows, stride: self.stride, terms: model.len() };
+        self.coordinates.fill(basis, rows, (first, self.len))
+    }
+
+    /// The coordinates of one sample; none for a model without a basis.
+    pub(super) fn coordinates(&self, turn: usize, model: &BudgetedExpansion<F>) -> &[f64] {
+        match &model.basis {
+            Some(basis) => self.coordinates.of(turn, basis.len()),
+            None => &[],
+        }
     }
 
     /// The kernel row of one sample, padded to whole lines; beyond `len` values it is stale.
@@ -106,7 +125,12 @@ impl<F: Real> Block<F> {
     }
 
     /// The sample whose turn it is has become the term in `slot`: the samples to come follow.
-    pub(super) fn wrote(&mut self, turn: usize, slot: usize) -> Result<()> {
+    pub(super) fn wrote(
+        &mut self,
+        turn: usize,
+        slot: usize,
+        model: &BudgetedExpansion<F>,
+    ) -> Result<()> {
         if !self.points_ready {
             let mut row = vec![F::zero(); self.tile.n_features()];
             self.points.resize_stale(self.len)?;
@@ -122,6 +146,10 @@ impl<F: Real> Block<F> {
         self.kernel.values(&self.tile, range, &self.points, &mut self.cross, padded);
         for i in turn + 1..self.len {
             self.rows[i * self.stride + slot] = self.cross[i];
+        }
+        if let Some(basis) = &model.basis {
+            let rows = KernelRows { values: &self.rows, stride: self.stride, terms: model.len() };
+            self.coordinates.append(basis, rows, (turn + 1, self.len))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The budgeted expansion that every learner edits, and what a learner sees of a sample.
 
+use super::basis::Basis;
 use super::dropped::Dropped;
 use super::weights::Weights;
 use crate::error::Result;
@@ -20,6 +21,8 @@ pub struct Turn<'a, F: Real> {
     pub own: f64,
     /// `k(s_j, x)` of every term (features of x for a learner on features).
     pub row: &'a [F],
+    /// The coordinates of x in the model's basis, if it has one.
+    pub(super) coordinates: &'a [f64],
     pub(super) tile: &'a Tile<F>,
     pub(super) at: usize,
     pub(super) seed: u64,
@@ -69,6 +72,8 @@ pub struct BudgetedExpansion<F: Real> {
     pub(super) own: Vec<f64>,
     /// Coefficients.
     pub weights: Weights,
+    /// What the coefficients are of, when not of the terms themselves.
+    pub(super) basis: Option<Basis>,
     /// Features instead of terms.
     pub(super) map: Option<FeatureMap<F>>,
     /// Terms that went and still count in the mean.
@@ -95,6 +100,7 @@ impl<F: Real> BudgetedExpansion<F> {
             centers: Packed::new(n_features)?,
             own: Vec::new(),
             weights: Weights::new(average.is_some()),
+            basis: None,
             map: None,
             dropped: Dropped::new(n_features, average.unwrap_or(0))?,
             // As long as a sample once there is one: a file alone makes no large allocation.
@@ -123,7 +129,7 @@ impl<F: Real> BudgetedExpansion<F> {
 
     /// Length of a sample's row: terms, or features.
     pub(super) fn row_len(&self) -> usize {
-        self.weights.len()
+        if self.map.is_some() { self.weights.len() } else { self.len() }
     }
 
     /// Number of terms.
@@ -173,11 +179,33 @@ impl<F: Real> BudgetedExpansion<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn add(&mut self, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
+        self.add_center(turn)?;
+        Ok(Update::Term(self.weights.push(coef)?))
+    }
+
+    /// Adds the sample, at distance `delta` from the span, to the terms and its direction to the
+    /// basis, and `coef` times the sample to the model.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(super) fn add_direction(
+        &mut self,
+        turn: &Turn<'_, F>,
+        delta: f64,
+        coef: f64,
+    ) -> Result<Update> {
+        self.basis.get_or_insert_default().extend(turn.coordinates, delta)?;
+        self.add_center(turn)?;
+        self.weights.add_all(coef, turn.coordinates);
+        Ok(Update::Term(self.weights.push(coef * delta)?))
+    }
+
+    fn add_center(&mut self, turn: &Turn<'_, F>) -> Result<()> {
         self.row.resize(self.centers.n_features(), F::zero());
         turn.tile.copy_row(turn.at, &mut self.row);
         self.centers.push(&self.row)?;
         self.own.push(turn.own);
-        Ok(Update::Term(self.weights.push(coef)?))
+        Ok(())
     }
 
     /// Puts the sample in the place of a term.
@@ -220,6 +248,14 @@ impl<F: Real> BudgetedExpansion<F> {
         scale * sum[0]
     }
 
+    /// The value at a sample from its coordinates in the basis.
+    pub(super) fn value_along(&self, coordinates: &[f64]) -> f64 {
+        let (values, scale) = self.weights.raw();
+        let mut sum = [0.0];
+        simd::dots(coordinates, &values[..coordinates.len()], &mut sum);
+        scale * sum[0]
+    }
+
     /// What points are moved by (empty: nothing).
     #[must_use]
     pub fn origin(&self) -> &[F] {
@@ -236,7 +272,14 @@ impl<F: Real> BudgetedExpansion<F> {
     #[must_use]
     pub fn for_prediction(&self) -> [Vec<f64>; 3] {
         let [older, newer] = self.dropped.for_prediction(self.weights.window());
-        [self.weights.for_prediction(), older, newer]
+        let Some(basis) = &self.basis else {
+            return [self.weights.for_prediction(), older, newer];
+        };
+        let mut coefs = vec![0.0; self.centers.padded_len()];
+        let steps = self.weights.window().max(1) as f64;
+        coefs.iter_mut().zip(&basis.past).for_each(|(c, sum)| *c = sum / steps);
+        basis.add_coefs(&self.weights.for_prediction(), &mut coefs[..self.len()]);
+        [coefs, older, newer]
     }
 
     fn sets(&self) -> [&Packed<F>; 3] {

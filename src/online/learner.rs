@@ -152,7 +152,6 @@ impl AnyLearner {
     pub fn adopt(&mut self, fresh: &Self) -> Result<()> {
         match (self, fresh) {
             (Self::Forgetron(old), Self::Forgetron(new)) => old.budget = new.budget,
-            (Self::Projectron(old), Self::Projectron(new)) => old.adopt(new),
             (Self::NystroemOgd(old), Self::NystroemOgd(new)) => old.adopt(new),
             (Self::FourierOgd(old), Self::FourierOgd(new)) => {
                 if old.n_frequencies != new.n_frequencies {

@@ -15,6 +15,9 @@
 //! 3. When a sample becomes a term, its kernel values with the samples of the block still to come
 //!    take their place in their rows.
 //!
+//! Learners that project on the terms keep their coefficients along an orthonormal basis of them,
+//! and the samples of a block as coordinates along it (`src/online/basis.rs`).
+//!
 //! So every step sees the model that the steps before it made, as if samples came one by one, and
 //! a stream may be cut into parts anywhere.
 //!
@@ -26,15 +29,15 @@
 //! within the budget.
 //!
 //! *Cost* of a step: O(B d) for the kernel row, beside the learner's own; memory O(B d), and B²/2
-//! numbers for the projectrons. Nothing grows with the number of samples under a budget.
+//! numbers for the projectrons, B² for [`NystroemOgd`]. Nothing grows with the number of samples under a budget.
 //!
 //! *References*: each learner's page.
 
+mod basis;
 mod block;
 mod budget_ogd;
 mod dropped;
 mod expansion;
-mod factor;
 mod forgetron;
 mod fourier_ogd;
 mod learner;

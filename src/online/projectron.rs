@@ -1,34 +1,37 @@
 //! Projectron and Projectron++: what the terms can express is not stored anew [PROJECTRON].
 //!
 //! ```text
-//! d = K⁻¹ k_t,   δ² = k_tt - k_tᵀ d:   x_t = Σ_j d_j s_j + a rest of length δ, in feature space
+//! z(x): coordinates of x along an orthonormal basis of the terms' span (`src/online/basis.rs`)
+//! f = wᵀz,   δ² = k(x,x) - zᵀz:   x = its projection + a rest of length δ, in feature space
 //! ```
 //!
 //! # Method
-//! 1. A mistake whose x is near the span, δ <= η, or too near for the factor, `δ² <= 1e-4 k_tt`, or
-//!    that comes when B terms are held, is projected: `β += y d`. Any other becomes a term.
+//! 1. A mistake whose x is near the span, δ <= η, or too near for the basis, `δ² <= 1e-4 k(x,x)`, or
+//!    that comes when B terms are held, is projected: `w += y z`. Any other becomes a term, and its
+//!    rest a direction of the basis.
 //! 2. Projectron++: a loss without a mistake, `0 < y f < 1`, is learnt from too when `ℓ > δ/η`:
-//!    `β += y τ d`, `τ = min(1, ℓ/p, 2 (ℓ - δ/η)/p)`, `p = k_tᵀ d = ‖Σ d_j s_j‖²`
-//!    ([PROJECTRON] Algorithm 2).
+//!    `w += y τ z`, `τ = min(1, ℓ/p, 2 (ℓ - δ/η)/p)`, `p = zᵀz` ([PROJECTRON] Algorithm 2).
 //!
 //! Departs from [PROJECTRON] in the second and third reason of step 1: the paper's algorithm has no
 //! budget and no guard. Unguarded, δ² of terms that nearly depend on each other is rounding error;
-//! -0.7 has been seen for what cannot be negative, and coefficients explode.
+//! -0.7 has been seen for what cannot be negative, and coefficients explode. And in the form: the
+//! paper borders `K⁻¹` (its eq. 11) and finds `d = K⁻¹ k` for every projection, `β += y d`. Both are
+//! the same model; in coordinates a step is O(B).
 //!
-//! *Cost* O(B²) a mistake (and a loss, for Projectron++), two triangular solves; memory B²/2.
+//! *Cost* B²/2 multiply-adds a sample, as products of matrices; memory B²/2.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::factor::Factor;
 use super::learner::OnlineLearner;
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::linalg::dot64;
 
 /// Below this share of `k_tt` the squared distance to the span is no ground for a new term: single
 /// precision kernel values are not worth more, and at 1e-8 even double ones were not.
 const INDEPENDENT: f64 = 1e-4;
 
-/// The projectron and the factor of its terms' kernel matrix.
-#[derive(Clone, Debug, PartialEq)]
+/// The projectron.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Projectron {
     /// B >= 1.
     pub budget: usize,
@@ -36,25 +39,14 @@ pub struct Projectron {
     pub threshold: f64,
     /// Whether it learns within the margin (Projectron++).
     pub plus_plus: bool,
-    pub(super) factor: Factor,
 }
 
 impl Projectron {
-    /// Nothing learnt yet.
-    #[must_use]
-    pub fn new(budget: usize, threshold: f64, plus_plus: bool) -> Self {
-        Self { budget, threshold, plus_plus, factor: Factor::default() }
-    }
-
     pub(super) fn check(&self) -> Result<()> {
         if self.threshold >= 0.0 && self.threshold.is_finite() {
             return Ok(());
         }
         Err(Error::param("threshold", ">= 0 and finite", self.threshold))
-    }
-
-    pub(super) fn adopt(&mut self, new: &Self) {
-        (self.budget, self.threshold, self.plus_plus) = (new.budget, new.threshold, new.plus_plus);
     }
 }
 
@@ -64,16 +56,14 @@ impl<F: Real> OnlineLearner<F> for Projectron {
         if !turn.is_mistake() && !inside {
             return Ok(Update::None);
         }
-        let mut g: Vec<f64> = turn.row[..model.len()].iter().map(|&v| Real::to_f64(v)).collect();
-        self.factor.forward(&mut g);
-        let p: f64 = g.iter().map(|v| v * v).sum();
+        let z = turn.coordinates;
+        let p = dot64(z, z);
         let delta = (turn.own - p).max(0.0).sqrt();
         let step = if turn.is_mistake() {
             // 1.
             let near = delta <= self.threshold || delta * delta <= INDEPENDENT * turn.own;
             if !near && !model.is_full(self.budget) {
-                self.factor.push(&g, delta)?;
-                return model.add(turn, turn.y);
+                return model.add_direction(turn, delta, turn.y);
             }
             1.0
         } else {
@@ -84,14 +74,14 @@ impl<F: Real> OnlineLearner<F> for Projectron {
             }
             (turn.loss() / p).min(2.0 * gain / p).min(1.0)
         };
-        self.factor.backward(&mut g);
-        model.weights.add_all(turn.y * step, &g);
+        model.weights.add_all(turn.y * step, z);
         Ok(Update::Coefficients)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::basis::{Basis, Coordinates, KernelRows};
     use super::*;
     use crate::rng::Rng;
 
@@ -104,25 +94,28 @@ mod tests {
         let k = |a: &[f64; 2], b: &[f64; 2]| {
             (-0.7 * ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2))).exp()
         };
-        let (mut factor, mut kept) = (Factor::default(), Vec::<[f64; 2]>::new());
+        let (mut basis, mut kept) = (Basis::default(), Vec::<[f64; 2]>::new());
         let mut projected = 0;
         for point in &points {
             let row: Vec<f64> = kept.iter().map(|s| k(s, point)).collect();
-            let mut g = row.clone();
-            factor.forward(&mut g);
-            let delta = 1.0 - g.iter().map(|v| v * v).sum::<f64>();
+            let rows = KernelRows { values: &row, stride: row.len(), terms: row.len() };
+            let mut all = Coordinates::default();
+            all.fill(&basis, rows, (0, 1)).unwrap();
+            let z = all.of(0, kept.len());
+            let delta = 1.0 - z.iter().map(|v| v * v).sum::<f64>();
             assert!(delta > -1e-9);
             if delta > INDEPENDENT {
-                factor.push(&g, delta.sqrt()).unwrap();
+                basis.extend(z, delta.sqrt()).unwrap();
                 kept.push(*point);
                 continue;
             }
             projected += 1;
-            factor.backward(&mut g);
+            let mut d = vec![0.0; kept.len()];
+            basis.add_coefs(z, &mut d);
             let gram: Vec<Vec<f64>> =
                 kept.iter().map(|a| kept.iter().map(|b| k(a, b)).collect()).collect();
             let best = solve(gram, row);
-            for (d, b) in g.iter().zip(&best) {
+            for (d, b) in d.iter().zip(&best) {
                 assert!((d - b).abs() < 1e-8, "{d} {b}");
             }
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::basis::Basis;
 use super::budget_ogd::Sampling;
 use super::expansion::BudgetedExpansion;
 use super::learner::AnyLearner;
@@ -149,7 +150,7 @@ fn learner_from_json(value: &Value) -> Result<AnyLearner> {
         "projectron" => {
             let plus_plus = get.count("plus_plus")? == 1;
             let (budget, threshold) = (get.size("budget")?, get.number("threshold")?);
-            (AnyLearner::Projectron(Projectron::new(budget, threshold, plus_plus)), 4)
+            (AnyLearner::Projectron(Projectron { budget, threshold, plus_plus }), 4)
         }
         "bpas" => {
             let (budget, c) = (get.size("budget")?, get.number("c")?);
@@ -241,6 +242,46 @@ fn take_dropped<F: Real>(
     newer.chunks_exact(d).try_for_each(|row| dropped.newer.push(row))
 }
 
+/// The basis of `n` functions of a model of so many terms, if the learner works on one.
+fn take_basis(
+    learner: &mut AnyLearner,
+    (terms, n): (usize, usize),
+    prefix: &str,
+    arrays: &mut Tensors,
+) -> Result<Option<Basis>> {
+    let name = format!("{prefix}basis");
+    let triangular = match learner {
+        AnyLearner::Projectron(_) => true,
+        AnyLearner::NystroemOgd(l) => {
+            l.settled = arrays.contains_key(&name);
+            if !l.settled {
+                return Ok(None);
+            }
+            false
+        }
+        _ => return Ok(None),
+    };
+    let (values, past) =
+        (take_doubles(arrays, &name)?, take_doubles(arrays, &format!("{prefix}past"))?);
+    let (size, sums) = match triangular {
+        true => ((n == terms).then(|| n * (n + 1) / 2), 0),
+        false => ((n <= terms).then(|| n.checked_mul(terms)).flatten(), terms),
+    };
+    let finite = values.iter().chain(&past).all(|v| v.is_finite());
+    if size != Some(values.len()) || past.len() != sums || !finite {
+        return bad("basis");
+    }
+    let mut basis = Basis::default();
+    let mut rest = values.as_slice();
+    for slot in 0..n {
+        let (row, after) = rest.split_at(if triangular { slot + 1 } else { terms });
+        basis.push(row)?;
+        rest = after;
+    }
+    basis.past = past;
+    Ok(Some(basis))
+}
+
 impl<F: Real> Stream<F> {
     /// Puts the arrays under names that begin with `prefix`; what is not an array is returned.
     #[must_use]
@@ -262,10 +303,16 @@ impl<F: Real> Stream<F> {
             let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
             put("dropped.newer.sums", doubles(&sums));
         }
-        match &self.learner {
-            AnyLearner::Projectron(l) => drop(put("factor", doubles(&l.factor.rows))),
-            AnyLearner::NystroemOgd(l) => drop(put("inverse", doubles(&l.inverse))),
-            _ => {}
+        if let Some(basis) = &model.basis {
+            let triangular = matches!(self.learner, AnyLearner::Projectron(_));
+            let (mut row, mut values) = (Vec::new(), Vec::new());
+            for slot in 0..basis.len() {
+                basis.row(slot, &mut row);
+                let known = if triangular { slot + 1 } else { model.len() };
+                values.extend_from_slice(&row[..known]);
+            }
+            put("basis", doubles(&values));
+            put("past", doubles(&basis.past));
         }
         if let Some(FeatureMap::Fourier(map)) = &model.map {
             put("frequencies", doubles(&map.frequencies()));
@@ -299,17 +346,20 @@ impl<F: Real> Stream<F> {
         let origin = take_floats::<F>(arrays, &format!("{prefix}origin"))?;
         let own = take_doubles(arrays, &format!("{prefix}own"))?;
         let values = take_doubles(arrays, &format!("{prefix}values"))?;
-        // Coefficients are one a term, or one a feature.
+        // Coefficients are one a term, one a feature, or one a function of the basis.
         let (terms, n) = (own.len(), values.len());
         let features = match &learner {
             AnyLearner::FourierOgd(l) => Some(l.n_features()),
             _ => None,
         };
+        let basis = take_basis(&mut learner, (terms, n), prefix, arrays)?;
         let sized = d > 0
             && points.len() % d == 0
             && points.len() / d == terms
-            && if features.is_some() { terms == 0 } else { terms == n }
-            && features.is_none_or(|count| count == n);
+            && match features {
+                Some(count) => terms == 0 && count == n,
+                None => terms == n || basis.is_some(),
+            };
         if !sized || !(origin.is_empty() || origin.len() == d) {
             return bad("sizes of arrays");
         }
@@ -319,13 +369,11 @@ impl<F: Real> Stream<F> {
             return bad("places_aside");
         }
         let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
-        // A learner on features has no points, so this adds nothing.
-        for (row, &value) in points.chunks_exact(d).zip(&values) {
-            model.centers.push(row)?;
-            model.weights.push(value)?;
-        }
-        model.own = own;
-        if features.is_some() {
+        points.chunks_exact(d).try_for_each(|row| model.centers.push(row))?;
+        (model.own, model.basis) = (own, basis);
+        if features.is_none() {
+            model.weights.restart(&values)?;
+        } else {
             let frequencies = take_doubles(arrays, &format!("{prefix}frequencies"))?;
             if (n / 2).checked_mul(d) != Some(frequencies.len()) {
                 return bad("frequencies");
@@ -357,24 +405,10 @@ impl<F: Real> Stream<F> {
         if learner.budget().is_some_and(|budget| model.n_terms() > budget) {
             return bad("more terms than the budget");
         }
-        match &mut learner {
-            AnyLearner::Projectron(l) => {
-                let rows = take_doubles(arrays, &format!("{prefix}factor"))?;
-                let diagonal = |i: usize| rows[i * (i + 1) / 2 + i];
-                if rows.len() != n * (n + 1) / 2 || !(0..n).all(|i| diagonal(i) > 0.0) {
-                    return bad("factor");
-                }
-                (l.factor.rows, l.factor.len) = (rows, n);
-            }
-            AnyLearner::NystroemOgd(l) => {
-                l.inverse = take_doubles(arrays, &format!("{prefix}inverse"))?;
-                let (width, rest) = (l.inverse.len() / n.max(1), l.inverse.len() % n.max(1));
-                if rest != 0 || (2 * width > n && width != n) {
-                    return bad("inverse");
-                }
-            }
-            AnyLearner::Forgetron(l) if l.oldest >= l.budget.max(1) => return bad("oldest"),
-            _ => {}
+        if let AnyLearner::Forgetron(l) = &learner
+            && l.oldest >= l.budget
+        {
+            return bad("oldest");
         }
         Ok(Self { learner, model, seed: get.count("seed")? })
     }

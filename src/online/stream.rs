@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use super::basis::Basis;
 use super::block::Block;
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::{AnyLearner, OnlineLearner as _};
@@ -38,7 +39,10 @@ pub struct Stream<F: Real> {
 impl<F: Real> Stream<F> {
     /// A stream before its first sample; `seed` is that of the learner's own random choices.
     #[must_use]
-    pub fn new(learner: AnyLearner, model: BudgetedExpansion<F>, seed: u64) -> Self {
+    pub fn new(learner: AnyLearner, mut model: BudgetedExpansion<F>, seed: u64) -> Self {
+        if let AnyLearner::Projectron(_) = learner {
+            model.basis = Some(Basis::default());
+        }
         Self { learner, model, seed }
     }
 
@@ -101,6 +105,7 @@ impl<F: Real> Stream<F> {
                         return Ok((counts, ControlFlow::Break(reason)));
                     }
                     done?;
+                    block.project(at, &self.model)?;
                 }
                 before(self.step(&mut block, at, label(id), &mut counts)?);
                 // Steps of O(B²) make a block long.
@@ -134,11 +139,17 @@ impl<F: Real> Stream<F> {
         counts: &mut Counts,
     ) -> Result<f64> {
         let row = block.row(at, self.model.row_len());
+        let coordinates = block.coordinates(at, &self.model);
+        let f = match self.model.basis {
+            Some(_) => self.model.value_along(coordinates),
+            None => self.model.value(row),
+        };
         let turn = Turn {
             y,
-            f: self.model.value(row),
+            f,
             own: block.own[at],
             row,
+            coordinates,
             tile: &block.tile,
             at,
             seed: self.seed,
@@ -148,14 +159,13 @@ impl<F: Real> Stream<F> {
         if !(turn.f.is_finite() && turn.own.is_finite()) {
             return Err(out_of_range());
         }
-        let f = turn.f;
         counts.steps += 1;
         counts.mistakes += usize::from(turn.is_mistake());
         let update = self.learner.learn(&turn, &mut self.model)?;
         self.model.weights.end_step();
         counts.updates += usize::from(update != Update::None);
         if let Update::Term(slot) = update {
-            block.wrote(at, slot)?;
+            block.wrote(at, slot, &self.model)?;
         }
         Ok(f)
     }

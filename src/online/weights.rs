@@ -159,6 +159,19 @@ impl Weights {
         self.window = (self.window.1, 0);
     }
 
+    /// Other slots with these coefficients; what the slots so far summed up counts no more (see
+    /// [`Weights::sums`]), the steps do.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(super) fn restart(&mut self, values: &[f64]) -> Result<()> {
+        let mut fresh = Self::new(self.is_averaged());
+        values.iter().try_for_each(|&value| fresh.push(value).map(drop))?;
+        (fresh.steps, fresh.window) = (self.steps, self.window);
+        *self = fresh;
+        Ok(())
+    }
+
     /// Steps that the mean is over.
     #[must_use]
     pub fn window(&self) -> u64 {

@@ -331,6 +331,12 @@ impl<F: Real> Tile<F> {
         }
     }
 
+    /// Empties the tile, for points of so many features.
+    pub fn reset(&mut self, n_features: usize) {
+        self.n_features = n_features;
+        self.fill_dense(0, |_, _| ());
+    }
+
     /// Number of points.
     #[must_use]
     pub fn len(&self) -> usize {

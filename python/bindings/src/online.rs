@@ -127,7 +127,11 @@ impl<'py> Params<'_, 'py> {
             "forgetron" => AnyLearner::Forgetron(Forgetron::new(budget()?)),
             name @ ("projectron" | "projectron++") => {
                 let threshold = self.number("threshold")?;
-                AnyLearner::Projectron(Projectron::new(budget()?, threshold, name.ends_with('+')))
+                AnyLearner::Projectron(Projectron {
+                    budget: budget()?,
+                    threshold,
+                    plus_plus: name.ends_with('+'),
+                })
             }
             "bpas" => {
                 let (budget, c) = (budget()?, self.number("C")?);
