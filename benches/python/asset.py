@@ -5,8 +5,8 @@
 
 Figures are of this machine and this run; the paper's stand beside them. "To within 0.1" is the
 time of the shortest fit whose test error is at most LIBLINEAR's plus 0.1 point, features
-included on both sides. LIBLINEAR may not converge in `--most` passes at the paper's large C; our
-dual on features of the same kind, which has a duality gap, stands beside it. IJCNN is train and
+included on both sides. LIBLINEAR ends by its own default tolerance, 0.1, or after `--most` passes,
+which the table says; our dual on features of the same kind, 300 passes, stands beside it. IJCNN is train and
 test pooled and drawn again in the paper's sizes. "averaging" chooses which iterates are averaged,
 on 20 % parts of the training sets: the test sets are not looked at.
 """
@@ -38,7 +38,7 @@ SETS = {
 PAPER = {"adult": (15.1, 15.1), "mnist": (4.0, 2.7), "ijcnn1": (1.1, 0.8)}
 PARTS = ("table3", "figure1", "dual", "figure2", "averaging")
 AVERAGES = (100, 0.1, 0.25, 0.5, 0.75, 1.0)
-PASSES = (1, 2, 5, 10, 20, 50)
+PASSES = (5, 20, 50)
 # If LIBLINEAR's error is not near by then.
 MORE_PASSES = (100, 200)
 
@@ -98,7 +98,7 @@ def liblinear(problem: Problem, s: int, seed: int, kind: str, most: int):
     start = time.perf_counter()
     Z = map.fit_transform(problem.X).astype(np.float64)
     machine = LinearSVC(
-        loss="hinge", C=problem.C, fit_intercept=False, tol=1e-2, max_iter=most, random_state=seed
+        loss="hinge", C=problem.C, fit_intercept=False, tol=0.1, max_iter=most, random_state=seed
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -121,7 +121,7 @@ def table3(options) -> str:
                     other, seconds, converged = liblinear(problem, s, seed, kind, options.most)
                     found["liblinear"].append((other, seconds, converged))
                     ours = asset(problem, s, seed, features=kind, solver="dual",
-                                 max_iter=options.most)  # fmt: skip
+                                 max_iter=min(300, options.most))  # fmt: skip
                     found.setdefault("dual", []).append((*ours, np.nan))
                     for star in (False, True):
                         near, best = np.nan, (np.nan, np.nan)
@@ -259,7 +259,7 @@ def main() -> None:
     made.add_argument("--large", type=int, nargs="+", default=[1024, 4096, 16384], help="D, Fig. 2")
     made.add_argument("--seeds", type=int, default=5)
     made.add_argument("--samples", type=int, default=0, help="training samples at most; 0: all")
-    made.add_argument("--most", type=int, default=1000, help="passes of LIBLINEAR and of the dual")
+    made.add_argument("--most", type=int, default=5000, help="passes of LIBLINEAR at most")
     options = made.parse_args()
     files = {SETS[name][0] for name in options.sets}
     if "dual" in options.only:

@@ -89,6 +89,26 @@ impl<'a, F: Real> Source<'a, F> {
         }
     }
 
+    /// Reads the features of the first samples of `order`, where all are kept, into the caches that
+    /// the threads of a processor share: for a thread that has nothing else to do while another
+    /// takes the steps before.
+    pub fn warm(&self, order: &[usize]) {
+        const BYTES: usize = 4 << 20;
+        const LINE: usize = 64;
+        if self.kept.is_empty() {
+            return;
+        }
+        let width = self.width();
+        let most = BYTES / (width * size_of::<F>()).max(1);
+        let mut sum = F::zero();
+        for &sample in order.iter().take(most) {
+            let row = &self.kept[sample * width..][..width];
+            let lines = row.iter().step_by(LINE / size_of::<F>());
+            sum += lines.fold(F::zero(), |sum, &v| sum + v);
+        }
+        std::hint::black_box(sum);
+    }
+
     /// Features of sample `order[at]` of the last [`Source::load`].
     #[must_use]
     pub fn row(&self, order: &[usize], at: usize) -> &[F] {

@@ -157,19 +157,23 @@ impl Plan<'_> {
         (done, before): (u64, u64),
     ) {
         let (c, output) = output;
-        for (at, &i) in order.iter().enumerate() {
+        // Read before they are needed: a step would wait for each.
+        let read = |&i: &usize| {
+            (self.task.targets.value(self.task.index[i], c), self.factor * self.task.cost[i])
+        };
+        let told: Vec<(f64, f64)> = order.iter().map(read).collect();
+        for (at, (y, weight)) in told.into_iter().enumerate() {
             let j = done + at as u64 + 1;
             let eta = self.step(j);
             let z = source.row(order, at);
             source.prefetch(order, at + AHEAD);
-            let y = self.task.targets.value(self.task.index[i], c);
             let product = output.iterate.product(z);
             let v = self.loss.violation(y, product + output.intercept);
             // 4.
             let shrink = (1.0 - eta * self.lambda).max(0.0);
             output.iterate.shrink(shrink);
             if v != 0.0 {
-                let by = eta * self.factor * self.task.cost[i] * v;
+                let by = eta * weight * v;
                 let sq_norm = Real::to_f64(sq_norm(z));
                 output.iterate.add(by, z, shrink * product, sq_norm);
                 // 5.
@@ -271,7 +275,13 @@ pub fn train<F: Real>(
             let Some(plan) = &plan else { continue };
             let source = &*source;
             if outputs == 1 {
-                plan.block((0, &mut machines[0]), source, block, (done, before));
+                let next = &order[((b + 1) * BLOCK).min(n)..((b + 2) * BLOCK).min(n)];
+                rayon::in_place_scope(|scope| {
+                    if rayon::current_num_threads() > 1 {
+                        scope.spawn(|_| source.warm(next));
+                    }
+                    plan.block((0, &mut machines[0]), source, block, (done, before));
+                });
             } else {
                 machines.par_iter_mut().enumerate().for_each(|output| {
                     plan.block(output, source, block, (done, before));
