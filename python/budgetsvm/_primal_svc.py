@@ -77,8 +77,9 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         Whether to find what the machine would say about each sample without it (Newton's method on
         all samples alone); about twice the time of the last step.
     tune : bool, default=False
-        Whether C and γ are found first, beginning with those given, by the gradient of the
-        leave-one-out criterion; for the kernels "rbf" and "laplacian" and the squared losses.
+        Whether C and γ are found first, beginning with those given: by the gradient of the
+        leave-one-out criterion, then by the leave-one-out errors around its minimum; for the
+        kernels "rbf" and "laplacian" and the squared losses.
     tune_size : int, default=1500
         Samples, chosen at random, that they are found on, >= 1.
     warm_start : bool, default=False

@@ -1,5 +1,6 @@
 """PrimalSVC and PrimalSVR: optimality, agreement with the exact machines, bases, leave-one-out."""
 
+import itertools
 import os
 import pickle
 import re
@@ -233,6 +234,32 @@ def test_leave_one_out_against_brute_force():
     np.testing.assert_allclose(reg.loo_decision_, out, atol=1e-8)
     with pytest.raises(ValueError, match="leave_one_out"):
         PrimalSVC(leave_one_out=True, solver="cg").fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_tuning_ends_where_the_fewest_are_wrong_around_the_criterions_minimum(n_classes):
+    rng = np.random.default_rng(n_classes)
+    y = rng.integers(n_classes, size=150)
+    X = np.column_stack([np.cos(2 * y), np.sin(2 * y)]) + 0.8 * rng.normal(size=(150, 2))
+
+    def judged(C, gamma):
+        """(leave-one-out errors, the criterion)."""
+        f = PrimalSVC(C=C, gamma=gamma, leave_one_out=True).fit(X, y).loo_decision_
+        signs = np.where(y > 0, 1, -1) if n_classes == 2 else 2 * np.eye(n_classes)[y] - 1
+        wrong = (f > 0) != y if n_classes == 2 else f.argmax(axis=1) != y
+        return int(wrong.sum()), float((np.maximum(0, 1 - signs * f) ** 2).sum())
+
+    model = PrimalSVC(tune=True).fit(X, y)
+    places = list(itertools.product((0.25, 1, 4), (0.5, 0.71, 1, 1.41, 2)))
+    # The criterion's minimum is the place around which the result is one of these.
+    C, gamma = min(
+        ((model.C_ / c, model.gamma_ / g) for c, g in places), key=lambda place: judged(*place)[1]
+    )
+    fewest = min(
+        places,
+        key=lambda place: (judged(C * place[0], gamma * place[1])[0], np.abs(np.log(place)).sum()),
+    )
+    np.testing.assert_allclose((model.C_, model.gamma_), (C * fewest[0], gamma * fewest[1]))
 
 
 def test_tuning_finds_a_better_criterion():
