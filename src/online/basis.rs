@@ -83,7 +83,7 @@ impl Basis {
     }
 
     /// Multiply-adds of one sample's coordinates.
-    fn work(&self) -> usize {
+    pub(super) fn work(&self) -> usize {
         self.panels.iter().map(|panel| panel.len() * panel.n_features()).sum()
     }
 }

@@ -14,6 +14,9 @@ use crate::float::Real;
 /// Samples whose kernel rows are computed at once.
 const BLOCK: usize = 128;
 
+/// Multiply-adds for the coordinates of a block at most, a tenth of a second of two threads.
+const MOST_WORK: usize = 1 << 32;
+
 /// Least time between two questions whether to go on.
 const PATIENCE: Duration = Duration::from_millis(10);
 
@@ -86,7 +89,10 @@ impl<F: Real> Stream<F> {
         let mut counts = Counts::default();
         let mut block = Block::new(&self.model)?;
         let mut last = Instant::now();
-        for ids in order.chunks(BLOCK) {
+        let mut rest = order;
+        while !rest.is_empty() {
+            let (ids, after) = rest.split_at(self.block_len().min(rest.len()));
+            rest = after;
             block.fill(rows, ids, &self.model)?;
             for (at, &id) in ids.iter().enumerate() {
                 if let AnyLearner::NystroemOgd(learner) = &mut self.learner
@@ -129,6 +135,12 @@ impl<F: Real> Stream<F> {
             }
         }
         Ok((counts, ControlFlow::Continue(())))
+    }
+
+    /// Samples of the next block: fewer where the coordinates of one are long work.
+    fn block_len(&self) -> usize {
+        let work = self.model.basis.as_ref().map_or(0, Basis::work);
+        (MOST_WORK / work.max(1)).clamp(1, BLOCK)
     }
 
     fn step(
