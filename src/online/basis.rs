@@ -185,3 +185,71 @@ impl Coordinates {
         &self.values[sample * self.stride..][..len]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// Over several panels: the functions are orthonormal, what the samples of a block are given
+    /// one function at a time has the bits of the whole product, and coefficients come back.
+    #[test]
+    fn coordinates_are_those_of_an_orthonormal_basis() {
+        const N: usize = 150;
+        let mut rng = Rng::new(5);
+        let points: Vec<[f64; 4]> = (0..N + 9).map(|_| [(); 4].map(|()| rng.normal())).collect();
+        let k = |i: usize, j: usize| {
+            let squares = points[i].iter().zip(&points[j]).map(|(a, b)| (a - b).powi(2));
+            (-0.5 * squares.sum::<f64>()).exp()
+        };
+        // The samples of the block are the points after the N, all rows known from the start.
+        let values: Vec<f64> = (N..N + 9).flat_map(|i| (0..N).map(move |j| k(i, j))).collect();
+        let rows = |terms| KernelRows { values: &values, stride: N, terms };
+        let mut basis = Basis::default();
+        let mut grown = Coordinates::default();
+        grown.fill(&basis, rows(0), (0, 9)).unwrap();
+        for i in 0..N {
+            let row: Vec<f64> = (0..i).map(|j| k(i, j)).collect();
+            let own = KernelRows { values: &row, stride: i, terms: i };
+            let mut all = Coordinates::default();
+            all.fill(&basis, own, (0, 1)).unwrap();
+            let z = all.of(0, i);
+            let delta = (1.0 - z.iter().map(|v| v * v).sum::<f64>()).sqrt();
+            assert!(delta > 1e-2, "{i}");
+            basis.extend(z, delta).unwrap();
+            if i % 64 == 63 {
+                // A further panel needs room.
+                grown.fill(&basis, rows(i + 1), (0, 9)).unwrap();
+            } else {
+                grown.append(&basis, rows(i + 1), (2, 9)).unwrap();
+            }
+        }
+        let mut whole = Coordinates::default();
+        whole.fill(&basis, rows(N), (0, 9)).unwrap();
+        for sample in 2..9 {
+            assert_eq!(grown.of(sample, N), whole.of(sample, N), "{sample}");
+        }
+        let mut a = Vec::new();
+        for slot in 0..N {
+            basis.row(slot, &mut a);
+            a.truncate(N);
+            let at = |i: usize| a.iter().enumerate().map(|(j, a)| k(i, j) * a).sum();
+            let image: Vec<f64> = (0..N).map(at).collect();
+            let mut other = Vec::new();
+            for with in 0..=slot {
+                basis.row(with, &mut other);
+                let product: f64 = other.iter().zip(&image).map(|(o, v)| o * v).sum();
+                let expected = if with == slot { 1.0 } else { 0.0 };
+                assert!((product - expected).abs() < 1e-9, "{slot} {with} {product}");
+            }
+        }
+        let w: Vec<f64> = (0..N).map(|_| rng.normal()).collect();
+        let mut coefs = vec![0.0; N];
+        basis.add_coefs(&w, &mut coefs);
+        for sample in 0..9 {
+            let along: f64 = whole.of(sample, N).iter().zip(&w).map(|(z, w)| z * w).sum();
+            let by_terms: f64 = (0..N).map(|j| k(N + sample, j) * coefs[j]).sum();
+            assert!((along - by_terms).abs() < 1e-9 * along.abs().max(1.0));
+        }
+    }
+}
