@@ -51,7 +51,9 @@ class LocalBudgetSVC(OnlineLearner):
     overlap : int, default=1
         Cells that learn from a sample, those of the nearest centres, >= 1. [1]_ has 1. With more,
         a cell knows what lies just beyond its boundary: worth it where there are few samples in a
-        cell. Training costs as many times more, a prediction nothing.
+        cell, and `budget` holds them: about n_samples * overlap / n_clusters. Training costs as
+        many times more, a prediction nothing; a cell that gets more samples than its budget is
+        pruned time and again, which costs far more, and accuracy too.
     pruning : {"all", "step", "margin", "weight"}, default="all"
         What happens to a cell that is too large ([1]_, Algorithm 2): a coordinate step on every
         stored sample ("step"), dropping the worst of those on the wrong side ("margin"), both

@@ -16,7 +16,8 @@ class FourierOGD(StreamLearner):
 
     A linear model on ``2 * n_frequencies`` features whose products approximate the kernel ("rbf" or
     "laplacian"); a sample within the margin moves it. There are no terms: `coef_` and
-    `frequencies_` are the model.
+    `frequencies_` are the model, the attributes of terms are empty. `kernel` is "rbf" or
+    "laplacian"; `degree` and `coef0` play no part.
 
     Parameters
     ----------

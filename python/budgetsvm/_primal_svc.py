@@ -81,7 +81,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         leave-one-out criterion, then by the leave-one-out errors around its minimum; for the
         kernels "rbf" and "laplacian" and the squared losses.
     tune_size : int, default=1500
-        Samples, chosen at random, that they are found on, >= 1.
+        Samples, chosen at random, that they are found on, >= 1; the expansion in all of these is
+        tuned, whatever `basis` is. With `max_time`, tuning takes half of it at most.
     warm_start : bool, default=False
         Whether a fit begins with the solution of the last one, for other hyperparameters or
         changed rows: with the coefficients of the samples that were terms, where X has them in

@@ -120,7 +120,12 @@ impl PrimalMachine {
         let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
         let rows = problem.rows();
         let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
-        Ok(Self { tuned: Some(tuned), ..run.fit(&problem, &basis.view(), start)? })
+        let machine = run.fit(&problem, &basis.view(), start)?;
+        let stop = match machine.stop {
+            StopReason::Converged => tuned.stopped.unwrap_or(StopReason::Converged),
+            stop => stop,
+        };
+        Ok(Self { tuned: Some(tuned), stop, ..machine })
     }
 }
 

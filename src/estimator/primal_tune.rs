@@ -32,6 +32,8 @@ use crate::solver::primal::{Criterion, criterion, leave_one_out, newton};
 const MEMORY: usize = 5;
 const MAX_EVALUATIONS: usize = 20;
 const TOL: f64 = 1e-3;
+/// The rest of `max_time` is for the machine itself.
+const SHARE_OF_TIME: f64 = 0.5;
 /// How far log C and log γ may go from where they begin.
 const RANGE: f64 = 9.0;
 /// Where errors are counted: factors of γ and of C at the criterion's minimum.
@@ -47,6 +49,8 @@ pub struct Tuned {
     pub gamma: f64,
     /// Evaluations made.
     pub evaluations: usize,
+    /// Why tuning ended before it was done, if it did.
+    pub stopped: Option<StopReason>,
 }
 
 fn with_gamma(kernel: AnyKernel, factor: f64) -> Result<AnyKernel> {
@@ -70,6 +74,13 @@ pub(super) fn tune<F: Real>(
     let part = Shuffled::new(problem, config.seed).first(size);
     let (n, m) = (part.samples.len(), problem.targets().n_outputs());
     with_gamma(config.kernel, 1.0)?;
+    if config.polish().final_loss().uses_h() {
+        return Err(Error::Unsupported(
+            "tune=True needs a squared loss (loss='squared_hinge', 'squared_epsilon_insensitive' \
+             or 'least_squares'), whose leave-one-out values have a gradient"
+                .into(),
+        ));
+    }
     if !config.newton_fits(n) {
         return Err(config.too_large(n));
     }
@@ -78,25 +89,41 @@ pub(super) fn tune<F: Real>(
     let weight = part.cost.iter().map(|c| c / mean).collect();
     let (coef, intercept) = (vec![0.0; n * m], vec![0.0; m]);
     let polish = config.polish();
-    let mut trials = Trials { run, problem, part, weight, polish, coef, intercept, evaluations: 0 };
+    let mut trials = Trials {
+        run,
+        problem,
+        part,
+        weight,
+        polish,
+        coef,
+        intercept,
+        evaluations: 0,
+        stopped: None,
+    };
     let mut best = (f64::INFINITY, [0.0, 0.0]);
     let search = Lbfgs { memory: MEMORY, max_evaluations: MAX_EVALUATIONS, tol: TOL };
     // About one natural unit of change where the criterion changes by a tenth of a sample's loss.
     let curvature = 4.0 / n as f64;
     // 1.
-    search.minimise(&mut [0.0, 0.0], &[curvature, curvature], |x, gradient| -> Result<f64> {
+    let found = search.minimise(&mut [0.0, 0.0], &[curvature, curvature], |x, gradient| {
         let found = trials.criterion([x[0], x[1]])?;
         gradient.copy_from_slice(&[found.by_log_c, found.by_log_gamma]);
         if found.value < best.0 {
             best = (found.value, [x[0], x[1]]);
         }
         Ok(found.value)
-    })?;
+    });
+    match found {
+        // The time for it is over: what has been found counts.
+        Err(Error::Interrupted) if trials.stopped.is_some() => {}
+        found => drop(found?),
+    }
     let [c, gamma] = match problem.targets() {
         Targets::Values(_) => best.1,
         Targets::Classes { .. } => trials.fewest_errors(best.1)?,
     };
-    Ok(Tuned { c: c.exp(), gamma: gamma.exp(), evaluations: trials.evaluations })
+    let (evaluations, stopped) = (trials.evaluations, trials.stopped);
+    Ok(Tuned { c: c.exp(), gamma: gamma.exp(), evaluations, stopped })
 }
 
 /// Machines on the part of the samples, each begun with the coefficients of the last.
@@ -109,6 +136,8 @@ struct Trials<'t, 'r, 'p, F: Real> {
     coef: Vec<f64>,
     intercept: Vec<f64>,
     evaluations: usize,
+    /// Why there are to be no more of them, when the caller says so or time presses.
+    stopped: Option<StopReason>,
 }
 
 impl<F: Real> Trials<'_, '_, '_, F> {
@@ -124,10 +153,21 @@ impl<F: Real> Trials<'_, '_, '_, F> {
         let (rows, m) = (self.problem.rows(), self.problem.targets().n_outputs());
         let model = model_on(kernel, &rows, &self.part.samples, m)?;
         let all = ModelRows::of_some(rows.view(), &self.part.samples, &model)?;
-        let run = &mut *self.run;
-        let gram = basis_gram(&all, || run.poll())?;
+        let (run, stopped) = (&mut *self.run, &mut self.stopped);
+        let mut poll = || {
+            let flow = run.watch(0, f64::NAN);
+            let reason = match flow {
+                ControlFlow::Break(reason) => Some(reason),
+                ControlFlow::Continue(()) => {
+                    run.limited.spent(SHARE_OF_TIME).then_some(StopReason::MaxTime)
+                }
+            };
+            *stopped = stopped.or(reason.filter(|r| *r != StopReason::Interrupted));
+            if reason.is_some() || stopped.is_some() { Err(Error::Interrupted) } else { Ok(()) }
+        };
+        let gram = basis_gram(&all, &mut poll)?;
         let cost: Vec<f64> = self.part.cost.iter().map(|cost| cost * c.exp()).collect();
-        let mut watcher = |_: usize, _: f64| match run.poll() {
+        let mut watcher = |_: usize, _: f64| match poll() {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(StopReason::Interrupted),
         };
@@ -157,7 +197,10 @@ impl<F: Real> Trials<'_, '_, '_, F> {
         for gamma in GAMMAS {
             for c in COSTS {
                 let place = [x[0] + f64::ln(c), x[1] + f64::ln(gamma)];
-                let errors = self.errors(place)?;
+                let errors = match self.errors(place) {
+                    Err(Error::Interrupted) if self.stopped.is_some() => return Ok(best.1),
+                    errors => errors?,
+                };
                 let far = f64::ln(c).abs() + f64::ln(gamma).abs();
                 if (errors, far) < best.0 {
                     best = ((errors, far), place);

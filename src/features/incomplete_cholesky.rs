@@ -69,7 +69,7 @@ impl IncompleteCholesky {
     ///
     /// # Errors
     /// `InvalidParam`; `InvalidData` without rows; `NotPositiveDefinite` when `k(x, x)` is not
-    /// positive for any row; `OutOfMemory`; those of `between`.
+    /// positive for any row or the kernel matrix of the rows shows not to be positive definite; `OutOfMemory`; those of `between`.
     pub fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
@@ -144,7 +144,9 @@ impl IncompleteCholesky {
             between()?;
             rest[pivot] = f64::NEG_INFINITY;
         }
-        if index.is_empty() {
+        // A remainder is a square, and falls below 0 by rounding alone.
+        let least = rest.iter().filter(|r| r.is_finite()).fold(0.0, |a: f64, &b| a.min(b));
+        if index.is_empty() || least < -10.0 * F::epsilon().to_f64().sqrt() * top {
             return Err(Error::NotPositiveDefinite("the kernel matrix"));
         }
         let rank = index.len();

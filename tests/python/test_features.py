@@ -164,3 +164,9 @@ def test_landmarks_that_are_nearly_the_same(distance, kernel, dtype):
         ))  # fmt: skip
         error = np.abs(z @ z.T - values).max() / np.abs(values).max()
         assert error < (1e-3 if dtype == np.float32 else 1e-5)
+
+
+def test_incomplete_cholesky_refuses_what_is_not_positive_definite():
+    X = np.random.default_rng(0).normal(size=(400, 10))
+    with pytest.raises(ValueError, match="kernel matrix"):
+        IncompleteCholesky(kernel="sigmoid", coef0=1.0).fit(X)

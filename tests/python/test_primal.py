@@ -262,6 +262,25 @@ def test_tuning_ends_where_the_fewest_are_wrong_around_the_criterions_minimum(n_
     np.testing.assert_allclose((model.C_, model.gamma_), (C * fewest[0], gamma * fewest[1]))
 
 
+def test_tuning_keeps_the_time_and_stops_when_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 10))
+    y = X[:, 0] + X[:, 1] ** 2 > 1
+    limited = PrimalSVC(tune=True, max_time=3.0, random_state=0).fit(X, y)
+    # Half of the time is for the machine itself.
+    assert limited.score(X, y) > 0.9
+    assert limited.n_iter_ > 0
+    calls = []
+
+    def stop(progress):
+        calls.append(progress["time"])
+        return len(calls) >= 2
+
+    told = PrimalSVC(tune=True, random_state=0, callback=stop).fit(X, y)
+    assert told.stop_reason_ == "callback"
+    assert len(calls) <= 5
+
+
 def test_tuning_finds_a_better_criterion():
     X, y = moons(500, seed=3)
     model = PrimalSVC(C=0.01, gamma=0.01, tune=True, leave_one_out=True).fit(X, y)
@@ -274,8 +293,10 @@ def test_tuning_finds_a_better_criterion():
     np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), atol=1e-6)
     with pytest.raises(ValueError, match="tune=True needs kernel"):
         PrimalSVC(kernel="poly", tune=True).fit(X, y)
-    with pytest.raises(ValueError, match="squared loss"):
+    with pytest.raises(ValueError, match="tune=True needs a squared loss"):
         PrimalSVC(loss="hinge", tune=True).fit(X, y)
+    with pytest.raises(ValueError, match="tune=True needs a squared loss"):
+        PrimalSVR(tune=True).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ impl Polish {
     }
 
     /// The loss at the final width.
-    pub(super) fn final_loss(&self) -> Smoothed {
+    pub(crate) fn final_loss(&self) -> Smoothed {
         Smoothed { loss: self.loss, h: self.h }
     }
 }
