@@ -1,7 +1,8 @@
 """Divide and conquer online ([DCONLINE]): accuracy and throughput on LETTER, USPS and COVTYPE.
 
 C and gamma, then center_step and the number of passes, by five-fold cross-validation on (at most
-5,000 rows of) the training data, each configuration (n_clusters, budget) on its own; the test set is opened once.
+5,000 rows of) the training data, each configuration (n_clusters, budget) on its own; the test set
+is opened once.
 
 *Tasks.* The paper's algorithm, its program (BudgetSDCA, DoubleDCBudgetSDCA: labels of two values
 alone) and the 12,000 training samples that it gives for LETTER are those of two classes, as in the
