@@ -7,8 +7,8 @@ Figures are of this machine and this run; the paper's stand beside them. "To wit
 time of the shortest fit whose test error is at most LIBLINEAR's plus 0.1 point, features
 included on both sides. LIBLINEAR ends by its own default tolerance, 0.1, or after `--most` passes,
 which the table says; our dual on features of the same kind, 300 passes, stands beside it. IJCNN1 is
-train and test pooled and drawn again in the paper's sizes. "averaging" chooses which iterates are averaged,
-on 20 % parts of the training sets: the test sets are not looked at.
+train and test pooled and drawn again in the paper's sizes. "averaging" chooses which iterates are
+averaged, on 20 % parts of the training sets: the test sets are not looked at.
 """
 
 from __future__ import annotations
