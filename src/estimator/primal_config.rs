@@ -96,7 +96,7 @@ impl PrimalConfig {
     /// Whether every hyperparameter is in its range.
     ///
     /// # Errors
-    /// `InvalidParam`.
+    /// `InvalidParam`; `Unsupported` for a kernel or loss that cannot be refined or tuned.
     pub fn check(&self) -> Result<()> {
         self.kernel.check()?;
         self.loss.check()?;
@@ -122,6 +122,9 @@ impl PrimalConfig {
         }
         if self.refine {
             self.refiner().check(self.kernel)?;
+        }
+        if self.tune.is_some() {
+            super::primal_tune::check(self)?;
         }
         Ok(())
     }

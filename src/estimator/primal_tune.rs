@@ -7,8 +7,8 @@
 //! 2. Each evaluation is a few Newton steps from the coefficients of the last one: coefficients
 //!    and hyperparameters are found together.
 //! 3. Of classes, what is wanted is few errors, and the criterion, which has a gradient, asks for
-//!    small values of the squared hinge: smoother machines (on USPS half the γ). So the last word
-//!    is that of the errors themselves, leave-one-out, at 15 places around its minimum.
+//!    small values of the squared hinge: smoother machines. So the last word is that of the errors
+//!    themselves, leave-one-out, at 15 places around its minimum.
 //!
 //! Cost: an evaluation is about a dozen times |Q|³ multiply-adds in step 2, half of that in step 3;
 //! at most 20 are made, and 15.
@@ -64,6 +64,19 @@ fn with_gamma(kernel: AnyKernel, factor: f64) -> Result<AnyKernel> {
     }
 }
 
+/// Whether the kernel and the loss are such as can be tuned.
+pub(super) fn check(config: &PrimalConfig) -> Result<()> {
+    with_gamma(config.kernel, 1.0)?;
+    if config.polish().final_loss().uses_h() {
+        return Err(Error::Unsupported(
+            "tune=True needs a squared loss (loss='squared_hinge', 'squared_epsilon_insensitive' \
+             or 'least_squares'), whose leave-one-out values have a gradient"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
 /// Factors of C and γ by the criterion and by the errors on at most `size` samples.
 pub(super) fn tune<F: Real>(
     run: &mut Run<'_>,
@@ -73,40 +86,23 @@ pub(super) fn tune<F: Real>(
     let config = run.config;
     let part = Shuffled::new(problem, config.seed).first(size);
     let (n, m) = (part.samples.len(), problem.targets().n_outputs());
-    with_gamma(config.kernel, 1.0)?;
-    if config.polish().final_loss().uses_h() {
-        return Err(Error::Unsupported(
-            "tune=True needs a squared loss (loss='squared_hinge', 'squared_epsilon_insensitive' \
-             or 'least_squares'), whose leave-one-out values have a gradient"
-                .into(),
-        ));
-    }
     if !config.newton_fits(n) {
         return Err(config.too_large(n));
     }
     // What C multiplies; the scale is of no consequence.
     let mean = part.cost.iter().sum::<f64>() / n as f64;
-    let weight = part.cost.iter().map(|c| c / mean).collect();
+    let weight: Vec<f64> = part.cost.iter().map(|c| c / mean).collect();
     let (coef, intercept) = (vec![0.0; n * m], vec![0.0; m]);
     let polish = config.polish();
-    let mut trials = Trials {
-        run,
-        problem,
-        part,
-        weight,
-        polish,
-        coef,
-        intercept,
-        evaluations: 0,
-        stopped: None,
-    };
+    let mut trials =
+        Trials { run, problem, part, polish, coef, intercept, evaluations: 0, stopped: None };
     let mut best = (f64::INFINITY, [0.0, 0.0]);
     let search = Lbfgs { memory: MEMORY, max_evaluations: MAX_EVALUATIONS, tol: TOL };
     // About one natural unit of change where the criterion changes by a tenth of a sample's loss.
     let curvature = 4.0 / n as f64;
     // 1.
     let found = search.minimise(&mut [0.0, 0.0], &[curvature, curvature], |x, gradient| {
-        let found = trials.criterion([x[0], x[1]])?;
+        let found = trials.criterion([x[0], x[1]], &weight)?;
         gradient.copy_from_slice(&[found.by_log_c, found.by_log_gamma]);
         if found.value < best.0 {
             best = (found.value, [x[0], x[1]]);
@@ -120,7 +116,7 @@ pub(super) fn tune<F: Real>(
     }
     let [c, gamma] = match problem.targets() {
         Targets::Values(_) => best.1,
-        Targets::Classes { .. } => trials.fewest_errors(best.1)?,
+        Targets::Classes { .. } => trials.fewest_errors(best.1, &weight)?,
     };
     let (evaluations, stopped) = (trials.evaluations, trials.stopped);
     Ok(Tuned { c: c.exp(), gamma: gamma.exp(), evaluations, stopped })
@@ -131,7 +127,6 @@ struct Trials<'t, 'r, 'p, F: Real> {
     run: &'t mut Run<'r>,
     problem: &'t Problem<'p, F>,
     part: Shuffled,
-    weight: Vec<f64>,
     polish: Polish,
     coef: Vec<f64>,
     intercept: Vec<f64>,
@@ -179,25 +174,22 @@ impl<F: Real> Trials<'_, '_, '_, F> {
         ask(&self.polish, &gram, solution, &mut watcher)
     }
 
-    fn criterion(&mut self, x: [f64; 2]) -> Result<Criterion> {
+    fn criterion(&mut self, x: [f64; 2], weight: &[f64]) -> Result<Criterion> {
         if x.iter().any(|v| v.abs() > RANGE) {
             return Ok(Criterion { value: f64::INFINITY, ..Criterion::default() });
         }
-        let weight = std::mem::take(&mut self.weight);
-        let found = self.solve(x, |polish, gram, solution, watcher| {
-            criterion(polish, gram, solution, &weight, watcher)
-        });
-        self.weight = weight;
-        found
+        self.solve(x, |polish, gram, solution, watcher| {
+            criterion(polish, gram, solution, weight, watcher)
+        })
     }
 
     /// Method, 3: the neighbour of `x` with the fewest errors, the nearest of several.
-    fn fewest_errors(&mut self, x: [f64; 2]) -> Result<[f64; 2]> {
+    fn fewest_errors(&mut self, x: [f64; 2], weight: &[f64]) -> Result<[f64; 2]> {
         let mut best = ((f64::INFINITY, f64::INFINITY), x);
         for gamma in GAMMAS {
             for c in COSTS {
                 let place = [x[0] + f64::ln(c), x[1] + f64::ln(gamma)];
-                let errors = match self.errors(place) {
+                let errors = match self.errors(place, weight) {
                     Err(Error::Interrupted) if self.stopped.is_some() => return Ok(best.1),
                     errors => errors?,
                 };
@@ -211,7 +203,7 @@ impl<F: Real> Trials<'_, '_, '_, F> {
     }
 
     /// Weight of the samples that the machines without them put into another class.
-    fn errors(&mut self, x: [f64; 2]) -> Result<f64> {
+    fn errors(&mut self, x: [f64; 2], weight: &[f64]) -> Result<f64> {
         let left_out = self.solve(x, leave_one_out)?;
         let Targets::Classes { index, .. } = self.part.targets() else { return Ok(0.0) };
         let m = self.problem.targets().n_outputs();
@@ -220,7 +212,7 @@ impl<F: Real> Trials<'_, '_, '_, F> {
             _ => f.iter().any(|&other| other > f[class as usize]),
         };
         let judged = index.iter().zip(left_out.chunks_exact(m)).map(wrong);
-        Ok(judged.zip(&self.weight).map(|(wrong, w)| if wrong { *w } else { 0.0 }).sum())
+        Ok(judged.zip(weight).map(|(wrong, w)| if wrong { *w } else { 0.0 }).sum())
     }
 }
 

@@ -69,7 +69,8 @@ impl IncompleteCholesky {
     ///
     /// # Errors
     /// `InvalidParam`; `InvalidData` without rows; `NotPositiveDefinite` when `k(x, x)` is not
-    /// positive for any row or the kernel matrix of the rows shows not to be positive definite; `OutOfMemory`; those of `between`.
+    /// positive for any row, or the kernel matrix of the rows shows not to be positive definite;
+    /// `OutOfMemory`; those of `between`.
     pub fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,

@@ -68,10 +68,8 @@ impl Basis {
 
     /// `coefs += Aᵀ w`.
     pub(super) fn add_coefs(&self, w: &[f64], coefs: &mut [f64]) {
-        let mut row = Vec::new();
-        for (slot, &w) in w.iter().enumerate().take(self.len) {
-            self.row(slot, &mut row);
-            coefs.iter_mut().zip(&row).for_each(|(c, a)| *c += w * a);
+        for (panel, w) in self.panels.iter().zip(w.chunks(PANEL)) {
+            panel.add_combination(w, coefs);
         }
     }
 
@@ -97,7 +95,15 @@ pub(super) struct KernelRows<'a, F> {
 }
 
 impl<F: Real> KernelRows<'_, F> {
-    fn load(&self, first: usize, count: usize, width: usize, tile: &mut Tile<f64>) {
+    /// The products of the samples `first..first + count` with a panel, `stride` apart.
+    fn times(
+        &self,
+        (first, count): (usize, usize),
+        panel: &Packed<f64>,
+        tile: &mut Tile<f64>,
+        (out, stride): (&mut [f64], usize),
+    ) {
+        let width = panel.n_features();
         tile.reset(width);
         let known = self.terms.min(width);
         tile.fill_dense(count, |i, out| {
@@ -105,6 +111,7 @@ impl<F: Real> KernelRows<'_, F> {
             out[..known].iter_mut().zip(row).for_each(|(o, v)| *o = Real::to_f64(*v));
             out[known..].fill(0.0);
         });
+        AnyKernel::Linear.values(tile, (0, count), panel, out, stride);
     }
 }
 
@@ -139,9 +146,8 @@ impl Coordinates {
         let part = |(at, (out, tile)): (usize, (&mut [f64], &mut Tile<f64>))| {
             let count = out.len() / stride;
             for (place, panel) in basis.panels.iter().enumerate() {
-                rows.load(first + at * PART, count, panel.n_features(), tile);
-                let out = &mut out[place * PANEL..];
-                AnyKernel::Linear.values(tile, (0, count), panel, out, stride);
+                let out = (&mut out[place * PANEL..], stride);
+                rows.times((first + at * PART, count), panel, tile, out);
             }
         };
         if (last - first).saturating_mul(basis.work()) < MIN_PARALLEL {
@@ -171,8 +177,7 @@ impl Coordinates {
         let tile = &mut self.tiles[0];
         for from in (first..last).step_by(PART) {
             let count = PART.min(last - from);
-            rows.load(from, count, row.len(), tile);
-            AnyKernel::Linear.values(tile, (0, count), &newest, &mut found, line);
+            rows.times((from, count), &newest, tile, (&mut found, line));
             for (i, values) in found.chunks_exact(line).take(count).enumerate() {
                 self.values[(from + i) * self.stride + slot] = values[0];
             }

@@ -183,8 +183,8 @@ impl<F: Real> BudgetedExpansion<F> {
         Ok(Update::Term(self.weights.push(coef)?))
     }
 
-    /// Adds the sample, at distance `delta` from the span, to the terms and its direction to the
-    /// basis, and `coef` times the sample to the model.
+    /// Adds the sample, at distance `delta` from the span, to the terms, its direction to the basis
+    /// that the model has, and `coef` times the sample to the model.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -194,7 +194,9 @@ impl<F: Real> BudgetedExpansion<F> {
         delta: f64,
         coef: f64,
     ) -> Result<Update> {
-        self.basis.get_or_insert_default().extend(turn.coordinates, delta)?;
+        if let Some(basis) = &mut self.basis {
+            basis.extend(turn.coordinates, delta)?;
+        }
         self.add_center(turn)?;
         self.weights.add_all(coef, turn.coordinates);
         Ok(Update::Term(self.weights.push(coef * delta)?))

@@ -145,14 +145,15 @@ impl AnyLearner {
         }
     }
 
-    /// Takes over the hyperparameters of `fresh` and keeps what it remembers.
+    /// Takes over the hyperparameters of `fresh` and keeps what it remembers; `settled`: the model
+    /// works on a basis.
     ///
     /// # Errors
     /// `Unsupported` for another learner.
-    pub fn adopt(&mut self, fresh: &Self) -> Result<()> {
+    pub(super) fn adopt(&mut self, fresh: &Self, settled: bool) -> Result<()> {
         match (self, fresh) {
             (Self::Forgetron(old), Self::Forgetron(new)) => old.budget = new.budget,
-            (Self::NystroemOgd(old), Self::NystroemOgd(new)) => old.adopt(new),
+            (Self::NystroemOgd(old), Self::NystroemOgd(new)) => old.adopt(new, settled),
             (Self::FourierOgd(old), Self::FourierOgd(new)) => {
                 if old.n_frequencies != new.n_frequencies {
                     let expected = format!("{} while training goes on", old.n_frequencies);

@@ -29,7 +29,8 @@
 //! within the budget.
 //!
 //! *Cost* of a step: O(B d) for the kernel row, beside the learner's own; memory O(B d), and B²/2
-//! numbers for the projectrons, B² for [`NystroemOgd`]. Nothing grows with the number of samples under a budget.
+//! numbers for the projectrons, B² for [`NystroemOgd`]. Nothing grows with the number of samples
+//! under a budget.
 //!
 //! *References*: each learner's page.
 

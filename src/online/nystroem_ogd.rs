@@ -32,17 +32,9 @@ pub struct NystroemOgd {
     pub learning_rate: f64,
     /// k: the eigenvalues that count at most; none: all that are no rounding error.
     pub n_components: Option<usize>,
-    /// Whether the terms are chosen and their kernel matrix is decomposed.
-    pub(super) settled: bool,
 }
 
 impl NystroemOgd {
-    /// Nothing learnt yet.
-    #[must_use]
-    pub fn new(budget: usize, learning_rate: f64, n_components: Option<usize>) -> Self {
-        Self { budget, learning_rate, n_components, settled: false }
-    }
-
     pub(super) fn check(&self) -> Result<()> {
         check_positive("learning_rate", self.learning_rate)?;
         match self.n_components {
@@ -51,21 +43,22 @@ impl NystroemOgd {
         }
     }
 
-    pub(super) fn adopt(&mut self, new: &Self) {
+    /// Takes over hyperparameters; `settled`: the terms are chosen, their number stays.
+    pub(super) fn adopt(&mut self, new: &Self, settled: bool) {
         self.learning_rate = new.learning_rate;
-        if !self.settled {
+        if !settled {
             (self.budget, self.n_components) = (new.budget, new.n_components);
         }
     }
 
     /// Whether the terms are chosen and K is still to be decomposed.
     pub(super) fn is_due<F: Real>(&self, model: &BudgetedExpansion<F>) -> bool {
-        !self.settled && model.is_full(self.budget)
+        model.basis.is_none() && model.is_full(self.budget)
     }
 
     /// Step 2; `between` is asked every few milliseconds and its error ends the work.
     pub(super) fn decompose<F: Real>(
-        &mut self,
+        &self,
         model: &mut BudgetedExpansion<F>,
         between: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
@@ -100,7 +93,6 @@ impl NystroemOgd {
         basis.past = (0..n).map(sum).collect();
         model.weights.restart(&along)?;
         model.basis = Some(basis);
-        self.settled = true;
         Ok(())
     }
 }
@@ -112,7 +104,7 @@ impl<F: Real> OnlineLearner<F> for NystroemOgd {
         }
         let step = self.learning_rate * turn.y;
         // 1.
-        if !self.settled {
+        if model.basis.is_none() {
             return model.add(turn, step);
         }
         // 3.

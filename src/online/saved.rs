@@ -187,8 +187,7 @@ fn learner_from_json(value: &Value) -> Result<AnyLearner> {
                 _ => Some(get.size("n_components")?),
             };
             let (budget, learning_rate) = (get.size("budget")?, get.number("learning_rate")?);
-            let learner = NystroemOgd::new(budget, learning_rate, n_components);
-            (AnyLearner::NystroemOgd(learner), 4)
+            (AnyLearner::NystroemOgd(NystroemOgd { budget, learning_rate, n_components }), 4)
         }
         _ => return bad("name"),
     };
@@ -244,7 +243,7 @@ fn take_dropped<F: Real>(
 
 /// The basis of `n` functions of a model of so many terms, if the learner works on one.
 fn take_basis(
-    learner: &mut AnyLearner,
+    learner: &AnyLearner,
     (terms, n): (usize, usize),
     prefix: &str,
     arrays: &mut Tensors,
@@ -252,13 +251,7 @@ fn take_basis(
     let name = format!("{prefix}basis");
     let triangular = match learner {
         AnyLearner::Projectron(_) => true,
-        AnyLearner::NystroemOgd(l) => {
-            l.settled = arrays.contains_key(&name);
-            if !l.settled {
-                return Ok(None);
-            }
-            false
-        }
+        AnyLearner::NystroemOgd(_) if arrays.contains_key(&name) => false,
         _ => return Ok(None),
     };
     let (values, past) =
@@ -339,7 +332,7 @@ impl<F: Real> Stream<F> {
     pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
         let get = Fields::new(value, 11)?;
         let kernel = kernel_from_json(get.value("kernel")?)?;
-        let mut learner = learner_from_json(get.value("learner")?)?;
+        let learner = learner_from_json(get.value("learner")?)?;
         learner.check(kernel).or_else(|_| bad("hyperparameters"))?;
         let d = get.size("n_features")?;
         let points = take_floats::<F>(arrays, &format!("{prefix}centers"))?;
@@ -352,7 +345,7 @@ impl<F: Real> Stream<F> {
             AnyLearner::FourierOgd(l) => Some(l.n_features()),
             _ => None,
         };
-        let basis = take_basis(&mut learner, (terms, n), prefix, arrays)?;
+        let basis = take_basis(&learner, (terms, n), prefix, arrays)?;
         let sized = d > 0
             && points.len() % d == 0
             && points.len() / d == terms

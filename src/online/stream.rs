@@ -55,9 +55,12 @@ impl<F: Real> Stream<F> {
         &self.learner
     }
 
-    /// The learner, to change its hyperparameters.
-    pub fn learner_mut(&mut self) -> &mut AnyLearner {
-        &mut self.learner
+    /// Goes on with the hyperparameters of `fresh`, a learner of the same kind.
+    ///
+    /// # Errors
+    /// `Unsupported` for another learner, `InvalidParam` for what cannot change on the way.
+    pub fn adopt(&mut self, fresh: &AnyLearner) -> Result<()> {
+        self.learner.adopt(fresh, self.model.basis.is_some())
     }
 
     /// The model.
@@ -95,7 +98,7 @@ impl<F: Real> Stream<F> {
             rest = after;
             block.fill(rows, ids, &self.model)?;
             for (at, &id) in ids.iter().enumerate() {
-                if let AnyLearner::NystroemOgd(learner) = &mut self.learner
+                if let AnyLearner::NystroemOgd(learner) = &self.learner
                     && learner.is_due(&self.model)
                 {
                     let (mut stopped, n_terms) = (None, self.model.n_terms());

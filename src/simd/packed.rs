@@ -261,6 +261,17 @@ impl<F: Real> Packed<F> {
         out.iter_mut().zip(source).for_each(|(o, &v)| *o = v);
     }
 
+    /// `out += Σ_j coef_j s_j` over the first centres.
+    pub fn add_combination(&self, coef: &[f64], out: &mut [f64]) {
+        let width = width::<F>();
+        let blocks = self.values.as_slice().chunks_exact((width * self.n_features).max(1));
+        for (coef, block) in coef[..coef.len().min(self.len)].chunks(width).zip(blocks) {
+            for (out, line) in out.iter_mut().zip(block.chunks_exact(width)) {
+                *out += coef.iter().zip(line).map(|(c, v)| c * Real::to_f64(*v)).sum::<f64>();
+            }
+        }
+    }
+
     /// Copies the centre in `from.1` of another set over the one in `slot`, norm and all.
     pub fn copy_slot(&mut self, slot: usize, from: &Self, source: usize) {
         assert!(slot < self.len && source < from.len && from.n_features == self.n_features);

@@ -173,7 +173,11 @@ impl<'py> Params<'_, 'py> {
                 let all = self.value("n_components")?.is_none();
                 let rank = if all { None } else { Some(self.count("n_components", 1)?) };
                 let rate = self.number("learning_rate")?;
-                AnyLearner::NystroemOgd(NystroemOgd::new(budget()?, rate, rank))
+                AnyLearner::NystroemOgd(NystroemOgd {
+                    budget: budget()?,
+                    learning_rate: rate,
+                    n_components: rank,
+                })
             }
             other => return Err(PyKeyError::new_err(other.to_owned())),
         })

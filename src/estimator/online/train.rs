@@ -144,7 +144,7 @@ fn go_on<F: Real>(
         let expected = format!(">= {terms}, the number of terms that training goes on from");
         return Err(Error::param("budget", expected, budget));
     }
-    stream.learner_mut().adopt(&config.learner)?;
+    stream.adopt(&config.learner)?;
     Ok(stream)
 }
 

@@ -82,10 +82,9 @@ impl<'a, F: Real> Source<'a, F> {
     /// Asks for the features of sample `order[at]`, if there is one, where all are kept: they are in
     /// no cache.
     pub fn prefetch(&self, order: &[usize], at: usize) {
-        const LINE: usize = 64;
         if let (false, Some(&sample)) = (self.kept.is_empty(), order.get(at)) {
             let row = &self.kept[sample * self.width()..][..self.width()];
-            row.iter().step_by(LINE / size_of::<F>()).for_each(simd::prefetch);
+            one_a_line(row).for_each(simd::prefetch);
         }
     }
 
@@ -94,7 +93,6 @@ impl<'a, F: Real> Source<'a, F> {
     /// takes the steps before.
     pub fn warm(&self, order: &[usize]) {
         const BYTES: usize = 4 << 20;
-        const LINE: usize = 64;
         if self.kept.is_empty() {
             return;
         }
@@ -103,8 +101,7 @@ impl<'a, F: Real> Source<'a, F> {
         let mut sum = F::zero();
         for &sample in order.iter().take(most) {
             let row = &self.kept[sample * width..][..width];
-            let lines = row.iter().step_by(LINE / size_of::<F>());
-            sum += lines.fold(F::zero(), |sum, &v| sum + v);
+            sum += one_a_line(row).fold(F::zero(), |sum, &v| sum + v);
         }
         std::hint::black_box(sum);
     }
@@ -118,4 +115,10 @@ impl<'a, F: Real> Source<'a, F> {
             false => &self.kept[order[at] * width..][..width],
         }
     }
+}
+
+/// A value of every line of the caches that the row lies in.
+fn one_a_line<F>(row: &[F]) -> impl Iterator<Item = &F> {
+    const LINE: usize = 64;
+    row.iter().step_by(LINE / size_of::<F>())
 }
