@@ -76,8 +76,9 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         Whether to find what the machine would say about each sample without it (Newton's method on
         all samples alone); about twice the time of the last step.
     tune : bool, default=False
-        Whether C and γ are found first, beginning with those given, by the gradient of the
-        leave-one-out criterion; for the kernels "rbf" and "laplacian" and the squared losses.
+        Whether C and γ are found first, beginning with those given or better ones that a look at a
+        few samples finds, by the gradient of the leave-one-out criterion; for the kernels "rbf" and
+        "laplacian" and the squared losses.
     tune_size : int, default=1500
         Samples, chosen at random, that they are found on, >= 1; the expansion in all of these is
         tuned, whatever `basis` is. With `max_time`, tuning takes half of it at most.
@@ -132,7 +133,8 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
     objective_ : dict
         "smoothed": what was minimised, "primal": the same with the loss itself.
     stop_reason_ : str
-        "converged", "max_iter", "max_time" or "callback".
+        "converged", "max_iter", "max_time" or "callback". Refining ends by `refine_iter` or where
+        it gains nothing; neither is told here.
 
     References
     ----------

@@ -134,6 +134,7 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
         where not computed.
     stop_reason_ : str
         "converged", "max_iter", "max_time", "early_stopping" or "callback".
+        Refining ends by `refine_iter` or where it gains nothing; neither is told here.
 
     References
     ----------

@@ -336,6 +336,7 @@ pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMa
 }
 
 /// The samples of positive cost in a mixed order.
+#[derive(Clone)]
 pub(super) struct Shuffled {
     pub(super) samples: Vec<usize>,
     pub(super) cost: Vec<f64>,

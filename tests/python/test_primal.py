@@ -278,6 +278,31 @@ def test_tuning_keeps_the_time_and_stops_when_told():
     assert len(calls) <= 5
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_tuning_does_not_hang_on_where_it_begins(n_classes, kernel):
+    """From places too, where every machine is the same and the criterion has no slope."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(scale=30.0, size=(1300, 2))
+    angle = np.arctan2(X[:, 0], X[:, 1])
+    y = np.sin(2 * angle) if n_classes == 0 else np.digitize(angle, [-1, 1][: n_classes - 1])
+    cls, loss = (PrimalSVC, "squared_hinge") if n_classes else (PrimalSVR, "least_squares")
+    scores = []
+    for C, gamma in [(1, "scale"), (1e-6, 1.0), (1e8, 1e5), (1.0, 1e-9), (1e300, 1e-300)]:
+        model = cls(C=C, gamma=gamma, kernel=kernel, loss=loss, tune=True).fit(X[:300], y[:300])
+        scores.append(model.score(X[300:], y[300:]))
+    assert min(scores) > scores[0] - 0.02
+    assert scores[0] > (0.9 if n_classes else 0.8)
+
+
+@pytest.mark.parametrize("X", [np.ones((20, 3)), np.eye(2), sp.eye(30, format="csr")])
+def test_tuning_where_there_is_nothing_to_see(X):
+    y = np.arange(X.shape[0]) % 2
+    model = PrimalSVC(tune=True).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite([model.C_, model.gamma_]).all()
+
+
 def test_tuning_finds_a_better_criterion():
     X, y = moons(500, seed=3)
     model = PrimalSVC(C=0.01, gamma=0.01, tune=True, leave_one_out=True).fit(X, y)
