@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -293,3 +294,11 @@ def test_callbacks_and_time_limits_end_a_fit_with_a_machine():
     model = AssetSVC(max_iter=10**6, max_time=0.2, n_components=50, random_state=0).fit(X, Y)
     assert model.stop_reason_ == "max_time"
     assert 0.1 < model.history_["time"][-1] < 2
+
+
+def test_coordinate_ascent_keeps_max_iter():
+    for shrinking in (False, True):
+        model = AssetSVC(100.0, solver="dual", gamma=1.0, tol=1e-12, shrinking=shrinking)
+        with pytest.warns(ConvergenceWarning):
+            model.set_params(max_iter=20, random_state=0).fit(X, Y)
+        assert model.n_iter_ == 20

@@ -147,7 +147,8 @@ impl<F: Real> Work<'_, '_, F> {
         let stop = 'passes: loop {
             rng.shuffle(&mut active);
             let mut largest: f64 = 0.0;
-            for (at, &i) in active.iter().enumerate() {
+            let left = usize::try_from(most - steps).unwrap_or(usize::MAX);
+            for (at, &i) in active.iter().take(left).enumerate() {
                 if at % STRIDE == 0
                     && let ControlFlow::Break(reason) = self.look(steps, n)
                 {
@@ -172,15 +173,15 @@ impl<F: Real> Work<'_, '_, F> {
                     largest = largest.max(change.abs() * k);
                 }
             }
-            steps += active.len() as u64;
-            if largest <= self.settings.tol {
-                if whole {
-                    break StopReason::Converged;
-                }
-                everyone(&mut active, &mut still);
-                whole = true;
+            steps += active.len().min(left) as u64;
+            let small = left >= active.len() && largest <= self.settings.tol;
+            if small && whole {
+                break StopReason::Converged;
             } else if steps >= most {
                 break StopReason::MaxIter;
+            } else if small {
+                everyone(&mut active, &mut still);
+                whole = true;
             } else if self.settings.shrinking {
                 let before = active.len();
                 active.retain(|&i| still[i as usize] < STILL);
