@@ -271,8 +271,7 @@ fn conjugate_gradients_come_as_near_as_they_say() {
             let kept = kept.unwrap();
             assert!(kept.converged, "{loss:?} {fit_intercept}");
             let gap = kept.smoothed / exact.smoothed - 1.0;
-            let certified = if fit_intercept { 1e-5 } else { 1e-6 };
-            assert!(gap > -1e-9 && gap <= certified, "{loss:?} {fit_intercept}: {gap}");
+            assert!(gap > -1e-9 && gap <= polish.tol, "{loss:?} {fit_intercept}: {gap}");
             // The same bits where nothing is kept.
             let frugal = Polish { cache_bytes: 0, ..polish };
             let made = pcg::<f64>(&frugal, Metric::Kernel, &Blocks(&toy), start, &mut go_on);
