@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.metaestimators import available_if
 
@@ -246,8 +247,14 @@ class LocalBudgetSVC(OnlineLearner):
         centers = None
         if self.assign == "kmeans":
             n_clusters = min(int(self.n_clusters), X.shape[0])
+            # Fewer centres than asked for where there are fewer rows: none is learnt on the way.
+            config["n_clusters"] = n_clusters
             means = MiniBatchKMeans(n_clusters, random_state=config["random_state"], n_init=1)
-            centers = np.ascontiguousarray(means.fit(X).cluster_centers_, dtype=X.dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                centers = means.fit(_short_indices(X)).cluster_centers_
+            centers = np.ascontiguousarray(centers, dtype=X.dtype)
+            if not np.all(np.isfinite(centers)):
+                raise ValueError("X leads out of the range of floating point numbers: scale it")
         trained, report = _core.LocalMachine.train(
             config, rows, index.astype(np.uint32), len(self.classes_),
             _validation.cost(self.C, weights) * factors[index],
@@ -259,3 +266,11 @@ class LocalBudgetSVC(OnlineLearner):
         self.history_ = report["history"]
         self.stop_reason_ = report["stop_reason"]
         watcher.finish(int(trained.sizes.sum()), report)
+
+
+def _short_indices(X: Any) -> Any:
+    """CSR rows with the 32-bit indices that scikit-learn's k-means wants, where they fit."""
+    if isinstance(X, np.ndarray) or X.nnz >= 2**31 or X.shape[1] >= 2**31:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_matrix((X.data, indices, indptr), shape=X.shape)

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.svm import SVC
 
@@ -142,3 +143,15 @@ def test_a_callback_stops_it():
     model.fit(rows, np.tile(Y, 50))
     assert model.stop_reason_ == "callback"
     assert 0 < model.n_samples_seen_ <= len(rows)
+
+
+def test_kmeans_takes_wide_indices_and_few_rows():
+    wide = sparse.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    model = LocalBudgetSVC(4, 10, assign="kmeans", gamma=1.0, random_state=0)
+    np.testing.assert_array_equal(
+        clone(model).fit(wide, Y).decision_function(X),
+        clone(model).fit(sparse.csr_matrix(X), Y).decision_function(X),
+    )
+    many = clone(model).set_params(n_clusters=1000).fit(X[:50], Y[:50])
+    assert many.cluster_centers_.shape == (50, X.shape[1])

@@ -234,6 +234,9 @@ pub(crate) fn fourier_map<F: Real + Element>(
     enter_briefly(|| FourierMap::new((flat(frequencies)?, d), contiguous(phases)?))
 }
 
+/// Values of fresh memory between two looks.
+const FRESH: usize = 1 << 24;
+
 fn transform<'py, F: Real + Element>(
     py: Python<'py>,
     map: &FeatureMap<F>,
@@ -247,7 +250,11 @@ fn transform<'py, F: Real + Element>(
         let mut out: Vec<F> = Vec::new();
         let bytes = len.saturating_mul(size_of::<F>());
         out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { what: "features", bytes })?;
-        out.resize(len, F::zero());
+        // Fresh memory takes its time: in parts, so that a stop is seen.
+        while out.len() < len {
+            look(bridge)?;
+            out.resize(len.min(out.len() + FRESH), F::zero());
+        }
         map.transform(rows, (&mut out, width), &mut || look(bridge))?;
         Ok(out)
     })?;
