@@ -126,7 +126,7 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             target, n_classes = self._encode_part(y, classes, first)
             weights = _validation.check_weights(sample_weight, X)
             rows = _validation.as_rows(X)
-            gamma = settle_gamma(self, rows, X.shape[1], weights) if first else self.gamma_
+            gamma = settle_gamma(self, rows, X.shape[1], weights) if first else self._same_map()
             start = {} if first else self._start()
             self._train(rows, X, target, n_classes, self._cost(target, weights, False), gamma,
                         start, watcher)  # fmt: skip
@@ -176,6 +176,30 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def _same_map(self) -> float:
+        """The γ of the feature map that training goes on with.
+
+        Raises
+        ------
+        ValueError
+            If the hyperparameters ask for another kernel or other features.
+        """
+        gamma = _validation.settled_gamma(self.gamma, self.gamma_)
+        kernel, _, *shape = _validation.stored_kernel(self._kernel)
+        asked, _, *asked_shape = kernel_of(self, gamma)
+        if asked != kernel or (kernel in ("poly", "sigmoid") and asked_shape != shape):
+            raise ValueError(
+                "kernel, coef0 and degree must stay as they are while training goes on "
+                f"({kernel!r}): fit anew"
+            )
+        features = "fourier" if hasattr(self, "frequencies_") else "nystroem"
+        if self.features != features:
+            raise ValueError(
+                f"features must stay as they are while training goes on ({features!r}), got "
+                f"{self.features!r}: fit anew"
+            )
+        return gamma
 
     def _start(self) -> dict[str, Any]:
         """What the next part of a stream goes on from."""

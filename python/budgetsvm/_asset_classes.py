@@ -209,6 +209,11 @@ class AssetSVC(ClassifierMixin, AssetEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows (solver "asset").
 
+        The feature map of the first call stays, and with it `features`, the kernel and `gamma`;
+        `n_components`, `waves`, `orthogonal` and `eigenvalue_threshold` count in the first call
+        alone. How the rows are cut into parts changes the result: the step lengths and the order
+        within a part depend on it.
+
         The first call fits the feature map to its rows, so they should be as many as
         `n_components` and like those to come.
 
@@ -388,6 +393,11 @@ class AssetSVR(RegressorMixin, AssetEstimator):
     @available_if(streams)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows (solver "asset").
+
+        The feature map of the first call stays, and with it `features`, the kernel and `gamma`;
+        `n_components`, `waves`, `orthogonal` and `eigenvalue_threshold` count in the first call
+        alone. How the rows are cut into parts changes the result: the step lengths and the order
+        within a part depend on it.
 
         Parameters
         ----------

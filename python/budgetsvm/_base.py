@@ -95,7 +95,8 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
             if machine is None:
                 config = self._config(rows, X.shape[1], weights)
             else:
-                config = self._config(None, X.shape[1], weights, gamma=machine.gamma)
+                gamma = _validation.settled_gamma(self.gamma, machine.gamma)
+                config = self._config(None, X.shape[1], weights, gamma=gamma)
             cost = self._cost(target, n_classes, weights, balance=False)
             trained, report = _core.BudgetMachine.partial_fit(
                 config, rows, target, n_classes, cost,
@@ -134,7 +135,8 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
             X, y = self._check_X_y(X, y, self._machine, reset=False)
             target, n_classes = self._encode_part(y, None, self._machine)
             weights = _validation.check_weights(sample_weight, X)
-            config = self._config(None, X.shape[1], weights, gamma=self._machine.gamma)
+            gamma = _validation.settled_gamma(self.gamma, self._machine.gamma)
+            config = self._config(None, X.shape[1], weights, gamma=gamma)
             cost = self._cost(target, n_classes, weights, balance=True)
             machine, report = _core.BudgetMachine.polish(
                 config, _validation.as_rows(X), target, n_classes, cost,

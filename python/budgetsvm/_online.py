@@ -362,7 +362,7 @@ class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimat
 
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
         if machine is not None:
-            return machine.gamma
+            return _validation.settled_gamma(self.gamma, machine.gamma)
         if not isinstance(self.gamma, str):
             return _validation.resolve_gamma(self.gamma, 1.0, d)
         variance, ratio = _core.describe(rows, weights)

@@ -61,7 +61,12 @@ def check_csr_structure(X: Any) -> None:
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Float64 weights of the rows, finite, not negative, not all zero."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    try:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if "sample_weight" in str(error).lower():
+            raise
+        raise ValueError(f"sample_weight: {error}") from None
     if not np.all(np.isfinite(weights)):
         raise ValueError("sample_weight contains NaN or infinity")
     if np.any(weights < 0):
@@ -97,12 +102,32 @@ def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
     """
     if isinstance(gamma, str):
         if gamma == "scale":
-            return 1.0 / (n_features * variance) if variance > 0 else 1.0
+            scale = 1.0 / (n_features * variance) if variance > 0 else 1.0
+            if not 0 < scale < float("inf"):
+                raise ValueError(
+                    f"gamma='scale' is no number for X of variance {variance:g}: scale the features"
+                )
+            return scale
         if gamma == "auto":
             return 1.0 / n_features
     elif is_number(gamma):
         return float(gamma)
     raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}")
+
+
+def settled_gamma(gamma: Any, used: float) -> float:
+    """The γ of training that goes on: the one in use, which no other number may contradict.
+
+    Raises
+    ------
+    ValueError
+        If `gamma` is another number.
+    """
+    if is_number(gamma) and float(gamma) != used:
+        raise ValueError(
+            f"gamma must stay as it is while training goes on ({used:.6g}), got {gamma!r}: fit anew"
+        )
+    return used
 
 
 def warn_about_scales(ratio: float) -> None:

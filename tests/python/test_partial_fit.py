@@ -7,7 +7,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 
-from budgetsvm import BudgetSVC, BudgetSVR
+from budgetsvm import (
+    AssetSVC,
+    BudgetSVC,
+    BudgetSVR,
+    FourierOGD,
+    KernelOGD,
+    LocalBudgetSVC,
+    NystroemOGD,
+)
 
 X, Y = make_moons(3000, noise=0.15, random_state=0)
 
@@ -93,3 +101,33 @@ def test_regression_stream():
         model.partial_fit(X[part], target[part])
     assert model.n_terms_ <= 40
     assert model.polish(X, target).score(X, target) > 0.9
+
+
+@pytest.mark.parametrize("model", [
+    BudgetSVC(), KernelOGD(), FourierOGD(), NystroemOGD(), LocalBudgetSVC(), AssetSVC(),
+], ids=lambda model: type(model).__name__)  # fmt: skip
+def test_another_gamma_is_refused_on_the_way(model):
+    model = clone(model).set_params(gamma=2.0, random_state=0).partial_fit(X[:500], Y[:500], [0, 1])
+    before = model.__dict__ | {"gamma": 3.0}
+    with pytest.raises(ValueError, match=r"gamma must stay .*2.*got 3.0"):
+        model.set_params(gamma=3.0).partial_fit(X[500:], Y[500:])
+    assert model.__dict__ == before
+    # The one in use, and a name, which stands for it now.
+    for gamma in (2.0, "scale"):
+        model.set_params(gamma=gamma).partial_fit(X[500:], Y[500:])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kernel": "laplacian"}, "kernel"),
+        ({"kernel": "poly"}, "kernel"),
+        ({"features": "fourier"}, "features"),
+    ],
+)
+def test_another_feature_map_is_refused_on_the_way(change, message):
+    model = AssetSVC(gamma=1.0, random_state=0).partial_fit(X, Y, [0, 1])
+    expected = model.decision_function(X)
+    with pytest.raises(ValueError, match=f"{message}.* must stay"):
+        model.set_params(**change).partial_fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
