@@ -219,7 +219,10 @@ def basis(value: Any) -> str | None:
     if value is None or named or points or hasattr(value, "support_vectors_"):
         return None
     if hasattr(value, "fit"):
-        return "fitted and have support_vectors_"
+        return (
+            "fitted and have support_vectors_ (clone and grid searches leave it unfitted: wrap it "
+            "in FrozenEstimator, or give its support_vectors_)"
+        )
     listed = ", ".join(map(repr, names))
     return f"None, one of {listed}, an array or a fitted machine with support vectors"
 

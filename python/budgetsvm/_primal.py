@@ -147,6 +147,14 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         self.history_ = learnt["history"]
         self.objective_ = learnt["objective"]
         self.stop_reason_ = learnt["stop_reason"]
+        coef = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
+        if self.stop_reason_ in ("max_time", "callback") and not np.any(coef):
+            warnings.warn(
+                f"The fit ended ({self.stop_reason_}) before the first step: the machine is a "
+                "constant. Give it more time, fewer rows, or a smaller basis.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         if self.stop_reason_ == "max_iter":
             warnings.warn(
                 f"The solver did not converge in max_iter={self.max_iter} steps: scale the "
@@ -189,6 +197,9 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         points = self.basis
         if not isinstance(points, (np.ndarray, list, tuple)) and not sp.issparse(points):
             points = points.support_vectors_
+            if points is None:
+                name = type(self.basis).__name__
+                raise ValueError(f"basis: a {name} does not hold its support_vectors_ as one array")
         try:
             points = check_array(points, accept_sparse="csr", dtype=X.dtype, input_name="basis")
         except (TypeError, ValueError) as error:
@@ -231,6 +242,8 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         dtype = [np.float64, np.float32] if linear else self.support_vectors_.dtype
         X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
         if linear:
+            if sp.issparse(X):
+                _validation.check_csr_structure(X)
             values = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
             return _validation.in_range(values)
         if self.support_vectors_.shape[0] == 0:

@@ -27,7 +27,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
     kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
         ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
         ``tanh(γ x·z + coef0)``, ``x·z``. With "linear" and without a basis the weights of the
-        features are solved for.
+        features are solved for. "sigmoid", and "poly" with a negative `coef0`, are positive
+        definite for few data: a ValueError says so where the objective has no minimum.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
         "auto" is ``1 / n_features``.
@@ -52,8 +53,9 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         default=None
         The points that the expansion is made of. None: every sample. A name: `n_components`
         samples chosen so. An array: these points. A fitted machine with `support_vectors_`: these,
-        or `n_components` of them when it has more. A file of `save` holds points in the place of a
-        machine: the `support_vectors_` of this fit.
+        or `n_components` of them when it has more. `clone` and grid searches give a machine
+        unfitted, unless it is wrapped in `sklearn.frozen.FrozenEstimator`. A file of `save` holds
+        points in the place of a machine: the `support_vectors_` of this fit.
     n_components : int, default=500
         Terms of a reduced expansion, >= 1.
     refine : bool, default=False
@@ -63,7 +65,8 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
     refine_iter : int, default=100
         Evaluations of the objective that refining may take, >= 1.
     tol : float, default=1e-5
-        For "cg" and a basis: the objective is known up to this share of it, > 0.
+        For "cg" and a basis: the objective is known up to this share of it, > 0 (below 1e-6
+        rounding may end the steps before).
     max_iter : int, default=1000
         Steps of the solver (for each class against the rest; on parts of the samples too), >= 1.
     max_time : float or None, default=None
@@ -88,10 +91,10 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         Whether a fit begins with the solution of the last one, for other hyperparameters or
         changed rows: with the coefficients of the samples that were terms, where X has them in
         the same places; with the points that a basis chosen by name came to, where there are
-        `n_components`. What does not fit is begun anew. Without `refine` the result is the same
-        to `tol`; only the time differs.
+        `n_components`. What does not fit is begun anew. The result is the same to `tol` and only
+        the time differs, but where points of an earlier fit stay or `refine` moves them.
     random_state : int, RandomState or None, default=None
-        Seed of the choice of a basis, and of the samples to tune on.
+        Seed of the choice of a basis, and of the samples to tune on and to refine on first.
     n_jobs : int or None, default=None
         Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
         bits for any number.
@@ -125,6 +128,7 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         else an estimate.
     loo_score_ : float
         Accuracy of these, weighted.
+        Neither is there when `max_time` or the callback ended the fit before them.
     n_iter_ : int
         Steps of the output that took most. Newton's method on a kernel begins with parts of the
         samples: steps there are in `history_` alone. With `refine`, its evaluations count too.

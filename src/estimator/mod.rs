@@ -28,6 +28,7 @@ mod primal_basis;
 mod primal_config;
 mod primal_machines;
 mod primal_reduced;
+mod primal_run;
 mod primal_trials;
 mod primal_tune;
 mod report;

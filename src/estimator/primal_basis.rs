@@ -12,6 +12,8 @@
 //!   one Newton step on that coefficient alone would gain. (Departs from \[KEERTHI\] section 3,
 //!   which takes one point at a time out of 59.)
 //!
+//! With `max_time` the choice takes half of it at most, and ends with fewer points.
+//!
 //! Cost for B of n points: B n d (k-means++), B n d + n B² (Cholesky), polish at B/2, B/4, ...
 //! and 4B n d (greedy).
 //!
@@ -22,8 +24,8 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::basis::{ModelRows, model_on};
-use super::primal::{Run, Shuffled};
 use super::primal_config::Choice;
+use super::primal_run::{Run, Shuffled};
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
@@ -110,8 +112,7 @@ fn kmeans<F: Real>(
     let mut nearest = try_vec("distances", n, f64::INFINITY)?;
     let mut products = try_vec("distances", n, 0.0)?;
     let mut chosen = vec![0];
-    while chosen.len() < count {
-        run.poll()?;
+    while chosen.len() < count && run.goes_on()? {
         let last = chosen[chosen.len() - 1];
         column(AnyKernel::Linear, problem, order, order[last], &mut products)?;
         for i in 0..n {
@@ -147,8 +148,7 @@ fn pivots<F: Real>(
     let mut factor = try_vec("incomplete Cholesky factor", n * count, F::zero())?;
     let mut values = try_vec("kernel values", n, 0.0)?;
     let mut chosen: Vec<usize> = Vec::new();
-    while chosen.len() < count {
-        run.poll()?;
+    while chosen.len() < count && (chosen.is_empty() || run.goes_on()?) {
         let step = chosen.len();
         let (pivot, value) = rest
             .iter()
@@ -188,13 +188,13 @@ fn greedy<F: Real>(
     let mut rng = Rng::stream(run.config.seed, 2);
     let mut left = order.to_vec();
     let mut chosen = left.split_off(left.len() - FIRST.min(count));
-    while chosen.len() < count {
+    while chosen.len() < count && run.goes_on()? {
         let more = chosen.len().min(count - chosen.len());
         let solved = solution(run, problem, &chosen)?;
         rng.shuffle(&mut left);
         let pool = left.len().min(POOL * more);
         let mut candidates = left.split_off(left.len() - pool);
-        let gains = gains(run, problem, &solved, &candidates)?;
+        let Some(gains) = gains(run, problem, &solved, &candidates)? else { break };
         let mut best: Vec<usize> = (0..pool).collect();
         best.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]).then(a.cmp(&b)));
         let mut taken = vec![false; pool];
@@ -230,20 +230,21 @@ fn solution<F: Real>(
         coef: &coef,
         intercept: model.intercept(),
     };
-    let solved = polish.solve(&rows, start, &mut |_, _| match run.poll() {
-        Ok(()) => ControlFlow::Continue(()),
+    let solved = polish.solve(&rows, start, &mut |_, _| match run.goes_on() {
+        Ok(true) => ControlFlow::Continue(()),
+        Ok(false) => ControlFlow::Break(StopReason::MaxTime),
         Err(_) => ControlFlow::Break(StopReason::Interrupted),
     })?;
     model.with_coef(&solved.coef, solved.intercept)
 }
 
-/// What each candidate would gain, summed over the outputs.
+/// What each candidate would gain, summed over the outputs; nothing when time is over.
 fn gains<F: Real>(
     run: &mut Run<'_>,
     problem: &Problem<'_, F>,
     model: &KernelModel<F>,
     candidates: &[usize],
-) -> Result<Vec<f64>> {
+) -> Result<Option<Vec<f64>>> {
     let (n, outputs) = (problem.len(), model.n_outputs());
     let mut values = try_vec("decision values", n * outputs, 0.0)?;
     model.decision(&problem.rows(), &mut values)?;
@@ -261,7 +262,9 @@ fn gains<F: Real>(
     let mut gradient = try_vec("gains", pool * outputs, 0.0)?;
     let wave = 16 * ROW_CHUNK;
     for first in (0..n).step_by(wave) {
-        run.poll()?;
+        if !run.goes_on()? {
+            return Ok(None);
+        }
         let last = (first + wave).min(n);
         let chunks: Vec<usize> = (first..last).step_by(ROW_CHUNK).collect();
         let parts: Vec<Vec<f64>> = chunks
@@ -285,7 +288,7 @@ fn gains<F: Real>(
         parts.iter().for_each(|part| axpy(1.0, part, &mut gradient));
     }
     let own = diagonal(run.config.kernel, problem, candidates);
-    Ok((0..pool)
+    let gains = (0..pool)
         .map(|j| {
             let squares: Vec<f64> = (0..outputs)
                 .map(|c| {
@@ -295,5 +298,6 @@ fn gains<F: Real>(
                 .collect();
             dot64(&squares, &squares) / own[j].max(f64::MIN_POSITIVE)
         })
-        .collect())
+        .collect();
+    Ok(Some(gains))
 }

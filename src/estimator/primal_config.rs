@@ -163,19 +163,23 @@ impl PrimalConfig {
     /// Whether an expansion in n samples is solved for by Newton's method.
     pub(super) fn by_newton(&self, n: usize) -> std::result::Result<bool, Error> {
         match self.solver {
-            PrimalSolver::Newton if !self.newton_fits(n) => Err(self.too_large(n)),
+            PrimalSolver::Newton if !self.newton_fits(n) => {
+                let instead =
+                    "a reduced expansion (basis='cholesky', n_components=500), solver='cg'";
+                Err(self.too_large("solver='newton'", n, instead))
+            }
             PrimalSolver::Newton => Ok(true),
             PrimalSolver::Auto => Ok(self.newton_fits(n)),
             PrimalSolver::Cg | PrimalSolver::PlainCg => Ok(false),
         }
     }
 
-    pub(super) fn too_large(&self, n: usize) -> Error {
+    /// `what` needs a factor of n samples; `instead` would not.
+    pub(super) fn too_large(&self, what: &str, n: usize, instead: &str) -> Error {
         let megabytes = (PAIR_BYTES as f64 * (n as f64).powi(2) / f64::from(1 << 20)).ceil();
         Error::Unsupported(format!(
-            "solver='newton' on {n} samples may need {megabytes} MB, cache_size={} allows less: \
-             use a reduced expansion (basis='cholesky', n_components=500), solver='cg', or a \
-             larger cache_size",
+            "{what} on {n} samples may need {megabytes} MB, cache_size={} allows less: use \
+             {instead}, or a larger cache_size",
             self.cache_size
         ))
     }

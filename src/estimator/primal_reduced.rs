@@ -17,9 +17,10 @@ use std::ops::ControlFlow;
 use ndarray::ArrayView2;
 
 use super::basis::{ModelRows, model_on};
-use super::primal::{PrimalMachine, PrimalStart, Run, machine};
+use super::primal::{PrimalMachine, PrimalStart};
 use super::primal_basis;
 use super::primal_config::Choice;
+use super::primal_run::{Run, machine};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::float::Real;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::basis::{ModelRows, model_on};
-use super::primal::{Run, Shuffled};
+use super::primal_run::{Run, Shuffled};
 use super::primal_tune::with_gamma;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};

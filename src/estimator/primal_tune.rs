@@ -17,8 +17,8 @@
 //!
 //! References: \[PRIMAL\] section 6.3.
 
-use super::primal::{Run, Shuffled};
 use super::primal_config::PrimalConfig;
+use super::primal_run::{Run, Shuffled};
 use super::primal_trials::Trials;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ pub(super) fn tune<F: Real>(
     let samples = Shuffled::new(problem, config.seed);
     let n = size.min(samples.samples.len());
     if !config.newton_fits(n) {
-        return Err(config.too_large(n));
+        return Err(config.too_large("tune=True", n, "a smaller tune_size"));
     }
     // 1.
     let mut trials = Trials::new(run, problem, samples.clone().first(FIRST_SAMPLES.min(n)));

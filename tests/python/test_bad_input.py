@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
-from budgetsvm import BudgetSVC, BudgetSVR
+from budgetsvm import BudgetSVC, BudgetSVR, PrimalSVC, PrimalSVR
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -165,6 +165,10 @@ def test_csr_with_indices_out_of_range(fitted, damage):
     for call in (lambda: fitted.fit(bad, Y), lambda: fitted.predict(bad)):
         refuses(call, "CSR|indptr|ind")
     assert fitted.__dict__ == before
+    # Of a linear machine SciPy makes the products, and follows every index.
+    for cls in (PrimalSVC, PrimalSVR):
+        linear = cls(kernel="linear").fit(X, Y)
+        refuses(lambda m=linear: m.predict(bad), "CSR|indptr|ind")
 
 
 def test_duplicate_entries_are_summed():
