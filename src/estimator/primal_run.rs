@@ -91,14 +91,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// For work that has no result until it is done.
-    pub(super) fn poll(&mut self) -> Result<()> {
-        match self.watch(0, f64::NAN) {
-            ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn fit<F: Real>(
         &mut self,
         problem: &Problem<'_, F>,
@@ -193,12 +185,28 @@ impl<'a> Run<'a> {
         let all = ModelRows::of_some(x.view(), &part.samples, &model)?;
         let mut left_out = None;
         let solved = if by_newton {
-            let gram = basis_gram(&all, || self.poll())?;
+            let gram = match self.until_told(|poll| basis_gram(&all, poll))? {
+                Ok(gram) => gram,
+                Err(stop) => {
+                    let (smoothed, primal) = (f64::NAN, f64::NAN);
+                    let (steps, converged) = (0, false);
+                    let none =
+                        Polished { coef, intercept, smoothed, primal, steps, converged, stop };
+                    return Ok(machine_of(&part, none, m));
+                }
+            };
             let mut solved = newton(&polish, &gram, start, &mut |s, o| self.watch(s, o))?;
             let ended = matches!(solved.stop, StopReason::MaxTime | StopReason::Callback);
             if self.config.leave_one_out && !ended {
                 let solution = Start { coef: &solved.coef, intercept: &solved.intercept, ..start };
-                match self.left_out(&gram, solution, solved.steps)? {
+                self.steps_before = solved.steps;
+                let found = self.until_told(|poll| {
+                    leave_one_out(&polish, &gram, solution, &mut |_, _| match poll() {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(_) => ControlFlow::Break(StopReason::Interrupted),
+                    })
+                })?;
+                match found {
                     Ok(found) => {
                         let mut values =
                             try_vec("leave-one-out values", problem.len() * m, f64::NAN)?;
@@ -218,37 +226,42 @@ impl<'a> Run<'a> {
             };
             pcg(&polish, metric, &all, start, &mut |s, o| self.watch(s, o))?
         };
-        // Only support vectors stay, in the order of the samples.
-        let supports = |j: &usize| solved.coef[j * m..(j + 1) * m].iter().any(|&b| b != 0.0);
-        let mut terms: Vec<usize> = (0..n).filter(supports).collect();
-        terms.sort_by_key(|&j| part.samples[j]);
-        let coef: Vec<f64> =
-            terms.iter().flat_map(|&j| solved.coef[j * m..(j + 1) * m].iter().copied()).collect();
-        let support = terms.iter().map(|&j| part.samples[j]).collect();
-        let machine = machine(Polished { coef, ..solved }, Some(support));
-        Ok(PrimalMachine { left_out, ..machine })
+        Ok(PrimalMachine { left_out, ..machine_of(&part, solved, m) })
     }
 
-    /// Leave-one-out values at the solution that took so many steps, or why there are none.
-    fn left_out(
+    /// For work that has no result until it is done, and ends by the error that it is handed: what
+    /// it comes to, or why it was ended.
+    ///
+    /// # Errors
+    /// Those of `work`; `Interrupted`.
+    fn until_told<T>(
         &mut self,
-        gram: &[f64],
-        solution: Start<'_>,
-        steps: usize,
-    ) -> Result<std::result::Result<Vec<f64>, StopReason>> {
-        let (polish, mut stopped) = (self.config.polish(), StopReason::Interrupted);
-        let found = leave_one_out(&polish, gram, solution, &mut |_, _| {
-            let flow = self.watch(steps, f64::NAN);
-            if let ControlFlow::Break(reason) = flow {
+        work: impl FnOnce(&mut (dyn FnMut() -> Result<()> + Send)) -> Result<T>,
+    ) -> Result<std::result::Result<T, StopReason>> {
+        let mut stopped = StopReason::Interrupted;
+        let found = work(&mut || match self.watch(0, f64::NAN) {
+            ControlFlow::Break(reason) => {
                 stopped = reason;
+                Err(Error::Interrupted)
             }
-            flow
+            ControlFlow::Continue(()) => Ok(()),
         });
         match found {
             Err(Error::Interrupted) if stopped != StopReason::Interrupted => Ok(Err(stopped)),
             found => found.map(Ok),
         }
     }
+}
+
+/// Only support vectors stay of an expansion in a part of the samples, in the order of the samples.
+fn machine_of(part: &Shuffled, solved: Polished, m: usize) -> PrimalMachine {
+    let supports = |j: &usize| solved.coef[j * m..(j + 1) * m].iter().any(|&b| b != 0.0);
+    let mut terms: Vec<usize> = (0..part.samples.len()).filter(supports).collect();
+    terms.sort_by_key(|&j| part.samples[j]);
+    let coef: Vec<f64> =
+        terms.iter().flat_map(|&j| solved.coef[j * m..(j + 1) * m].iter().copied()).collect();
+    let support = terms.iter().map(|&j| part.samples[j]).collect();
+    machine(Polished { coef, ..solved }, Some(support))
 }
 
 pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMachine {

@@ -139,3 +139,17 @@ def test_ctrl_c_and_limits():
     assert steps
     assert steps[0]["phase"] == "step"
     assert len(stopped.history_["objective"]) >= 1
+
+
+def test_a_limit_ends_the_kernel_matrix():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 2000)).astype(np.float32)
+    y = X[:, 0] > 0
+    model = PrimalSVC(C=1.0, warm_start=True, random_state=0).fit(X[:400], y[:400])
+    support, coef = model.support_, model.dual_coef_
+    # A fit that goes on from the last one ends with it.
+    calls = []
+    model.set_params(callback=lambda p: calls.append(p["phase"]) or True).fit(X, y)
+    assert (model.stop_reason_, len(calls)) == ("callback", 1)
+    np.testing.assert_array_equal(model.support_, support)
+    np.testing.assert_array_equal(model.dual_coef_, coef)
