@@ -86,8 +86,9 @@ pub enum Metric {
 /// `rows.n_rows()`. At most `polish.max_steps` steps. Call it inside [`crate::parallel::run`].
 ///
 /// # Errors
-/// `InvalidParam`, `LengthMismatch`, `NonFinite` for kernel values that are not finite,
-/// `OutOfMemory`, `Interrupted`. Any other stop is a result.
+/// `InvalidParam`, `LengthMismatch`, `Unsupported` when the numbers leave the range of floats,
+/// `NotPositiveDefinite` when the kernel shows to be so, `OutOfMemory`, `Interrupted`. Any other
+/// stop is a result.
 pub fn pcg<F: Real>(
     polish: &Polish,
     metric: Metric,
@@ -258,7 +259,9 @@ impl<'a> Descent<'a> {
             panels.times(&[(&g, 0.0)], &mut [&mut kg], watch)?;
             let gap = 0.5 * (dot64(&g, &kg) + g_b * g_b / scale);
             if !gap.is_finite() {
-                return Err(Error::NonFinite { what: "kernel matrix", row: 0, column: 0 }.into());
+                let text = "training left the range of floating point numbers: scale the \
+                            features, or lower C or the weights";
+                return Err(Error::Unsupported(text.into()).into());
             }
             // Half the square of a norm, unless K is indefinite.
             if gap < -INDEFINITE * value.abs() {
