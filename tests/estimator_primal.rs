@@ -4,7 +4,9 @@
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{AssetFeatures, AssetSolver, AssetSvc, AssetSvr, Choice};
+use budgetsvm::estimator::{
+    AssetFeatures, AssetSolver, AssetSvc, AssetSvr, Choice, decide_features,
+};
 use budgetsvm::estimator::{PrimalSolver, PrimalSvc, PrimalSvr};
 use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
@@ -164,4 +166,35 @@ fn errors_name_the_parameter() {
     assert!(matches!(build().build().unwrap().fit(&rows, &labels), Err(Error::BadLabels(_))));
     let asset = AssetSvc::builder().build().unwrap();
     assert!(matches!(asset.fit(&rows, &labels), Err(Error::BadLabels(_))));
+}
+
+#[test]
+fn a_start_of_other_features_is_refused() {
+    let (x, labels) = rings(90);
+    let narrow = x.slice(s![.., ..1]);
+    for builder in [
+        PrimalSvc::builder().kernel(Gaussian::new(1.0).unwrap()).basis(Choice::Random, 10),
+        PrimalSvc::builder().kernel(AnyKernel::Linear),
+    ] {
+        let machine = builder.build().unwrap();
+        let wide = machine.fit(&Rows::Dense(x.view()), &labels).unwrap();
+        let refused = machine.fit_from(&Rows::Dense(narrow), &labels, &wide);
+        assert!(matches!(refused, Err(Error::FeatureMismatch { expected: 2, got: 1 })));
+    }
+}
+
+#[test]
+fn landmark_machines_predict_by_their_expansion() {
+    let (x, labels) = rings(300);
+    let rows = Rows::Dense(x.view());
+    let features = AssetFeatures::Nystroem { threshold: None };
+    let builder = AssetSvc::builder().c(10.0).kernel(Gaussian::new(1.0).unwrap());
+    let machine = builder.features(features).n_components(40).build().unwrap();
+    let fitted = machine.fit(&rows, &labels).unwrap();
+    let values = fitted.decision_function(&rows).unwrap();
+    let machine = fitted.machine();
+    let learnt = (&machine.coef[..], &machine.intercept[..]);
+    let by_features = decide_features(&machine.map, learnt, &rows, &mut || Ok(())).unwrap();
+    let largest = values.iter().zip(&by_features).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(largest < 1e-8, "{largest}");
 }

@@ -10,7 +10,7 @@
 //! which is unimodal on [1/2, 1] and has its maximum there. `WD / (β_a + β_b)²` is
 //! `(1-m)² + m² + 2 m (1-m) κ - s(h)²`: a function of `(m, κ)` alone, hence the table.
 //!
-//! *References*: [BSCA] Alg. 1 (its listing mixes the two roles of h); [GQ18].
+//! *References*: \[BSCA\] Alg. 1 (its listing mixes the two roles of h); \[GQ18\].
 
 use std::sync::OnceLock;
 

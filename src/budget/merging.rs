@@ -7,7 +7,7 @@
 //!
 //! *Cost* of an event: one kernel row, O(B d), and O(B) for the search.
 //!
-//! *References*: [BSCA] Alg. 1; [QG18] for more than two terms.
+//! *References*: \[BSCA\] Alg. 1; \[QG18\] for more than two terms.
 
 use super::maintain::{Event, remove, smallest};
 use super::merge_search::{MergeSearch, degradation_at, distance_limit};

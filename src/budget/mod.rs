@@ -6,7 +6,7 @@
 //! WD  = β_a² + β_b² + 2 β_a β_b κ - β_z²          (squared weight degradation of a merge)
 //! ```
 //!
-//! *References*: [BSCA] Alg. 1; [GQ18] (the table); [QG18] (multi-merge); plain
+//! *References*: \[BSCA\] Alg. 1; \[GQ18\] (the table); \[QG18\] (multi-merge); plain
 //! projection with an updated inverse.
 
 mod maintain;

@@ -80,8 +80,8 @@ impl<F: Real> AssetMachine<F> {
     /// One pass over new rows, from `start` (a map and a state) or from scratch.
     ///
     /// # Errors
-    /// As [`AssetMachine::fit`]; `FeatureMismatch`; `Unsupported` with the dual, or from a machine
-    /// that the dual trained.
+    /// As [`AssetMachine::fit`]; `FeatureMismatch`; `LengthMismatch` for a state of another size;
+    /// `Unsupported` with the dual. The map of `start` stays, whatever features are asked for.
     pub fn partial_fit(
         config: &AssetConfig,
         start: Option<(FeatureMap<F>, State)>,
@@ -267,8 +267,8 @@ fn look(observer: &mut dyn Observer) -> Result<()> {
     }
 }
 
-/// Decision values, n x outputs, of `Σ_j coef_jc k(s_j, x) + b_c`: [ASSET] section 2.4. `landmarks`
-/// is s x d, `coef` s x outputs.
+/// Decision values, n x outputs, of `Σ_j coef_jc k(s_j, x) + b_c`: \[ASSET\] section 2.4.
+/// `landmarks` is s x d, `coef` s x outputs.
 ///
 /// # Errors
 /// Those of [`KernelModel::from_parts`] and [`KernelModel::decision`].

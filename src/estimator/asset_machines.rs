@@ -4,11 +4,12 @@ use std::marker::PhantomData;
 
 use ndarray::Array2;
 
-use super::asset::{AssetMachine, decide_features};
+use super::asset::{AssetMachine, decide_expansion, decide_features};
 use super::asset_config::{AssetConfig, AssetFeatures, AssetSolver};
 use super::labels::{classes, decode, encode};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
+use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -223,8 +224,15 @@ impl Asked {
 
 fn decide<F: Real>(machine: &AssetMachine<F>, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
     let values = parallel::run(parallel::thread_count(None)?, || {
-        let learnt = (&machine.coef[..], &machine.intercept[..]);
-        decide_features(&machine.map, learnt, rows, &mut || Ok(()))
+        let intercept = &machine.intercept[..];
+        match &machine.map {
+            FeatureMap::Landmarks(map) => {
+                let (coef, points) = (map.expansion(&machine.coef), map.landmarks());
+                let landmarks = (points, map.n_features());
+                decide_expansion(map.kernel(), landmarks, (&coef, intercept), rows, &mut || Ok(()))
+            }
+            map => decide_features(map, (&machine.coef, intercept), rows, &mut || Ok(())),
+        }
     })??;
     Array2::from_shape_vec((rows.n_rows(), machine.intercept.len()), values)
         .map_err(|e| Error::Unsupported(e.to_string()))

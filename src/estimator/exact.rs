@@ -22,7 +22,7 @@ const SINGLE_FROM: usize = 2048;
 /// The least `tol` that `f32` rows serve.
 const SINGLE_TOL: f64 = 1e-4;
 
-/// Steps that end a fit without a `max_iter`: this many, and this many a variable ([LIBSVM]).
+/// Steps that end a fit without a `max_iter`: this many, and this many a variable (\[LIBSVM\]).
 const STEPS: u64 = 10_000_000;
 const STEPS_EACH: u64 = 100;
 
@@ -105,7 +105,7 @@ pub enum ExactTargets<'a> {
     None,
 }
 
-/// A trained machine in the layout of [LIBSVM].
+/// A trained machine in the layout of \[LIBSVM\].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExactMachine {
     /// Support vectors: indices of samples, by class and then rising.

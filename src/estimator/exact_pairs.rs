@@ -58,7 +58,7 @@ impl<'g, 'c> PairColumns<'g, 'c> {
     }
 }
 
-/// The layout of [LIBSVM] from the machines of all pairs.
+/// The layout of \[LIBSVM\] from the machines of all pairs.
 pub(super) fn assemble(parts: Vec<Fitted>, of_class: &[Vec<usize>]) -> ExactMachine {
     let k = of_class.len();
     let pairs = pairs(k);

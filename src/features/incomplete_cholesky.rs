@@ -82,6 +82,7 @@ impl IncompleteCholesky {
             let reason = format!("{n} rows of {d} features, at least 1 of each");
             return Err(Error::InvalidData { what: "X", reason });
         }
+        rows.check_finite("X")?;
         let most = self.n_components.min(n);
         let mut factor: Vec<F> =
             try_vec("incomplete Cholesky factor", n.saturating_mul(most), F::zero())?;

@@ -6,7 +6,7 @@ use crate::float::Real;
 use crate::rng::Rng;
 
 /// `count` different ones of `among`, drawn uniformly (all of them when there are no more), in
-/// increasing order of place: [NYSTROEM], uniform sampling without replacement.
+/// increasing order of place: \[NYSTROEM\], uniform sampling without replacement.
 #[must_use]
 pub fn draw_landmarks(among: &[usize], count: usize, rng: &mut Rng) -> Vec<usize> {
     let mut places: Vec<usize> = (0..among.len()).collect();

@@ -94,21 +94,25 @@ impl<F: Real> FeatureMap<F> {
     /// any number of threads.
     ///
     /// # Errors
-    /// `FeatureMismatch`; `LengthMismatch` of `out`; `InvalidParam` when `width` is too small;
-    /// those of `between`, which is asked every few milliseconds.
+    /// `NonFinite`; `FeatureMismatch`; `LengthMismatch` of `out`; `InvalidParam` when `width` is too
+    /// small; those of `between`, which is asked every few milliseconds.
     pub fn transform(
         &self,
         rows: &Rows<'_, F>,
         (out, width): (&mut [F], usize),
         between: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
+        rows.check_finite("X")?;
         self.transform_some(rows, (&|i| i, rows.n_rows()), (out, width), between)
     }
 
     /// [`FeatureMap::transform`] of the `count` rows `row(0), row(1), ...`.
     ///
     /// # Errors
-    /// As there.
+    /// As there, but for `NonFinite`: rows are not looked at before.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn transform_some(
         &self,
         rows: &Rows<'_, F>,
@@ -124,8 +128,8 @@ impl<F: Real> FeatureMap<F> {
             let least = self.n_outputs().max(1);
             return Err(Error::param("n_components", format!(">= {least}"), width));
         }
-        if out.len() != count * width {
-            let expected = count * width;
+        if Some(out.len()) != count.checked_mul(width) {
+            let expected = count.saturating_mul(width);
             return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
         }
         let chunk_work = self.row_work().max(1).saturating_mul(ROW_CHUNK);

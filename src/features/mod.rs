@@ -23,11 +23,11 @@
 //!
 //! References: \[ASSET\] section 2.3, \[NYSTROEM\], \[RFF\], \[ORF\], \[FINE\].
 
-mod fourier;
-mod incomplete_cholesky;
+pub mod fourier;
+pub mod incomplete_cholesky;
 mod landmarks;
 mod map;
-mod nystroem;
+pub mod nystroem;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +38,7 @@ pub use map::{FeatureMap, Scratch};
 pub use nystroem::{LandmarkMap, Nystroem};
 
 use crate::data::Rows;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::float::Real;
 
 /// A feature map that is still to be fitted.
@@ -57,12 +57,18 @@ impl FitFeatureMap {
     /// work. Call it inside [`crate::parallel::run`].
     ///
     /// # Errors
-    /// `InvalidParam`, `InvalidData` without rows, `OutOfMemory`, and those of `between`.
+    /// `InvalidParam`, `InvalidData` without rows, `NonFinite`, `Unsupported` or
+    /// `NotPositiveDefinite` for a kernel that the map cannot have, `OutOfMemory`, and those of
+    /// `between`.
     pub fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
         between: &mut dyn FnMut() -> Result<()>,
     ) -> Result<FeatureMap<F>> {
+        if rows.n_rows() == 0 {
+            return Err(Error::InvalidData { what: "X", reason: "0 rows".into() });
+        }
+        rows.check_finite("X")?;
         match self {
             Self::Nystroem(config) => config.fit(rows, between).map(FeatureMap::Landmarks),
             Self::Fourier(config) => config.fit(rows.n_cols()).map(FeatureMap::Fourier),

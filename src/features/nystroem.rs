@@ -80,6 +80,7 @@ impl Nystroem {
         between: &mut dyn FnMut() -> Result<()>,
     ) -> Result<LandmarkMap<F>> {
         self.check()?;
+        rows.check_finite("X")?;
         let all: Vec<usize> = (0..rows.n_rows()).collect();
         let count = self.n_landmarks.unwrap_or(self.n_components);
         let chosen = draw_landmarks(&all, count, &mut Rng::new(self.seed));
@@ -302,7 +303,8 @@ impl<F: Real> LandmarkMap<F> {
     }
 
     /// The coefficients `Wγ` of the expansion on the landmarks that `γ·z(x)` is, for every row γ
-    /// of `gamma` (D values each): s values an output, s x outputs row-major. [ASSET] section 2.4.
+    /// of `gamma` (D values each): s values an output, s x outputs row-major. \[ASSET\] section
+    /// 2.4.
     #[must_use]
     pub fn expansion(&self, gamma: &[f64]) -> Vec<f64> {
         let (s, rank) = (self.n_landmarks(), self.n_outputs());

@@ -6,7 +6,7 @@
 //!
 //! # Method
 //!
-//! 1. *Divide* ([DCONLINE] Algorithm 3). The first K samples become centres, each with its own
+//! 1. *Divide* (\[DCONLINE\] Algorithm 3). The first K samples become centres, each with its own
 //!    set of support vectors that holds this sample with the weight `y min(C, 1/k(x,x))`. Later
 //!    samples go to the nearest centre, which moves a share of the way towards them. With
 //!    `overlap` > 1 a sample is also learnt from in the cells of the next nearest centres, which
@@ -22,7 +22,7 @@
 //! shared rows. A stored row is then judged by the least `y_c f_c` of its classes in (b), and by
 //! the norm of its coefficients in (c).
 //!
-//! *Departs from [DCONLINE]*: Algorithm 1 mixes signed and unsigned α, put right here; the first
+//! *Departs from \[DCONLINE\]*: Algorithm 1 mixes signed and unsigned α, put right here; the first
 //! weight of a centre, `y` in the listing, is kept inside the box; in (a) the step has no guard
 //! `y z < 1`, behind which weights could only grow. `overlap` is ours (1 is the paper's): a cell
 //! of few samples knows nothing of what lies just beyond its boundary, and with 15 samples a cell
@@ -205,13 +205,20 @@ impl<F: Real> LocalModel<F> {
     /// Replaces the configuration by one that differs in what training may change between calls.
     ///
     /// # Errors
-    /// Those of [`Local::check`], `Unsupported` for another kernel or number of cells.
+    /// Those of [`Local::check`], `Unsupported` for another kernel or number of cells, `InvalidParam`
+    /// for a budget that a cell exceeds.
     pub fn reconfigure(&mut self, local: Local) -> Result<()> {
         local.check()?;
         if local.kernel != self.local.kernel || local.n_clusters != self.local.n_clusters {
             return Err(Error::Unsupported(
                 "training can only go on with the same kernel, gamma and n_clusters".into(),
             ));
+        }
+        let largest = self.sizes().into_iter().max().unwrap_or(0);
+        if local.budget < largest {
+            let expected =
+                format!(">= {largest}, the support vectors of a cell that training goes on from");
+            return Err(Error::param("budget", expected, local.budget));
         }
         self.local = local;
         Ok(())

@@ -19,7 +19,7 @@ const GROUP_VALUES: usize = 1 << 20;
 /// Support vectors and what their kernel values count, borrowed.
 ///
 /// With more than two classes the support vectors are sorted by class and `coef` is laid out as
-/// in [LIBSVM]: a support vector of class i counts `coef[j - 1]` against j > i and `coef[j]`
+/// in \[LIBSVM\]: a support vector of class i counts `coef[j - 1]` against j > i and `coef[j]`
 /// against j < i.
 ///
 /// *Cost* of a prediction: O(B d) a row and O(B k) for k classes.

@@ -1,4 +1,4 @@
-//! Online gradient descent on a budget by random removal that keeps the mean of f [BOGD].
+//! Online gradient descent on a budget by random removal that keeps the mean of f \[BOGD\].
 //!
 //! ```text
 //! every step:  β ← (1 - η λ) β

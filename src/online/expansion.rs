@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use super::dropped::Dropped;
 use super::weights::Weights;
-use crate::error::Result;
+use crate::error::{Result, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -202,8 +202,16 @@ impl<F: Real> BudgetedExpansion<F> {
         Ok(Update::Term(self.weights.push(coef * delta)?))
     }
 
+    /// Room for a row.
+    fn make_room(&mut self) -> Result<()> {
+        if self.row.len() != self.centers.n_features() {
+            self.row = try_vec("a row", self.centers.n_features(), F::zero())?;
+        }
+        Ok(())
+    }
+
     fn add_center(&mut self, turn: &Turn<'_, F>) -> Result<()> {
-        self.row.resize(self.centers.n_features(), F::zero());
+        self.make_room()?;
         turn.tile.copy_row(turn.at, &mut self.row);
         self.centers.push(&self.row)?;
         self.own.push(turn.own);
@@ -215,7 +223,7 @@ impl<F: Real> BudgetedExpansion<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
-        self.row.resize(self.centers.n_features(), F::zero());
+        self.make_room()?;
         if self.weights.is_averaged() {
             self.dropped.take(&mut self.weights, slot, (&self.centers, &mut self.row))?;
         }

@@ -1,5 +1,5 @@
 //! Forgetron, self-tuned: before the oldest term goes, all shrink just enough that its loss does
-//! not hurt [FORGETRON].
+//! not hurt \[FORGETRON\].
 //!
 //! ```text
 //! σ = |β_r|, μ = y_r f'(x_r)   (f' with the new term)

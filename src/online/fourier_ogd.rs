@@ -1,11 +1,11 @@
-//! Online gradient descent on random Fourier features [LSOKL].
+//! Online gradient descent on random Fourier features \[LSOKL\].
 //!
 //! ```text
 //! z(x) = √(1/D) (cos ν_j·x, sin ν_j·x), j <= D,   ν_j ~ N(0, 2γ I):   z(x)·z(x') ≈ k(x, x')
 //! if y wᵀz < 1:   w ← w + η y z
 //! ```
 //!
-//! There are no terms: the "kernel row" of a sample is z(x), the coefficients are w ([LSOKL]
+//! There are no terms: the "kernel row" of a sample is z(x), the coefficients are w (\[LSOKL\]
 //! Algorithm 1). *Cost* O(D d) a step, memory O(D d), both whatever the number of samples.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};

@@ -36,19 +36,19 @@
 
 mod basis;
 mod block;
-mod budget_ogd;
+pub mod budget_ogd;
 mod dropped;
 mod expansion;
-mod forgetron;
-mod fourier_ogd;
+pub mod forgetron;
+pub mod fourier_ogd;
 mod learner;
-mod nystroem_ogd;
-mod ogd;
-mod passive_aggressive;
-mod perceptron;
-mod projectron;
+pub mod nystroem_ogd;
+pub mod ogd;
+pub mod passive_aggressive;
+pub mod perceptron;
+pub mod projectron;
 mod saved;
-mod sparse_pa;
+pub mod sparse_pa;
 mod stream;
 mod weights;
 

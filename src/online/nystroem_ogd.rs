@@ -1,4 +1,4 @@
-//! Online gradient descent on the Nyström features of its first terms [LSOKL].
+//! Online gradient descent on the Nyström features of its first terms \[LSOKL\].
 //!
 //! ```text
 //! K_BB ≈ V D Vᵀ (the k largest eigenvalues),   z(x) = D^{-1/2} Vᵀ k_B(x),   f = wᵀ z
@@ -8,10 +8,10 @@
 //! # Method
 //! 1. Kernel gradient descent, without decay, until B samples with a loss are terms.
 //! 2. Then K is decomposed and w starts at `D^{1/2} Vᵀ β`: what the terms' functions are, seen
-//!    through the k features ([LSOKL] Algorithm 2).
+//!    through the k features (\[LSOKL\] Algorithm 2).
 //! 3. From then on a loss moves w by `η y z`; the terms stay.
 //!
-//! Departs from [LSOKL] in the eigenvalues that count: those below 1e-10 of the largest (1e-6 in
+//! Departs from \[LSOKL\] in the eigenvalues that count: those below 1e-10 of the largest (1e-6 in
 //! single precision), which are rounding error, never do.
 //!
 //! *Cost* O(B k) a sample, as products of matrices (`src/online/basis.rs`), O(B³) once; memory B k.

@@ -1,11 +1,11 @@
-//! Kernel online gradient descent (NORMA) on the regularised hinge loss [NORMA].
+//! Kernel online gradient descent (NORMA) on the regularised hinge loss \[NORMA\].
 //!
 //! ```text
 //! β ← (1 - η λ) β;   if y f < 1: and the term (η y, x)
 //! ```
 //!
 //! `f` is the value before the decay: the gradient of `λ/2 ‖f‖² + max(0, 1 - y f(x))` at the old
-//! f ([NORMA] eq. 10, offset 0, margin 1). *Cost* O(1) beside the kernel row.
+//! f (\[NORMA\] eq. 10, offset 0, margin 1). *Cost* O(1) beside the kernel row.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::{OnlineLearner, check_rates};

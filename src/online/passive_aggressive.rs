@@ -1,5 +1,5 @@
 //! Budgeted passive-aggressive learning, the simple variant: over budget the new term takes over
-//! what it can of the one that goes [BPA].
+//! what it can of the one that goes \[BPA\].
 //!
 //! ```text
 //! min over r, α:  ½ ‖w - β_r φ_r + α φ_t - w‖² + C max(0, 1 - y f_new(x)),   φ = feature vectors

@@ -4,10 +4,10 @@
 //! on a mistake (y f <= 0):   β ← β and the term (y, x)
 //! ```
 //!
-//! - [`KernelPerceptron`] keeps every term [PERCEPTRON].
-//! - [`Stoptron`] learns until it holds B terms and no more: the baseline of [PROJECTRON].
+//! - [`KernelPerceptron`] keeps every term \[PERCEPTRON\].
+//! - [`Stoptron`] learns until it holds B terms and no more: the baseline of \[PROJECTRON\].
 //! - [`RandomizedBudgetPerceptron`] puts the B + 1st term in the place of a random one of the old
-//!   [RBP].
+//!   \[RBP\].
 //!
 //! *Cost* O(B) a step, beside the kernel row.
 

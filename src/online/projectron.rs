@@ -1,4 +1,4 @@
-//! Projectron and Projectron++: what the terms can express is not stored anew [PROJECTRON].
+//! Projectron and Projectron++: what the terms can express is not stored anew \[PROJECTRON\].
 //!
 //! ```text
 //! z(x): coordinates of x along an orthonormal basis of the terms' span (`src/online/basis.rs`)
@@ -10,10 +10,10 @@
 //!    that comes when B terms are held, is projected: `w += y z`. Any other becomes a term, and its
 //!    rest a direction of the basis.
 //! 2. Projectron++: a loss without a mistake, `0 < y f < 1`, is learnt from too when `ℓ > δ/η`:
-//!    `w += y τ z`, `τ = min(1, ℓ/p, 2 (ℓ - δ/η)/p)`, `p = zᵀz` ([PROJECTRON] Algorithm 2).
+//!    `w += y τ z`, `τ = min(1, ℓ/p, 2 (ℓ - δ/η)/p)`, `p = zᵀz` (\[PROJECTRON\] Algorithm 2).
 //!
-//! Departs from [PROJECTRON] in the second and third reason of step 1: the paper's algorithm has no
-//! budget and no guard. Unguarded, δ² of terms that nearly depend on each other is rounding error;
+//! Departs from \[PROJECTRON\] in the second and third reason of step 1: the paper's algorithm has
+//! no budget and no guard. Unguarded, δ² of terms that nearly depend on each other is rounding error;
 //! -0.7 has been seen for what cannot be negative, and coefficients explode. And in the form: the
 //! paper borders `K⁻¹` (its eq. 11) and finds `d = K⁻¹ k` for every projection, `β += y d`. Both are
 //! the same model; in coordinates a step is O(B).

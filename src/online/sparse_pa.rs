@@ -1,5 +1,5 @@
 //! Sparse passive-aggressive learning: a coin decides which losses are learnt from, the smaller
-//! ones less often and with longer steps [SPA].
+//! ones less often and with longer steps \[SPA\].
 //!
 //! ```text
 //! q = min(a, ℓ) / b,   0 < a <= b
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! τ solves `min ½‖f - f_t‖² + (η / q) ℓ(f)`: the loss weighs 1/q, so its mean is what it was. The
-//! expected number of terms is at most `a T / b` ([SPA] Section 3.3); at B terms learning stops.
-//! The answer of [SPA] is the mean of the iterates: `average=True` is the default in Python.
+//! expected number of terms is at most `a T / b` (\[SPA\] Section 3.3); at B terms learning stops.
+//! The answer of \[SPA\] is the mean of the iterates: `average=True` is the default in Python.
 //!
 //! *Cost* O(1) a step beside the kernel row.
 

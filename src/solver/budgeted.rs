@@ -7,7 +7,7 @@
 //!
 //! *Method* of a step on sample i, with `f = f(x_i)`:
 //! 1. BSCA: `α_i` moves to the maximum of the dual along its coordinate, inside its box; the model
-//!    gains the change. Departs from [BSCA] Alg. 2: its listing drops the factor `y_i`.
+//!    gains the change. Departs from \[BSCA\] Alg. 2: its listing drops the factor `y_i`.
 //!    BSGD, step t: all coefficients shrink by `1 - 1/t`; a violating sample gains
 //!    `y_i n C_i / t`. Kept as `u` with `β = u / t`, so the shrinking costs nothing.
 //! 2. A sample that is still a term, unmerged, changes its coefficient in place; one whose
@@ -16,7 +16,7 @@
 //!
 //! *Cost* of a pass: O(n B d) for margins, O(B d) an event of maintenance.
 //! *Certificate*: without a budget, the largest step of a pass in units of the margin.
-//! *References*: [BSCA] Alg. 1 and 2, eq. 4; [PEGASOS].
+//! *References*: \[BSCA\] Alg. 1 and 2, eq. 4; \[PEGASOS\].
 
 use crate::budget::{AnyMaintenance, Maintainer};
 use crate::data::SampleOrder;
@@ -30,7 +30,7 @@ use crate::rng::Rng;
 /// Which steps are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Coordinate ascent in the dual ([BSCA]).
+    /// Coordinate ascent in the dual (\[BSCA\]).
     #[default]
     Bsca,
     /// Stochastic gradient descent in the primal (BSGD, Pegasos).

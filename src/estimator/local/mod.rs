@@ -92,7 +92,8 @@ impl<F: Real> LocalMachine<F> {
         let mut limits = Limits::new(observer);
         limits.until(config.max_time);
         let mut local = config.local;
-        if centers.is_some() {
+        if let Some(centers) = centers {
+            check_centers(centers, problem.rows().n_cols(), local.n_clusters)?;
             local.center_step = 0.0;
         }
         let model = LocalModel::new(local, problem.rows().n_cols(), problem.targets().n_outputs())?;
@@ -123,8 +124,9 @@ impl<F: Real> LocalMachine<F> {
     /// Goes on with the rows as they stand, or begins with them.
     ///
     /// # Errors
-    /// Those of [`LocalConfig::check`], `Unsupported` when another kernel or number of cells is
-    /// asked for, `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
+    /// Those of [`LocalConfig::check`]; `InvalidParam` for a budget that a cell exceeds;
+    /// `Unsupported` when another kernel or number of cells, or other machines in the cells, are
+    /// asked for; `BadLabels`, `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
     pub fn partial_fit(
         config: &LocalConfig,
         problem: &Problem<'_, F>,
@@ -132,6 +134,13 @@ impl<F: Real> LocalMachine<F> {
         observer: &mut dyn Observer,
     ) -> Result<(Self, Report)> {
         config.check()?;
+        if config.inner.is_some() {
+            let text = "a local machine whose cells hold other machines needs all rows: use fit";
+            return Err(Error::Unsupported(text.into()));
+        }
+        if start.is_some_and(|s| s.model.n_outputs() != problem.targets().n_outputs()) {
+            return Err(Error::BadLabels("another number of classes than the machine has".into()));
+        }
         let mut limits = Limits::new(observer);
         limits.until(config.max_time);
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
@@ -220,5 +229,17 @@ impl<F: Real> LocalMachine<F> {
             Inner::Machine(machine) => machine.n_terms(),
         };
         self.inner.iter().map(size).collect()
+    }
+}
+
+/// At most so many finite points of d features.
+fn check_centers<F: Real>(centers: &[F], d: usize, most: usize) -> Result<()> {
+    if centers.len() > most.saturating_mul(d) {
+        let expected = format!(">= {}, the centers given", centers.len() / d.max(1));
+        return Err(Error::param("n_clusters", expected, most));
+    }
+    match centers.iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(Error::NonFinite { what: "centers", row: at / d, column: at % d }),
+        None => Ok(()),
     }
 }

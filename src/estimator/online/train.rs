@@ -41,8 +41,8 @@ impl<F: Real> OnlineMachine<F> {
     /// Learns from the start: `max_iter` passes in the order wanted.
     ///
     /// # Errors
-    /// Those of [`OnlineConfig::check`], `BadLabels` when one class has no sample, `OutOfMemory`,
-    /// `Unsupported` when coefficients leave the range of floats, `Interrupted`.
+    /// Those of [`OnlineConfig::check`], `OutOfMemory`, `Unsupported` for costs other than 1 and when
+    /// coefficients leave the range of floats, `Interrupted`.
     pub fn fit(
         config: &OnlineConfig,
         problem: &Problem<'_, F>,
@@ -78,6 +78,10 @@ fn train<F: Real>(
     observer: &mut dyn Observer,
 ) -> Result<(OnlineMachine<F>, Report)> {
     config.check()?;
+    if problem.cost().iter().any(|&cost| cost != 1.0) {
+        let text = "online learners take no weights: every cost must be 1";
+        return Err(Error::Unsupported(text.into()));
+    }
     let outputs = problem.targets().n_outputs();
     let begin = |output: usize| match start {
         Some(machine) => go_on(config, problem, machine, output),

@@ -71,6 +71,12 @@ impl Asked {
             None => vec![self.c; rows.n_rows()],
         };
         let problem = Problem::new(rows.view(), targets, &cost)?;
+        if let Some(previous) = given.previous {
+            let (expected, got) = (previous.n_features(), rows.n_cols());
+            if expected != got {
+                return Err(Error::FeatureMismatch { expected, got });
+            }
+        }
         let mut start = given.previous.map(Fitted::start);
         let mut centers = Vec::new();
         if let (Some(Fitted { function: Function::Expansion(model), .. }), Some((_, count))) =
@@ -137,6 +143,13 @@ impl Asked {
 }
 
 impl<F: Real> Fitted<F> {
+    fn n_features(&self) -> usize {
+        match &self.function {
+            Function::Expansion(model) => model.n_features(),
+            Function::Linear(coef, intercept) => coef.len() / intercept.len().max(1),
+        }
+    }
+
     fn start(&self) -> PrimalStart {
         let (coef, intercept) = match &self.function {
             Function::Expansion(model) => (model.coef(), model.intercept().to_vec()),

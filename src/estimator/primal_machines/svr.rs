@@ -50,7 +50,7 @@ impl PrimalSvr {
     /// Trains on rows of any layout.
     ///
     /// # Errors
-    /// As [`PrimalSvc::fit`].
+    /// As [`PrimalSvc::fit`](super::PrimalSvc::fit).
     pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<PrimalSvrModel<F>> {
         self.train(rows, values, &Given::NOTHING, &mut Silent)
     }
@@ -58,7 +58,7 @@ impl PrimalSvr {
     /// [`PrimalSvr::fit`] with weights >= 0 of the samples, watched by an observer.
     ///
     /// # Errors
-    /// As [`PrimalSvc::fit_observed`].
+    /// As [`PrimalSvc::fit_observed`](super::PrimalSvc::fit_observed).
     pub fn fit_observed<F: Real>(
         &self,
         rows: &Rows<'_, F>,
@@ -72,7 +72,7 @@ impl PrimalSvr {
     /// [`PrimalSvr::fit`] with these points as the basis.
     ///
     /// # Errors
-    /// As [`PrimalSvc::fit_on`].
+    /// As [`PrimalSvc::fit_on`](super::PrimalSvc::fit_on).
     pub fn fit_on<F: Real>(
         &self,
         rows: &Rows<'_, F>,
@@ -83,10 +83,10 @@ impl PrimalSvr {
         self.train(rows, values, &given, &mut Silent)
     }
 
-    /// [`PrimalSvr::fit`] beginning with a machine fitted before; see [`PrimalSvc::fit_from`].
+    /// [`PrimalSvr::fit`] beginning with a machine fitted before; see [`PrimalSvc::fit_from`](super::PrimalSvc::fit_from).
     ///
     /// # Errors
-    /// As [`PrimalSvc::fit_from`].
+    /// As [`PrimalSvc::fit_from`](super::PrimalSvc::fit_from).
     pub fn fit_from<F: Real>(
         &self,
         rows: &Rows<'_, F>,

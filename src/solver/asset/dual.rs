@@ -14,7 +14,7 @@ use crate::rng::Rng;
 use crate::simd::{add_scaled_rows, dots};
 use crate::solver::{Observer, Phase, Progress, StopReason};
 
-/// Visits without a move after which a sample is left out ([LPDSVM]).
+/// Visits without a move after which a sample is left out (\[LPDSVM\]).
 const STILL: u8 = 5;
 /// Steps between two looks at the clock.
 const STRIDE: usize = 512;

@@ -16,7 +16,7 @@
 //! 6. From step N̄ on average the iterates, weighted by η.
 //!
 //! The iterate is held as a scalar times an array and its average as a combination of the same
-//! array with another ([`iterate`]): a step without violation costs one product.
+//! array with another (`iterate.rs`): a step without violation costs one product.
 //!
 //! Departs from \[ASSET\] section 3: the bound on values uses the mean of the excesses, not the
 //! largest, which holds too (w = 0 has that objective) and is smaller. From section 4: N̄ may be a

@@ -100,7 +100,7 @@ pub fn fit(part: Part<'_, '_>, settings: &Settings, observer: &mut dyn Observer)
     Ok(fitted(&part.kind, &dual, solution, n))
 }
 
-/// Gives `total` out in order, to each up to its bound, as [LIBSVM] starts ν-machines.
+/// Gives `total` out in order, to each up to its bound, as \[LIBSVM\] starts ν-machines.
 fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {
     bounds
         .map(|bound| {

@@ -12,13 +12,13 @@
 //!    of a variable that can rise minus the least of one that can fall.
 //! 2. A working set of the worst violators and half of the last one, free variables first; their
 //!    kernel rows come as one block computed in parallel ([`crate::kernel::RowCache`]).
-//! 3. Inside it, pairs by second order information [FAN], until the set's own violation is a
+//! 3. Inside it, pairs by second order information \[FAN\], until the set's own violation is a
 //!    tenth of the problem's.
 //! 4. One pass over the rows of the variables that moved updates f.
 //!
 //! From 2048 samples on these rounds run on a part of the samples at a time, and what was left out
 //! is looked at again until the violation of the whole is below the tolerance (the module
-//! `active`; [LIBSVM] calls it shrinking).
+//! `active`; \[LIBSVM\] calls it shrinking).
 //!
 //! A problem whose variables all fit one working set is plain SMO; a small one is then solved on
 //! to about 1e-10.
@@ -29,7 +29,7 @@
 //! *Certificate*: [`Solution::gap`] bounds how far the objective is above the optimum:
 //! `Σ max over β' in [l, u] of (s - b)(β' - β)`.
 //!
-//! *References*: [LIBSVM] (problems, stopping), [FAN] (selection), [THUNDER] (working sets).
+//! *References*: \[LIBSVM\] (problems, stopping), \[FAN\] (selection), \[THUNDER\] (working sets).
 
 mod active;
 mod dual;

@@ -8,7 +8,7 @@
 //! in the signed variables of [`crate::solver::exact`] (a class-signed α, or one of the two of a
 //! regression sample). The offset of a machine is the multiplier η of its constraint `Σβ = 0`; a
 //! function φ of a semi-parametric machine is one more constraint, `Σ β φ(x) = 0`, and its
-//! parameter that constraint's multiplier ([MPD] section 6). For k = 0 the method is the Kernel
+//! parameter that constraint's multiplier (\[MPD\] section 6). For k = 0 the method is the Kernel
 //! Adatron, or SOR.
 //!
 //! # Method
@@ -26,7 +26,7 @@
 //! violation; with it k Gauss-Southwell steps on `Hγ_i = -f_i`, which estimate the second
 //! derivatives `h_i = f_iᵀγ_i` of the dual function; in step 3 `η_i -= g_i / h_i`.
 //!
-//! Departs from [MPD] Algorithm 1: the default. The paper's step converges for one constraint and
+//! Departs from \[MPD\] Algorithm 1: the default. The paper's step converges for one constraint and
 //! on its own example. It stalls on both ν-machines, where H is singular with f_2 outside its
 //! range, so that h_2 grows without bound and the steps vanish; and it is too long for several
 //! nearly collinear functions, whose second derivatives are not diagonal. The augmented form, to
@@ -39,7 +39,7 @@
 //! function's value, `Σ max over β' in [l, u] of s (β' - β) + |ηᵀg|`: with the constraints met it
 //! bounds how far the objective is above the optimum.
 //!
-//! *References*: [MPD]; [BERTSEKAS] for the augmented Lagrangian.
+//! *References*: \[MPD\]; \[BERTSEKAS\] for the augmented Lagrangian.
 
 mod basis;
 mod descent;

@@ -1,4 +1,4 @@
-//! The paper's own loop ([MPD] Algorithm 1).
+//! The paper's own loop (\[MPD\] Algorithm 1).
 
 use super::problem::MpdSettings;
 use super::solve::Run;

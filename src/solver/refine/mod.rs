@@ -30,7 +30,7 @@
 //! # Cost
 //!
 //! An evaluation: one kernel row a sample, and for the samples with `r ≠ 0` alone the products for
-//! the gradient, 2Bd flops. Memory: a wave of kernel blocks, and 2 x [`MEMORY`] + 6 vectors of
+//! the gradient, 2Bd flops. Memory: a wave of kernel blocks, and 2 x `MEMORY` + 6 vectors of
 //! B(d + m) numbers.
 //!
 //! # Certificate
