@@ -17,8 +17,9 @@ use crate::solver::{Observer, Phase, Progress, StopReason};
 
 /// The order in which a kernel machine meets its samples: any will do that is a fair mixture.
 const ORDER_SEED: u64 = 5;
-/// The share of `max_time` after which the choice of a basis ends with the points that it has.
-const SHARE_OF_CHOICE: f64 = 0.5;
+/// The share of `max_time` after which what comes before the machine itself, tuning and the choice
+/// of a basis, ends with what it has.
+const SHARE_BEFORE: f64 = 0.5;
 /// Of the objective of the machine that says 0.
 const ROUNDING: f64 = 1e-6;
 
@@ -33,7 +34,7 @@ pub(super) struct Run<'a> {
     pub(super) steps_before: usize,
     history: Vec<[f64; 2]>,
     /// Why what follows is to end at once.
-    stopped: Option<StopReason>,
+    pub(super) stopped: Option<StopReason>,
 }
 
 impl<'a> Run<'a> {
@@ -87,7 +88,7 @@ impl<'a> Run<'a> {
                 self.stopped = Some(reason);
                 Ok(false)
             }
-            ControlFlow::Continue(()) => Ok(!self.limited.spent(SHARE_OF_CHOICE)),
+            ControlFlow::Continue(()) => Ok(!self.limited.spent(SHARE_BEFORE)),
         }
     }
 

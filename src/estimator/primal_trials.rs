@@ -13,8 +13,6 @@ use crate::solver::StopReason;
 use crate::solver::polish::{Polish, Start, Watcher, basis_gram};
 use crate::solver::primal::{Criterion, criterion, leave_one_out, newton};
 
-/// The rest of `max_time` is for the machine itself.
-const SHARE_OF_TIME: f64 = 0.5;
 /// Where log γ is sought: the range of a double.
 const ALL_GAMMAS: (f64, f64) = (-700.0, 700.0);
 
@@ -26,14 +24,10 @@ struct Watch<'t, 'r> {
 
 impl Watch<'_, '_> {
     fn poll(&mut self) -> Result<()> {
-        let reason = match self.run.watch(0, f64::NAN) {
-            ControlFlow::Break(reason) => Some(reason),
-            ControlFlow::Continue(()) => {
-                self.run.limited.spent(SHARE_OF_TIME).then_some(StopReason::MaxTime)
-            }
-        };
-        self.stopped = self.stopped.or(reason.filter(|r| *r != StopReason::Interrupted));
-        match reason.or(self.stopped) {
+        if self.stopped.is_none() && !self.run.goes_on()? {
+            self.stopped = self.run.stopped.or(Some(StopReason::MaxTime));
+        }
+        match self.stopped {
             Some(_) => Err(Error::Interrupted),
             None => Ok(()),
         }
@@ -74,10 +68,25 @@ impl<'t, 'r, 'p, F: Real> Trials<'t, 'r, 'p, F> {
         Self { evaluations, ..Self::of(self.watch, self.problem, part) }
     }
 
-    /// Evaluations made, and why there are to be no more of them, if the caller says so or time
-    /// presses: then they end by `Interrupted`.
-    pub(super) fn state(&self) -> (usize, Option<StopReason>) {
-        (self.evaluations, self.watch.stopped)
+    pub(super) fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+
+    /// Why there are to be no more evaluations, if the caller says so or time presses: then they end
+    /// by `Interrupted`.
+    pub(super) fn stopped(&self) -> Option<StopReason> {
+        self.watch.stopped
+    }
+
+    /// What was found; nothing where the trials were stopped, and what has been found before counts.
+    ///
+    /// # Errors
+    /// Any other.
+    pub(super) fn unless_stopped<T>(&self, found: Result<T>) -> Result<Option<T>> {
+        match found {
+            Err(Error::Interrupted) if self.watch.stopped.is_some() => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// log of the mean C.

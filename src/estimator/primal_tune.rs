@@ -113,16 +113,12 @@ pub(super) fn tune<F: Real>(
         }
         Ok(found.value)
     });
-    match found {
-        // The time for it is over: what has been found counts.
-        Err(Error::Interrupted) if trials.state().1.is_some() => {}
-        found => drop(found?),
-    }
+    trials.unless_stopped(found)?;
     let [c, gamma] = match problem.targets() {
         Targets::Values(_) => best.1,
         Targets::Classes { .. } => fewest_errors(&mut trials, best.1)?,
     };
-    let (evaluations, stopped) = trials.state();
+    let (evaluations, stopped) = (trials.evaluations(), trials.stopped());
     Ok(Tuned { c: c.exp(), gamma: gamma.exp(), evaluations, stopped })
 }
 
@@ -145,10 +141,8 @@ fn first_look<F: Real>(trials: &mut Trials<'_, '_, '_, F>) -> Result<[f64; 2]> {
         }
         Ok(())
     };
-    match look() {
-        Err(Error::Interrupted) if trials.state().1.is_some() => {}
-        looked => looked?,
-    }
+    let looked = look();
+    trials.unless_stopped(looked)?;
     Ok(best.1)
 }
 
@@ -158,10 +152,8 @@ fn fewest_errors<F: Real>(trials: &mut Trials<'_, '_, '_, F>, x: [f64; 2]) -> Re
     for gamma in GAMMAS {
         for c in COSTS {
             let place = [x[0] + f64::ln(c), x[1] + f64::ln(gamma)];
-            let errors = match trials.errors(place) {
-                Err(Error::Interrupted) if trials.state().1.is_some() => return Ok(best.1),
-                errors => errors?,
-            };
+            let errors = trials.errors(place);
+            let Some(errors) = trials.unless_stopped(errors)? else { return Ok(best.1) };
             let far = f64::ln(c).abs() + f64::ln(gamma).abs();
             if (errors, far) < best.0 {
                 best = ((errors, far), place);

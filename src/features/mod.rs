@@ -65,13 +65,15 @@ impl FitFeatureMap {
         rows: &Rows<'_, F>,
         between: &mut dyn FnMut() -> Result<()>,
     ) -> Result<FeatureMap<F>> {
-        if rows.n_rows() == 0 {
-            return Err(Error::InvalidData { what: "X", reason: "0 rows".into() });
-        }
-        rows.check_finite("X")?;
         match self {
             Self::Nystroem(config) => config.fit(rows, between).map(FeatureMap::Landmarks),
-            Self::Fourier(config) => config.fit(rows.n_cols()).map(FeatureMap::Fourier),
+            Self::Fourier(config) => {
+                if rows.n_rows() == 0 {
+                    return Err(Error::InvalidData { what: "X", reason: "0 rows".into() });
+                }
+                rows.check_finite("X")?;
+                config.fit(rows.n_cols()).map(FeatureMap::Fourier)
+            }
             Self::IncompleteCholesky(config) => {
                 config.fit(rows, between).map(|(map, _)| FeatureMap::Landmarks(map))
             }

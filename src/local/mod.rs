@@ -147,12 +147,19 @@ impl<F: Real> LocalModel<F> {
     /// Begins with these centres, K x d row by row, which have no support vectors yet.
     ///
     /// # Errors
-    /// `LengthMismatch`, `OutOfMemory`.
+    /// `LengthMismatch`, `NonFinite`, `InvalidParam` for more than `n_clusters`, `OutOfMemory`.
     pub fn with_centers(mut self, centers: &[F]) -> Result<Self> {
         let d = self.assignment.n_features();
         if centers.is_empty() || !centers.len().is_multiple_of(d) {
             let (expected, got) = (self.local.n_clusters.saturating_mul(d), centers.len());
             return Err(Error::LengthMismatch { what: "centers", expected, got });
+        }
+        if let Some(at) = centers.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NonFinite { what: "centers", row: at / d, column: at % d });
+        }
+        if centers.len() / d > self.local.n_clusters {
+            let expected = format!(">= {}, the centers given", centers.len() / d);
+            return Err(Error::param("n_clusters", expected, self.local.n_clusters));
         }
         for center in centers.chunks_exact(d) {
             self.open(center)?;

@@ -79,10 +79,6 @@ macro_rules! with_rows {
 }
 pub(crate) use with_rows;
 
-fn checked<F: Real>(rows: &Rows<'_, F>) -> Result<()> {
-    rows.check_finite("X")
-}
-
 fn told<'py, F: Real + Element>(
     py: Python<'py>,
     map: &LandmarkMap<F>,
@@ -110,10 +106,7 @@ pub(crate) fn nystroem_fit<'py>(
     let config = Nystroem { kernel, n_components, n_landmarks, threshold, seed };
     let samples = Samples::new("X", x)?;
     with_rows!(&samples, |rows| {
-        let map = enter(py, threads, None, |bridge| {
-            checked(&rows)?;
-            config.fit(&rows, &mut || look(bridge))
-        })?;
+        let map = enter(py, threads, None, |bridge| config.fit(&rows, &mut || look(bridge)))?;
         told(py, &map)
     })
 }
@@ -132,10 +125,8 @@ pub(crate) fn cholesky_fit<'py>(
     let config = IncompleteCholesky { kernel, n_components, tolerance };
     let samples = Samples::new("X", x)?;
     with_rows!(&samples, |rows| {
-        let (map, pivots) = enter(py, threads, None, |bridge| {
-            checked(&rows)?;
-            config.fit(&rows, &mut || look(bridge))
-        })?;
+        let (map, pivots) =
+            enter(py, threads, None, |bridge| config.fit(&rows, &mut || look(bridge)))?;
         let told = told(py, &map)?;
         let index: Vec<i64> = pivots.index.iter().map(|&i| i as i64).collect();
         told.set_item("index", index.into_pyarray(py))?;
@@ -245,7 +236,6 @@ fn transform<'py, F: Real + Element>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let out = enter(py, threads, None, |bridge| {
-        checked(rows)?;
         let len = rows.n_rows().saturating_mul(width);
         let mut out: Vec<F> = Vec::new();
         let bytes = len.saturating_mul(size_of::<F>());

@@ -92,8 +92,7 @@ impl<F: Real> LocalMachine<F> {
         let mut limits = Limits::new(observer);
         limits.until(config.max_time);
         let mut local = config.local;
-        if let Some(centers) = centers {
-            check_centers(centers, problem.rows().n_cols(), local.n_clusters)?;
+        if centers.is_some() {
             local.center_step = 0.0;
         }
         let model = LocalModel::new(local, problem.rows().n_cols(), problem.targets().n_outputs())?;
@@ -229,17 +228,5 @@ impl<F: Real> LocalMachine<F> {
             Inner::Machine(machine) => machine.n_terms(),
         };
         self.inner.iter().map(size).collect()
-    }
-}
-
-/// At most so many finite points of d features.
-fn check_centers<F: Real>(centers: &[F], d: usize, most: usize) -> Result<()> {
-    if centers.len() > most.saturating_mul(d) {
-        let expected = format!(">= {}, the centers given", centers.len() / d.max(1));
-        return Err(Error::param("n_clusters", expected, most));
-    }
-    match centers.iter().position(|v| !v.is_finite()) {
-        Some(at) => Err(Error::NonFinite { what: "centers", row: at / d, column: at % d }),
-        None => Ok(()),
     }
 }

@@ -16,6 +16,8 @@ const CHUNK: usize = 8192;
 /// The search ends when the slope has fallen to this share of the one at 0.
 const SLOPE_SHARE: f64 = 0.1;
 const MAX_TRIALS: usize = 40;
+/// Searches for the best offset at most; each leaves a tenth of the slope at most.
+const MAX_SEARCHES: usize = 40;
 
 /// The samples of one output, and the loss they are measured by.
 #[derive(Clone, Copy)]
@@ -80,6 +82,24 @@ impl Samples<'_> {
     /// Σ C_i L_h at these decision values.
     pub(in crate::solver) fn loss_at(&self, f: &[f64]) -> f64 {
         self.sum(|i| [self.at(i, f[i]).value])[0]
+    }
+
+    /// Moves the offset, and the decision values with it, to where Σ C_i L_h is least, by line
+    /// searches down the slope.
+    pub(in crate::solver) fn best_offset(&self, offset: &mut f64, f: &mut [f64]) {
+        let mut s = vec![0.0; f.len()];
+        for _ in 0..MAX_SEARCHES {
+            let [slope] = self.sum(|i| [self.at(i, f[i]).slope]);
+            s.fill(-slope.signum());
+            let ray = Ray { samples: *self, f, s: &s, base: 0.0, linear: 0.0, quadratic: 0.0 };
+            let Found { t, .. } = ray.minimise();
+            if slope == 0.0 || t <= f64::EPSILON * offset.abs() {
+                return;
+            }
+            let change = -t * slope.signum();
+            *offset += change;
+            f.iter_mut().for_each(|f| *f += change);
+        }
     }
 
     /// Σ C_i L, the loss not smoothed.

@@ -54,8 +54,6 @@ use crate::solver::polish::ray::{Ray, Samples};
 use crate::solver::polish::watch::{Halt, Step, Watch};
 use crate::solver::polish::{KernelRows, Polish, Polished, Start, Watcher};
 
-/// Searches for the best offset, each of which leaves a tenth of the slope.
-const MAX_OFFSET_STEPS: usize = 12;
 /// A gap below this share of the objective, negative, is no rounding error.
 const INDEFINITE: f64 = 1e-4;
 const H_FACTOR: f64 = 4.0;
@@ -87,7 +85,7 @@ pub enum Metric {
 ///
 /// # Errors
 /// `InvalidParam`, `LengthMismatch`, `Unsupported` when the numbers leave the range of floats,
-/// `NotPositiveDefinite` when the kernel shows to be so, `OutOfMemory`, `Interrupted`. Any other
+/// `NotPositiveDefinite` when the kernel shows not to be so, `OutOfMemory`, `Interrupted`. Any other
 /// stop is a result.
 pub fn pcg<F: Real>(
     polish: &Polish,
@@ -338,7 +336,7 @@ impl<'a> Descent<'a> {
         watch: &mut Watch<'_, '_>,
     ) -> Step<f64> {
         let (b, f) = (self.b, self.f.clone());
-        self.best_offset(samples);
+        samples.best_offset(&mut self.b, &mut self.f);
         let n = self.f.len();
         let value = self.penalty() + samples.loss_at(&self.f);
         let g: Vec<f64> = (0..n).map(|i| self.beta[i] + slope_at(samples, i, self.f[i])).collect();
@@ -349,29 +347,6 @@ impl<'a> Descent<'a> {
             (self.b, self.f) = (b, f);
         }
         Ok(share)
-    }
-
-    /// Minimises over the offset alone.
-    fn best_offset(&mut self, samples: &Samples<'_>) {
-        for _ in 0..MAX_OFFSET_STEPS {
-            let slope = samples.sum(|i| [samples.at(i, self.f[i]).slope])[0];
-            let s = vec![-slope.signum(); self.f.len()];
-            let ray = Ray {
-                samples: *samples,
-                f: &self.f,
-                s: &s,
-                base: 0.0,
-                linear: 0.0,
-                quadratic: 0.0,
-            };
-            let t = ray.minimise().t;
-            let change = -slope.signum() * t;
-            if t <= 0.0 || self.b + change == self.b {
-                return;
-            }
-            self.b += change;
-            self.f.iter_mut().for_each(|f| *f += change);
-        }
     }
 
     fn go(&mut self, samples: &Samples<'_>, along: &Conjugate) -> f64 {
