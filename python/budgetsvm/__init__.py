@@ -1,5 +1,7 @@
 """Kernel support vector machines on a budget: fast, small, online."""
 
+from ._archive import ESTIMATORS as _ESTIMATORS
+from ._archive import load
 from ._asset_classes import AssetSVC, AssetSVR
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
@@ -21,7 +23,6 @@ from ._online_perceptrons import (
     RandomizedBudgetPerceptron,
     Stoptron,
 )
-from ._persistence import load
 from ._primal_svc import PrimalSVC
 from ._primal_svr import PrimalSVR
 from ._semiparametric import SemiparametricSVC, SemiparametricSVR
@@ -61,3 +62,5 @@ __all__ = [
     "__version__",
     "load",
 ]
+
+_ESTIMATORS.update({name: globals()[name] for name in __all__ if isinstance(globals()[name], type)})

@@ -20,6 +20,7 @@ from ._features_base import (
 )
 from ._parameters import all_or_nothing
 from ._progress import Watcher
+from ._stored import damaged, stored_kernel
 
 #: Hyperparameters that `_core` takes as they are.
 _PASSED_ON = (
@@ -186,7 +187,7 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             If the hyperparameters ask for another kernel or other features.
         """
         gamma = _validation.settled_gamma(self.gamma, self.gamma_)
-        kernel, _, *shape = _validation.stored_kernel(self._kernel)
+        kernel, _, *shape = stored_kernel(self._kernel)
         asked, _, *asked_shape = kernel_of(self, gamma)
         if asked != kernel or (kernel in ("poly", "sigmoid") and asked_shape != shape):
             raise ValueError(
@@ -231,7 +232,7 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         rows, threads = _validation.as_rows(X), _validation.thread_count(self.n_jobs)
         if hasattr(self, "dual_coef_"):
             return _validation.in_range(_core.expansion_decide(
-                rows, _validation.stored_kernel(self._kernel), self.components_,
+                rows, stored_kernel(self._kernel), self.components_,
                 np.ascontiguousarray(self.dual_coef_.T), self.intercept_, threads,
             ))  # fmt: skip
         return _validation.in_range(_core.fourier_decide(
@@ -295,4 +296,4 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             fits = fits and getattr(self, "_iterate_intercept", coef).shape == (outputs,)
             fits = fits and set(self._stream) == {"steps", "samples", "gradient"}
         if not fits:
-            raise ValueError("not a valid budgetsvm model file: arrays do not fit together")
+            raise damaged("arrays do not fit together")

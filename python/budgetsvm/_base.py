@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any, ClassVar, Self
 
@@ -13,10 +12,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _parameters, _persistence, _validation
+from . import _core, _parameters, _validation
+from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._parameters import all_or_nothing
 from ._progress import Watcher
+from ._stored import require
 
 #: Hyperparameters that `_core` checks and uses as they are.
 _PASSED_ON = (
@@ -26,7 +27,7 @@ _PASSED_ON = (
 ).split()
 
 
-class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
+class BudgetMachineEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     """Base of the estimators over `_core.BudgetMachine`; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -35,6 +36,14 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
     """
 
     _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
+
+    _archived: ClassVar[dict[str, str]] = {
+        "_machine": "BudgetMachine",
+        "n_iter_": "value",
+        "history_": "curves",
+        "objective_": "value",
+        "stop_reason_": "value",
+    }
 
     _machine: _core.BudgetMachine
 
@@ -146,27 +155,6 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
             watcher.finish(machine.n_terms, report)
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a safetensors file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path-like
-            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back. A callback and
-            a ``RandomState`` are not saved.
-
-        Raises
-        ------
-        NotFittedError
-            If there is nothing to save.
-        ValueError
-            If the name ends otherwise, or class labels are no numbers, booleans or strings.
-        OSError
-            If the file cannot be written; then what was there still is.
-        """
-        check_is_fitted(self)
-        _persistence.save(self, path)
-
     @property
     def support_vectors_(self) -> np.ndarray:
         """Points of the terms, shape (n_terms, n_features); with merging not training rows."""
@@ -210,6 +198,12 @@ class BudgetMachineEstimator(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _check_archived(self) -> None:
+        classes = getattr(self, "classes_", None)
+        outputs = len(classes) if classes is not None and len(classes) > 2 else 1
+        fits = is_classifier(self) == (classes is not None) and self._machine.n_outputs == outputs
+        require(fits and self._machine.n_features == self.n_features_in_, "machine and labels")
 
     def _check_X_y(self, X: Any, y: Any, machine: Any, reset: bool) -> tuple[Any, np.ndarray]:
         return validate_data(

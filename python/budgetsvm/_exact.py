@@ -21,6 +21,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from . import _core, _parameters, _validation
 from ._archive import Archived
+from ._stored import damaged
 
 #: Variables of a working set of the solver "mpd".
 WORKING_SET = 512
@@ -229,7 +230,7 @@ class ExactEstimator(Archived, BaseEstimator):
             and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == terms)
         )
         if not fine:
-            raise ValueError("not a valid budgetsvm model file: shapes of an exact machine")
+            raise damaged("shapes of an exact machine")
 
     def _check_kinds(self) -> None:
         """Whether what a file holds is of the types and dimensions that prediction counts on."""
@@ -250,7 +251,7 @@ class ExactEstimator(Archived, BaseEstimator):
             fine = fine and kernel[0] in _parameters.KERNELS
             fine = fine and bool(np.all(np.isfinite(kernel[1:])))
         if not fine:
-            raise ValueError("not a valid budgetsvm model file: arrays of an exact machine")
+            raise damaged("arrays of an exact machine")
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 
 from ._exact import ExactEstimator
 from ._probability import probabilities, sigmoids_of_pairs
+from ._stored import damaged
 
 
 def _has_proba(estimator: Any) -> bool:
@@ -59,7 +60,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         super()._check_archived()
         shape = (2, len(self.intercept_))
         if getattr(self, "_sigmoids", np.empty(shape)).shape != shape:
-            raise ValueError("not a valid budgetsvm model file: sigmoids of an exact machine")
+            raise damaged("sigmoids of an exact machine")
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The bound of every α."""

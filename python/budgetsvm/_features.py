@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core, _parameters, _validation
 from ._features_base import Kernel, KernelFeatures, seed_of
+from ._stored import damaged
 
 
 class _OnLandmarks(KernelFeatures):
@@ -50,7 +51,7 @@ class _OnLandmarks(KernelFeatures):
             and type(self._n_features_out) is int
             and weights.shape[1] <= self._n_features_out
         ):
-            raise ValueError("not a valid budgetsvm model file: arrays do not fit together")
+            raise damaged("arrays do not fit together")
 
 
 class Nystroem(_OnLandmarks):
@@ -365,4 +366,4 @@ class RandomFourier(KernelFeatures):
             and type(self._n_features_out) is int
             and self._n_features_out == 2 * len(frequencies) - len(phases)
         ):
-            raise ValueError("not a valid budgetsvm model file: arrays do not fit together")
+            raise damaged("arrays do not fit together")

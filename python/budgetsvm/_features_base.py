@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core, _validation
 from ._archive import Archived
 from ._parameters import all_or_nothing
+from ._stored import stored_kernel
 
 Kernel = tuple[str, float, float, int]
 
@@ -95,7 +96,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Archived
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
-        return self._map(_validation.as_rows(X), _validation.stored_kernel(self._kernel))
+        return self._map(_validation.as_rows(X), stored_kernel(self._kernel))
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         raise NotImplementedError

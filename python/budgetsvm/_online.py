@@ -17,6 +17,7 @@ from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._parameters import all_or_nothing
 from ._progress import Watcher
+from ._stored import damaged
 
 _PARAMETERS = """\
     kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
@@ -288,7 +289,7 @@ class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimat
         outputs = len(self.classes_) if len(self.classes_) > 2 else 1
         fits = self._machine.n_outputs == outputs
         if not fits or self._machine.n_features != self.n_features_in_:
-            raise ValueError("not a valid budgetsvm model file: machine and labels do not fit")
+            raise damaged("machine and labels do not fit")
 
     def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
         return Watcher(self.verbose, self.callback, self.max_iter, tasks)

@@ -17,6 +17,7 @@ from . import _core, _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._progress import Watcher
+from ._stored import damaged, stored_kernel
 
 _PASSED_ON = (
     "loss solver smoothing fit_intercept tol max_iter cache_size max_time refine_iter"
@@ -249,7 +250,7 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         if self.support_vectors_.shape[0] == 0:
             return np.tile(self.intercept_, (X.shape[0], 1))
         return _validation.in_range(_core.primal_decide(
-            _validation.stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
+            stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
             np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
             _validation.thread_count(self.n_jobs),
         ))  # fmt: skip
@@ -263,7 +264,7 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             fits = terms >= 0 and self.support_vectors_.shape == (terms, d)
             fits = fits and self.dual_coef_.shape == (outputs, terms)
         if not fits or self.intercept_.ndim != 1:
-            raise ValueError("not a valid budgetsvm model file: shapes of the machine")
+            raise damaged("shapes of the machine")
 
     def _same_outputs(self, last: dict[str, Any]) -> bool:
         """Whether the last fit is one of the same outputs."""

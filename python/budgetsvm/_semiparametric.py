@@ -16,6 +16,7 @@ from ._exact import WORKING_SET, ExactEstimator, ExactRegressor
 from ._exact_classes import SVC
 from ._exact_classifier import ExactClassifier
 from ._exact_values import SVR
+from ._stored import damaged
 
 Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None
 
@@ -109,7 +110,7 @@ class Semiparametric(ExactEstimator):
         if self._is_classifier():
             shape = (len(self._intercept_), *shape)
         if self.parametric_coef_.shape != shape:
-            raise ValueError("not a valid budgetsvm model file: parametric_coef_")
+            raise damaged("parametric_coef_")
 
     def _outputs(self, X: Any, given: Any) -> np.ndarray:
         """Values of the pairs (the outputs), with the parametric part."""

@@ -220,20 +220,6 @@ def class_factors(
     return factors
 
 
-def stored_kernel(stored: Any) -> tuple[str, float, float, int]:
-    """The kernel that a machine was fitted with, whatever its hyperparameters say by now.
-
-    Raises
-    ------
-    ValueError
-        If a file holds something else.
-    """
-    match stored:
-        case [str(name), float(gamma), float(coef0), int(degree)]:
-            return name, gamma, coef0, degree
-    raise ValueError("not a valid budgetsvm model file: kernel")
-
-
 def in_range(values: np.ndarray) -> np.ndarray:
     """`values`, if they are finite.
 

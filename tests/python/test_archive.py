@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 
 import budgetsvm
 from budgetsvm import SVC, SVR, BudgetSVC, BudgetSVR, PrimalSVC, PrimalSVR, _core
-from budgetsvm._archive import Archived
+from budgetsvm._archive import ESTIMATORS, Archived
 
 
 class Toy(Archived, BaseEstimator):
@@ -31,8 +31,7 @@ class Toy(Archived, BaseEstimator):
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setattr(budgetsvm, "Toy", Toy, raising=False)
-    monkeypatch.setattr(budgetsvm, "__all__", [*budgetsvm.__all__, "Toy"])
+    monkeypatch.setitem(ESTIMATORS, "Toy", Toy)
 
 
 def fitted(rows, **params):

@@ -1,7 +1,9 @@
 """The project agrees with itself: versions, commands, paths, references."""
 
+import ast
 import re
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 
@@ -77,3 +79,32 @@ def test_every_reference_key_is_listed():
                 continue
             for key in re.findall(r"(?<![\w\])])\[([A-Z]{2,}[0-9]{0,2})\](?![\w(\[:])", line):
                 assert key in listed, f"{path}: [{key}] is not in docs/references.md"
+
+
+def imported(path, module, known):
+    """The modules of the package that a file imports, wherever in it."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[:1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            for name in node.names:
+                inner = f"{base}.{name.name}"
+                yield inner if inner in known else base
+
+
+def test_python_files_import_one_another_in_no_circle():
+    root = ROOT / "python"
+    files = {"budgetsvm._core": root / "budgetsvm" / "_core.pyi"}
+    for path in (root / "budgetsvm").rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    known = set(files)
+    edges = {name: {*imported(path, name, known)} & known for name, path in files.items()}
+    assert sum(map(len, edges.values())) > len(files)
+    try:
+        list(TopologicalSorter(edges).static_order())
+    except CycleError as error:
+        raise AssertionError(f"files import one another: {' -> '.join(error.args[1])}") from None

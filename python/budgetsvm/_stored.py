@@ -1,0 +1,269 @@
+"""Hyperparameters, labels and learnt attributes as JSON and plain arrays, and back."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from ._validation import check_csr_structure, plain
+
+_STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
+
+_LABEL_TYPES = {
+    np.dtype(name).name: np.dtype(name)
+    for name in (
+        "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
+    )
+}
+_SCALARS = (bool, int, float, str, type(None))
+
+
+def damaged(what: object) -> ValueError:
+    """The error of a file that holds something else than `save` writes."""
+    return ValueError(f"not a valid budgetsvm model file: {what}")
+
+
+def require(fine: bool, what: str) -> None:
+    """Refuse a file that is not fine."""
+    if not fine:
+        raise damaged(what)
+
+
+def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
+    """The labels' type and values, as a file holds them.
+
+    Raises
+    ------
+    ValueError
+        If the labels are neither numbers, booleans nor strings.
+    """
+    if classes.dtype.name in _LABEL_TYPES:
+        return classes.dtype.name, classes.tolist()
+    if classes.dtype.kind in "UOT" and all(isinstance(label, str) for label in classes):
+        return ("str" if classes.dtype.kind == "U" else "object"), [str(c) for c in classes]
+    raise ValueError(
+        f"class labels of type {classes.dtype} cannot be saved to a file: use numbers, booleans "
+        "or strings, or pickle the estimator"
+    )
+
+
+def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
+    """The inverse of `labels_to_store`.
+
+    Raises
+    ------
+    ValueError
+        If the type is unknown or does not fit the values.
+    """
+    text = all(isinstance(label, str) for label in labels)
+    if kind in ("str", "object") and text:
+        return np.array(labels, dtype=np.str_ if kind == "str" else object)
+    if kind in _LABEL_TYPES and not text:
+        restored = np.array(labels).astype(_LABEL_TYPES[kind])
+        if restored.tolist() == labels:
+            return restored
+    raise damaged(f"class labels of type {kind!r}")
+
+
+def params_to_store(params: dict[str, Any]) -> dict[str, Any]:
+    """Hyperparameters as JSON. A callback and a generator's state stay behind (None).
+
+    Raises
+    ------
+    ValueError
+        If one is of a type that a file cannot hold; the message names it.
+    """
+    stored = {name: _scalar(value) for name, value in params.items()}
+    if isinstance(stored.get("class_weight"), dict):
+        pairs = [[_scalar(label), _scalar(w)] for label, w in stored["class_weight"].items()]
+        stored["class_weight"] = {"pairs": pairs}
+    for name in ("callback", "random_state"):
+        if not isinstance(stored.get(name), _SCALARS):
+            stored[name] = None
+    for name, value in stored.items():
+        parts = value["pairs"] if isinstance(value, dict) and "pairs" in value else [[value]]
+        if name == "order" and isinstance(value, list):
+            parts = [value]
+        for part in (part for pair in parts for part in pair):
+            if not isinstance(part, _SCALARS):
+                what = "a function" if callable(part) else f"of type {type(part).__name__}"
+                raise ValueError(f"{name} is {what}, which a file cannot hold: use pickle")
+    return stored
+
+
+def _scalar(value: Any) -> Any:
+    """The Python number, string or list that stands for this; the rest as it is."""
+    value = plain(value)
+    if isinstance(value, _SCALARS) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def params_from_store(cls: type, stored: Any) -> dict[str, Any]:
+    """Hyperparameters of an estimator, each one known.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a value is of no type that a hyperparameter has.
+    """
+    known = set(cls._get_param_names())  # type: ignore[attr-defined]
+    if not isinstance(stored, dict) or not set(stored) <= known:
+        raise damaged("unknown hyperparameter")
+    params = dict(stored)
+    weight = params.get("class_weight")
+    if isinstance(weight, dict):
+        try:
+            params["class_weight"] = {label: float(w) for label, w in weight["pairs"]}
+        except (KeyError, TypeError, ValueError):
+            raise damaged("class_weight") from None
+    for name, value in params.items():
+        order = name == "order" and isinstance(value, list) and all(type(i) is int for i in value)
+        if not (isinstance(value, _SCALARS) or order or name == "class_weight"):
+            raise damaged(f"hyperparameter {name}")
+    return params
+
+
+def stored_kernel(stored: Any) -> tuple[str, float, float, int]:
+    """The kernel that a machine was fitted with, whatever its hyperparameters say by now.
+
+    Raises
+    ------
+    ValueError
+        If a file holds something else.
+    """
+    match stored:
+        case [str(name), float(gamma), float(coef0), int(degree)]:
+            return name, gamma, coef0, degree
+    raise damaged("kernel")
+
+
+def put_param(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """A hyperparameter that is an array, a sparse matrix or a list."""
+    if name == "order" and not isinstance(value, np.ndarray):
+        return plain(value)
+    if not sp.issparse(value):
+        try:
+            value = np.asarray(value)
+            value = value if value.dtype.kind in _STORED else value.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} is a list of something else than numbers, which a file cannot hold: use "
+                "pickle"
+            ) from None
+    return store(f"param.{name}", "matrix", value, arrays)
+
+
+def is_special(entry: Any) -> bool:
+    """Whether this stands for a hyperparameter that is no JSON of its own."""
+    return isinstance(entry, dict) and bool({"array", "csr", "fitted"} & set(entry))
+
+
+def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    value = np.asarray(value)
+    if value.dtype.kind not in _STORED:
+        raise ValueError(f"{name} of type {value.dtype} cannot be saved to a file")
+    exact = value.dtype in (np.float32, np.uint8)
+    stored = value if exact else value.astype(_STORED[value.dtype.kind])
+    # A scalar array has no C order to lose; `ascontiguousarray` would make it a vector.
+    arrays[name] = np.ascontiguousarray(stored).reshape(value.shape)
+    return {"array": value.dtype.name}
+
+
+def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    fits = isinstance(entry, dict) and set(entry) == {"array"} and name in arrays
+    require(fits and isinstance(entry["array"], str), name)
+    stored = arrays.pop(name)
+    try:
+        dtype = np.dtype(entry["array"])
+    except TypeError:
+        dtype = np.dtype(object)
+    require(dtype.kind in _STORED, name)
+    if dtype == stored.dtype:
+        return stored  # arrays can be large: no second copy
+    restored = stored.astype(dtype)
+    require(np.array_equal(restored, stored, equal_nan=True), name)
+    return restored
+
+
+def store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if kind == "value":
+        return to_json(plain(value))
+    if kind == "numbers":
+        return to_json(plain(np.asarray(value, dtype=np.float64)))
+    if kind == "curves":
+        for curve, values in value.items():
+            arrays[f"history.{name}.{curve}"] = np.ascontiguousarray(values, dtype=np.float64)
+        return sorted(value)
+    if kind == "array" or (kind == "matrix" and not sp.issparse(value)):
+        return _put(name, value, arrays)
+    if kind == "matrix":
+        value = sp.csr_matrix(value)
+        parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+        entries = {part: _put(f"{name}.{part}", array, arrays) for part, array in parts.items()}
+        return {"csr": entries, "shape": list(map(int, value.shape))}
+    return _put(name, np.frombuffer(value.to_bytes(), dtype=np.uint8), arrays)
+
+
+def restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if kind == "value":
+        return from_json(entry)
+    if kind == "numbers" and isinstance(entry, list):
+        numbers = from_json(entry)
+        require(all(type(number) is float for number in numbers), name)
+        return np.array(numbers, dtype=np.float64)
+    if kind == "curves":
+        require(isinstance(entry, list), name)
+        for curve in entry:
+            require(isinstance(curve, str) and f"history.{name}.{curve}" in arrays, name)
+        return {curve: arrays.pop(f"history.{name}.{curve}") for curve in entry}
+    if kind == "matrix" and isinstance(entry, dict) and "csr" in entry:
+        return _restore_csr(name, entry, arrays)
+    if kind in ("array", "matrix", "numbers"):
+        return _take(name, entry, arrays)
+    return getattr(_core, kind).from_bytes(_take(name, entry, arrays).tobytes())
+
+
+def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    parts, shape = entry["csr"], entry.get("shape")
+    sizes = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int for n in shape)
+    fits = set(entry) == {"csr", "shape"} and isinstance(parts, dict)
+    require(sizes and fits and set(parts) == {"data", "indices", "indptr"}, name)
+    data, indices, indptr = (
+        _take(f"{name}.{part}", parts[part], arrays) for part in ("data", "indices", "indptr")
+    )
+    try:
+        matrix = sp.csr_matrix((data, indices, indptr), shape=shape)
+        # SciPy's own check looks no further when the last entry of indptr is 0.
+        check_csr_structure(matrix)
+        matrix.check_format(full_check=True)
+    except (ValueError, IndexError, TypeError) as error:
+        raise damaged(f"{name} ({error})") from None
+    return matrix
+
+
+def to_json(value: Any) -> Any:
+    """JSON has no infinity and no NaN: they become ``{"float": name}``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, dict):
+        return {name: to_json(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    return value
+
+
+def from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"float"}:
+            require(value["float"] in ("inf", "-inf", "nan"), "a number")
+            return float(value["float"])
+        return {name: from_json(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    return value
