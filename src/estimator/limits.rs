@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::config::Config;
+use super::budget::Config;
 use crate::solver::{Observer, Progress, StopReason};
 
 /// The time of one fit, which machines trained side by side and one after another share.

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::LocalConfig;
 use crate::error::{Error, Result};
-use crate::estimator::Config;
-use crate::estimator::json::{Params, order_of};
+use crate::estimator::budget::Config;
+use crate::estimator::budget::json::{Params, order_of};
 use crate::kernel::AnyKernel;
 use crate::local::{Local, Pruning};
 

@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 
 use ndarray::Array2;
 
-use super::Config;
+use super::budget::Config;
+use super::budget::Machine;
+use super::budget::train::check_classes;
 use super::limits::Limits;
-use super::machine::Machine;
 use super::report::Report;
-use super::train::check_classes;
 use crate::data::{Gathered, Problem, Rows, SampleOrder};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Inner, LocalMachine};
 use crate::error::{Error, Result};
-use crate::estimator::machine::Machine;
+use crate::estimator::budget::Machine;
 use crate::float::Real;
 use crate::local::LocalModel;
 use crate::model::persist::{AnySaved, Archive, Data, Stored, Tensor};

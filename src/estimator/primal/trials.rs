@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::basis::{ModelRows, model_on};
-use super::primal_run::{Run, Shuffled};
-use super::primal_tune::with_gamma;
+use super::run::{Run, Shuffled};
+use super::tune::with_gamma;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::solver::StopReason;

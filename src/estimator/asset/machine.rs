@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use super::asset_config::{AssetConfig, AssetFeatures, AssetSolver};
-use super::limits::Limits;
+use super::config::{AssetConfig, AssetFeatures, AssetSolver};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::limits::Limits;
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;

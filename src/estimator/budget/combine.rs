@@ -2,7 +2,7 @@
 
 use super::machine::Part;
 use super::part::{Outcome, Trained};
-use super::report::{Entry, Kind};
+use crate::estimator::report::{Entry, Kind};
 use crate::float::Real;
 use crate::solver::StopReason;
 

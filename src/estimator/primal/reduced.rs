@@ -16,13 +16,13 @@ use std::ops::ControlFlow;
 
 use ndarray::ArrayView2;
 
-use super::basis::{ModelRows, model_on};
-use super::primal::{PrimalMachine, PrimalStart};
-use super::primal_basis;
-use super::primal_config::Choice;
-use super::primal_run::{Run, machine};
+use super::basis;
+use super::config::Choice;
+use super::machine::{PrimalMachine, PrimalStart};
+use super::run::{Run, machine};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::model::KernelModel;
 use crate::solver::polish::{Polished, Start};
@@ -38,7 +38,7 @@ impl Run<'_> {
         choice: Choice,
         count: usize,
     ) -> Result<PrimalMachine> {
-        let mut samples = primal_basis::choose(self, problem, choice, count)?;
+        let mut samples = basis::choose(self, problem, choice, count)?;
         samples.sort_unstable();
         let m = problem.targets().n_outputs();
         let model = model_on(self.config.kernel, &problem.rows(), &samples, m)?;
@@ -64,7 +64,7 @@ impl Run<'_> {
         if terms.len() > count {
             let (flat, equal) = (vec![0.0; terms.len()], vec![1.0; terms.len()]);
             let all = Problem::new(points.view(), Targets::Values(&flat), &equal)?;
-            terms = primal_basis::choose(self, &all, Choice::Cholesky, count)?;
+            terms = basis::choose(self, &all, Choice::Cholesky, count)?;
             terms.sort_unstable();
         }
         let m = problem.targets().n_outputs();

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::config::Config;
 use super::machine::Machine;
-use super::report::Report;
 use crate::error::{Error, Result};
+use crate::estimator::report::Report;
 use crate::kernel::AnyKernel;
 use crate::model::persist::{AnySaved, Labels, Stored};
 use crate::solver::StopReason;

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
+use super::config::{Choice, PrimalConfig, PrimalSolver};
 use crate::error::{Error, Result};
-use crate::estimator::primal_config::{Choice, PrimalConfig, PrimalSolver};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 

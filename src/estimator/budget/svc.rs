@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::builder::{Builder, FromConfig};
 use super::config::Config;
-use super::labels::{encode, sorted};
 use super::machine::Machine;
-use super::report::Report;
 use super::saving;
-use super::score::class;
 use super::train::Start;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::labels::{encode, sorted};
+use crate::estimator::report::Report;
+use crate::estimator::score::class;
 use crate::loss::AnyLoss;
 use crate::model::persist::{Label, Stored};
 use crate::parallel;

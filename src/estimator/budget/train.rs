@@ -2,12 +2,12 @@
 
 use super::combine;
 use super::config::Config;
-use super::limits::{Clock, Limits};
 use super::machine::Machine;
 use super::part::{self, Trained};
-use super::report::{Report, curves};
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::limits::{Clock, Limits};
+use crate::estimator::report::{Report, curves};
 use crate::float::Real;
 use crate::multiclass::one_vs_rest;
 use crate::solver::Observer;
@@ -151,7 +151,7 @@ fn against_rest<F: Real, T>(
     task(&Problem::new(rows.view(), targets, problem.cost())?)
 }
 
-pub(super) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {
+pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {
     let Targets::Classes { index, .. } = problem.targets() else { return Ok(()) };
     let mut weighty = index.iter().zip(problem.cost()).filter(|(_, c)| **c > 0.0).map(|(y, _)| y);
     let first = weighty.next();

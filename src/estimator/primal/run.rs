@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use super::basis::{ModelRows, model_on};
-use super::exact::Limited;
-use super::primal::{PrimalBasis, PrimalMachine, PrimalStart};
-use super::primal_config::{PrimalConfig, PrimalSolver};
+use super::config::{PrimalConfig, PrimalSolver};
+use super::machine::{PrimalBasis, PrimalMachine, PrimalStart};
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::basis::{ModelRows, model_on};
+use crate::estimator::exact::Limited;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::rng::Rng;

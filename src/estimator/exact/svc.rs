@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::exact::{
+use super::machine::{
     ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
 };
 use crate::data::Rows;

@@ -23,11 +23,11 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::basis::{ModelRows, model_on};
-use super::primal_config::Choice;
-use super::primal_run::{Run, Shuffled};
+use super::config::Choice;
+use super::run::{Run, Shuffled};
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
+use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::linalg::{axpy, dot64};

@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::basis::{self, ModelRows};
 use super::config::Config;
-use super::limits::Limits;
 use super::machine::Part;
-use super::report::{Entry, Kind};
-use super::score::score;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::basis::{self, ModelRows};
+use crate::estimator::limits::Limits;
+use crate::estimator::report::{Entry, Kind};
+use crate::estimator::score::score;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::model::KernelModel;

@@ -1,11 +1,11 @@
 //! Primal machines without labels: which solver, on which basis.
 
-use super::basis::model_on;
-use super::primal_config::{Choice, PrimalConfig, PrimalSolver};
-use super::primal_run::Run;
-use super::primal_tune::{Tuned, tune};
+use super::config::{Choice, PrimalConfig, PrimalSolver};
+use super::run::Run;
+use super::tune::{Tuned, tune};
 use crate::data::{Problem, Rows};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::basis::model_on;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::solver::{Observer, StopReason};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView2};
 
-use super::exact_pairs::{PairColumns, assemble, at_a_time};
+use super::pairs::{PairColumns, assemble, at_a_time};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -164,7 +164,7 @@ impl ExactConfig {
 }
 
 /// The caller's observer, and the time limit.
-pub(super) struct Limited<'a> {
+pub(in crate::estimator) struct Limited<'a> {
     observer: &'a mut dyn Observer,
     started: Instant,
     limit: Option<Duration>,
@@ -172,17 +172,17 @@ pub(super) struct Limited<'a> {
 
 impl<'a> Limited<'a> {
     /// With a limit in seconds; one too long for a `Duration` is none that anybody reaches.
-    pub(super) fn new(observer: &'a mut dyn Observer, seconds: Option<f64>) -> Self {
+    pub(in crate::estimator) fn new(observer: &'a mut dyn Observer, seconds: Option<f64>) -> Self {
         let limit = seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
         Self { observer, started: Instant::now(), limit }
     }
 
-    pub(super) fn elapsed(&self) -> Duration {
+    pub(in crate::estimator) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// Whether this share of the time is over.
-    pub(super) fn spent(&self, share: f64) -> bool {
+    pub(in crate::estimator) fn spent(&self, share: f64) -> bool {
         self.limit.is_some_and(|limit| self.elapsed() >= limit.mul_f64(share))
     }
 }

@@ -124,7 +124,7 @@ impl PrimalConfig {
             self.refiner().check(self.kernel)?;
         }
         if self.tune.is_some() {
-            super::primal_tune::check(self)?;
+            super::tune::check(self)?;
         }
         Ok(())
     }

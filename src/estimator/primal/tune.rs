@@ -17,9 +17,9 @@
 //!
 //! References: \[PRIMAL\] section 6.3.
 
-use super::primal_config::PrimalConfig;
-use super::primal_run::{Run, Shuffled};
-use super::primal_trials::Trials;
+use super::config::PrimalConfig;
+use super::run::{Run, Shuffled};
+use super::trials::Trials;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
 use crate::float::Real;

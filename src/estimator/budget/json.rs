@@ -14,10 +14,10 @@ const PYTHON_ONLY: [&str; 6] =
     ["class_weight", "validation_fraction", "warm_start", "n_jobs", "verbose", "callback"];
 
 /// Takes values out of a map; what is left at the end is unknown.
-pub(super) struct Params<'a>(pub(super) &'a Map<String, Value>);
+pub(in crate::estimator) struct Params<'a>(pub(in crate::estimator) &'a Map<String, Value>);
 
 impl<'a> Params<'a> {
-    pub(super) fn get<T>(
+    pub(in crate::estimator) fn get<T>(
         &self,
         name: &'static str,
         expected: &str,
@@ -32,14 +32,14 @@ impl<'a> Params<'a> {
         }
     }
 
-    pub(super) fn number(&self, name: &'static str, into: &mut f64) -> Result<()> {
+    pub(in crate::estimator) fn number(&self, name: &'static str, into: &mut f64) -> Result<()> {
         if let Some(value) = self.get(name, "a number", Value::as_f64)? {
             *into = value;
         }
         Ok(())
     }
 
-    pub(super) fn whole(&self, name: &'static str, into: &mut usize) -> Result<()> {
+    pub(in crate::estimator) fn whole(&self, name: &'static str, into: &mut usize) -> Result<()> {
         let read = |v: &Value| v.as_u64().and_then(|v| usize::try_from(v).ok());
         if let Some(value) = self.get(name, "a positive integer", read)? {
             *into = value;
@@ -65,7 +65,7 @@ impl<'a> Params<'a> {
         Ok(())
     }
 
-    pub(super) fn text(&self, name: &'static str) -> Result<Option<&'a str>> {
+    pub(in crate::estimator) fn text(&self, name: &'static str) -> Result<Option<&'a str>> {
         self.get(name, "a string", Value::as_str)
     }
 }
@@ -81,7 +81,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-pub(super) fn order_of(value: &Value) -> Option<Result<SampleOrder>> {
+pub(in crate::estimator) fn order_of(value: &Value) -> Option<Result<SampleOrder>> {
     match value {
         Value::String(name) => Some(SampleOrder::from_name(name)),
         Value::Array(items) => {

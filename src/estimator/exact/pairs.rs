@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::exact::ExactMachine;
+use super::machine::ExactMachine;
 use crate::error::Result;
 use crate::kernel::{AnyColumns, Classes, Gram};
 use crate::multiclass::pairs;

@@ -3,11 +3,11 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::builder::Asked;
+use super::machine::{PrimalBasis, PrimalMachine, PrimalStart};
+use super::tune::Tuned;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::model_on;
-use crate::estimator::primal::{PrimalBasis, PrimalMachine, PrimalStart};
-use crate::estimator::primal_tune::Tuned;
 use crate::float::Real;
 use crate::linalg::dot64;
 use crate::model::KernelModel;

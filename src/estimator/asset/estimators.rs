@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use ndarray::Array2;
 
-use super::asset::{AssetMachine, decide_expansion, decide_features};
-use super::asset_config::{AssetConfig, AssetFeatures, AssetSolver};
-use super::labels::{classes, decode, encode};
+use super::config::{AssetConfig, AssetFeatures, AssetSolver};
+use super::machine::{AssetMachine, decide_expansion, decide_features};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::labels::{classes, decode, encode};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;

@@ -1,0 +1,19 @@
+//! Machines on a budget: classes or values, shared terms or terms of each output's own.
+
+mod builder;
+mod combine;
+pub(super) mod config;
+pub(super) mod json;
+pub(super) mod machine;
+mod part;
+mod saving;
+mod svc;
+mod svr;
+pub(super) mod train;
+
+pub use builder::{Builder, FromConfig};
+pub use config::{Config, Maintenance};
+pub use machine::Machine;
+pub use svc::{BudgetSvc, BudgetSvcModel};
+pub use svr::{BudgetSvr, BudgetSvrModel};
+pub use train::Start;

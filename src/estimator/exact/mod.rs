@@ -1,0 +1,11 @@
+//! Exact machines, and a classifier with labels over them.
+
+mod machine;
+mod pairs;
+mod svc;
+
+pub(super) use machine::Limited;
+pub use machine::{
+    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
+};
+pub use svc::{Svc, SvcModel};
