@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
-from ._archive import Archived
-from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from ._features_base import (
-    kernel_of,
-    seed_of,
-    settle_gamma,
-)
-from ._parameters import all_or_nothing
+from ._estimator import Trained
+from ._features_base import kernel_of
 from ._progress import Watcher
-from ._stored import damaged, stored_kernel
+from ._stored import require, stored_kernel
 
 #: Hyperparameters that `_core` takes as they are.
 _PASSED_ON = (
@@ -39,7 +30,7 @@ def streams(estimator: Any) -> bool:
     return True
 
 
-class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
+class AssetEstimator(Trained):
     """Base of the machines on explicit features; not for use on its own."""
 
     _ranges: ClassVar[dict] = {
@@ -76,47 +67,16 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         "_stream": "value?",
     }
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the feature map and train on it, from the start.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Training rows, finite. Float32 and float64 are used as they are, without a copy.
-        y : array-like of shape (n_samples,)
-            Class labels of any sortable kind, at least two; finite numbers for regression.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0, not all zero: they multiply C.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If an argument or a hyperparameter is out of its range; the message names it.
-        MemoryError
-            With ``solver="dual"``, if the features of all samples do not fit.
-        KeyboardInterrupt
-            On Ctrl-C, within half a second. After any exception the estimator is as before.
-        """
-        tasks = FitTasks(self, X, y, sample_weight)
-        with all_or_nothing(self), self._watcher(tasks) as watcher:
-            X, y = self._check_X_y(X, y, reset=True)
-            target, n_classes = self._encode(y)
-            weights = _validation.check_weights(sample_weight, X)
-            rows = _validation.as_rows(X)
-            gamma = settle_gamma(self, rows, X.shape[1], weights)
-            self._train(rows, X, target, n_classes, self._cost(target, weights, True), gamma,
-                        None, watcher)  # fmt: skip
-        tasks.end()
-        return self
+    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+        X, y = self._check_X_y(X, y, reset=True)
+        target, n_classes = self._encode(y)
+        weights = _validation.check_weights(sample_weight, X)
+        rows = _validation.as_rows(X)
+        gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights)
+        self._train(rows, X, target, n_classes, self._cost(target, weights), gamma, None, watcher)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        with all_or_nothing(self), self._watcher() as watcher:
+        with self._training() as watcher:
             first = not hasattr(self, "coef_")
             if not first and not hasattr(self, "_iterate"):
                 raise ValueError(
@@ -127,10 +87,12 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             target, n_classes = self._encode_part(y, classes, first)
             weights = _validation.check_weights(sample_weight, X)
             rows = _validation.as_rows(X)
-            gamma = settle_gamma(self, rows, X.shape[1], weights) if first else self._same_map()
-            start = {} if first else self._start()
-            self._train(rows, X, target, n_classes, self._cost(target, weights, False), gamma,
-                        start, watcher)  # fmt: skip
+            if first:
+                gamma, start = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights), {}
+            else:
+                gamma, start = self._same_map(), self._start()
+            cost = self._cost(target, weights, balance=False)
+            self._train(rows, X, target, n_classes, cost, gamma, start, watcher)
         return self
 
     def _train(
@@ -140,7 +102,7 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         kernel = kernel_of(self, gamma)
         told = _core.asset_fit(
             self._config(), kernel, rows, target, n_classes, cost,
-            start=start, notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
+            start=start, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         if not all(np.all(np.isfinite(told[name])) for name in ("coef", "intercept")):
             raise ValueError(
@@ -171,11 +133,10 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         }  # fmt: skip
         watcher.finish(self.coef_.shape[1], report)
         if self.solver == "dual" and self.stop_reason_ == "max_iter":
-            warnings.warn(
+            _validation.warn(
                 f"Coordinate ascent did not reach tol={self.tol} in {self.n_iter_} passes: raise "
                 "max_iter or tol, or scale the features.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _same_map(self) -> float:
@@ -212,7 +173,6 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     def _config(self) -> dict[str, Any]:
         """Every hyperparameter as `_core` takes it."""
         averaging = 0.5 if self.averaging == "auto" else _validation.plain(self.averaging)
-        passes = DEFAULT_PASSES.get(str(self.solver), 1)
         params = self.get_params(deep=False)
         config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
         return {
@@ -221,15 +181,12 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             "tol": float(self.tol),
             "cache_size": float(self.cache_size),
             "epsilon": float(getattr(self, "epsilon", 0.0)),
-            "max_iter": passes if self.max_iter is None else int(self.max_iter),
-            "random_state": seed_of(self.random_state),
+            "max_iter": int(self._passes()),
+            "random_state": self._seed(),
         }
 
     def _decision(self, X: Any) -> np.ndarray:
-        """Decision values, shape (n_samples, n_outputs)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype(), reset=False)
-        rows, threads = _validation.as_rows(X), _validation.thread_count(self.n_jobs)
+        rows, threads = _validation.as_rows(self._new_rows(X)), self._threads()
         if hasattr(self, "dual_coef_"):
             return _validation.in_range(_core.expansion_decide(
                 rows, stored_kernel(self._kernel), self.components_,
@@ -242,32 +199,11 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     def _dtype(self) -> Any:
         return np.dtype(np.float32 if self._single else np.float64)
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        return validate_data(
-            self, X, y, accept_sparse="csr", y_numeric=not is_classifier(self),
-            dtype=[np.float64, np.float32] if reset else self._dtype(), reset=reset,
-        )  # fmt: skip
-
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
-        raise NotImplementedError
-
-    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[Any, int | None]:
-        raise NotImplementedError
-
-    def _cost(self, target: np.ndarray, weights: np.ndarray, balance: bool) -> np.ndarray:
-        raise NotImplementedError
-
-    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
-        passes = DEFAULT_PASSES.get(str(self.solver), 1)
-        return Watcher(self.verbose, self.callback, self.max_iter or passes, tasks)
+    def _passes(self) -> Any:
+        return self.max_iter or DEFAULT_PASSES.get(str(self.solver), 1)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _check_archived(self) -> None:
         kind = np.float32 if self._single else np.float64
@@ -295,5 +231,4 @@ class AssetEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             fits = fits and self._iterate.dtype == np.float64
             fits = fits and getattr(self, "_iterate_intercept", coef).shape == (outputs,)
             fits = fits and set(self._stream) == {"steps", "samples", "gradient"}
-        if not fits:
-            raise damaged("arrays do not fit together")
+        require(fits, "arrays do not fit together")

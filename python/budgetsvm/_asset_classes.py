@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from . import _parameters, _validation
+from . import _parameters
 from ._asset import AssetEstimator, streams
-from ._svc import BudgetSVC
+from ._classifier import Classifier
+from ._regressor import Regressor
 
 _SHARED = """
     C : float, default=1.0
@@ -113,7 +112,7 @@ _LEARNT = """
 """.strip("\n")
 
 
-class AssetSVC(ClassifierMixin, AssetEstimator):
+class AssetSVC(Classifier, AssetEstimator):
     __doc__ = f"""Kernel support vector classification on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for
@@ -143,8 +142,6 @@ class AssetSVC(ClassifierMixin, AssetEstimator):
     >>> clf.score(X, y) > 0.98
     True
     """
-
-    classes_: np.ndarray
 
     def __init__(
         self,
@@ -242,62 +239,8 @@ class AssetSVC(ClassifierMixin, AssetEstimator):
         """
         return self._partial_fit(X, y, classes, sample_weight)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values: the larger, the more certainly a row is of the class.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row for two classes (positive: ``classes_[1]``), else one a class.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        values = self._decision(X)
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
-        """
-        values = self.decision_function(X)
-        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[index]
-
-    # Labels and class weights are those of BudgetSVC, which reads `classes_`, `class_weight` and
-    # `C` alone.
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
-        return BudgetSVC._encode(cast(Any, self), y, None)
-
-    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[Any, int | None]:
-        return BudgetSVC._encode_part(cast(Any, self), y, classes, None if first else self)
-
-    def _cost(self, target: np.ndarray, weights: np.ndarray, balance: bool) -> np.ndarray:
-        return BudgetSVC._cost(cast(Any, self), target, len(self.classes_), weights, balance)
-
-
-class AssetSVR(RegressorMixin, AssetEstimator):
+class AssetSVR(Regressor, AssetEstimator):
     __doc__ = f"""Kernel support vector regression on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - w·z(x_i) - b| - epsilon)`` where products of
@@ -421,32 +364,3 @@ class AssetSVR(RegressorMixin, AssetEstimator):
             On Ctrl-C; after any exception the estimator is as before the call.
         """
         return self._partial_fit(X, y, None, sample_weight)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The value of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        return self._decision(X)[:, 0]
-
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
-        return np.ascontiguousarray(y, dtype=np.float64), None
-
-    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[Any, int | None]:
-        return self._encode(y)
-
-    def _cost(self, target: np.ndarray, weights: np.ndarray, balance: bool) -> np.ndarray:
-        return _validation.cost(self.C, weights)

@@ -6,13 +6,11 @@ Parameters, attributes, texts of errors and warnings are those of `sklearn.svm`.
 from __future__ import annotations
 
 import sys
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -20,8 +18,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
-from ._archive import Archived
-from ._stored import damaged
+from ._estimator import FLOATS, Estimator
+from ._stored import require
 
 #: Variables of a working set of the solver "mpd".
 WORKING_SET = 512
@@ -38,7 +36,7 @@ ONE_CLASS = "Invalid input - all samples with positive weights belong to the sam
 _SINGLE_MOST = 1e12
 
 
-class ExactEstimator(Archived, BaseEstimator):
+class ExactEstimator(Estimator):
     """Base of the exact machines; not for use on its own. What is learnt is in arrays."""
 
     #: The machine, by LIBSVM's name.
@@ -83,6 +81,9 @@ class ExactEstimator(Archived, BaseEstimator):
         "n_jobs": _parameters.RULES["n_jobs"],
     }
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_n_support")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -115,17 +116,11 @@ class ExactEstimator(Archived, BaseEstimator):
         KeyboardInterrupt
             On Ctrl-C. After any exception the estimator is as before.
         """
-        before = self.__dict__.copy()
-        try:
+        with self._all_or_nothing():
             self._fit(X, y, sample_weight)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        _parameters.check(self)
         self._validate_params()
         random_state = check_random_state(self.random_state) if self._is_classifier() else None
         if sp.issparse(X) and self.kernel == "precomputed":
@@ -169,7 +164,7 @@ class ExactEstimator(Archived, BaseEstimator):
         learnt = _core.exact_fit(
             config, self._kernel_params(), rows, target, n_classes, cost,
             functions=self._function_values(X), notify=_progress if self.verbose else None,
-            threads=_validation.thread_count(self.n_jobs),
+            threads=self._threads(),
         )  # fmt: skip
         self._take(learnt, matrix)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n_samples,)
@@ -183,12 +178,11 @@ class ExactEstimator(Archived, BaseEstimator):
         self.fit_status_ = 0 if learnt["converged"] else 1
         self.stop_reason_ = learnt["stop_reason"]
         if self.fit_status_ == 1:
-            warnings.warn(
+            _validation.warn(
                 f"Solver terminated early (max_iter={self.max_iter})."
                 "  Consider pre-processing your data with"
                 " StandardScaler or MinMaxScaler.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         self.support_ = learnt["support"].astype(np.int32)
         self._n_support = learnt["n_support"].astype(np.int32)
@@ -229,8 +223,7 @@ class ExactEstimator(Archived, BaseEstimator):
             and len(self._n_support) == (len(self.classes_) if self._is_classifier() else 1)
             and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == terms)
         )
-        if not fine:
-            raise damaged("shapes of an exact machine")
+        require(fine, "shapes of an exact machine")
 
     def _check_kinds(self) -> None:
         """Whether what a file holds is of the types and dimensions that prediction counts on."""
@@ -250,8 +243,7 @@ class ExactEstimator(Archived, BaseEstimator):
             fine = fine and machine.shape[1] == self.n_features_in_
             fine = fine and kernel[0] in _parameters.KERNELS
             fine = fine and bool(np.all(np.isfinite(kernel[1:])))
-        if not fine:
-            raise damaged("arrays of an exact machine")
+        require(fine, "arrays of an exact machine")
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
@@ -340,12 +332,10 @@ class ExactEstimator(Archived, BaseEstimator):
         return all(v.size == 0 or max(v.max(), -v.min()) <= _SINGLE_MOST for v in values)
 
     def _validate_for_predict(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if not callable(self.kernel):
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-                accept_large_sparse=False, reset=False,
-            )  # fmt: skip
+        if callable(self.kernel):
+            check_is_fitted(self)
+        else:
+            X = self._new_rows(X, FLOATS, order="C", accept_large_sparse=False)
             if X.dtype == np.float32 and not self._suits_single(X):
                 X = X.astype(np.float64)
         if sp.issparse(X) and not self._sparse and not callable(self.kernel):
@@ -381,15 +371,13 @@ class ExactEstimator(Archived, BaseEstimator):
         return _validation.in_range(_core.exact_decide(
             kernel, _validation.as_rows(support), self._n_support.tolist(), coef,
             np.ascontiguousarray(self._intercept_), _validation.as_rows(X),
-            _validation.thread_count(self.n_jobs),
+            self._threads(),
         ))  # fmt: skip
 
     @property
     def n_support_(self) -> np.ndarray:
         """Number of support vectors, of each class."""
-        if not hasattr(self, "_n_support"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self._n_support
+        return self._learnt("_n_support")
 
     @property
     def coef_(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -16,9 +15,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
+from . import _validation
 from ._exact import ExactEstimator
 from ._probability import probabilities, sigmoids_of_pairs
-from ._stored import damaged
+from ._stored import require
 
 
 def _has_proba(estimator: Any) -> bool:
@@ -59,8 +59,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     def _check_archived(self) -> None:
         super()._check_archived()
         shape = (2, len(self.intercept_))
-        if getattr(self, "_sigmoids", np.empty(shape)).shape != shape:
-            raise damaged("sigmoids of an exact machine")
+        fits = getattr(self, "_sigmoids", np.empty(shape)).shape == shape
+        require(fits, "sigmoids of an exact machine")
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The bound of every α."""
@@ -74,13 +74,12 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         if self.probability == "deprecated":
             return
         name = type(self).__name__
-        warnings.warn(
+        _validation.warn(
             "The `probability` parameter was deprecated in 1.9 and "
             "will be removed in version 1.11. "
             f"Use `CalibratedClassifierCV({name}(), ensemble=False)` "
             f"instead of `{name}(probability=True)`",
             FutureWarning,
-            stacklevel=4,
         )
         if self.probability:
             seed = int(random_state.randint(np.iinfo(np.int32).max))
@@ -204,12 +203,11 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return self._sigmoid("probB_", 1)
 
     def _sigmoid(self, attribute: str, row: int) -> np.ndarray:
-        warnings.warn(
+        _validation.warn(
             f"Attribute `{attribute}` was deprecated in version 1.9 and will be removed in "
             "1.11 as the `probability=True` option for SVC and NuSVC was deprecated "
             "and will be removed in 1.11.",
             FutureWarning,
-            stacklevel=3,
         )
         return self._sigmoids[row] if hasattr(self, "_sigmoids") else np.empty(0)
 

@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples
 
 from ._exact import ExactEstimator, ExactRegressor
-from ._stored import damaged
+from ._stored import require
 
 #: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
 BOUNDARY = 1e-9
@@ -274,8 +274,7 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
 
     def _check_archived(self) -> None:
         super()._check_archived()
-        if not np.array_equal(self.offset_, -self._intercept_):
-            raise damaged("offset_")
+        require(np.array_equal(self.offset_, -self._intercept_), "offset_")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, positive inside.

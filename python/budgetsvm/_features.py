@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _core, _parameters, _validation
-from ._features_base import Kernel, KernelFeatures, seed_of
-from ._stored import damaged
+from ._estimator import FLOATS
+from ._features_base import Kernel, KernelFeatures
+from ._stored import require
 
 
 class _OnLandmarks(KernelFeatures):
@@ -37,21 +38,19 @@ class _OnLandmarks(KernelFeatures):
     @property
     def rank_(self) -> int:
         """Columns that are not zero by construction."""
-        if not hasattr(self, "normalization_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self.normalization_.shape[1]
+        return self._learnt("normalization_").shape[1]
 
     def _check_archived(self) -> None:
         components, weights = self.components_, self.normalization_
         fits = components.ndim == 2 == weights.ndim and components.dtype == weights.dtype
-        if not (
+        require(
             fits
-            and components.dtype in (np.float32, np.float64)
+            and components.dtype in FLOATS
             and components.shape == (weights.shape[0], self.n_features_in_)
             and type(self._n_features_out) is int
-            and weights.shape[1] <= self._n_features_out
-        ):
-            raise damaged("arrays do not fit together")
+            and weights.shape[1] <= self._n_features_out,
+            "arrays do not fit together",
+        )
 
 
 class Nystroem(_OnLandmarks):
@@ -147,7 +146,7 @@ class Nystroem(_OnLandmarks):
             rows, kernel, int(self.n_components),
             None if landmarks is None else int(landmarks),
             None if threshold is None else float(threshold),
-            seed_of(self.random_state), self._threads(),
+            self._seed(), self._threads(),
         )  # fmt: skip
         self.components_ = told["components"]
         self.normalization_ = told["normalization"]
@@ -341,7 +340,7 @@ class RandomFourier(KernelFeatures):
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.fourier_fit(
             X.shape[1], kernel, int(self.n_components), bool(self.orthogonal), str(self.waves),
-            seed_of(self.random_state),
+            self._seed(),
         )  # fmt: skip
         self.frequencies_ = told["frequencies"]
         self.phases_ = told["phases"]
@@ -357,13 +356,13 @@ class RandomFourier(KernelFeatures):
 
     def _check_archived(self) -> None:
         frequencies, phases = self.frequencies_, self.phases_
-        if not (
+        require(
             frequencies.ndim == 2
             and frequencies.dtype == phases.dtype == np.float64
             and frequencies.shape[1] == self.n_features_in_
             and phases.ndim == 1
             and len(phases) <= len(frequencies)
             and type(self._n_features_out) is int
-            and self._n_features_out == 2 * len(frequencies) - len(phases)
-        ):
-            raise damaged("arrays do not fit together")
+            and self._n_features_out == 2 * len(frequencies) - len(phases),
+            "arrays do not fit together",
+        )

@@ -125,6 +125,7 @@ class LocalBudgetSVC(OnlineLearner):
         **OnlineLearner._archived, "_machine": "LocalMachine",
     }  # fmt: skip
 
+    _kind = _core.LocalMachine
     _machine: _core.LocalMachine  # type: ignore[assignment]
 
     def __init__(
@@ -205,45 +206,37 @@ class LocalBudgetSVC(OnlineLearner):
     @property
     def cluster_centers_(self) -> np.ndarray:
         """Centres of the cells, shape (n_cells, n_features)."""
-        return self._fitted().centers
+        return self._learnt("_machine").centers
 
     @property
     def n_support_(self) -> np.ndarray:
         """Support vectors of each cell, shape (n_cells,)."""
-        return self._fitted().sizes.astype(np.intp)
+        return self._learnt("_machine").sizes.astype(np.intp)
 
     @property
     def n_samples_seen_(self) -> int:
         """Samples learnt from."""
-        return self._fitted().seen
+        return self._learnt("_machine").seen
+
+    def _size(self, machine: Any) -> int:
+        return int(machine.sizes.sum())
 
     # What a machine of many cells does not have as one array.
     support_vectors_ = dual_coef_ = n_terms_ = None  # type: ignore[assignment]
 
-    def _fitted(self) -> _core.LocalMachine:  # type: ignore[override]
-        return super()._fitted()  # type: ignore[return-value]
-
-    def _config(self, gamma: float, seed: int | None = None) -> dict[str, Any]:
+    def _config(self, gamma: float) -> dict[str, Any]:
         kept = (
             "n_clusters budget kernel degree coef0 center_step overlap pruning local max_iter "
             "order max_time"
         ).split()
         params = {name: _validation.plain(getattr(self, name)) for name in kept}
-        seed = self._seed() if seed is None else seed
-        return {**params, "gamma": gamma, "random_state": seed}
-
-    def _check_params(self) -> None:
-        _core.LocalMachine.check(
-            self._config(_validation.resolve_gamma(self.gamma, 1.0, 1), seed=0)
-        )
+        return {**params, "gamma": gamma}
 
     def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
-        config = self._config(gamma)
-        factors = _validation.class_factors(
-            self.class_weight, self.classes_, index, weights, balance=not stream
-        )
+        config = {**self._config(gamma), "random_state": self._seed()}
+        cost = self._cost(index, weights, balance=not stream)
         centers = None
         if self.assign == "kmeans":
             n_clusters = min(int(self.n_clusters), X.shape[0])
@@ -256,16 +249,11 @@ class LocalBudgetSVC(OnlineLearner):
             if not np.all(np.isfinite(centers)):
                 raise ValueError("X leads out of the range of floating point numbers: scale it")
         trained, report = _core.LocalMachine.train(
-            config, rows, index.astype(np.uint32), len(self.classes_),
-            _validation.cost(self.C, weights) * factors[index],
+            config, rows, index, len(self.classes_), cost,
             centers=centers, start=machine, stream=stream, notify=watcher.notify,
-            threads=_validation.thread_count(self.n_jobs),
+            threads=self._threads(),
         )  # fmt: skip
-        self._machine = trained
-        self.n_iter_ = report["n_iter"]
-        self.history_ = report["history"]
-        self.stop_reason_ = report["stop_reason"]
-        watcher.finish(int(trained.sizes.sum()), report)
+        self._take(trained, report, watcher)
 
 
 def _short_indices(X: Any) -> Any:

@@ -7,17 +7,12 @@ from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _validation
-from ._archive import Archived
-from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from ._parameters import all_or_nothing
+from ._callbacks import FitTasks, with_callbacks
+from ._classifier import Classifier, one_column_flat
+from ._machine import MachineEstimator
 from ._progress import Watcher
-from ._stored import damaged
 
 _PARAMETERS = """\
     kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
@@ -100,21 +95,18 @@ def documented(cls: Estimator) -> Estimator:
     return cls
 
 
-class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimator):
-    """Base of the online learners; not for use on its own.
-
-    A machine never changes: every training call makes a new one, so that a failure of any kind
-    leaves the estimator as it was.
-    """
+class OnlineLearner(Classifier, MachineEstimator):
+    """Base of the online learners; not for use on its own."""
 
     #: The learner, by its name in `_core`.
     _learner: ClassVar[str]
+    #: The machine that learns.
+    _kind: ClassVar[Any] = _core.OnlineMachine
     _archived: ClassVar[dict[str, str]] = {
-        "_machine": "OnlineMachine", "n_iter_": "value", "history_": "curves",
-        "stop_reason_": "value",
-    }  # fmt: skip
+        **MachineEstimator._archived,
+        "_machine": "OnlineMachine",
+    }
 
-    classes_: np.ndarray
     _machine: _core.OnlineMachine
 
     def __init__(
@@ -159,13 +151,10 @@ class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimat
             On Ctrl-C, within half a second. After any exception the estimator is as before.
         """
         tasks = FitTasks(self, X, y, None)
-        with all_or_nothing(self), self._watcher(tasks) as watcher:
+        with self._training(tasks) as watcher:
             self._check_params()
-            X, y = self._check_X_y(X, y, None)
-            check_classification_targets(y)
-            self.classes_, index = np.unique(y, return_inverse=True)
-            if len(self.classes_) < 2:
-                raise ValueError(f"y has {len(self.classes_)} class, at least 2 classes are needed")
+            X, y = self._check_X_y(X, y, reset=True)
+            index, _ = self._encode(y)
             self._train(X, index, None, False, watcher)
         tasks.end()
         return self
@@ -198,148 +187,33 @@ class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimat
         KeyboardInterrupt
             On Ctrl-C; after any exception the estimator is as before the call.
         """
-        with all_or_nothing(self):
-            self._learn_part(X, y, classes, self._train)
+        with self._training() as watcher:
+            self._learn_part(X, y, classes, self._train, watcher)
         return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values: the larger, the more certainly a row is of the class.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row for two classes (positive: ``classes_[1]``), else one a class.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.dtype(self._machine.dtype), reset=False
-        )
-        threads = _validation.thread_count(self.n_jobs)
-        values = self._machine.decision_function(_validation.as_rows(X), threads)
-        _validation.in_range(values)
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
-        """
-        values = self.decision_function(X)
-        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[index]
-
-    @property
-    def support_vectors_(self) -> np.ndarray:
-        """Points of the terms, shape (n_terms, n_features)."""
-        return self._fitted().support_vectors
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the terms, shape (n_outputs, n_terms)."""
-        return self._fitted().dual_coef
-
-    @property
-    def n_terms_(self) -> int:
-        """Number of terms, all classes together."""
-        return self._fitted().n_terms
 
     @property
     def n_samples_seen_(self) -> int:
         """Samples learnt from."""
-        return self._fitted().steps
-
-    def _fitted(self) -> _core.OnlineMachine:
-        try:
-            return self._machine
-        except AttributeError:
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet") from None
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_machine")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _check_archived(self) -> None:
-        outputs = len(self.classes_) if len(self.classes_) > 2 else 1
-        fits = self._machine.n_outputs == outputs
-        if not fits or self._machine.n_features != self.n_features_in_:
-            raise damaged("machine and labels do not fit")
-
-    def _watcher(self, tasks: FitTasks | None = None) -> Watcher:
-        return Watcher(self.verbose, self.callback, self.max_iter, tasks)
+        return self._learnt("_machine").steps
 
     def _config(self, gamma: float) -> dict[str, Any]:
+        """Every hyperparameter as `_core` takes it, but the seed."""
         params = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
-        own = {"learner": self._learner, "gamma": gamma, "random_state": self._seed()}
-        return {**params, **own}
-
-    def _seed(self) -> int:
-        try:
-            generator = check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(f"random_state: {error}") from None
-        return int(generator.randint(np.iinfo(np.int32).max))
+        return {**params, "learner": self._learner, "gamma": gamma}
 
     def _check_params(self) -> None:
         """Refuse hyperparameters that do not fit together, before the data are looked at."""
         gamma = _validation.resolve_gamma(self.gamma, 1.0, 1)
-        config = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
-        config |= {"learner": self._learner, "gamma": gamma, "random_state": 0}
-        _core.OnlineMachine.check(config)
+        self._kind.check({**self._config(gamma), "random_state": 0})
 
-    def _check_X_y(self, X: Any, y: Any, machine: Any) -> tuple[Any, np.ndarray]:
-        return validate_data(
-            self, X, y, accept_sparse="csr", reset=machine is None,
-            dtype=[np.float64, np.float32] if machine is None else np.dtype(machine.dtype),
-        )  # fmt: skip
-
-    def _encode_part(self, y: np.ndarray, classes: Any, machine: Any) -> np.ndarray:
-        if machine is None:
-            if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit")
-            self.classes_ = _validation.distinct_classes(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError("classes is not the same as in the first call of partial_fit")
-        index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        unknown = self.classes_[index] != y
-        if np.any(unknown):
-            raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
-        return index
-
-    def _learn_part(self, X: Any, y: Any, classes: Any, train: Callable[..., None]) -> None:
-        with self._watcher() as watcher:
-            self._check_params()
-            machine = getattr(self, "_machine", None)
-            X, y = self._check_X_y(X, y, machine)
-            check_classification_targets(y)
-            index = self._encode_part(y, classes, machine)
-            train(X, index, machine, True, watcher)
+    def _learn_part(
+        self, X: Any, y: Any, classes: Any, train: Callable[..., None], watcher: Watcher
+    ) -> None:
+        self._check_params()
+        machine = getattr(self, "_machine", None)
+        X, y = self._check_X_y(X, y, reset=machine is None)
+        index, _ = self._encode_part(y, classes, first=machine is None)
+        train(X, index, machine, True, watcher)
 
     def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
         self._train_here(X, index, machine, stream, watcher)
@@ -350,25 +224,18 @@ class OnlineLearner(ClassifierMixin, CallbackSupportMixin, Archived, BaseEstimat
     ) -> None:  # fmt: skip
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
+        config = {**self._config(gamma), "random_state": self._seed()}
         trained, report = _core.OnlineMachine.train(
-            self._config(gamma), rows, index.astype(np.uint32), len(self.classes_), weights,
+            config, rows, index, len(self.classes_), weights,
             start=machine, stream=stream, record=record, notify=watcher.notify,
-            threads=_validation.thread_count(self.n_jobs),
+            threads=self._threads(),
         )  # fmt: skip
-        self._machine = trained
-        self.n_iter_ = report["n_iter"]
-        self.history_ = report["history"]
-        self.stop_reason_ = report["stop_reason"]
-        watcher.finish(trained.n_terms, report)
+        self._take(trained, report, watcher)
 
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
-        if machine is not None:
-            return _validation.settled_gamma(self.gamma, machine.gamma)
-        if not isinstance(self.gamma, str):
+        if machine is None and not isinstance(self.gamma, str):
             return _validation.resolve_gamma(self.gamma, 1.0, d)
-        variance, ratio = _core.describe(rows, weights)
-        _validation.warn_about_scales(ratio)
-        return _validation.resolve_gamma(self.gamma, variance, d)
+        return super()._settle_gamma(rows, d, weights, machine)
 
 
 class StreamLearner(OnlineLearner):
@@ -399,10 +266,11 @@ class StreamLearner(OnlineLearner):
         ValueError, KeyboardInterrupt
             As `partial_fit`.
         """
-        with all_or_nothing(self):
-            self._learn_part(X, y, classes, partial(self._train_here, record=True))
+        with self._training() as watcher:
+            train = partial(self._train_here, record=True)
+            self._learn_part(X, y, classes, train, watcher)
             names = [f"decision.{output}" for output in range(self._machine.n_outputs)]
             columns = [self.history_.pop(name) for name in names]
             rows = min(len(column) for column in columns)
             values = np.column_stack([column[:rows] for column in columns])
-        return values[:, 0] if values.shape[1] == 1 else values
+        return one_column_flat(values)

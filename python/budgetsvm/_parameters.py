@@ -7,8 +7,7 @@ check their ranges once more, for those who use it from Rust.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -50,25 +49,6 @@ def check(estimator: Any) -> None:
         expected = rules.get(name, anything)(value)
         if expected is not None:
             raise InvalidParameterError(f"{name} must be {expected}, got {_shown(value)}")
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Check the hyperparameters; put everything back as it was when an exception of any kind comes.
-
-    Raises
-    ------
-    InvalidParameterError
-        As `check`.
-    """
-    check(estimator)
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 def _shown(value: Any) -> str:

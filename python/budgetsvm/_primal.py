@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
-from ._archive import Archived
-from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from ._estimator import FLOATS, Trained
 from ._progress import Watcher
-from ._stored import damaged, stored_kernel
+from ._stored import require, stored_kernel
 
 _PASSED_ON = (
     "loss solver smoothing fit_intercept tol max_iter cache_size max_time refine_iter"
@@ -33,7 +29,7 @@ _OPTIONAL = (
 )
 
 
-class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
+class PrimalEstimator(Trained):
     """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
 
     _losses: ClassVar[tuple[str, ...]]
@@ -58,57 +54,12 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
     }
     _points: ClassVar[dict[str, str]] = {"basis": "support_vectors_"}
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Training rows, finite. Float32 and float64 are used as they are, without a copy.
-        y : array-like of shape (n_samples,)
-            Class labels of any sortable kind, at least two; finite numbers for regression.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0, not all zero: they multiply C.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If an argument or a hyperparameter is out of its range, or ``solver="newton"`` would
-            need more than `cache_size`; the message names it.
-        MemoryError
-            If an allocation fails.
-        KeyboardInterrupt
-            On Ctrl-C, within half a second. After any exception the estimator is as before.
-        """
-        tasks = FitTasks(self, X, y, sample_weight)
-        _parameters.check(self)
-        before = self.__dict__.copy()
-        try:
-            with Watcher(self.verbose, self.callback, self.max_iter, tasks) as watcher:
-                self._fit(X, y, sample_weight, watcher, before if self.warm_start else {})
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        tasks.end()
-        return self
-
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, watcher: Watcher, last: dict[str, Any]
-    ) -> None:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
-            y_numeric=not is_classifier(self),
-        )  # fmt: skip
+    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+        last = self.__dict__.copy() if self.warm_start else {}
+        X, y = self._check_X_y(X, y, reset=True)
         target, n_classes = self._encode(y)
         weights = _validation.check_weights(sample_weight, X)
-        cost = self._cost(target, n_classes, weights)
+        cost = self._cost(target, weights)
         rows = _validation.as_rows(X)
         kernel = self._kernel_params(rows, X.shape[1], weights)
         basis, points = self._basis(X)
@@ -117,7 +68,7 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             basis, points, start = self._start(last, X, basis, points)
         learnt = _core.primal_fit(
             self._config(), kernel, rows, target, n_classes, cost, basis, before=start,
-            notify=watcher.notify, threads=_validation.thread_count(self.n_jobs),
+            notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(learnt, X if points is None else points, points is None)
         by_c, by_gamma = learnt["tuned"] or (1.0, 1.0)
@@ -150,18 +101,16 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         self.stop_reason_ = learnt["stop_reason"]
         coef = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
         if self.stop_reason_ in ("max_time", "callback") and not np.any(coef):
-            warnings.warn(
+            _validation.warn(
                 f"The fit ended ({self.stop_reason_}) before the first step: the machine is a "
                 "constant. Give it more time, fewer rows, or a smaller basis.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if self.stop_reason_ == "max_iter":
-            warnings.warn(
+            _validation.warn(
                 f"The solver did not converge in max_iter={self.max_iter} steps: scale the "
                 "features, lower C, or raise smoothing or max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _config(self) -> dict:
@@ -170,22 +119,16 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         config["fit_intercept"] = bool(self.fit_intercept)
         config["refine"] = bool(self.refine)
         config["epsilon"] = float(getattr(self, "epsilon", 0.0))
-        try:
-            generator = check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(f"random_state: {error}") from None
         config["leave_one_out"] = bool(self.leave_one_out)
         config["tune"] = _validation.plain(self.tune_size) if self.tune else None
-        config["random_state"] = int(generator.randint(np.iinfo(np.int32).max))
+        config["random_state"] = self._seed()
         return config
 
     def _kernel_params(
         self, rows: Any, n_features: int, weights: np.ndarray
     ) -> tuple[str, float, float, int]:
-        variance, ratio = _core.describe(rows, weights)
-        gamma = _validation.resolve_gamma(self.gamma, variance, n_features)
-        if self.kernel != "linear":
-            _validation.warn_about_scales(ratio)
+        told = self.kernel != "linear"
+        gamma = _validation.settle_gamma(self.gamma, rows, n_features, weights, told)
         return self.kernel, gamma, float(self.coef0), int(self.degree)
 
     def _basis(self, X: Any) -> tuple[Any, Any]:
@@ -237,23 +180,26 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
         return basis, points, (none, coef, intercept)
 
     def _decision(self, X: Any) -> np.ndarray:
-        """Decision values, shape (n_samples, n_outputs)."""
-        check_is_fitted(self)
-        linear = hasattr(self, "coef_")
-        dtype = [np.float64, np.float32] if linear else self.support_vectors_.dtype
-        X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=False)
-        if linear:
+        if "coef_" in self.__dict__:
+            X = self._new_rows(X, FLOATS)
             if sp.issparse(X):
                 _validation.check_csr_structure(X)
             values = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
             return _validation.in_range(values)
+        X = self._new_rows(X)
         if self.support_vectors_.shape[0] == 0:
             return np.tile(self.intercept_, (X.shape[0], 1))
         return _validation.in_range(_core.primal_decide(
             stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
             np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
-            _validation.thread_count(self.n_jobs),
+            self._threads(),
         ))  # fmt: skip
+
+    def _dtype(self) -> Any:
+        return self.support_vectors_.dtype
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "intercept_")
 
     def _check_archived(self) -> None:
         outputs, d = len(self.intercept_), self.n_features_in_
@@ -263,8 +209,7 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
             terms = self.support_vectors_.shape[0] if hasattr(self, "support_vectors_") else -1
             fits = terms >= 0 and self.support_vectors_.shape == (terms, d)
             fits = fits and self.dual_coef_.shape == (outputs, terms)
-        if not fits or self.intercept_.ndim != 1:
-            raise damaged("shapes of the machine")
+        require(fits and self.intercept_.ndim == 1, "shapes of the machine")
 
     def _same_outputs(self, last: dict[str, Any]) -> bool:
         """Whether the last fit is one of the same outputs."""
@@ -272,17 +217,6 @@ class PrimalEstimator(CallbackSupportMixin, Archived, BaseEstimator):
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         raise NotImplementedError
-
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
-        raise NotImplementedError
-
-    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _same_rows(a: Any, b: Any) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from . import _parameters, _validation
+from . import _parameters
+from ._classifier import Classifier, one_column_flat
 from ._primal import PrimalEstimator
 
 
-class PrimalSVC(ClassifierMixin, PrimalEstimator):
+class PrimalSVC(Classifier, PrimalEstimator):
     r"""Support vector classification solved in the primal [1]_.
 
     Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned
@@ -160,7 +159,6 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
 
     _losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge", "least_squares")
     _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*_losses)}
-    classes_: np.ndarray
 
     def __init__(
         self,
@@ -219,68 +217,11 @@ class PrimalSVC(ClassifierMixin, PrimalEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values: the larger, the more certainly a row is of the class.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row for two classes (positive: ``classes_[1]``), else one a class.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        values = self._decision(X)
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
-        """
-        values = self.decision_function(X)
-        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[index]
-
     def _same_outputs(self, last: dict[str, Any]) -> bool:
         return "intercept_" in last and np.array_equal(last["classes_"], self.classes_)
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])
-        one = values.shape[1] == 1
-        index = (values[:, 0] > 0).astype(np.intp) if one else values.argmax(axis=1)
-        right = self.classes_[index[known]] == y[known]
-        self.loo_decision_ = values[:, 0] if one else values
+        right = self._labels(values[known]) == y[known]
+        self.loo_decision_ = one_column_flat(values)
         self.loo_score_ = float(np.average(right, weights=weights[known]))
-
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
-        check_classification_targets(y)
-        classes, index = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has {len(classes)} class, at least 2 classes are needed")
-        self.classes_ = classes
-        return index.astype(np.uint32), len(classes)
-
-    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
-        factors = _validation.class_factors(self.class_weight, self.classes_, target, weights)
-        return _validation.cost(self.C, weights) * factors[target]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from . import _parameters, _validation
+from . import _parameters
 from ._primal import PrimalEstimator
+from ._regressor import Regressor
 
 
-class PrimalSVR(RegressorMixin, PrimalEstimator):
+class PrimalSVR(Regressor, PrimalEstimator):
     r"""Support vector regression solved in the primal [1]_.
 
     Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned
@@ -218,26 +218,6 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The value of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        return self._decision(X)[:, 0]
-
     def _same_outputs(self, last: dict[str, Any]) -> bool:
         return "intercept_" in last
 
@@ -245,11 +225,3 @@ class PrimalSVR(RegressorMixin, PrimalEstimator):
         known = np.isfinite(values[:, 0])
         self.loo_decision_ = values[:, 0]
         self.loo_score_ = float(r2_score(y[known], values[known, 0], sample_weight=weights[known]))
-
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int | None]:
-        if not _validation.is_number(self.epsilon) or not 0 <= self.epsilon < float("inf"):
-            raise ValueError(f"epsilon must be >= 0 and finite, got {self.epsilon!r}")
-        return np.ascontiguousarray(y, dtype=np.float64), None
-
-    def _cost(self, target: np.ndarray, n_classes: int | None, weights: np.ndarray) -> np.ndarray:
-        return _validation.cost(self.C, weights)

@@ -16,7 +16,7 @@ from ._exact import WORKING_SET, ExactEstimator, ExactRegressor
 from ._exact_classes import SVC
 from ._exact_classifier import ExactClassifier
 from ._exact_values import SVR
-from ._stored import damaged
+from ._stored import require
 
 Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None
 
@@ -109,8 +109,7 @@ class Semiparametric(ExactEstimator):
         shape: tuple[int, ...] = (self._n_functions,)
         if self._is_classifier():
             shape = (len(self._intercept_), *shape)
-        if self.parametric_coef_.shape != shape:
-            raise damaged("parametric_coef_")
+        require(self.parametric_coef_.shape == shape, "parametric_coef_")
 
     def _outputs(self, X: Any, given: Any) -> np.ndarray:
         """Values of the pairs (the outputs), with the parametric part."""

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-
-from . import _validation
 from ._base import BudgetMachineEstimator
+from ._classifier import Classifier
 
 
-class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
+class BudgetSVC(Classifier, BudgetMachineEstimator):
     r"""Kernel support vector classification with at most `budget` support vectors.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, f(x_i))`` over machines
@@ -163,8 +159,6 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
     (True, True)
     """
 
-    classes_: np.ndarray
-
     def __init__(
         self,
         budget: int | None = 200,
@@ -273,79 +267,3 @@ class BudgetSVC(ClassifierMixin, BudgetMachineEstimator):
             On Ctrl-C; after any exception the estimator is as before the call.
         """
         return self._partial_fit(X, y, classes, sample_weight)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values: the larger, the more certainly a row is of the class.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value a row for two classes (positive: ``classes_[1]``), else one a class.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        values = self._decision(X)
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
-        """
-        values = self.decision_function(X)
-        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[index]
-
-    def _encode(self, y: np.ndarray, previous: Any) -> tuple[np.ndarray, int]:
-        check_classification_targets(y)
-        classes, index = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has {len(classes)} class, at least 2 classes are needed")
-        if previous is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError("warm_start=True needs the classes of the last fit in y")
-        self.classes_ = classes
-        return index.astype(np.uint32), len(classes)
-
-    def _encode_part(self, y: np.ndarray, classes: Any, machine: Any) -> tuple[np.ndarray, int]:
-        check_classification_targets(y)
-        if machine is None:
-            if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit")
-            self.classes_ = _validation.distinct_classes(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError("classes is not the same as in the first call of partial_fit")
-        index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        unknown = self.classes_[index] != y
-        if np.any(unknown):
-            raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
-        return index.astype(np.uint32), len(self.classes_)
-
-    def _cost(
-        self, target: np.ndarray, n_classes: int | None, weights: np.ndarray, balance: bool
-    ) -> np.ndarray:
-        """C of every sample: C times the weights of its class and its own."""
-        factors = _validation.class_factors(
-            self.class_weight, self.classes_, target, weights, balance
-        )
-        return _validation.cost(self.C, weights) * factors[target]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import RegressorMixin
-
-from . import _parameters, _validation
+from . import _parameters
 from ._base import BudgetMachineEstimator
+from ._regressor import Regressor
 
 
-class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
+class BudgetSVR(Regressor, BudgetMachineEstimator):
     r"""Kernel support vector regression with at most `budget` support vectors.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` over machines
@@ -266,35 +264,3 @@ class BudgetSVR(RegressorMixin, BudgetMachineEstimator):
             On Ctrl-C; after any exception the estimator is as before the call.
         """
         return self._partial_fit(X, y, None, sample_weight)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The predicted value of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
-        """
-        return self._decision(X)[:, 0]
-
-    def _encode(self, y: np.ndarray, previous: Any) -> tuple[np.ndarray, None]:
-        return y.astype(np.float64), None
-
-    def _encode_part(self, y: np.ndarray, classes: Any, machine: Any) -> tuple[np.ndarray, None]:
-        return y.astype(np.float64), None
-
-    def _cost(
-        self, target: np.ndarray, n_classes: int | None, weights: np.ndarray, balance: bool
-    ) -> np.ndarray:
-        """C of every sample."""
-        return _validation.cost(self.C, weights)

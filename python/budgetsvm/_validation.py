@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from numbers import Integral, Real
 from typing import Any, cast
@@ -15,6 +16,8 @@ from . import _core
 
 #: Ranges of features further apart than this make one feature decide every kernel value.
 SCALE_RATIO = 1000.0
+#: Modules whose lines no warning points at.
+_INNER = ("budgetsvm.", "sklearn.")
 
 
 def as_rows(X: Any) -> Any:
@@ -130,16 +133,35 @@ def settled_gamma(gamma: Any, used: float) -> float:
     return used
 
 
-def warn_about_scales(ratio: float) -> None:
-    """Say what to do when one feature drowns the others."""
-    if ratio > SCALE_RATIO:
-        warnings.warn(
+def settle_gamma(
+    gamma: Any, rows: Any, n_features: int, weights: np.ndarray, told: bool = True
+) -> float:
+    """The number that `gamma` stands for on these rows.
+
+    Where one feature drowns the others a warning says what to do, if `told`.
+
+    Raises
+    ------
+    ValueError
+        As `resolve_gamma`.
+    """
+    variance, ratio = _core.describe(rows, weights)
+    gamma = resolve_gamma(gamma, variance, n_features)
+    if told and ratio > SCALE_RATIO:
+        warn(
             f"The ranges of the features differ by a factor of {ratio:.0f}, so a few features "
             "decide every kernel value. Scale them first, for example with "
-            "make_pipeline(StandardScaler(), ...) or, for sparse X, MaxAbsScaler().",
-            UserWarning,
-            stacklevel=5,
+            "make_pipeline(StandardScaler(), ...) or, for sparse X, MaxAbsScaler()."
         )
+    return gamma
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of the line of the user's that called, however deep in here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INNER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_kernel(kernel: Any) -> None:
@@ -183,43 +205,6 @@ def cost(C: Any, weights: np.ndarray) -> np.ndarray:
     return float(C) * weights
 
 
-def class_factors(
-    class_weight: Any,
-    classes: np.ndarray,
-    target: np.ndarray,
-    weights: np.ndarray,
-    balance: bool = True,
-) -> np.ndarray:
-    """The factor of C of every class; "balanced" only where `balance` says that all rows are known.
-
-    Raises
-    ------
-    ValueError
-        If `class_weight` is neither a dictionary of known labels and numbers >= 0, "balanced" nor
-        None.
-    """
-    factors = np.ones(len(classes))
-    if isinstance(class_weight, dict):
-        for label, factor in class_weight.items():
-            at = [i for i, known in enumerate(classes) if known == label]
-            if not at:
-                raise ValueError(f"class_weight names {label!r}, which is no class of y")
-            factors[at[0]] = factor
-    elif class_weight == "balanced":
-        if not balance:
-            raise ValueError(
-                'class_weight="balanced" is not known before all rows are: give partial_fit a '
-                "dict of weights"
-            )
-        sums = np.bincount(target, weights=weights, minlength=len(factors))
-        factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
-    elif class_weight is not None:
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-    if not np.all(np.isfinite(factors) & (factors >= 0)):
-        raise ValueError("class_weight must hold finite numbers >= 0")
-    return factors
-
-
 def in_range(values: np.ndarray) -> np.ndarray:
     """`values`, if they are finite.
 
@@ -233,19 +218,3 @@ def in_range(values: np.ndarray) -> np.ndarray:
             "X leads out of the range of floating point numbers: scale it, or lower gamma"
         )
     return values
-
-
-def distinct_classes(classes: Any) -> np.ndarray:
-    """The labels that `partial_fit` was told of, sorted.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two, or one of them is NaN.
-    """
-    labels = np.unique(np.asarray(classes))
-    if len(labels) < 2:
-        raise ValueError("classes must name at least 2 classes")
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-        raise ValueError("classes contains NaN or infinity")
-    return labels

@@ -1,0 +1,136 @@
+"""What the classifiers with one decision value a class share: labels, class weights, predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from . import _validation
+from ._estimator import Estimator
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """Mixin of the classifiers that decide one against the rest; not for use on its own."""
+
+    classes_: np.ndarray
+    C: Any
+    class_weight: Any
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values: the larger, the more certainly a row is of the class.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One value a row for two classes (positive: ``classes_[1]``), else one a class.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if X is not finite or has other features.
+        """
+        return one_column_flat(self._decision(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `decision_function`.
+        """
+        return self._labels(self._decision(X))
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """The class that decision values of shape (n_samples, n_outputs) speak for."""
+        two = values.shape[1] == 1
+        return self.classes_[(values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)]
+
+    def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, int]:
+        check_classification_targets(y)
+        classes, index = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has {len(classes)} class, at least 2 classes are needed")
+        if known is not None and not np.array_equal(classes, known):
+            raise ValueError("warm_start=True needs the classes of the last fit in y")
+        self.classes_ = classes
+        return index.astype(np.uint32), len(classes)
+
+    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, int]:
+        check_classification_targets(y)
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit")
+            self.classes_ = _distinct(classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError("classes is not the same as in the first call of partial_fit")
+        index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        unknown = self.classes_[index] != y
+        if np.any(unknown):
+            raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
+        return index.astype(np.uint32), len(self.classes_)
+
+    def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
+        """C of every sample; "balanced" only where `balance` says that all rows are known.
+
+        Raises
+        ------
+        ValueError
+            If `class_weight` is neither a dictionary of known labels and numbers >= 0, "balanced"
+            nor None.
+        """
+        factors = np.ones(len(self.classes_))
+        if isinstance(self.class_weight, dict):
+            for label, factor in self.class_weight.items():
+                at = [i for i, known in enumerate(self.classes_) if known == label]
+                if not at:
+                    raise ValueError(f"class_weight names {label!r}, which is no class of y")
+                factors[at[0]] = factor
+        elif self.class_weight == "balanced":
+            if not balance:
+                raise ValueError(
+                    'class_weight="balanced" is not known before all rows are: give partial_fit a '
+                    "dict of weights"
+                )
+            sums = np.bincount(target, weights=weights, minlength=len(factors))
+            factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
+        return _validation.cost(self.C, weights) * factors[target]
+
+
+def one_column_flat(values: np.ndarray) -> np.ndarray:
+    """Decision values as they are handed out: of two classes one a row, without a column of one."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _distinct(classes: Any) -> np.ndarray:
+    """The labels that `partial_fit` was told of, sorted.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two, or one of them is NaN.
+    """
+    labels = np.unique(np.asarray(classes))
+    if len(labels) < 2:
+        raise ValueError("classes must name at least 2 classes")
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        raise ValueError("classes contains NaN or infinity")
+    return labels

@@ -1,0 +1,187 @@
+"""What all estimators share: checks before the work, nothing half done after it, rows and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _parameters, _validation
+from ._archive import Archived
+from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from ._progress import Watcher
+
+#: What rows are used as they are.
+FLOATS = (np.float64, np.float32)
+
+
+class Estimator(Archived, BaseEstimator):
+    """Base of all estimators; not for use on its own."""
+
+    n_features_in_: int
+    n_jobs: Any
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Check the hyperparameters; on an exception of any kind put everything back as it was.
+
+        Raises
+        ------
+        InvalidParameterError
+            As `_parameters.check`.
+        """
+        _parameters.check(self)
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check_X_y(self, X: Any, y: Any, reset: bool, dtype: Any = None) -> tuple[Any, np.ndarray]:
+        """Training rows and targets; rows of `dtype`, by default of what the machine is made of."""
+        if dtype is None:
+            dtype = list(FLOATS) if reset else self._dtype()
+        return validate_data(
+            self, X, y, accept_sparse="csr", y_numeric=not is_classifier(self), dtype=dtype,
+            reset=reset,
+        )  # fmt: skip
+
+    def _new_rows(self, X: Any, dtypes: Any = None, **checks: Any) -> Any:
+        """Checked rows of one of `dtypes`, to predict or to transform."""
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        dtypes = (self._dtype(),) if dtypes is None else dtypes
+        if self._is_plain(X, dtypes):
+            return X
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=list(dtypes), reset=False, **checks
+        )
+
+    def _is_plain(self, X: Any, dtypes: Any) -> bool:
+        """Whether scikit-learn's checks of these rows would change nothing and find nothing.
+
+        They take longer than the decision of one row does.
+        """
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.shape[1] == self.n_features_in_
+            and len(X) > 0
+            and X.dtype in dtypes
+            and X.dtype.isnative
+            and X.flags.c_contiguous
+            and X.flags.aligned
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X).all())
+        )
+
+    def _dtype(self) -> Any:
+        """The type of the numbers that the fitted machine is made of."""
+        raise NotImplementedError
+
+    def _decision(self, X: Any) -> np.ndarray:
+        """Decision values, shape (n_samples, n_outputs)."""
+        raise NotImplementedError
+
+    def _learnt(self, name: str) -> Any:
+        """A learnt attribute that a property tells of."""
+        try:
+            return self.__dict__[name]
+        except KeyError:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet") from None
+
+    def _seed(self) -> int:
+        """The seed that `random_state` stands for."""
+        try:
+            generator = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(f"random_state: {error}") from None
+        return int(generator.randint(np.iinfo(np.int32).max))
+
+    def _threads(self) -> int:
+        return _validation.thread_count(self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Trained(CallbackSupportMixin, Estimator):
+    """Base of the estimators whose training can be watched and ended; not for use on its own."""
+
+    max_iter: Any
+    verbose: Any
+    callback: Any
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train from the start (with ``warm_start=True`` from the last fit).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows, finite. Float32 and float64 are used as they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels of any sortable kind, at least two; finite numbers for regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0, not all zero: they multiply C.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a hyperparameter is out of its range, or the method would need more
+            than `cache_size`; the message names it.
+        MemoryError
+            If what the method has to hold does not fit.
+        KeyboardInterrupt
+            On Ctrl-C, within half a second. After any exception the estimator is as before.
+        """
+        tasks = FitTasks(self, X, y, sample_weight)
+        with self._training(tasks) as watcher:
+            self._fit(X, y, sample_weight, watcher)
+        tasks.end()
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+        raise NotImplementedError
+
+    @contextmanager
+    def _training(self, tasks: FitTasks | None = None) -> Iterator[Watcher]:
+        """All or nothing, and watched."""
+        with (
+            self._all_or_nothing(),
+            Watcher(self.verbose, self.callback, self._passes(), tasks) as watcher,
+        ):
+            yield watcher
+
+    def _passes(self) -> Any:
+        """Passes over the data, for the time left."""
+        return self.max_iter
+
+    def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[Any, int | None]:
+        """Targets as `_core` takes them, and the number of classes.
+
+        `known` are the classes of the last fit, where training goes on from it.
+        """
+        raise NotImplementedError
+
+    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[Any, int | None]:
+        """The same for a part of a stream."""
+        raise NotImplementedError
+
+    def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
+        """C of every sample: C times the weights of its class and its own."""
+        raise NotImplementedError
