@@ -23,6 +23,101 @@ _PASSED_ON = (
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
 
 
+#: What the pages of AssetSVC and AssetSVR share.
+PAGE = {
+    "shared": """
+    C : float, default=1.0
+        Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
+    features : {"nystroem", "fourier"}, default="nystroem"
+        Eigenvectors of the kernel matrix of random landmarks, any kernel; or random Fourier
+        features, kernels "rbf" and "laplacian".
+    n_components : int, default=100
+        Landmarks, or Fourier features, >= 1. Error falls and time grows with it.
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        As in `BudgetSVC`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0, as in `BudgetSVC`. `partial_fit` settles it on the first part it sees.
+    @degree@
+    eigenvalue_threshold : float or None, default=None
+        As in `Nystroem`.
+    orthogonal : bool, default=False
+        As in `RandomFourier`.
+    waves : {"shifted", "paired"}, default="shifted"
+        As in `RandomFourier`; the paper's are shifted.
+    solver : {"asset", "dual"}, default="asset"
+        Stochastic subgradients [1]_, with features made on the fly, so that memory does not grow
+        with the number of samples; or coordinate ascent in the dual with shrinking [2]_ on stored
+        features: several times faster to high accuracy where they fit.
+    strongly_convex : bool, default=False
+        ASSET* [1]_: steps ``1/(λ j)`` instead of ``D_X/(D_G √j)``. Only without an offset.
+    averaging : "auto", None, int or float, default="auto"
+        Which iterates of "asset" are averaged: none (the answer is the last), so many at the end
+        (the paper's tables: 100), or this share of them in (0, 1]; in `partial_fit`, all with
+        weights that rise accordingly. "auto" is 0.5.
+    fit_intercept : bool, default=False
+        Whether there is an offset: not penalised with "asset", penalised with "dual" (a constant
+        feature, as in LIBLINEAR).
+    max_iter : int or None, default=None
+        Passes over the data, >= 1. None: 20 for "asset", 1000 for "dual", which ends at `tol`.
+    tol : float, default=1e-2
+        "dual" ends when no step of a pass over all samples changed its sample's decision value by
+        more than this, > 0.
+    shrinking : bool, default=True
+        Whether "dual" leaves out samples that do not move until the others are done.
+    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass of "asset": a fresh permutation, independent draws (the paper's), as given,
+        or these indices over and over.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the machine it has, > 0.
+    cache_size : float, default=200
+        Megabytes of features that "asset" may keep between passes, >= 0; beyond that they are
+        made again in every pass. "dual" keeps them all.
+    n_expected : int or None, default=None
+        Samples that a stream will have, which sets λ in `partial_fit`. None: those seen so far.
+""",
+    "ending": """
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks or frequencies and of the order.
+    @n_jobs@
+    @verbose@
+    callback : callable or None, default=None
+        As in `BudgetSVC`; returning True ends the fit with the machine so far.
+""",
+    "learnt": """
+    components_ : ndarray of shape (n_landmarks, n_features)
+        Landmarks ("nystroem").
+    dual_coef_ : ndarray of shape (n_outputs, n_landmarks)
+        Coefficients of the landmarks: the machine is an expansion on them ("nystroem").
+    normalization_ : ndarray of shape (n_landmarks, n_directions)
+        From kernel values to features ("nystroem").
+    frequencies_, phases_ : ndarray
+        As in `RandomFourier` ("fourier").
+    coef_ : ndarray of shape (n_outputs, n_directions)
+        The linear machine on the features.
+    intercept_ : ndarray of shape (n_outputs,)
+        Offsets; zero without `fit_intercept`.
+    gamma_ : float
+        γ used.
+    n_iter_ : int
+        Passes made.
+    stop_reason_ : str
+        "converged", "max_iter", "max_time" or "callback".
+    objective_ : dict
+        "primal" and "dual" objective with ``solver="dual"``, else None.
+    history_ : dict of ndarray
+        "time": seconds at the end of every pass.
+    @features_in@
+
+    References
+    ----------
+    .. [1] S. Lee, S. J. Wright, "ASSET: approximate stochastic subgradient estimation training for
+       support vector machines", ICPRAM 2012.
+    .. [2] T. Glasmachers, "Recipe for fast large-scale SVM training: polishing, parallelism, and
+       more RAM!", 2022.
+""",
+}
+
+
 def streams(estimator: Any) -> bool:
     """Whether there is a `partial_fit`: coordinate ascent wants all rows at once."""
     if estimator.solver == "dual":

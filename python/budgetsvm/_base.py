@@ -22,6 +22,121 @@ _PASSED_ON = (
 ).split()
 
 
+#: What the pages of BudgetSVC and BudgetSVR share.
+PAGE = {
+    "kernel": """
+    C : float, default=1.0
+        Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
+    @kernel-formulas@
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
+        "auto" is ``1 / n_features``. `partial_fit` settles it on the first part it sees.
+    @degree@
+""",
+    "solver": r"""
+    solver : {"bsca", "bsgd"}, default="bsca"
+        Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
+        budget.
+    maintenance : {"auto", "merge", "multi-merge", "remove-smallest", "remove-random", \
+        "remove-oldest", "project", "stop"}, default="auto"
+        What happens when there is a term too many. "merge" makes one term of `merge_size`
+        (kernel "rbf" only), "multi-merge" places it by mean shift, "project" expresses one by the
+        others, "stop" refuses new terms. "auto" is "merge" for "rbf" and "project" for others.
+    merge_search : {"auto", "golden", "table"}, default="auto"
+        How the best point between two terms is found: golden section search, or a table [3]_.
+    merge_size : int, default=2
+        Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
+    polishing : bool, default=True
+        Whether `fit` ends by solving for the coefficients of the terms found.
+""",
+    "passes": """
+    refine : bool, default=False
+        Whether `fit` goes on by moving the points of the terms together with their coefficients,
+        along the gradient of what polishing minimised, and polishes again (kernel "rbf" only). A
+        small model gains most: 30 refined terms do the work of 100 or more. It costs about
+        `refine_iter` passes without maintenance.
+    refine_iter : int, default=100
+        Evaluations of the objective that refining may take, >= 1; it ends earlier when they no
+        longer lower it.
+    fit_intercept : bool, default=False
+        Whether polishing fits an offset that is not penalised.
+    max_iter : int, default=1
+        Passes over the data, >= 1.
+    tol : float, default=1e-3
+        With solver "bsca", passes end when none of a pass's steps changed its sample's decision
+        value by more than this, >= 0.
+    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass: a fresh permutation, independent draws, as given, or these row indices
+        over and over.
+""",
+    "ending": """
+    early_stopping : bool, default=False
+        Whether to hold out a validation part and stop when its score no longer rises; the best
+        model seen is kept.
+    validation_fraction : float, default=0.1
+        Size of that part, in (0, 1).
+    n_iter_no_change : int, default=5
+        Passes without a better score that end the fit, >= 1.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the model it has, > 0. Passes take at most half of
+        them when polishing follows.
+    record_objective : bool, default=False
+        Whether to record the primal and dual objective after every pass, at the cost of
+        predicting every sample once more.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the model of the last fit; every row is new to it.
+    n_expected : int or None, default=None
+        For solver "bsgd" in `partial_fit`: samples that the stream will have, which sets the
+        step. None: the samples seen so far.
+    cache_size : float, default=200
+        Megabytes that polishing may hold kernel values in, > 0; beyond that they are recomputed.
+    random_state : int, RandomState or None, default=None
+        Seed of the order, the validation part and random removal.
+    @n_jobs@
+    @verbose@
+    callback : callable or None, default=None
+        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
+        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
+        True ends the fit with the model so far; an exception ends it and changes nothing.
+""",
+    "learnt": """
+    support_vectors_ : ndarray of shape (n_terms, n_features)
+        Points of the terms; with merging they are not training rows.
+    dual_coef_ : ndarray of shape (n_outputs, n_terms)
+        Coefficients of the terms.
+    intercept_ : ndarray of shape (n_outputs,)
+        Offsets; zero without `fit_intercept`.
+    n_terms_ : int
+        Number of terms.
+    n_iter_ : int
+        Passes made.
+    @features_in@
+    history_ : dict of ndarray
+        Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "moved" and
+        "maintained" (shares of the steps), "primal", "dual", "validation_score" (NaN where not
+        measured), "phase" (0 a pass, 1 polishing, 2 refining with
+        its polishing).
+    objective_ : dict
+        "smoothed": what polishing minimised, "primal": the objective with the loss itself; None
+        where not computed.
+    stop_reason_ : str
+        "converged", "max_iter", "max_time", "early_stopping" or "callback".
+        Refining ends by `refine_iter` or where it gains nothing; neither is told here.
+
+    References
+    ----------
+    .. [1] S. Qaadan, M. Schüler, T. Glasmachers, "Dual SVM training on a budget", ICPRAM 2019
+       (Algorithm 2).
+    .. [2] Z. Wang, K. Crammer, S. Vucetic, "Breaking the curse of kernelization: budgeted
+       stochastic gradient descent for large-scale SVM training", JMLR 13, 2012.
+    .. [3] T. Glasmachers, S. Qaadan, "Speeding up budgeted stochastic gradient descent SVM training
+       with precomputed golden section search", LOD 2018.
+    .. [4] S. Qaadan, T. Glasmachers, "Multi-merge budget maintenance for stochastic gradient
+       descent SVM training", 2018.
+""",
+}
+
+
 class BudgetMachineEstimator(MachineEstimator):
     """Base of the estimators over `_core.BudgetMachine`; not for use on its own."""
 

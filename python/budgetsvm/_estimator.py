@@ -26,6 +26,11 @@ class Estimator(Archived, BaseEstimator):
     n_features_in_: int
     n_jobs: Any
 
+    def _keep(self, hyperparameters: dict[str, Any]) -> None:
+        """Hold the arguments of `__init__`, which are all its `locals()`, as they are."""
+        del hyperparameters["self"]
+        self.__dict__.update(hyperparameters)
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Check the hyperparameters; on an exception of any kind put everything back as it was.

@@ -139,27 +139,7 @@ class SVC(ExactClassifier):
         constraint_tol: float = 1e-6,
         fit_intercept: bool = True,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.update = update
-        self.constraint_tol = constraint_tol
-        self.fit_intercept = fit_intercept
+        self._keep(locals())
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if len(np.unique(y[weights > 0])) < 2:
@@ -235,27 +215,7 @@ class NuSVC(ExactClassifier):
         constraint_tol: float = 1e-6,
         fit_intercept: bool = True,
     ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.update = update
-        self.constraint_tol = constraint_tol
-        self.fit_intercept = fit_intercept
+        self._keep(locals())
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         # LIBSVM's check, on the samples that count.

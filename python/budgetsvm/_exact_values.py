@@ -80,23 +80,7 @@ class SVR(RegressorMixin, ExactRegressor):
         constraint_tol: float = 1e-6,
         fit_intercept: bool = True,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.update = update
-        self.constraint_tol = constraint_tol
-        self.fit_intercept = fit_intercept
+        self._keep(locals())
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
@@ -157,23 +141,7 @@ class NuSVR(RegressorMixin, ExactRegressor):
         constraint_tol: float = 1e-6,
         fit_intercept: bool = True,
     ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.update = update
-        self.constraint_tol = constraint_tol
-        self.fit_intercept = fit_intercept
+        self._keep(locals())
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         if np.isinf(self.C):
@@ -229,21 +197,7 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         update: str = "augmented",
         constraint_tol: float = 1e-6,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.update = update
-        self.constraint_tol = constraint_tol
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the support of the rows.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _core, _parameters, _validation
+from ._docs import documented
 from ._estimator import FLOATS
 from ._features_base import Kernel, KernelFeatures
 from ._stored import require
@@ -53,6 +54,7 @@ class _OnLandmarks(KernelFeatures):
         )
 
 
+@documented()
 class Nystroem(_OnLandmarks):
     r"""Features on random landmarks, by the eigenvectors of their kernel matrix.
 
@@ -70,10 +72,7 @@ class Nystroem(_OnLandmarks):
         out.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0, as in `BudgetSVC`.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel, finite.
+    @degree@
     n_landmarks : int or None, default=None
         Rows drawn as landmarks, >= n_components; None: as many. More landmarks than components
         give better components, at the cost of more kernel values a row.
@@ -82,8 +81,7 @@ class Nystroem(_OnLandmarks):
         float32 and 1e-12 for float64, where errors of the kernel values are not blown up.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
+    @threads@
 
     Attributes
     ----------
@@ -95,10 +93,7 @@ class Nystroem(_OnLandmarks):
         Columns that are not zero by construction.
     gamma_ : float
         γ used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
+    @features_in@
 
     References
     ----------
@@ -130,15 +125,7 @@ class Nystroem(_OnLandmarks):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_landmarks = n_landmarks
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         landmarks, threshold = self.n_landmarks, self.eigenvalue_threshold
@@ -152,6 +139,7 @@ class Nystroem(_OnLandmarks):
         self.normalization_ = told["normalization"]
 
 
+@documented()
 class IncompleteCholesky(_OnLandmarks):
     r"""Features on landmarks chosen greedily: pivoted incomplete Cholesky of the kernel matrix.
 
@@ -166,15 +154,11 @@ class IncompleteCholesky(_OnLandmarks):
         As in `BudgetSVC`; must be positive definite.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0, as in `BudgetSVC`.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel, finite.
+    @degree@
     tol : float, default=1e-6
         Pivots end when no diagonal entry of ``K - LLᵀ`` is larger than this share of the largest
         one of K, in [0, 1).
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
+    @threads@
 
     Attributes
     ----------
@@ -192,10 +176,7 @@ class IncompleteCholesky(_OnLandmarks):
         The sum of that diagonal.
     gamma_ : float
         γ used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
+    @features_in@
 
     References
     ----------
@@ -234,13 +215,7 @@ class IncompleteCholesky(_OnLandmarks):
         tol: float = 1e-6,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.cholesky_fit(
@@ -253,6 +228,7 @@ class IncompleteCholesky(_OnLandmarks):
         self.trace_residual_ = told["trace"]
 
 
+@documented()
 class RandomFourier(KernelFeatures):
     r"""Random Fourier features of the Gaussian and the Laplacian kernel.
 
@@ -275,8 +251,7 @@ class RandomFourier(KernelFeatures):
         random phase.
     random_state : int, RandomState or None, default=None
         Seed of the frequencies and phases.
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
+    @threads@
 
     Attributes
     ----------
@@ -286,10 +261,7 @@ class RandomFourier(KernelFeatures):
         ω of the frequencies that have no sine, the last ones.
     gamma_ : float
         γ used.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
+    @features_in@
 
     References
     ----------
@@ -329,13 +301,7 @@ class RandomFourier(KernelFeatures):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.orthogonal = orthogonal
-        self.waves = waves
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         told = _core.fourier_fit(

@@ -10,6 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.metaestimators import available_if
 
 from . import _core, _validation
+from ._docs import documented
 from ._online import OnlineLearner
 
 
@@ -21,6 +22,7 @@ def _is_online(estimator: Any) -> bool:
     )
 
 
+@documented()
 class LocalBudgetSVC(OnlineLearner):
     r"""Divide and conquer: kernel classification with a small machine in each of many cells.
 
@@ -43,10 +45,7 @@ class LocalBudgetSVC(OnlineLearner):
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
         `partial_fit` settles it on the first part it sees.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel, finite.
+    @degree@
     center_step : float, default=0.01
         The share of the way that a centre moves towards a sample assigned to it, in [0, 1].
     overlap : int, default=1
@@ -66,8 +65,7 @@ class LocalBudgetSVC(OnlineLearner):
     assign : {"lvq", "kmeans"}, default="lvq"
         How `fit` finds the centres: online, or by scikit-learn's `MiniBatchKMeans`, after which
         they stand still.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C by class; "balanced" makes every class weigh the same.
+    @class_weight@
     max_iter : int, default=1
         Passes that `fit` makes over the data, >= 1.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
@@ -76,11 +74,8 @@ class LocalBudgetSVC(OnlineLearner):
         Seconds after which training ends with the model so far, > 0.
     random_state : int, RandomState or None, default=None
         Seed of the order and of k-means.
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
-        bits for any number.
-    verbose : int, default=0
-        Above 0: a progress line on standard error.
+    @n_jobs@
+    @verbose@
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
         seen, n_samples, time and others). Returning True ends training with the model so far; an
@@ -88,8 +83,7 @@ class LocalBudgetSVC(OnlineLearner):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+    @labels@
     cluster_centers_ : ndarray of shape (n_cells, n_features)
         Centres of the cells; fewer than `n_clusters` where the stream was shorter.
     n_support_ : ndarray of shape (n_cells,)
@@ -98,10 +92,7 @@ class LocalBudgetSVC(OnlineLearner):
         Samples learnt from.
     n_iter_ : int
         Passes made by the last training call.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
+    @features_in@
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv" and others.
     stop_reason_ : str
@@ -152,26 +143,7 @@ class LocalBudgetSVC(OnlineLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.budget = budget
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.center_step = center_step
-        self.overlap = overlap
-        self.pruning = pruning
-        self.local = local
-        self.assign = assign
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.order = order
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+        self._keep(locals())
 
     @available_if(_is_online)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

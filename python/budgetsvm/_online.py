@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,21 +14,21 @@ from ._classifier import Classifier, one_column_flat
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
-_PARAMETERS = """\
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
-        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
-        ``tanh(γ x·z + coef0)``, ``x·z``.
+#: What the pages of the learners share.
+PAGE = {
+    "budget": """
+    budget : int, default=200
+        The most terms of a model, >= 1; with more than two classes each has a model of its own.
+""",
+    "kernel": """
+    @kernel-formulas@
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
         `partial_fit` settles it on the first part it sees: give a number where the model should
         not depend on how a stream is cut.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel, finite.
-    average : bool, default=@average@
-        Whether to predict with the mean of the models after each step rather than with the last
-        one, which swings.@mean@
+    @degree@
+""",
+    "training": """
     max_iter : int, default=1
         Passes that `fit` makes over the data, >= 1.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
@@ -38,11 +38,8 @@ _PARAMETERS = """\
         Seconds after which training ends with the model so far, > 0.
     random_state : int, RandomState or None, default=None
         Seed of the order and of the learner's own random choices.
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
-        bits for any number.
-    verbose : int, default=0
-        Above 0: a progress line on standard error.
+    @n_jobs@
+    @verbose@
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
         seen, n_samples, n_sv, moved, time and others). Returning True ends training with the model
@@ -50,8 +47,7 @@ _PARAMETERS = """\
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+    @labels@
     support_vectors_ : ndarray of shape (n_terms, n_features)
         Points of the terms.
     dual_coef_ : ndarray of shape (n_outputs, n_terms)
@@ -62,37 +58,31 @@ _PARAMETERS = """\
         Samples learnt from.
     n_iter_ : int
         Passes made by the last training call.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
+    @features_in@
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "updates" and
         "mistakes" (shares of the steps; a mistake is a sample on the wrong side when it came).
     stop_reason_ : str
-        "max_iter", "max_time" or "callback"."""
-
-_BUDGET = """\
-    budget : int, default=200
-        The most terms of a model, >= 1; with more than two classes each has a model of its own."""
-
-_KEPT = """ The mean is
+        "max_iter", "max_time" or "callback".
+""",
+    "average": """
+    average : bool, default=False
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings.
+""",
+    "average-window": """
+    average : bool, default=False
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings. The mean is
         over the last steps: a quarter of the budget is set aside for terms that were dropped, and
-        the mean goes back as far as these reach, so that it has at most `budget` terms too."""
-
-Estimator = TypeVar("Estimator", bound=type)
-
-
-def documented(cls: Estimator) -> Estimator:
-    """Fill what all learners have in common into the page of a class."""
-    forgets = "@mean-kept@" in (cls.__doc__ or "")
-    average = "True" if "@averaged@" in (cls.__doc__ or "") else "False"
-    common = _PARAMETERS.replace("@average@", average).replace("@mean@", _KEPT if forgets else "")
-    doc = cls.__doc__ or ""
-    for mark in ("    @mean-kept@\n", "    @averaged@\n"):
-        doc = doc.replace(mark, "")
-    cls.__doc__ = doc.replace("    @budget@", _BUDGET).replace("    @common@", common)
-    return cls
+        the mean goes back as far as these reach, so that it has at most `budget` terms too.
+""",
+    "averaged": """
+    average : bool, default=True
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings.
+""",
+}
 
 
 class OnlineLearner(Classifier, MachineEstimator):
@@ -108,24 +98,6 @@ class OnlineLearner(Classifier, MachineEstimator):
     }
 
     _machine: _core.OnlineMachine
-
-    def __init__(
-        self, *, kernel: str, gamma: str | float, degree: int, coef0: float, average: bool,
-        max_iter: int, order: Any, max_time: float | None, random_state: Any, n_jobs: int | None,
-        verbose: int, callback: Any,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.average = average
-        self.max_iter = max_iter
-        self.order = order
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:

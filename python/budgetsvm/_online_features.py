@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _parameters
-from ._online import StreamLearner, documented
+from ._docs import documented
+from ._online import PAGE, StreamLearner
 
 
-@documented
+@documented(**PAGE)
 class FourierOGD(StreamLearner):
     r"""Online gradient descent on random Fourier features [1]_.
 
@@ -25,7 +26,9 @@ class FourierOGD(StreamLearner):
         Random frequencies, >= 1; each gives two features, a cosine and a sine.
     learning_rate : float, default=0.2
         Step length η, > 0.
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -62,13 +65,7 @@ class FourierOGD(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.n_frequencies = n_frequencies
-        self.learning_rate = learning_rate
+        self._keep(locals())
 
     @property
     def coef_(self) -> np.ndarray:
@@ -81,7 +78,7 @@ class FourierOGD(StreamLearner):
         return self._learnt("_machine").frequencies
 
 
-@documented
+@documented(**PAGE)
 class NystroemOGD(StreamLearner):
     r"""Online gradient descent on the Nyström features of the first terms [1]_.
 
@@ -96,7 +93,9 @@ class NystroemOGD(StreamLearner):
     n_components : int or None, default=None
         Features: eigenvalues of the terms' kernel matrix that count, at least 1. None: all that
         are no rounding error.
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -135,11 +134,4 @@ class NystroemOGD(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
-        self.learning_rate = learning_rate
-        self.n_components = n_components
+        self._keep(locals())

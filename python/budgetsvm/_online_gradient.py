@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._online import StreamLearner, documented
+from ._docs import documented
+from ._online import PAGE, StreamLearner
 
 
-@documented
+@documented(**PAGE)
 class KernelOGD(StreamLearner):
     r"""Online gradient descent on the regularised hinge loss, with a kernel (NORMA) [1]_.
 
@@ -21,7 +22,9 @@ class KernelOGD(StreamLearner):
     regularization : float, default=1e-4
         λ >= 0, below ``1 / learning_rate``: every step multiplies the coefficients by
         ``1 - learning_rate * regularization``.
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -58,20 +61,13 @@ class KernelOGD(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.learning_rate = learning_rate
-        self.regularization = regularization
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class BudgetOGD(StreamLearner):
     r"""Online gradient descent on a budget by random removal that keeps the mean [1]_.
 
-    @mean-kept@
     As `KernelOGD`; when `budget` terms are held, one drawn at random goes and the others grow so
     that the expected model is the one before. No coefficient exceeds ``learning_rate * max_coef``.
 
@@ -88,7 +84,9 @@ class BudgetOGD(StreamLearner):
     sampling : {"uniform", "weighted"}, default="weighted"
         Whether all terms are as likely to go, or those of small norm more: the probabilities of
         least variance.
-    @common@
+    @kernel@
+    @average-window@
+    @training@
 
     References
     ----------
@@ -128,23 +126,13 @@ class BudgetOGD(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.max_coef = max_coef
-        self.sampling = sampling
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class BudgetPassiveAggressive(StreamLearner):
     r"""Passive-aggressive learning on a budget, the simple variant (BPA-S) [1]_.
 
-    @mean-kept@
     A sample with a loss becomes a term with the least change of the model that undoes the loss, at
     most `C`. When `budget` terms are held, it replaces the one that it expresses best, and takes
     over that one's coefficient as far as it can. O(budget) a step.
@@ -154,7 +142,9 @@ class BudgetPassiveAggressive(StreamLearner):
     @budget@
     C : float, default=1.0
         The longest step, > 0.
-    @common@
+    @kernel@
+    @average-window@
+    @training@
 
     References
     ----------
@@ -190,20 +180,13 @@ class BudgetPassiveAggressive(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
-        self.C = C
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class SparsePassiveAggressive(StreamLearner):
     r"""Passive-aggressive learning from a random part of the samples [1]_.
 
-    @averaged@
     A sample with loss ℓ is learnt from with probability ``min(a, ℓ) / b``, with a step that makes
     up for it; at `budget` terms learning stops. With a and b = `sampling_numerator` and
     `sampling_denominator` at most ``a T / b`` terms are expected after T samples.
@@ -217,7 +200,9 @@ class SparsePassiveAggressive(StreamLearner):
         a, in (0, `sampling_denominator`].
     sampling_denominator : float, default=5.0
         b > 0: the larger, the fewer samples become terms.
-    @common@
+    @kernel@
+    @averaged@
+    @training@
 
     References
     ----------
@@ -256,12 +241,4 @@ class SparsePassiveAggressive(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
-        self.learning_rate = learning_rate
-        self.sampling_numerator = sampling_numerator
-        self.sampling_denominator = sampling_denominator
+        self._keep(locals())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._online import StreamLearner, documented
+from ._docs import documented
+from ._online import PAGE, StreamLearner
 
 
-@documented
+@documented(**PAGE)
 class KernelPerceptron(StreamLearner):
     r"""Kernel perceptron: every mistake becomes a term [1]_.
 
@@ -15,7 +16,9 @@ class KernelPerceptron(StreamLearner):
 
     Parameters
     ----------
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -50,25 +53,22 @@ class KernelPerceptron(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class RandomizedBudgetPerceptron(StreamLearner):
     r"""Kernel perceptron on a budget: a new term takes the place of a random one [1]_.
 
-    @mean-kept@
     A mistake becomes a term with coefficient ±1; when `budget` terms are held, in the place of one
     of them drawn uniformly.
 
     Parameters
     ----------
     @budget@
-    @common@
+    @kernel@
+    @average-window@
+    @training@
 
     References
     ----------
@@ -104,15 +104,10 @@ class RandomizedBudgetPerceptron(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class Stoptron(StreamLearner):
     r"""Kernel perceptron that stops learning when its budget is full [1]_.
 
@@ -121,7 +116,9 @@ class Stoptron(StreamLearner):
     Parameters
     ----------
     @budget@
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -157,19 +154,13 @@ class Stoptron(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class Forgetron(StreamLearner):
     r"""Kernel perceptron on a budget that forgets its oldest term gently [1]_.
 
-    @mean-kept@
     A mistake becomes a term; over budget all coefficients shrink by a factor φ <= 1 and the oldest
     term goes. φ is the largest that keeps the bound on the number of mistakes: the self-tuned
     variant. Only for kernels with ``k(x, x) = 1``: "rbf" and "laplacian".
@@ -177,7 +168,9 @@ class Forgetron(StreamLearner):
     Parameters
     ----------
     @budget@
-    @common@
+    @kernel@
+    @average-window@
+    @training@
 
     References
     ----------
@@ -213,15 +206,10 @@ class Forgetron(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class Projectron(StreamLearner):
     r"""Kernel perceptron that projects mistakes onto its terms when they are near [1]_.
 
@@ -236,7 +224,9 @@ class Projectron(StreamLearner):
     threshold : float, default=0.1
         η >= 0: a mistake whose distance to the span of the terms in feature space is at most this
         is projected onto them.
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -273,16 +263,10 @@ class Projectron(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
-        self.threshold = threshold
+        self._keep(locals())
 
 
-@documented
+@documented(**PAGE)
 class ProjectronPlusPlus(StreamLearner):
     r"""Projectron that also learns from samples within the margin [1]_.
 
@@ -295,7 +279,9 @@ class ProjectronPlusPlus(StreamLearner):
     threshold : float, default=0.1
         η >= 0: a mistake whose distance to the span of the terms in feature space is at most this
         is projected onto them.
-    @common@
+    @kernel@
+    @average@
+    @training@
 
     References
     ----------
@@ -332,10 +318,4 @@ class ProjectronPlusPlus(StreamLearner):
         verbose: int = 0,
         callback: Any = None,
     ) -> None:
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, average=average,
-            max_iter=max_iter, order=order, max_time=max_time, random_state=random_state,
-            n_jobs=n_jobs, verbose=verbose, callback=callback,
-        )  # fmt: skip
-        self.budget = budget
-        self.threshold = threshold
+        self._keep(locals())

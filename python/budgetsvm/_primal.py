@@ -29,6 +29,116 @@ _OPTIONAL = (
 )
 
 
+#: What the pages of PrimalSVC and PrimalSVR share.
+PAGE = {
+    "kernel": """
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
+        ``tanh(γ x·z + coef0)``, ``x·z``. With "linear" and without a basis the weights of the
+        features are solved for. "sigmoid", and "poly" with a negative `coef0`, are positive
+        definite for few data: a ValueError says so where the objective has no minimum.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
+        "auto" is ``1 / n_features``.
+    @degree@
+""",
+    "solver": r"""
+    smoothing : float, default=0.05
+        Half-width h > 0 of the rounded corners of the loss; the squared losses have none.
+    fit_intercept : bool, default=True
+        Whether an offset is fitted, which is not penalised.
+    solver : {"auto", "newton", "cg"}, default="auto"
+        "newton" factors a system of the support vectors a step, and is exact to rounding; "cg"
+        takes one product with the kernel matrix a step (preconditioned conjugate gradients), or
+        with X for a linear kernel (truncated Newton). "auto" is "newton" where its matrices fit
+        `cache_size` (linear: up to 1000 features). With a basis, Newton on its coefficients.
+        ("plain-cg" leaves the preconditioner out, to compare with.)
+    basis : None, {"random", "kmeans++", "cholesky", "greedy"}, array-like or fitted estimator, \
+        default=None
+        The points that the expansion is made of. None: every sample. A name: `n_components`
+        samples chosen so. An array: these points. A fitted machine with `support_vectors_`: these,
+        or `n_components` of them when it has more. `clone` and grid searches give a machine
+        unfitted, unless it is wrapped in `sklearn.frozen.FrozenEstimator`. A file of `save` holds
+        points in the place of a machine: the `support_vectors_` of this fit.
+    n_components : int, default=500
+        Terms of a reduced expansion, >= 1.
+    refine : bool, default=False
+        Whether the points of a basis are moved too, together with their coefficients (kernel
+        "rbf"): L-BFGS on the objective, then the best coefficients once more. It costs about
+        `refine_iter` times predicting all samples.
+    refine_iter : int, default=100
+        Evaluations of the objective that refining may take, >= 1.
+    tol : float, default=1e-5
+        For "cg" and a basis: the objective is known up to this share of it, > 0 (below 1e-6
+        rounding may end the steps before).
+    max_iter : int, default=1000
+        Steps of the solver (for each class against the rest; on parts of the samples too), >= 1.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the machine it has, > 0.
+    cache_size : float, default=1000
+        Megabytes for kernel values and factors, > 0. A Newton step on n samples may need 24 n²
+        bytes; more than allowed is refused before the fit starts.
+""",
+    "leave_one_out": """
+    leave_one_out : bool, default=False
+        Whether to find what the machine would say about each sample without it (Newton's method on
+        all samples alone); about twice the time of the last step.
+""",
+    "ending": """
+    tune_size : int, default=1500
+        Samples, chosen at random, that they are found on, >= 1; the expansion in all of these is
+        tuned, whatever `basis` is. With `max_time`, tuning takes half of it at most.
+    warm_start : bool, default=False
+        Whether a fit begins with the solution of the last one, for other hyperparameters or
+        changed rows: with the coefficients of the samples that were terms, where X has them in
+        the same places; with the points that a basis chosen by name came to, where there are
+        `n_components`. What does not fit is begun anew. The result is the same to `tol` and only
+        the time differs, but where points of an earlier fit stay or `refine` moves them.
+    random_state : int, RandomState or None, default=None
+        Seed of the choice of a basis, and of the samples to tune on and to refine on first.
+    @n_jobs@
+    @verbose@
+    callback : callable or None, default=None
+        Called at most ten times a second with a dictionary (phase, iteration, objective, time,
+        ...). Returning True ends the fit with the machine so far; an exception ends it and changes
+        nothing.
+""",
+    "learnt": """
+    support_ : ndarray of shape (n_terms,)
+        Rows of X that the terms are (not with points that were given or moved, nor a linear
+        machine).
+    support_vectors_ : ndarray or CSR matrix of shape (n_terms, n_features)
+        Points of the terms.
+    dual_coef_ : ndarray of shape (n_outputs, n_terms)
+        Coefficients of the terms.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Weights of the features, for a linear kernel without a basis.
+    intercept_ : ndarray of shape (n_outputs,)
+        Offsets.
+    C_, gamma_ : float
+        C and γ as they were used: tuned, with ``tune=True``.
+""",
+    "told": """
+    n_iter_ : int
+        Steps of the output that took most. Newton's method on a kernel begins with parts of the
+        samples: steps there are in `history_` alone. With `refine`, its evaluations count too.
+    @features_in@
+    history_ : dict of ndarray
+        "time" (seconds) and "objective" at the steps of the first output.
+    objective_ : dict
+        "smoothed": what was minimised, "primal": the same with the loss itself.
+    stop_reason_ : str
+        "converged", "max_iter", "max_time" or "callback". Refining ends by `refine_iter` or where
+        it gains nothing; neither is told here.
+
+    References
+    ----------
+    .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
+       2007.
+""",
+}
+
+
 class PrimalEstimator(Trained):
     """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
 

@@ -223,24 +223,7 @@ class SemiparametricSVR(Semiparametric, RegressorMixin, ExactRegressor):
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.functions = functions
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.constraint_tol = constraint_tol
-        self.update = update
-        self.working_set = working_set
-        self.record_history = record_history
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     _problem = SVR._problem
 
@@ -340,26 +323,7 @@ class SemiparametricSVC(Semiparametric, ExactClassifier):
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.functions = functions
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.constraint_tol = constraint_tol
-        self.update = update
-        self.working_set = working_set
-        self.record_history = record_history
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     _bounds = SVC._bounds
 
