@@ -139,10 +139,10 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return self._voted(self._decide(X))
 
     def _voted(self, values: np.ndarray) -> np.ndarray:
-        """Labels from the values of the pairs."""
+        """Labels from the values of the pairs; a value of 0 is the first class's, as elsewhere."""
         k = len(self.classes_)
         if k == 2:
-            return self.classes_[(values[:, 0] <= 0).astype(np.intp)]
+            return self.classes_[(values[:, 0] < 0).astype(np.intp)]
         if self.break_ties:
             return self.classes_[_ovr_decision_function(values < 0, -values, k).argmax(axis=1)]
         first, second = np.triu_indices(k, 1)
@@ -150,7 +150,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         gains = np.zeros((len(first), k), dtype=np.float32)
         gains[np.arange(len(first)), first] = 1
         gains[np.arange(len(first)), second] = -1
-        votes = (values > 0).astype(np.float32) @ gains + np.bincount(second, minlength=k)
+        votes = (values >= 0).astype(np.float32) @ gains + np.bincount(second, minlength=k)
         return self.classes_[votes.argmax(axis=1)]
 
     @available_if(_has_proba)

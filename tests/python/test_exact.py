@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 import budgetsvm
-from budgetsvm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from budgetsvm import SVC, SVR, BudgetSVC, NuSVC, NuSVR, OneClassSVM
 from interrupting import ctrl_c
 
 KERNELS = [
@@ -279,3 +279,15 @@ def test_float32_rows_are_decided_in_float32_where_that_is_as_good(kernel, make)
     np.testing.assert_array_equal(
         model.decision_function(make(far)), model.decision_function(make(far.astype(np.float64)))
     )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_value_of_zero_is_the_first_class_in_every_machine(n_classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    far = X[:1] + 1e3
+    exact = SVC(solver="mpd", fit_intercept=False, gamma=1.0).fit(X, y)
+    budgeted = BudgetSVC(budget=20, gamma=1.0, random_state=0).fit(X, y)
+    assert not np.any(exact.set_params(decision_function_shape="ovo").decision_function(far))
+    assert not np.any(budgeted.decision_function(far))
+    assert exact.predict(far) == budgeted.predict(far) == [0]

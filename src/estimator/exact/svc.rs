@@ -142,7 +142,8 @@ impl<L: Clone> SvcModel<L> {
         parallel::run(parallel::thread_count(None)?, || exact_decision(&model, rows, &mut Silent))?
     }
 
-    /// The label of every row: the class with most votes of the pairs, the first of equals.
+    /// The label of every row: the class with most votes of the pairs, the first of equals (of the
+    /// two classes of a pair whose value is 0, too).
     ///
     /// # Errors
     /// As [`SvcModel::decision_function`].
@@ -152,11 +153,11 @@ impl<L: Clone> SvcModel<L> {
         let pairs = crate::multiclass::pairs(k);
         let class = |row: ndarray::ArrayView1<'_, f64>| {
             if k == 2 {
-                return usize::from(row[0] >= 0.0);
+                return usize::from(row[0] > 0.0);
             }
             let mut votes = vec![0usize; k];
             for (&(i, j), &value) in pairs.iter().zip(&row) {
-                votes[if value > 0.0 { i } else { j }] += 1;
+                votes[if value < 0.0 { j } else { i }] += 1;
             }
             (0..k).rev().max_by_key(|&c| votes[c]).unwrap_or(0)
         };
