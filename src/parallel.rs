@@ -1,13 +1,14 @@
 //! The one place that enters a thread pool, and the constants that say when threads pay.
 //!
 //! Rayon's global pool is never used: a child made by `fork` inherits its locks but not its
-//! threads and hangs. Pools are kept by process id and thread count; a forked child makes new
-//! ones. Work is cut into chunks whose size never depends on the number of threads, so results
+//! threads and hangs. Pools are kept by process id, purpose and thread count; a forked child makes
+//! new ones. Work is cut into chunks whose size never depends on the number of threads, so results
 //! have the same bits for every `n_jobs`.
 
 mod relay;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -22,13 +23,42 @@ pub const ROW_CHUNK: usize = 64;
 /// costs about as much (`cargo bench --bench engine`, group `threshold`).
 pub const MIN_PARALLEL_WORK: usize = 1 << 19;
 
-struct Cached {
-    process: u32,
-    threads: usize,
-    pool: Arc<ThreadPool>,
+/// The first of the pools that are kept.
+static POOLS: OnceLock<Box<Kept>> = OnceLock::new();
+
+/// The process that asked for the number of cores (high half) and what it was told; 0 before.
+static CORES: AtomicU64 = AtomicU64::new(0);
+
+/// What a pool is for. A prediction must not queue behind a fit that another thread waits for.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    Training,
+    Predicting,
 }
 
-static POOLS: Mutex<Vec<Cached>> = Mutex::new(Vec::new());
+/// A pool of a process, never dropped, and the next one: a list that only grows, so that looking
+/// up takes no lock. What a child inherits through `fork` has no threads behind it; it stays where
+/// it is, another process's.
+struct Kept {
+    process: u32,
+    purpose: Purpose,
+    threads: usize,
+    pool: ThreadPool,
+    next: OnceLock<Box<Kept>>,
+}
+
+/// Cores that this process may use, asked once: the system takes longer to say than one row takes
+/// to predict.
+fn cores() -> usize {
+    let process = u64::from(std::process::id()) << 32;
+    let known = CORES.load(Ordering::Relaxed);
+    if known & !u64::from(u32::MAX) == process {
+        return (known & u64::from(u32::MAX)) as usize;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(1024);
+    CORES.store(process | cores as u64, Ordering::Relaxed);
+    cores
+}
 
 /// The number of threads that `n_jobs` stands for: `None` is every core, a negative number
 /// counts back from the cores as in joblib (-1 is all of them).
@@ -36,7 +66,7 @@ static POOLS: Mutex<Vec<Cached>> = Mutex::new(Vec::new());
 /// # Errors
 /// `InvalidParam` for 0.
 pub fn thread_count(n_jobs: Option<i64>) -> Result<usize> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     match n_jobs {
         None => Ok(cores),
         Some(0) => Err(Error::param("n_jobs", "a non-zero integer or None", 0)),
@@ -53,8 +83,19 @@ pub fn thread_count(n_jobs: Option<i64>) -> Result<usize> {
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
 pub fn run<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> Result<R> {
-    let pool = pool(threads.max(1))?;
-    Ok(pool.install(task))
+    Ok(pool(Purpose::Training, threads.max(1))?.install(task))
+}
+
+/// Runs a prediction of `work` kernel-row multiply-adds: on the calling thread when that is little,
+/// else inside a pool kept for predictions.
+///
+/// # Errors
+/// `OutOfMemory` when the system refuses the threads.
+pub fn predict<R: Send>(threads: usize, work: usize, task: impl FnOnce() -> R + Send) -> Result<R> {
+    if work < MIN_PARALLEL_WORK {
+        return Ok(task());
+    }
+    Ok(pool(Purpose::Predicting, threads.max(1))?.install(task))
 }
 
 /// Runs `task` in a pool made for it alone: for work that starts while a thread of the shared pool
@@ -74,21 +115,52 @@ fn new_pool(threads: usize) -> Result<ThreadPool> {
         .map_err(|_| Error::OutOfMemory { what: "threads", bytes: threads << 21 })
 }
 
-fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
+fn pool(purpose: Purpose, threads: usize) -> Result<&'static ThreadPool> {
     let process = std::process::id();
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(at) = pools.iter().position(|p| p.process == process && p.threads == threads) {
-        return Ok(Arc::clone(&pools[at].pool));
-    }
-    let pool = Arc::new(new_pool(threads)?);
-    // A pool inherited through fork has no threads behind it: joining it would hang, so it is
-    // forgotten, not dropped.
-    pools.retain_mut(|p| {
-        p.process == process || {
-            std::mem::forget(Arc::clone(&p.pool));
-            false
+    let mut link = &POOLS;
+    let mut made = None;
+    loop {
+        match link.get() {
+            Some(kept) => {
+                if (kept.process, kept.purpose, kept.threads) == (process, purpose, threads) {
+                    return Ok(&kept.pool);
+                }
+                link = &kept.next;
+            }
+            None => {
+                let pool = match made.take() {
+                    Some(pool) => pool,
+                    None => new_pool(threads)?,
+                };
+                let kept = Kept { process, purpose, threads, pool, next: OnceLock::new() };
+                // Another thread may have been quicker: then the walk goes on.
+                made = link.set(Box::new(kept)).err().map(|kept| kept.pool);
+            }
         }
-    });
-    pools.push(Cached { process, threads, pool: Arc::clone(&pool) });
-    Ok(pool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_are_predicted_where_it_is_asked() {
+        let here = || std::thread::current().id();
+        let asked = here();
+        assert_eq!(predict(2, MIN_PARALLEL_WORK - 1, here).unwrap(), asked);
+        assert_ne!(predict(2, MIN_PARALLEL_WORK, here).unwrap(), asked);
+    }
+
+    #[test]
+    fn a_prediction_does_not_queue_behind_a_fit() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(|| run(1, move || ended.recv()));
+            // It would wait for ever for the one thread of the fit.
+            let threads = predict(1, MIN_PARALLEL_WORK, rayon::current_num_threads).unwrap();
+            assert_eq!(threads, 1);
+            end.send(()).unwrap();
+        });
+    }
 }

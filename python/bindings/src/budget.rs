@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::{Samples, Storage, contiguous};
 use crate::convert::{self, Target};
-use crate::enter::{enter, enter_briefly, exception};
+use crate::enter::{self, enter, enter_briefly, exception};
 use crate::observer::Bridge;
 
 /// A trained machine of either precision.
@@ -246,7 +246,8 @@ impl BudgetMachine {
             threads: usize,
         ) -> PyResult<Array2<f64>> {
             let rows = enter_briefly(|| F::held_out(samples)?.rows())?;
-            enter(py, threads, None, |bridge| machine.decision(&rows, bridge))
+            let work = machine.work(rows.n_rows());
+            enter::predict(py, threads, work, |bridge| machine.decision(&rows, bridge))
         }
         let samples = Samples::new("X", x)?;
         let values = each!(&self.0, machine => decide(py, machine, &samples, threads))?;

@@ -1,7 +1,7 @@
 //! The border: the one way from Python into Rust work, and the one match from errors to
 //! exceptions.
 //!
-//! The work runs inside the thread pool while the calling thread, detached from the interpreter,
+//! A small prediction runs where it is asked for. Other work runs inside the thread pool while the calling thread, detached from the interpreter,
 //! waits; it wakes for signals (only the main thread of Python sees Ctrl-C) and for progress,
 //! which is told to Python on the calling thread.
 
@@ -39,8 +39,41 @@ pub(crate) fn enter<T: Send>(
     listener: Option<&Bound<'_, PyAny>>,
     task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
 ) -> PyResult<T> {
+    let place = if DEPTH.get() > 0 { Place::Apart } else { Place::Shared };
+    watched(py, (place, threads), listener, task)
+}
+
+/// Runs a prediction of `work` kernel-row multiply-adds: a small one on the calling thread,
+/// attached, a larger one as [`enter`] does, but in the pool of predictions.
+pub(crate) fn predict<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    work: usize,
+    task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
+) -> PyResult<T> {
+    match work < parallel::MIN_PARALLEL_WORK {
+        true => enter_briefly(|| task(&mut Bridge::deaf())),
+        false => watched(py, (Place::Predictions { work }, threads), None, task),
+    }
+}
+
+/// The pool that work runs in.
+#[derive(Clone, Copy)]
+enum Place {
+    Shared,
+    Apart,
+    Predictions { work: usize },
+}
+
+/// Runs `task` in a pool while the calling thread, detached, looks for signals and tells progress
+/// to `listener`.
+fn watched<T: Send>(
+    py: Python<'_>,
+    (place, threads): (Place, usize),
+    listener: Option<&Bound<'_, PyAny>>,
+    task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
+) -> PyResult<T> {
     let listener = listener.map(|l| l.clone().unbind());
-    let nested = DEPTH.get() > 0;
     let (progress, inbox) = mpsc::channel();
     let (replies, answers) = mpsc::channel();
     let (mut bridge, interrupt) = Bridge::new(progress, answers, listener.is_some());
@@ -51,9 +84,10 @@ pub(crate) fn enter<T: Send>(
                 // The bridge moves in here, so that the inbox closes when the work ends.
                 let mut bridge = std::mem::replace(&mut bridge, Bridge::deaf());
                 let job = || task(&mut bridge);
-                catch_unwind(AssertUnwindSafe(|| match nested {
-                    true => parallel::run_apart(threads, job),
-                    false => parallel::run(threads, job),
+                catch_unwind(AssertUnwindSafe(|| match place {
+                    Place::Shared => parallel::run(threads, job),
+                    Place::Apart => parallel::run_apart(threads, job),
+                    Place::Predictions { work } => parallel::predict(threads, work, job),
                 }))
             };
             let worker = std::thread::Builder::new().spawn_scoped(scope, work);

@@ -11,7 +11,8 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::KernelModel;
 use crate::model::persist::{Labels, Parts, Saved};
-use crate::solver::{Observer, Phase, Progress};
+use crate::parallel;
+use crate::solver::{Observer, Phase, Progress, Silent};
 
 /// Multiply-adds between two looks at the observer while predicting: a few tens of milliseconds.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
@@ -95,7 +96,20 @@ impl<F: Real> Machine<F> {
         self.parts.iter().flat_map(|p| p.model.intercept().to_vec()).collect()
     }
 
-    /// Decision values, samples x outputs. Call it inside [`crate::parallel::run`].
+    /// Kernel-row multiply-adds of the decision values of so many rows.
+    #[must_use]
+    pub fn work(&self, n_rows: usize) -> usize {
+        let terms = self.n_terms().saturating_mul(self.n_features());
+        n_rows.saturating_mul(self.n_outputs()).saturating_mul(terms)
+    }
+
+    /// [`Machine::decision`] on every core, or on the calling thread when the rows are few.
+    pub(super) fn decide(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        let (threads, work) = (parallel::thread_count(None)?, self.work(rows.n_rows()));
+        parallel::predict(threads, work, || self.decision(rows, &mut Silent))?
+    }
+
+    /// Decision values, samples x outputs. Call it inside [`crate::parallel::predict`].
     ///
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer asks to

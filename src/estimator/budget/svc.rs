@@ -130,7 +130,7 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// # Errors
     /// As [`BudgetSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<ndarray::Array2<f64>> {
-        parallel::run(parallel::thread_count(None)?, || self.machine.decision(rows, &mut Silent))?
+        self.machine.decide(rows)
     }
 
     /// The labels, sorted.

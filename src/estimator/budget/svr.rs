@@ -91,10 +91,7 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        let values = parallel::run(parallel::thread_count(None)?, || {
-            self.machine.decision(rows, &mut Silent)
-        })??;
-        Ok(values.into_iter().collect())
+        Ok(self.machine.decide(rows)?.into_iter().collect())
     }
 
     /// Number of terms.
