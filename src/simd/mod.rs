@@ -155,6 +155,27 @@ macro_rules! compiled {
 compiled!(f32);
 compiled!(f64);
 
+/// Work of a concrete type. Its code is made here, once: through [`Compiled::dispatch`] alone every
+/// crate that uses a function generic over floats would make all levels of it again.
+trait Anchored<F: Compiled>: Work<F> + Sized {
+    /// Runs the work at `level`.
+    ///
+    /// # Safety
+    /// The processor has the level.
+    unsafe fn at(self, level: Level) -> Self::Output;
+}
+
+macro_rules! anchored {
+    ($($float:ty: $($($part:ident)::+<$($of:tt),+>),+;)*) => {$($(
+        impl Anchored<$float> for $($part)::+<$($of),+> {
+            unsafe fn at(self, level: Level) -> Self::Output {
+                // SAFETY: the caller vouches for the level.
+                unsafe { <$float>::dispatch(level, self) }
+            }
+        }
+    )+)*};
+}
+
 /// Calls a function of the concrete float type from code that is generic over [`Real`]. The
 /// trait is sealed, so `F` is `f32` or `f64`; the pointers are cast to the type they have.
 macro_rules! concrete {
@@ -183,6 +204,12 @@ impl<F: Compiled> Work<F> for Block<'_, '_, F> {
     }
 }
 
+anchored! {
+    f32: Block<'_, '_, f32>, slices::SqNorms<'_, f32>, slices::Interleave<'_, f32>, slices::Exp<'_, f32>, slices::WeightedSums<'_, f32>, slices::Degradations<'_, f32>, slices::MergedSquares<'_, f32>, slices::Least<'_, f32>, slices::FirstAtMost<'_, f32>, slices::AtMost<'_, f32>, slices::SameSign<'_, f32>, pairs::Move<'_, f32>, pairs::Gains<'_, f32>, pairs::AddRows<'_, f32>, products::Dots<'_, f32>, products::ScaledRows<'_, f32>, waves::Cosines<'_, f32>, waves::Waves<'_, f32>;
+    f64: Block<'_, '_, f64>, slices::SqNorms<'_, f64>, slices::Interleave<'_, f64>, slices::Exp<'_, f64>, slices::WeightedSums<'_, f64>, slices::Degradations<'_, f64>, slices::MergedSquares<'_, f64>, slices::Least<'_, f64>, slices::FirstAtMost<'_, f64>, slices::AtMost<'_, f64>, slices::SameSign<'_, f64>, pairs::Move<'_, f64>, pairs::Gains<'_, f64>, pairs::AddRows<'_, f64>, products::Dots<'_, f64>, products::ScaledRows<'_, f64>, waves::Cosines<'_, f64>, waves::Waves<'_, f64>,
+        slices::LeastMagnitude<'_>, pairs::Find<'_>, pairs::Descents<'_>;
+}
+
 /// Computes a block of distances, kernel values or sums of them at the level in use.
 ///
 /// # Panics
@@ -198,7 +225,7 @@ pub fn run_block_at<F: Real>(level: Level, job: &mut Job<'_, F>) {
     concrete!(F, |T| {
         // SAFETY: `T` is `F`: the cast changes nothing. The level was just checked, and so was
         // the job.
-        unsafe { T::dispatch(level, Block::<T>(&mut *std::ptr::from_mut(job).cast())) }
+        unsafe { Block::<T>(&mut *std::ptr::from_mut(job).cast()).at(level) }
     });
 }
 
@@ -222,7 +249,7 @@ pub(crate) fn sq_norms<F: Real>(rows: &[F], d: usize, out: &mut [F]) {
             out: unsafe { cast_slice_mut(out) },
         };
         // SAFETY: `level` is one that the processor has.
-        unsafe { T::dispatch(level(), work) }
+        unsafe { work.at(level()) }
     });
 }
 
@@ -238,7 +265,7 @@ pub(crate) fn interleave<F: Real>(rows: &[F], lines: &mut [F], norms: &mut [F]) 
             norms: unsafe { cast_slice_mut(norms) },
         };
         // SAFETY: `level` is one that the processor has.
-        unsafe { T::dispatch(level(), work) }
+        unsafe { work.at(level()) }
     });
 }
 
@@ -252,7 +279,7 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
     assert!(level == self::level() || levels().contains(&level), "a level the processor has");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level was just checked.
-        unsafe { T::dispatch(level, slices::Exp::<T>(cast_slice_mut(values))) }
+        unsafe { slices::Exp::<T>(cast_slice_mut(values)).at(level) }
     });
 }
 
@@ -264,7 +291,7 @@ pub fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
             let work = waves::Cosines::<T> { values: cast_slice_mut(values), phases, scale };
-            T::dispatch(level(), work);
+            work.at(level());
         }
     });
 }
@@ -277,7 +304,7 @@ pub fn waves<F: Real>(cosines: &mut [F], sines: &mut [F], scale: f64) {
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
             let (cosines, sines) = (cast_slice_mut(cosines), cast_slice_mut(sines));
-            T::dispatch(level(), waves::Waves::<T> { cosines, sines, scale });
+            waves::Waves::<T> { cosines, sines, scale }.at(level());
         }
     });
 }
@@ -306,7 +333,7 @@ pub fn weighted_sums_of<F: Real>(
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {
             let rows = cast_slice(rows);
-            T::dispatch(level(), slices::WeightedSums::<T> { rows, len, coef, outputs, out })
+            slices::WeightedSums::<T> { rows, len, coef, outputs, out }.at(level())
         }
     });
 }
@@ -318,7 +345,7 @@ pub fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
     }
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
-        unsafe { T::dispatch(level(), products::Dots::<T> { rows: cast_slice(rows), x, out }) }
+        unsafe { products::Dots::<T> { rows: cast_slice(rows), x, out }.at(level()) }
     });
 }
 
@@ -328,7 +355,7 @@ pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
-            T::dispatch(level(), products::ScaledRows::<T> { rows: cast_slice(rows), scaled, y });
+            products::ScaledRows::<T> { rows: cast_slice(rows), scaled, y }.at(level());
         }
     });
 }
@@ -349,7 +376,7 @@ pub fn move_scores<F: Real>(
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
             let rows = (cast_slice(a), cast_slice(b));
-            T::dispatch(level(), pairs::Move::<T> { scores, up, down, rows, step })
+            pairs::Move::<T> { scores, up, down, rows, step }.at(level())
         }
     })
 }
@@ -358,7 +385,7 @@ pub fn move_scores<F: Real>(
 #[must_use]
 pub fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize> {
     // SAFETY: the level is the processor's.
-    unsafe { f64::dispatch(level(), pairs::Find { values, marks, wanted }) }
+    unsafe { pairs::Find { values, marks, wanted }.at(level()) }
 }
 
 /// What a step of a pair gains: `out_t = max(0, own.0 - (score_t + down_t))² / (own.1 +
@@ -374,7 +401,7 @@ pub fn pair_gains<F: Real>(
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
             let row = cast_slice(row);
-            T::dispatch(level(), pairs::Gains::<T> { scores, down, diagonal, row, own, out })
+            pairs::Gains::<T> { scores, down, diagonal, row, own, out }.at(level())
         }
     })
 }
@@ -393,31 +420,24 @@ pub fn descents(
     let bounds = (lower, upper);
     let work = pairs::Descents { scores, row, step, beta, bounds, curvature, out };
     // SAFETY: the level is the processor's.
-    unsafe { f64::dispatch(level(), work) }
+    unsafe { work.at(level()) }
 }
 
 /// `sums += Σ_j coef_j row_j` in `f64`; rows are at least as long as `sums`.
 pub fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
-    if TypeId::of::<F>() == TypeId::of::<f32>() {
-        add_rows_as::<F, f32>(rows, sums);
-    } else {
-        add_rows_as::<F, f64>(rows, sums);
-    }
-}
-
-fn add_rows_as<F: Real, T: Compiled>(rows: &[(&[F], f64)], sums: &mut [f64]) {
-    assert!(TypeId::of::<F>() == TypeId::of::<T>(), "the same type");
     const AT_ONCE: usize = 64;
-    for rows in rows.chunks(AT_ONCE) {
-        let mut cast: [(&[T], f64); AT_ONCE] = [(&[], 0.0); AT_ONCE];
-        for (to, (row, coef)) in cast.iter_mut().zip(rows) {
-            // SAFETY: `T` is `F`, as was just checked.
-            *to = (unsafe { cast_slice(row) }, *coef);
+    concrete!(F, |T| {
+        for rows in rows.chunks(AT_ONCE) {
+            let mut cast: [(&[T], f64); AT_ONCE] = [(&[], 0.0); AT_ONCE];
+            for (to, (row, coef)) in cast.iter_mut().zip(rows) {
+                // SAFETY: `T` is `F`.
+                *to = (unsafe { cast_slice(row) }, *coef);
+            }
+            let rows = &cast[..rows.len()];
+            // SAFETY: the level is the processor's.
+            unsafe { pairs::AddRows::<T> { rows, sums }.at(level()) }
         }
-        let rows = &cast[..rows.len()];
-        // SAFETY: the level is the processor's.
-        unsafe { T::dispatch(level(), pairs::AddRows { rows, sums }) }
-    }
+    });
 }
 
 /// # Safety

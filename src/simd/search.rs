@@ -2,14 +2,14 @@
 
 use std::any::TypeId;
 
-use super::{Compiled, Packed, cast_slice, cast_slice_mut, level, slices};
+use super::{Anchored, Packed, cast_slice, cast_slice_mut, level, slices};
 use crate::float::Real;
 
 /// Index of the value of least magnitude, the first of equals; 0 for an empty slice.
 #[must_use]
 pub fn least_magnitude(values: &[f64]) -> usize {
     // SAFETY: the level is the processor's.
-    unsafe { f64::dispatch(level(), slices::LeastMagnitude(values)) }
+    unsafe { slices::LeastMagnitude(values).at(level()) }
 }
 
 /// Index of the first value that is at most `limit`; the last index when none is, 0 for an empty
@@ -19,9 +19,7 @@ pub fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
     concrete!(F, |T| {
         let limit = T::from_f64(Real::to_f64(limit));
         // SAFETY: `T` is `F`; the level is the processor's.
-        unsafe {
-            T::dispatch(level(), slices::FirstAtMost::<T> { values: cast_slice(values), limit })
-        }
+        unsafe { slices::FirstAtMost::<T> { values: cast_slice(values), limit }.at(level()) }
     })
 }
 
@@ -32,7 +30,7 @@ pub fn indices_at_most<F: Real>(values: &[F], limit: F, found: &mut Vec<usize>) 
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
             let work = slices::AtMost::<T> { values: cast_slice(values), limit, found };
-            T::dispatch(level(), work);
+            work.at(level());
         }
     });
 }
@@ -42,7 +40,7 @@ pub fn indices_at_most<F: Real>(values: &[F], limit: F, found: &mut Vec<usize>) 
 pub fn least<F: Real>(values: &[F]) -> F {
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
-        let least = unsafe { T::dispatch(level(), slices::Least::<T>(cast_slice(values))) };
+        let least = unsafe { slices::Least::<T>(cast_slice(values)).at(level()) };
         F::from_f64(Real::to_f64(least))
     })
 }
@@ -70,7 +68,7 @@ pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut
         let least = unsafe {
             let work =
                 slices::SameSign::<T> { coef, own, row: cast_slice(row), out: cast_slice_mut(out) };
-            T::dispatch(level(), work)
+            work.at(level())
         };
         F::from_f64(Real::to_f64(least))
     })
@@ -85,7 +83,7 @@ pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
         unsafe {
             let work = slices::Degradations::<T> { g: cast_slice(g), ratio: cast_slice_mut(ratio) };
-            T::dispatch(level(), work);
+            work.at(level());
         }
     });
 }
@@ -106,7 +104,7 @@ pub fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut 
                 squares: cast_slice_mut(squares),
                 products: cast_slice_mut(products),
             };
-            T::dispatch(level(), work);
+            work.at(level());
         }
     });
 }

@@ -65,14 +65,31 @@ enum Place {
     Predictions { work: usize },
 }
 
-/// Runs `task` in a pool while the calling thread, detached, looks for signals and tells progress
-/// to `listener`.
+/// [`watch_over`] for a task with a result.
 fn watched<T: Send>(
     py: Python<'_>,
-    (place, threads): (Place, usize),
+    place: (Place, usize),
     listener: Option<&Bound<'_, PyAny>>,
     task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
 ) -> PyResult<T> {
+    let (mut task, mut result) = (Some(task), None);
+    watch_over(py, place, listener, &mut |bridge| {
+        if let Some(task) = task.take() {
+            result = Some(task(bridge)?);
+        }
+        Ok(())
+    })?;
+    result.ok_or_else(|| exception(Error::Interrupted))
+}
+
+/// Runs `task` in a pool while the calling thread, detached, looks for signals and tells progress
+/// to `listener`. No type parameter: all this is compiled once.
+fn watch_over(
+    py: Python<'_>,
+    (place, threads): (Place, usize),
+    listener: Option<&Bound<'_, PyAny>>,
+    task: &mut (dyn FnMut(&mut Bridge) -> Result<()> + Send),
+) -> PyResult<()> {
     let listener = listener.map(|l| l.clone().unbind());
     let (progress, inbox) = mpsc::channel();
     let (replies, answers) = mpsc::channel();
@@ -121,36 +138,34 @@ fn watched<T: Send>(
                 }
             }
             match worker.join() {
-                Ok(Ok(Ok(result))) => Ok(result),
-                Ok(Ok(Err(error))) => Ok(Err(error)),
-                Ok(Err(panic)) | Err(panic) => Err(message(panic.as_ref())),
+                Ok(Ok(outcome)) => Ok(outcome.flatten()),
+                Ok(Err(panic)) | Err(panic) => Err(panic),
             }
         });
         (outcome, raised)
     });
     match (outcome, raised) {
         (_, Some(error)) => Err(error),
-        (Ok(result), None) => result.map_err(exception),
-        (Err(panic), None) => {
-            Err(PyRuntimeError::new_err(format!("a bug in budgetsvm, please report it: {panic}")))
-        }
+        (Ok(outcome), None) => outcome.map_err(exception),
+        (Err(panic), None) => Err(bug(panic.as_ref())),
     }
 }
 
 /// Runs a short `task` on the calling thread, attached: no pool, no observer.
 pub(crate) fn enter_briefly<T>(task: impl FnOnce() -> Result<T>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(task)) {
-        Ok(result) => result.map_err(exception),
-        Err(panic) => Err(PyRuntimeError::new_err(format!(
-            "a bug in budgetsvm, please report it: {}",
-            message(panic.as_ref())
-        ))),
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(error)) => Err(exception(error)),
+        Err(panic) => Err(bug(panic.as_ref())),
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+#[cold]
+fn bug(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".into())
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    let text = text.unwrap_or_else(|| "panic".into());
+    PyRuntimeError::new_err(format!("a bug in budgetsvm, please report it: {text}"))
 }
 
 /// The exception for an error.
