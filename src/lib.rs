@@ -18,4 +18,6 @@ pub mod rng;
 pub mod simd;
 pub mod solver;
 
+pub use ndarray;
+
 pub use estimator::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};

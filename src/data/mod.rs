@@ -1,11 +1,13 @@
 //! Samples as the caller holds them, checked once: rows, the training problem, sample orders.
 
+mod csr;
 mod gathered;
 mod order;
 mod problem;
 mod rows;
 
+pub use csr::{Csr, Indices};
 pub use gathered::Gathered;
 pub use order::SampleOrder;
 pub use problem::{Problem, Targets};
-pub use rows::{Csr, Indices, Point, Rows};
+pub use rows::{Point, Rows};

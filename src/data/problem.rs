@@ -46,6 +46,9 @@ impl Targets<'_> {
     }
 
     /// The target of sample `i` for one output: -1 or +1, or the real value.
+    ///
+    /// # Panics
+    /// Unless `i < len`.
     #[inline]
     #[must_use]
     pub fn value(&self, i: usize, output: usize) -> f64 {

@@ -1,160 +1,31 @@
 //! Rows over dense and CSR storage, borrowed as the caller holds them.
 
-use ndarray::{ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 
+use super::Csr;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::simd;
 
 /// The samples: n rows of d features, dense (any layout, read-only) or CSR.
+///
+/// ```
+/// use budgetsvm::data::{Csr, Rows};
+/// use budgetsvm::ndarray::array;
+///
+/// let table = array![[1.0, 0.0], [0.0, 2.0]];
+/// let dense = Rows::from(&table);
+/// let sparse = Rows::from(Csr::new(&[1.0, 2.0], [0_usize, 1].as_slice(), [0_usize, 1, 2].as_slice(), 2)?);
+/// let single = Rows::of_one(&[1.0, 0.0])?;
+/// assert_eq!((dense.n_rows(), sparse.n_rows(), single.n_rows()), (2, 2, 1));
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a, F: Real> {
     /// Dense rows in any memory order.
     Dense(ArrayView2<'a, F>),
     /// Compressed sparse rows.
     Csr(Csr<'a, F>),
-}
-
-/// A CSR matrix: column indices sorted and unique within a row, everything in range.
-#[derive(Clone, Copy, Debug)]
-pub struct Csr<'a, F: Real> {
-    values: &'a [F],
-    indices: Indices<'a>,
-    starts: Indices<'a>,
-    n_cols: usize,
-    density: f64,
-}
-
-/// Index arrays as SciPy holds them.
-#[derive(Clone, Copy, Debug)]
-pub enum Indices<'a> {
-    /// 32-bit indices.
-    I32(&'a [i32]),
-    /// 64-bit indices.
-    I64(&'a [i64]),
-}
-
-impl Indices<'_> {
-    /// Number of entries.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::I32(v) => v.len(),
-            Self::I64(v) => v.len(),
-        }
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    #[inline(always)]
-    fn get(&self, at: usize) -> i64 {
-        match self {
-            Self::I32(v) => i64::from(v[at]),
-            Self::I64(v) => v[at],
-        }
-    }
-}
-
-impl<'a, F: Real> Csr<'a, F> {
-    /// Checks the structure once, so that every later access may rely on it.
-    ///
-    /// # Errors
-    /// `InvalidData` when row starts decrease or leave the arrays, a column index is out of
-    /// range, or the indices of a row are not strictly increasing.
-    pub fn new(
-        values: &'a [F],
-        indices: Indices<'a>,
-        starts: Indices<'a>,
-        n_cols: usize,
-    ) -> Result<Self> {
-        let bad = |reason: String| Error::InvalidData { what: "X (CSR)", reason };
-        if values.len() != indices.len() {
-            return Err(bad(format!(
-                "{} values but {} column indices",
-                values.len(),
-                indices.len()
-            )));
-        }
-        if u32::try_from(n_cols).is_err() {
-            return Err(bad(format!("{n_cols} columns, at most 2^32 - 1 are supported")));
-        }
-        if starts.is_empty() || starts.get(0) != 0 {
-            return Err(bad("indptr must start with 0".into()));
-        }
-        for row in 0..starts.len() - 1 {
-            let (from, to) = (starts.get(row), starts.get(row + 1));
-            if to < from || usize::try_from(to).map_or(true, |to| to > values.len()) {
-                return Err(bad(format!("indptr[{}] = {to} is out of range", row + 1)));
-            }
-            let mut last = -1;
-            for at in from as usize..to as usize {
-                let column = indices.get(at);
-                if column < 0 || column as u64 >= n_cols as u64 {
-                    return Err(bad(format!("column index {column} in row {row} is out of range")));
-                }
-                if column <= last {
-                    return Err(bad(format!("row {row} has unsorted or duplicate column indices")));
-                }
-                last = column;
-            }
-        }
-        let entries = (starts.len() - 1) as f64 * n_cols as f64;
-        let density = starts.get(starts.len() - 1) as f64 / entries.max(1.0);
-        Ok(Self { values, indices, starts, n_cols, density })
-    }
-
-    /// Number of rows.
-    #[must_use]
-    pub fn n_rows(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Share of entries that are stored, of the whole matrix also for a range of its rows: what
-    /// is decided by it is the same for any cut.
-    #[must_use]
-    pub fn density(&self) -> f64 {
-        self.density
-    }
-
-    /// Appends the columns and the values of a row.
-    pub fn append(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<F>) {
-        let at = self.starts.get(row) as usize..self.starts.get(row + 1) as usize;
-        values.extend_from_slice(&self.values[at.clone()]);
-        match self.indices {
-            Indices::I32(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
-            Indices::I64(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
-        }
-    }
-
-    fn prefetch(&self, row: usize) {
-        let first = self.starts.get(row) as usize;
-        if let Some(value) = self.values.get(first) {
-            simd::prefetch(value);
-        }
-        match self.indices {
-            Indices::I32(columns) => columns.get(first).map(simd::prefetch),
-            Indices::I64(columns) => columns.get(first).map(simd::prefetch),
-        };
-    }
-
-    /// Calls `visit(column, value)` for every stored entry of a row.
-    #[inline]
-    pub fn for_each(&self, row: usize, mut visit: impl FnMut(usize, F)) {
-        let at = self.starts.get(row) as usize..self.starts.get(row + 1) as usize;
-        let values = &self.values[at.clone()];
-        match self.indices {
-            Indices::I32(columns) => {
-                columns[at].iter().zip(values).for_each(|(&c, &v)| visit(c as usize, v));
-            }
-            Indices::I64(columns) => {
-                columns[at].iter().zip(values).for_each(|(&c, &v)| visit(c as usize, v));
-            }
-        }
-    }
 }
 
 /// One row.
@@ -166,7 +37,48 @@ pub enum Point<'a, F: Real> {
     Sparse(Csr<'a, F>, usize),
 }
 
+impl<'a, F: Real> From<ArrayView2<'a, F>> for Rows<'a, F> {
+    fn from(rows: ArrayView2<'a, F>) -> Self {
+        Self::Dense(rows)
+    }
+}
+
+impl<'a, F: Real> From<&'a Array2<F>> for Rows<'a, F> {
+    fn from(rows: &'a Array2<F>) -> Self {
+        Self::Dense(rows.view())
+    }
+}
+
+impl<'a, F: Real> From<Csr<'a, F>> for Rows<'a, F> {
+    fn from(rows: Csr<'a, F>) -> Self {
+        Self::Csr(rows)
+    }
+}
+
 impl<'a, F: Real> Rows<'a, F> {
+    /// One dense row.
+    ///
+    /// # Errors
+    /// `InvalidData` for a row of no features.
+    pub fn of_one(row: &'a [F]) -> Result<Self> {
+        Self::of_slice(row, row.len())
+    }
+
+    /// Dense rows of `n_cols` features each, one after another.
+    ///
+    /// # Errors
+    /// `InvalidData` unless the values are a whole number of rows of at least one feature.
+    pub fn of_slice(values: &'a [F], n_cols: usize) -> Result<Self> {
+        let n_rows = values.len().checked_div(n_cols).unwrap_or(0);
+        match ArrayView2::from_shape((n_rows, n_cols), values) {
+            Ok(rows) if n_cols > 0 && n_rows * n_cols == values.len() => Ok(Self::Dense(rows)),
+            _ => Err(Error::InvalidData {
+                what: "X",
+                reason: format!("{} values are no rows of {n_cols} features", values.len()),
+            }),
+        }
+    }
+
     /// Number of samples.
     #[must_use]
     pub fn n_rows(&self) -> usize {
@@ -181,7 +93,7 @@ impl<'a, F: Real> Rows<'a, F> {
     pub fn n_cols(&self) -> usize {
         match self {
             Self::Dense(x) => x.ncols(),
-            Self::Csr(x) => x.n_cols,
+            Self::Csr(x) => x.n_cols(),
         }
     }
 
@@ -195,21 +107,21 @@ impl<'a, F: Real> Rows<'a, F> {
     }
 
     /// The rows `first..last`, borrowed.
+    ///
+    /// # Panics
+    /// Unless `first <= last <= n_rows`.
     #[must_use]
     pub fn range(&self, first: usize, last: usize) -> Self {
         match self {
             Self::Dense(x) => Self::Dense((*x).slice_move(ndarray::s![first..last, ..])),
-            Self::Csr(x) => {
-                let starts = match x.starts {
-                    Indices::I32(starts) => Indices::I32(&starts[first..=last]),
-                    Indices::I64(starts) => Indices::I64(&starts[first..=last]),
-                };
-                Self::Csr(Csr { starts, ..*x })
-            }
+            Self::Csr(x) => Self::Csr(x.range(first, last)),
         }
     }
 
     /// One row.
+    ///
+    /// # Panics
+    /// For dense rows, unless `row < n_rows`; a CSR row out of range panics when it is read.
     #[must_use]
     pub fn point(&self, row: usize) -> Point<'a, F> {
         match self {
@@ -233,6 +145,9 @@ impl<'a, F: Real> Rows<'a, F> {
     }
 
     /// Row `row` written out densely into `out` (length `n_cols`).
+    ///
+    /// # Panics
+    /// Unless `row < n_rows` and `out` has `n_cols` values.
     pub fn copy_row(&self, row: usize, out: &mut [F]) {
         match self {
             Self::Dense(x) => {
@@ -284,5 +199,50 @@ impl<'a, F> RowMove<'a, F> for ArrayView2<'a, F> {
     /// A row that lives as long as the data, not as long as this view of it.
     fn row_move(&self, row: usize) -> ArrayView1<'a, F> {
         (*self).index_axis_move(ndarray::Axis(0), row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, array};
+
+    use super::{Csr, Rows};
+
+    fn dense(rows: &Rows<'_, f64>) -> Array2<f64> {
+        let mut out = Array2::zeros((rows.n_rows(), rows.n_cols()));
+        for (i, mut row) in out.rows_mut().into_iter().enumerate() {
+            rows.copy_row(i, row.as_slice_mut().unwrap());
+        }
+        out
+    }
+
+    #[test]
+    fn rows_are_the_same_however_they_are_held() {
+        let table = array![[1.0, 0.0, 3.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
+        let values = [1.0, 3.0, 2.0];
+        let in_words = Csr::new(&values, &[0_usize, 2, 1][..], &[0_usize, 2, 2, 3][..], 3).unwrap();
+        let in_ints = Csr::new(&values, &[0_i32, 2, 1][..], &[0_i64, 2, 2, 3][..], 3).unwrap();
+        let flat = table.as_slice().unwrap();
+        let all = [
+            Rows::from(&table),
+            Rows::from(table.view()),
+            Rows::of_slice(flat, 3).unwrap(),
+            in_words.into(),
+            in_ints.into(),
+        ];
+        for rows in all {
+            assert_eq!(dense(&rows), table);
+            assert_eq!(dense(&rows.range(1, 3)), table.slice(ndarray::s![1.., ..]));
+        }
+        assert_eq!(dense(&Rows::of_one(&flat[..3]).unwrap()), table.slice(ndarray::s![..1, ..]));
+    }
+
+    #[test]
+    fn what_is_no_row_is_refused() {
+        assert!(Rows::<f64>::of_one(&[]).is_err());
+        assert!(Rows::of_slice(&[1.0, 2.0, 3.0], 2).is_err());
+        let far = [usize::MAX];
+        assert!(Csr::new(&[1.0], &far[..], &[0_usize, 1][..], 2).is_err());
+        assert!(Csr::new(&[1.0], &[0_usize][..], &[0, usize::MAX][..], 2).is_err());
     }
 }
