@@ -1,14 +1,15 @@
-//! The choice of maintenance, and what every kind of it shares.
+//! The choice of maintenance, and the one who does it.
 
+use super::event::Event;
 use super::merge_search::MergeSearch;
 use super::merging::Merging;
 use super::projection::Projection;
+use super::removal::{remove, smallest};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Expansion;
 use crate::rng::Rng;
-use crate::simd;
 
 /// How a model over its budget is brought back to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,28 +70,6 @@ impl AnyMaintenance {
             _ => 1,
         }
     }
-}
-
-/// Follows every change that maintenance makes to an expansion, so that margins of samples still
-/// to come can be kept exact. Calls come in the order of the changes.
-pub trait Event {
-    /// The coefficients of a slot changed by `delta` (one value an output).
-    fn coef_changed(&mut self, slot: usize, delta: &[f64]);
-    /// The terms of `parts = (slot, w_j)`, whose coefficients were `coef` (one row of outputs a
-    /// part), are now one term in the slot of the last part: the point `Σ w_j s_j`, weights
-    /// summing to 1, with the coefficients `merged`. With `gap = ½ ΣΣ w_j w_l G_jl`, for any x
-    /// `G_zx = Σ w_j G_jx - gap` (Stewart's theorem). The other slots hold nothing, and are
-    /// removed next.
-    fn merged(&mut self, parts: &[(usize, f64)], coef: &[f64], gap: f64, merged: &[f64]);
-    /// A slot was removed and the term of slot `last` took its place.
-    fn removed(&mut self, slot: usize, last: usize);
-}
-
-/// Nobody follows.
-impl Event for () {
-    fn coef_changed(&mut self, _: usize, _: &[f64]) {}
-    fn merged(&mut self, _: &[(usize, f64)], _: &[f64], _: f64, _: &[f64]) {}
-    fn removed(&mut self, _: usize, _: usize) {}
 }
 
 /// A maintenance with the state it keeps.
@@ -176,45 +155,4 @@ impl<F: Real> Maintainer<F> {
         self.projection.forget(slot);
         remove(expansion, slot, event);
     }
-}
-
-/// The slot of least weight, the first of equals.
-pub(super) fn smallest<F: Real>(expansion: &Expansion<F>) -> usize {
-    if expansion.outputs() == 1 {
-        return simd::least_magnitude(expansion.coef_of(0));
-    }
-    let mut best = (f64::INFINITY, 0);
-    for slot in 0..expansion.len() {
-        let weight = expansion.weight(slot);
-        if weight < best.0 {
-            best = (weight, slot);
-        }
-    }
-    best.1
-}
-
-/// Removes a term and returns `Σ_c β_c² k(s, s)`.
-pub(super) fn remove<F: Real>(
-    expansion: &mut Expansion<F>,
-    slot: usize,
-    event: &mut dyn Event,
-) -> f64 {
-    let mut delta = vec![0.0; expansion.outputs()];
-    let mut degradation = 0.0;
-    for (c, delta) in delta.iter_mut().enumerate() {
-        *delta = -expansion.coef(slot, c);
-        degradation += *delta * *delta;
-    }
-    let kernel = expansion.kernel();
-    if !kernel.is_translation_invariant() {
-        let mut row = vec![F::zero(); expansion.centers().n_features()];
-        expansion.centers().get(slot, &mut row);
-        let row: Vec<f64> = row.iter().map(|&v| v.to_f64()).collect();
-        degradation *= kernel.eval(&row, &row);
-    }
-    event.coef_changed(slot, &delta);
-    let last = expansion.len() - 1;
-    expansion.swap_remove(slot);
-    event.removed(slot, last);
-    degradation
 }

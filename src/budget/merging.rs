@@ -9,8 +9,9 @@
 //!
 //! *References*: \[BSCA\] Alg. 1; \[QG18\] for more than two terms.
 
-use super::maintain::{Event, remove, smallest};
+use super::event::Event;
 use super::merge_search::{MergeSearch, degradation_at, distance_limit};
+use super::removal::{remove, smallest};
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Expansion, RowScratch};

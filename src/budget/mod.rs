@@ -9,10 +9,13 @@
 //! *References*: \[BSCA\] Alg. 1; \[GQ18\] (the table); \[QG18\] (multi-merge); plain
 //! projection with an updated inverse.
 
+mod event;
 mod maintain;
 pub mod merge_search;
 mod merging;
 mod projection;
+mod removal;
 
-pub use maintain::{AnyMaintenance, Event, Maintainer};
+pub use event::Event;
+pub use maintain::{AnyMaintenance, Maintainer};
 pub use merge_search::MergeSearch;

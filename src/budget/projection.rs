@@ -12,7 +12,8 @@
 //!
 //! *Cost* of a change: O(B² + B d).
 
-use super::maintain::{Event, remove};
+use super::event::Event;
+use super::removal::remove;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;

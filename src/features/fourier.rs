@@ -17,8 +17,7 @@
 //! *Paired* waves have the smaller variance for the Gaussian and give `‖z(x)‖ = 1` exactly (D even).
 //! The spectrum of the Laplacian is not rotation invariant, so it has no orthogonal form.
 
-use super::map::Scratch;
-use super::nystroem::multiply;
+use super::scratch::{Scratch, multiply};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;

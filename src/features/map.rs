@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::{FourierMap, LandmarkMap};
+use super::fourier::FourierMap;
+use super::nystroem::LandmarkMap;
+use super::scratch::Scratch;
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -19,15 +21,6 @@ pub enum FeatureMap<F: Real> {
     Landmarks(LandmarkMap<F>),
     /// Random waves.
     Fourier(FourierMap<F>),
-}
-
-/// What a thread needs while it maps blocks.
-#[derive(Clone, Debug)]
-pub struct Scratch<F: Real> {
-    pub(super) points: Tile<F>,
-    pub(super) values: Vec<F>,
-    pub(super) inner: Tile<F>,
-    pub(super) padded: Vec<F>,
 }
 
 impl<F: Real> FeatureMap<F> {

@@ -28,14 +28,16 @@ pub mod incomplete_cholesky;
 mod landmarks;
 mod map;
 pub mod nystroem;
+mod scratch;
 #[cfg(test)]
 mod tests;
 
 pub use fourier::{Fourier, FourierMap, Waves};
 pub use incomplete_cholesky::{IncompleteCholesky, Pivots};
 pub use landmarks::draw_landmarks;
-pub use map::{FeatureMap, Scratch};
+pub use map::FeatureMap;
 pub use nystroem::{LandmarkMap, Nystroem};
+pub use scratch::Scratch;
 
 use crate::data::Rows;
 use crate::error::{Error, Result};

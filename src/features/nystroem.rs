@@ -20,7 +20,7 @@
 use rayon::prelude::*;
 
 use super::landmarks::{copy_rows, draw_landmarks};
-use super::map::Scratch;
+use super::scratch::{Scratch, multiply, unpad};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -340,22 +340,6 @@ impl<F: Real> LandmarkMap<F> {
         scratch.inner.fill_dense(len, |i, to| to.copy_from_slice(&values[i * stride..][..s]));
         multiply(&scratch.inner, len, &self.weights, &mut scratch.padded);
         unpad(&scratch.padded, &self.weights, (out, width));
-    }
-}
-
-/// Products of the first `len` points of a tile with packed columns, padded rows.
-pub(super) fn multiply<F: Real>(tile: &Tile<F>, len: usize, columns: &Packed<F>, out: &mut Vec<F>) {
-    let stride = columns.padded_len();
-    out.resize(len * stride, F::zero());
-    AnyKernel::Linear.values(tile, (0, len), columns, out, stride);
-}
-
-/// Padded rows into rows of `width` values, the rest 0.
-pub(super) fn unpad<F: Real>(padded: &[F], columns: &Packed<F>, (out, width): (&mut [F], usize)) {
-    let (stride, len) = (columns.padded_len(), columns.len());
-    for (to, from) in out.chunks_exact_mut(width).zip(padded.chunks_exact(stride)) {
-        to[..len].copy_from_slice(&from[..len]);
-        to[len..].fill(F::zero());
     }
 }
 

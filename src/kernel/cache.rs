@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::buffers::{Buffers, reserve};
-use super::classes::Halves;
 use super::columns::Columns;
+use super::halves::Halves;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::simd;

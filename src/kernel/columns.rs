@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Gram;
-use super::classes::{Halves, Own};
+use super::halves::{Halves, Own};
 use super::layout::Layout;
 use super::load::{load, pack};
 use crate::data::Rows;

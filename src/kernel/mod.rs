@@ -11,6 +11,7 @@ mod classes;
 mod columns;
 mod gaussian;
 mod gram;
+mod halves;
 mod layout;
 mod load;
 

@@ -1,4 +1,4 @@
-//! Just enough reading of Rust source to see which modules of the crate root a file imports.
+//! Just enough reading of Rust source to see which names a file uses.
 
 use std::path::Path;
 
@@ -20,16 +20,77 @@ pub(crate) fn module_path(file: &Path) -> Vec<String> {
 /// The first segment of every path that starts at the crate root, by `crate::` or by as many
 /// `super::` as the file's module is deep.
 pub(crate) fn root_imports(text: &str, depth: usize) -> Vec<String> {
-    let code = without_tests(&tokens(text));
+    let code = code(text);
     let supers = ["super", "::"].repeat(depth);
     let mut found = Vec::new();
-    for at in 0..code.len() {
+    let starts = |at: &usize| code[*at] == "crate" || code[*at] == "super";
+    for at in (0..code.len()).filter(starts) {
         let rest: Vec<&str> = code[at..].iter().map(String::as_str).collect();
         if rest.starts_with(&["crate", "::"]) {
             heads(&rest[2..], &mut found);
         } else if rest.starts_with(&supers) && (at == 0 || code[at - 1] != "::") {
             heads(&rest[supers.len()..], &mut found);
         }
+    }
+    found
+}
+
+/// The tokens of a file without its tests.
+pub(crate) fn code(text: &str) -> Vec<String> {
+    without_tests(&tokens(text))
+}
+
+/// Every path of two or more names.
+pub(crate) fn paths(code: &[String]) -> Vec<Vec<String>> {
+    let is_name = |token: &String| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < code.len() {
+        let mut path = Vec::new();
+        while let Some(name) = code.get(at).filter(|token| is_name(token)) {
+            path.push(name.clone());
+            at += 1;
+            if code.get(at).is_none_or(|token| token != "::") {
+                break;
+            }
+            at += 1;
+        }
+        at += usize::from(path.is_empty());
+        if path.len() > 1 {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// What the tree of a `use` names: each path, and the name that it has here.
+pub(crate) fn names(tree: &[String]) -> Vec<(Vec<String>, String)> {
+    let mut found = Vec::new();
+    let mut prefix: Vec<String> = Vec::new();
+    let mut outer = Vec::new(); // how long the prefix is outside each brace
+    let mut at = 0;
+    while at < tree.len() {
+        match tree[at].as_str() {
+            "{" => outer.push(prefix.len()),
+            "," => prefix.truncate(outer.last().copied().unwrap_or(0)),
+            "}" => {
+                outer.pop();
+            }
+            "::" | "as" => {}
+            name => {
+                let after = tree.get(at + 1).map_or(",", String::as_str);
+                if name != "self" || prefix.is_empty() {
+                    prefix.push(name.to_owned());
+                }
+                if after == "as" {
+                    found.push((prefix.clone(), tree.get(at + 2).cloned().unwrap_or_default()));
+                    at += 2;
+                } else if after != "::" {
+                    found.push((prefix.clone(), prefix.last().cloned().unwrap_or_default()));
+                }
+            }
+        }
+        at += 1;
     }
     found
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView2};
 
-use super::pairs::{PairColumns, assemble, at_a_time};
+use super::fitted::{ExactMachine, assemble};
+use super::pairs::{PairColumns, at_a_time};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -103,22 +104,6 @@ pub enum ExactTargets<'a> {
     Values(&'a [f64]),
     /// Nothing (one class).
     None,
-}
-
-/// A trained machine in the layout of \[LIBSVM\].
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExactMachine {
-    /// Support vectors: indices of samples, by class and then rising.
-    pub support: Vec<usize>,
-    /// Support vectors of each class; one entry for values and one class.
-    pub n_support: Vec<usize>,
-    /// 1 x support vectors (for two classes positive for the second), or (classes - 1) x support
-    /// vectors as in [`PairwiseModel`].
-    pub dual_coef: Array2<f64>,
-    /// An offset an output.
-    pub intercept: Vec<f64>,
-    /// What every pair of classes tells, in the order (0, 1), (0, 2), ...; one entry otherwise.
-    pub parts: Vec<Fitted>,
 }
 
 impl ExactConfig {
@@ -269,12 +254,6 @@ impl ExactMachine {
             }
             ExactTargets::None => task.one(&[], samples, &mut observer),
         }
-    }
-
-    /// Whether every part met `tol`.
-    #[must_use]
-    pub fn converged(&self) -> bool {
-        self.parts.iter().all(|part| part.stop == StopReason::Converged)
     }
 }
 

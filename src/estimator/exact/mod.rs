@@ -1,5 +1,6 @@
 //! Exact machines, and a classifier with labels over them.
 
+mod fitted;
 mod machine;
 mod pairs;
 mod svc;

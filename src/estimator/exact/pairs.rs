@@ -1,12 +1,7 @@
-//! One-vs-one machines: the samples of their pairs, and one machine of all of them.
+//! One-vs-one machines: the samples of their pairs.
 
-use ndarray::Array2;
-
-use super::machine::ExactMachine;
 use crate::error::Result;
 use crate::kernel::{AnyColumns, Classes, Gram};
-use crate::multiclass::pairs;
-use crate::solver::exact::Fitted;
 
 /// Machines of pairs trained at the same time, at most: they share the cache, and other threads
 /// help with the rows of each.
@@ -56,42 +51,4 @@ impl<'g, 'c> PairColumns<'g, 'c> {
             }
         }
     }
-}
-
-/// The layout of \[LIBSVM\] from the machines of all pairs.
-pub(super) fn assemble(parts: Vec<Fitted>, of_class: &[Vec<usize>]) -> ExactMachine {
-    let k = of_class.len();
-    let pairs = pairs(k);
-    // Where in the machine of a pair the samples of one of its classes begin.
-    let coef = |part: usize, class: usize| {
-        let (i, _) = pairs[part];
-        let skip = if class == i { 0 } else { of_class[i].len() };
-        &parts[part].coef[skip..][..of_class[class].len()]
-    };
-    let (mut support, mut n_support) = (Vec::new(), Vec::new());
-    let mut columns: Vec<Vec<f64>> = Vec::new();
-    for (class, members) in of_class.iter().enumerate() {
-        let of_others: Vec<(usize, &[f64])> = (0..pairs.len())
-            .filter(|&p| pairs[p].0 == class || pairs[p].1 == class)
-            .map(|p| {
-                let (i, j) = pairs[p];
-                (if class == i { j - 1 } else { i }, coef(p, class))
-            })
-            .collect();
-        let before = support.len();
-        for (m, &sample) in members.iter().enumerate() {
-            if of_others.iter().any(|(_, coef)| coef[m] != 0.0) {
-                let mut column = vec![0.0; k - 1];
-                of_others.iter().for_each(|(row, coef)| column[*row] = coef[m]);
-                support.push(sample);
-                columns.push(column);
-            }
-        }
-        n_support.push(support.len() - before);
-    }
-    let sign = if k == 2 { -1.0 } else { 1.0 };
-    let shape = (k - 1, support.len());
-    let dual_coef = Array2::from_shape_fn(shape, |(row, s)| sign * columns[s][row]);
-    let intercept = parts.iter().map(|part| sign * part.intercept).collect();
-    ExactMachine { support, n_support, dual_coef, intercept, parts }
 }

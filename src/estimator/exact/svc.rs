@@ -2,9 +2,8 @@
 
 use ndarray::Array2;
 
-use super::machine::{
-    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
-};
+use super::fitted::ExactMachine;
+use super::machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets, exact_decision};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::kernel::{AnyKernel, Gram};

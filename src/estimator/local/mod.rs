@@ -20,7 +20,7 @@ use crate::local::{Local, LocalModel};
 use crate::rng::Rng;
 use crate::solver::{Observer, Silent, StopReason};
 pub use saved::local_precision;
-use train::{Told, cells, learn, members};
+use train::{Inner, Told, cells, learn, members};
 
 /// Everything that a training call needs to know.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,15 +56,6 @@ impl LocalConfig {
         }
         self.inner.as_ref().map_or(Ok(()), Config::check)
     }
-}
-
-/// The machine of a cell that the paper's update does not train.
-#[derive(Clone, Debug)]
-enum Inner<F: Real> {
-    /// All samples are of one class (or there is none): its decision values.
-    Constant(Vec<f64>),
-    /// A machine on the cell's samples.
-    Machine(Box<Machine<F>>),
 }
 
 /// A trained divide-and-conquer machine. It never changes: training gives a new one.

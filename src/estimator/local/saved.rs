@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Inner, LocalMachine};
+use super::LocalMachine;
+use super::train::Inner;
 use crate::error::{Error, Result};
 use crate::estimator::budget::Machine;
 use crate::float::Real;

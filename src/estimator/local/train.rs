@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use super::Inner;
 use crate::data::{Gathered, Problem, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::budget::Config;
@@ -13,6 +12,15 @@ use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
 use crate::local::{Batch, LocalModel};
 use crate::solver::{Observer as _, Phase, Progress, StopReason};
+
+/// The machine of a cell that the paper's update does not train.
+#[derive(Clone, Debug)]
+pub(super) enum Inner<F: Real> {
+    /// All samples are of one class (or there is none): its decision values.
+    Constant(Vec<f64>),
+    /// A machine on the cell's samples.
+    Machine(Box<Machine<F>>),
+}
 
 /// What a call tells.
 pub(super) struct Told {

@@ -124,7 +124,7 @@ impl PrimalConfig {
             self.refiner().check(self.kernel)?;
         }
         if self.tune.is_some() {
-            super::tune::check(self)?;
+            self.check_tuning()?;
         }
         Ok(())
     }
@@ -182,5 +182,36 @@ impl PrimalConfig {
              {instead}, or a larger cache_size",
             self.cache_size
         ))
+    }
+
+    /// Whether the kernel and the loss are such as can be tuned.
+    fn check_tuning(&self) -> Result<()> {
+        with_gamma(self.kernel, 1.0)?;
+        if self.polish().final_loss().uses_h() {
+            return Err(Error::Unsupported(
+                "tune=True needs a squared loss (loss='squared_hinge', \
+                 'squared_epsilon_insensitive' or 'least_squares'), whose leave-one-out values \
+                 have a gradient"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The same with γ times this factor.
+    pub(super) fn scaled(&self, factor: f64) -> Result<Self> {
+        Ok(Self { kernel: with_gamma(self.kernel, factor)?, ..*self })
+    }
+}
+
+/// The kernel with γ times this factor.
+pub(super) fn with_gamma(kernel: AnyKernel, factor: f64) -> Result<AnyKernel> {
+    match kernel {
+        AnyKernel::Gaussian { gamma } => Ok(AnyKernel::Gaussian { gamma: gamma * factor }),
+        AnyKernel::Laplacian { gamma } => Ok(AnyKernel::Laplacian { gamma: gamma * factor }),
+        _ => Err(Error::Unsupported(format!(
+            "tune=True needs kernel='rbf' or 'laplacian', got kernel='{}'",
+            kernel.name()
+        ))),
     }
 }

@@ -3,8 +3,9 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::builder::Asked;
-use super::machine::{PrimalBasis, PrimalMachine, PrimalStart};
-use super::tune::Tuned;
+use super::found::PrimalMachine;
+use super::found::Tuned;
+use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::model_on;

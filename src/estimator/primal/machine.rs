@@ -1,64 +1,16 @@
 //! Primal machines without labels: which solver, on which basis.
 
-use super::config::{Choice, PrimalConfig, PrimalSolver};
+use super::config::{PrimalConfig, PrimalSolver};
+use super::found::PrimalMachine;
 use super::run::Run;
-use super::tune::{Tuned, tune};
+use super::start::{PrimalBasis, PrimalStart};
+use super::tune::tune;
 use crate::data::{Problem, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::model_on;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::solver::{Observer, StopReason};
-
-/// The points that the expansion is made of.
-#[derive(Clone, Debug)]
-pub enum PrimalBasis<'a, F: Real> {
-    /// Every sample.
-    Samples,
-    /// This many samples, found so.
-    Chosen(Choice, usize),
-    /// These points, or this many of them by incomplete Cholesky where there are more.
-    Given(Rows<'a, F>, usize),
-}
-
-/// Where a fit begins: a solution found before, for these or other hyperparameters.
-#[derive(Clone, Debug)]
-pub struct PrimalStart {
-    /// For an expansion in the samples: those that the terms are. Else empty: the terms are the
-    /// features, or the points of the basis given.
-    pub terms: Vec<usize>,
-    /// Terms x outputs.
-    pub coef: Vec<f64>,
-    /// An offset an output.
-    pub intercept: Vec<f64>,
-}
-
-/// A trained machine.
-#[derive(Clone, Debug)]
-pub struct PrimalMachine {
-    /// The samples, or points of the basis given, that the terms are; none for a linear machine
-    /// and for points that were moved.
-    pub support: Option<Vec<usize>>,
-    /// Points that refining moved, terms x features: numbers of the rows' precision.
-    pub points: Option<Vec<f64>>,
-    /// Terms (features of a linear machine) x outputs.
-    pub coef: Vec<f64>,
-    /// An offset an output.
-    pub intercept: Vec<f64>,
-    /// Objective with the loss smoothed, and as it is.
-    pub objective: [f64; 2],
-    /// Steps of the output that took most.
-    pub n_iter: usize,
-    /// Why it ended.
-    pub stop: StopReason,
-    /// Leave-one-out decision values, samples x outputs, where asked for; NaN for samples that
-    /// cost nothing.
-    pub left_out: Option<Vec<f64>>,
-    /// What C and γ were multiplied by, when they were tuned.
-    pub tuned: Option<Tuned>,
-    /// Seconds and objective at each step.
-    pub history: Vec<[f64; 2]>,
-}
 
 impl PrimalMachine {
     /// Trains on all samples whose cost is positive; `start` changes how long it takes, and where
@@ -137,36 +89,6 @@ impl PrimalMachine {
             stop => stop,
         };
         Ok(Self { tuned: Some(tuned), stop, ..machine })
-    }
-}
-
-impl PrimalStart {
-    /// Whether it has this many terms and outputs.
-    pub(super) fn check(&self, terms: usize, outputs: usize) -> Result<()> {
-        for (what, got, expected) in [
-            ("coefficients of the start", self.coef.len(), terms * outputs),
-            ("intercept of the start", self.intercept.len(), outputs),
-        ] {
-            if got != expected {
-                return Err(Error::LengthMismatch { what, expected, got });
-            }
-        }
-        let values = self.coef.iter().chain(&self.intercept);
-        match values.enumerate().find(|(_, v)| !v.is_finite()) {
-            Some((row, _)) => Err(Error::NonFinite { what: "start", row, column: 0 }),
-            None => Ok(()),
-        }
-    }
-}
-
-impl<F: Real> PrimalBasis<'_, F> {
-    /// The same for a shorter time.
-    fn view(&self) -> PrimalBasis<'_, F> {
-        match self {
-            Self::Samples => PrimalBasis::Samples,
-            Self::Chosen(choice, count) => PrimalBasis::Chosen(*choice, *count),
-            Self::Given(points, count) => PrimalBasis::Given(points.view(), *count),
-        }
     }
 }
 

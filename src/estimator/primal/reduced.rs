@@ -18,8 +18,9 @@ use ndarray::ArrayView2;
 
 use super::basis;
 use super::config::Choice;
-use super::machine::{PrimalMachine, PrimalStart};
+use super::found::PrimalMachine;
 use super::run::{Run, machine};
+use super::start::PrimalStart;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::basis::{ModelRows, model_on};

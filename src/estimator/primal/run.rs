@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::config::{PrimalConfig, PrimalSolver};
-use super::machine::{PrimalBasis, PrimalMachine, PrimalStart};
+use super::found::PrimalMachine;
+use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use super::config::with_gamma;
 use super::run::{Run, Shuffled};
-use super::tune::with_gamma;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::basis::{ModelRows, model_on};

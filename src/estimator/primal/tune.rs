@@ -17,15 +17,13 @@
 //!
 //! References: \[PRIMAL\] section 6.3.
 
-use super::config::PrimalConfig;
+use super::found::Tuned;
 use super::run::{Run, Shuffled};
 use super::trials::Trials;
 use crate::data::{Problem, Targets};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::float::Real;
-use crate::kernel::AnyKernel;
 use crate::linalg::Lbfgs;
-use crate::solver::StopReason;
 
 const MEMORY: usize = 5;
 const MAX_EVALUATIONS: usize = 20;
@@ -42,44 +40,6 @@ const SANE: (f64, f64) = (14.0, 10.0);
 /// Where errors are counted: factors of γ and of C at the criterion's minimum.
 const GAMMAS: [f64; 5] = [0.5, 0.71, 1.0, 1.41, 2.0];
 const COSTS: [f64; 3] = [0.25, 1.0, 4.0];
-
-/// Factors of every C_i and of γ.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tuned {
-    /// Factor of C.
-    pub c: f64,
-    /// Factor of γ.
-    pub gamma: f64,
-    /// Evaluations made.
-    pub evaluations: usize,
-    /// Why tuning ended before it was done, if it did.
-    pub stopped: Option<StopReason>,
-}
-
-/// The kernel with γ times this factor.
-pub(super) fn with_gamma(kernel: AnyKernel, factor: f64) -> Result<AnyKernel> {
-    match kernel {
-        AnyKernel::Gaussian { gamma } => Ok(AnyKernel::Gaussian { gamma: gamma * factor }),
-        AnyKernel::Laplacian { gamma } => Ok(AnyKernel::Laplacian { gamma: gamma * factor }),
-        _ => Err(Error::Unsupported(format!(
-            "tune=True needs kernel='rbf' or 'laplacian', got kernel='{}'",
-            kernel.name()
-        ))),
-    }
-}
-
-/// Whether the kernel and the loss are such as can be tuned.
-pub(super) fn check(config: &PrimalConfig) -> Result<()> {
-    with_gamma(config.kernel, 1.0)?;
-    if config.polish().final_loss().uses_h() {
-        return Err(Error::Unsupported(
-            "tune=True needs a squared loss (loss='squared_hinge', 'squared_epsilon_insensitive' \
-             or 'least_squares'), whose leave-one-out values have a gradient"
-                .into(),
-        ));
-    }
-    Ok(())
-}
 
 /// Factors of C and γ by the criterion and by the errors on at most `size` samples.
 pub(super) fn tune<F: Real>(
@@ -161,11 +121,4 @@ fn fewest_errors<F: Real>(trials: &mut Trials<'_, '_, '_, F>, x: [f64; 2]) -> Re
         }
     }
     Ok(best.1)
-}
-
-impl PrimalConfig {
-    /// The same with γ times this factor.
-    pub(super) fn scaled(&self, factor: f64) -> Result<Self> {
-        Ok(Self { kernel: with_gamma(self.kernel, factor)?, ..*self })
-    }
 }

@@ -1,0 +1,47 @@
+//! Removal of a term, which every other maintenance ends with.
+
+use super::event::Event;
+use crate::float::Real;
+use crate::model::Expansion;
+use crate::simd;
+
+/// The slot of least weight, the first of equals.
+pub(super) fn smallest<F: Real>(expansion: &Expansion<F>) -> usize {
+    if expansion.outputs() == 1 {
+        return simd::least_magnitude(expansion.coef_of(0));
+    }
+    let mut best = (f64::INFINITY, 0);
+    for slot in 0..expansion.len() {
+        let weight = expansion.weight(slot);
+        if weight < best.0 {
+            best = (weight, slot);
+        }
+    }
+    best.1
+}
+
+/// Removes a term and returns `Σ_c β_c² k(s, s)`.
+pub(super) fn remove<F: Real>(
+    expansion: &mut Expansion<F>,
+    slot: usize,
+    event: &mut dyn Event,
+) -> f64 {
+    let mut delta = vec![0.0; expansion.outputs()];
+    let mut degradation = 0.0;
+    for (c, delta) in delta.iter_mut().enumerate() {
+        *delta = -expansion.coef(slot, c);
+        degradation += *delta * *delta;
+    }
+    let kernel = expansion.kernel();
+    if !kernel.is_translation_invariant() {
+        let mut row = vec![F::zero(); expansion.centers().n_features()];
+        expansion.centers().get(slot, &mut row);
+        let row: Vec<f64> = row.iter().map(|&v| v.to_f64()).collect();
+        degradation *= kernel.eval(&row, &row);
+    }
+    event.coef_changed(slot, &delta);
+    let last = expansion.len() - 1;
+    expansion.swap_remove(slot);
+    event.removed(slot, last);
+    degradation
+}

@@ -1,0 +1,69 @@
+//! A trained exact machine, one or one-vs-one for classes.
+
+use ndarray::Array2;
+
+use crate::multiclass::pairs;
+use crate::solver::StopReason;
+use crate::solver::exact::Fitted;
+
+/// A trained machine in the layout of \[LIBSVM\].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactMachine {
+    /// Support vectors: indices of samples, by class and then rising.
+    pub support: Vec<usize>,
+    /// Support vectors of each class; one entry for values and one class.
+    pub n_support: Vec<usize>,
+    /// 1 x support vectors (for two classes positive for the second), or (classes - 1) x support
+    /// vectors as in [`PairwiseModel`].
+    pub dual_coef: Array2<f64>,
+    /// An offset an output.
+    pub intercept: Vec<f64>,
+    /// What every pair of classes tells, in the order (0, 1), (0, 2), ...; one entry otherwise.
+    pub parts: Vec<Fitted>,
+}
+
+impl ExactMachine {
+    /// Whether every part met `tol`.
+    #[must_use]
+    pub fn converged(&self) -> bool {
+        self.parts.iter().all(|part| part.stop == StopReason::Converged)
+    }
+}
+
+/// The layout of \[LIBSVM\] from the machines of all pairs.
+pub(super) fn assemble(parts: Vec<Fitted>, of_class: &[Vec<usize>]) -> ExactMachine {
+    let k = of_class.len();
+    let pairs = pairs(k);
+    // Where in the machine of a pair the samples of one of its classes begin.
+    let coef = |part: usize, class: usize| {
+        let (i, _) = pairs[part];
+        let skip = if class == i { 0 } else { of_class[i].len() };
+        &parts[part].coef[skip..][..of_class[class].len()]
+    };
+    let (mut support, mut n_support) = (Vec::new(), Vec::new());
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    for (class, members) in of_class.iter().enumerate() {
+        let of_others: Vec<(usize, &[f64])> = (0..pairs.len())
+            .filter(|&p| pairs[p].0 == class || pairs[p].1 == class)
+            .map(|p| {
+                let (i, j) = pairs[p];
+                (if class == i { j - 1 } else { i }, coef(p, class))
+            })
+            .collect();
+        let before = support.len();
+        for (m, &sample) in members.iter().enumerate() {
+            if of_others.iter().any(|(_, coef)| coef[m] != 0.0) {
+                let mut column = vec![0.0; k - 1];
+                of_others.iter().for_each(|(row, coef)| column[*row] = coef[m]);
+                support.push(sample);
+                columns.push(column);
+            }
+        }
+        n_support.push(support.len() - before);
+    }
+    let sign = if k == 2 { -1.0 } else { 1.0 };
+    let shape = (k - 1, support.len());
+    let dual_coef = Array2::from_shape_fn(shape, |(row, s)| sign * columns[s][row]);
+    let intercept = parts.iter().map(|part| sign * part.intercept).collect();
+    ExactMachine { support, n_support, dual_coef, intercept, parts }
+}
