@@ -10,7 +10,7 @@
 //! *References*: \[BSCA\] Alg. 1; \[QG18\] for more than two terms.
 
 use super::event::Event;
-use super::merge_search::{MergeSearch, degradation_at, distance_limit};
+use super::merge_search::{MergeSearch, degradation_at, distance_limit, golden_section};
 use super::removal::{remove, smallest};
 use crate::error::Result;
 use crate::float::Real;
@@ -342,7 +342,8 @@ impl<F: Real> Merging<F> {
                 big_a * u * u + squares[j] * v * v + 2.0 * products[j] * u * v
             };
             let coarse = self.extra[j].to_f64();
-            let h = golden(square, (coarse - 0.1).max(0.0), (coarse + 0.1).min(1.0));
+            let around = ((coarse - 0.1).max(0.0), (coarse + 0.1).min(1.0));
+            let h = golden_section(square, around, 30);
             let degradation = before(j) - square(h);
             if degradation < best.0 {
                 best = (degradation, j, h);
@@ -350,16 +351,6 @@ impl<F: Real> Merging<F> {
         }
         (best.1, best.2)
     }
-}
-
-/// Golden section search for a maximum.
-fn golden(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
-    const RATIO: f64 = 0.618_033_988_749_894_9;
-    for _ in 0..30 {
-        let (left, right) = (high - RATIO * (high - low), low + RATIO * (high - low));
-        if f(left) > f(right) { high = right } else { low = left }
-    }
-    0.5 * (low + high)
 }
 
 fn normalise(weights: &mut [f64]) {
