@@ -51,7 +51,12 @@ pub(crate) fn kernel(c: &mut Criterion) {
             let id = |name: &str| BenchmarkId::new(name, format!("d={d}/density={density}"));
             group.bench_function(id("entries"), |b| {
                 b.iter(|| {
-                    tile.fill_sparse(POINTS, |i, columns, entries| csr.append(i, columns, entries));
+                    tile.fill_sparse(POINTS, |i, columns, entries| {
+                        csr.for_each(i, |column, value| {
+                            columns.push(column as u32);
+                            entries.push(value);
+                        });
+                    });
                     kernel_for(d).sums(&tile, (0, POINTS), model.centers(), coef, &mut sums);
                 });
             });

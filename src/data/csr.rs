@@ -150,17 +150,6 @@ impl<'a, F: Real> Csr<'a, F> {
         self.density
     }
 
-    /// Appends the columns and the values of a row.
-    pub fn append(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<F>) {
-        let at = self.starts.get(row) as usize..self.starts.get(row + 1) as usize;
-        values.extend_from_slice(&self.values[at.clone()]);
-        match self.indices {
-            Indices::I32(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
-            Indices::I64(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
-            Indices::Usize(all) => columns.extend(all[at].iter().map(|&column| column as u32)),
-        }
-    }
-
     pub(super) fn prefetch(&self, row: usize) {
         let first = self.starts.get(row) as usize;
         if let Some(value) = self.values.get(first) {

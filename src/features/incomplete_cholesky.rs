@@ -90,7 +90,7 @@ impl IncompleteCholesky {
         let origin = origin_for(self.kernel, rows);
         let mut rest = try_vec("incomplete Cholesky factor", n, 0.0)?;
         rest.par_chunks_mut(ROW_CHUNK).enumerate().for_each_init(
-            || (Tile::new(d), Vec::new()),
+            || (Tile::<F>::new(d), Vec::new()),
             |(tile, diagonal), (c, rest)| {
                 load_tile(rows, rest.len(), |i| c * ROW_CHUNK + i, &origin, tile);
                 self.kernel.diagonal(tile, diagonal);

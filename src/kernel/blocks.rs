@@ -1,17 +1,8 @@
 //! Blocks of kernel values: points in tiles against packed centres, dense and CSR written once.
 
 use super::AnyKernel;
-use crate::data::Rows;
 use crate::float::Real;
 use crate::simd::{self, Job, Metric, Packed, Sums, Tile, Values};
-
-/// CSR rows with a smaller share of stored entries than this are compared entry by entry,
-/// denser ones are written out first: jumping through wide centres costs more than running
-/// through them (`cargo bench --bench engine`, group `kernel`).
-#[must_use]
-pub fn sparse_density(n_features: usize) -> f64 {
-    (400.0 / n_features.max(1) as f64).min(0.28)
-}
 
 /// Up to this many features differences are summed, not norms: no slower, and nothing cancels
 /// (`cargo bench --bench engine`, group `kernel`, and `--bench roofline`).
@@ -22,54 +13,6 @@ fn differences_up_to() -> usize {
 /// Above this `γ max‖s‖²` the norms would cost more than about 1e-6 of a kernel value.
 fn norm_limit<F: Real>() -> f64 {
     0.25e-6 / F::epsilon().to_f64()
-}
-
-/// Fills `tile` with the rows `rows(0), rows(1), ...` (`len` of them), moved by `origin` (empty:
-/// not moved).
-pub fn load_tile<F: Real>(
-    rows: &Rows<'_, F>,
-    len: usize,
-    row: impl Fn(usize) -> usize,
-    origin: &[F],
-    tile: &mut Tile<F>,
-) {
-    // The row that is this many ahead is asked for.
-    const AHEAD: usize = 8;
-    let row = |i: usize| {
-        if i + AHEAD < len {
-            rows.prefetch(row(i + AHEAD));
-        }
-        row(i)
-    };
-    match rows {
-        Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
-            tile.fill_sparse(len, |i, columns, entries| csr.append(row(i), columns, entries));
-        }
-        Rows::Dense(x) if !origin.is_empty() => tile.fill_dense(len, |i, out| {
-            let moved = |(out, (&value, &o)): (&mut F, (&F, &F))| *out = value - o;
-            let source = x.row(row(i));
-            match source.as_slice() {
-                Some(source) => out.iter_mut().zip(source.iter().zip(origin)).for_each(moved),
-                None => out.iter_mut().zip(source.iter().zip(origin)).for_each(moved),
-            }
-        }),
-        _ => tile.fill_dense(len, |i, out| {
-            rows.copy_row(row(i), out);
-            out.iter_mut().zip(origin).for_each(|(v, &o)| *v -= o);
-        }),
-    }
-}
-
-/// Where the origin of a model that begins with these rows should be: at the first row for
-/// dense rows and kernels of the distance alone, nowhere (empty) otherwise.
-#[must_use]
-pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
-    match rows {
-        Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => {
-            x.row(0).iter().copied().collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 impl AnyKernel {

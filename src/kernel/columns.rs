@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::Gram;
 use super::halves::{Halves, Own};
 use super::layout::Layout;
-use super::load::{load, pack};
+use super::load::{load_tile, pack};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
@@ -100,10 +100,9 @@ impl<'a, F: Real> Columns<'a, F> {
             columns.origin = x.row(first).iter().copied().collect();
         }
         if Self::packs(&gram, columns.index.len()) {
-            let mut row = vec![0.0; rows.n_cols()];
             for chunk in 0..layout.chunks() {
                 let samples = &columns.index[layout.range(chunk)];
-                let set: Packed<F> = pack(&rows, &columns.origin, samples, &mut row)?;
+                let set: Packed<F> = pack(&rows, &columns.origin, samples)?;
                 columns.largest = columns.largest.max(set.max_sq_norm());
                 columns.packed.push(Arc::new(set));
             }
@@ -181,7 +180,7 @@ impl<'a, F: Real> Columns<'a, F> {
         let mut set;
         if self.packed.is_empty() {
             let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
-            set = pack(&rows, &self.origin, &samples, &mut vec![0.0; rows.n_cols()])?;
+            set = pack(&rows, &self.origin, &samples)?;
         } else {
             set = Packed::new(rows.n_cols())?;
             set.resize_stale(columns.len())?;
@@ -222,7 +221,7 @@ impl<'a, F: Real> Columns<'a, F> {
                 Gram::Kernel(kernel, rows) => {
                     let mut tile = Tile::new(rows.n_cols());
                     let sample = |i: usize| self.index[targets[i]];
-                    load(&rows, &self.origin, (targets.len(), &sample), &mut tile);
+                    load_tile(&rows, targets.len(), sample, &self.origin, &mut tile);
                     let mut out = vec![0.0; targets.len()];
                     kernel.sums(&tile, (0, targets.len()), &centers, (&coef, 1), &mut out);
                     sums.iter_mut().zip(out).for_each(|(sum, by)| *sum += by);
@@ -307,13 +306,12 @@ impl<'a, F: Real> Columns<'a, F> {
         };
         if self.packed.is_empty() {
             let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
-            let mut row = vec![0.0; rows.n_cols()];
-            let mut set = pack(&rows, &self.origin, &samples, &mut row)?;
+            let mut set = pack(&rows, &self.origin, &samples)?;
             set.raise_max_sq_norm(self.largest);
             return Ok(Points::Packed(set));
         }
         let mut tile = Tile::new(rows.n_cols());
-        load(&rows, &self.origin, (columns.len(), &|i| self.index[columns[i]]), &mut tile);
+        load_tile(&rows, columns.len(), |i| self.index[columns[i]], &self.origin, &mut tile);
         Ok(Points::Tile(tile))
     }
 
@@ -338,7 +336,7 @@ impl<'a, F: Real> Columns<'a, F> {
             }
             (Points::Packed(centers), Gram::Kernel(kernel, rows)) => {
                 let mut tile = Tile::new(rows.n_cols());
-                load(&rows, &self.origin, (len, &|i| self.index[first + i]), &mut tile);
+                load_tile(&rows, len, |i| self.index[first + i], &self.origin, &mut tile);
                 let stride = centers.padded_len();
                 values.resize(len * stride, F::zero());
                 kernel.values(&tile, (0, len), centers, &mut values, stride);
@@ -395,9 +393,9 @@ impl<'a, F: Real> Columns<'a, F> {
                 Ok(vec![1.0; self.len()])
             }
             Gram::Kernel(kernel, rows) => {
-                let (mut tile, mut part, mut all) = (Tile::new(rows.n_cols()), vec![], vec![]);
+                let (mut tile, mut part, mut all) = (Tile::<F>::new(rows.n_cols()), vec![], vec![]);
                 for samples in self.index.chunks(self.layout.width()) {
-                    load::<F>(&rows, &self.origin, (samples.len(), &|i| samples[i]), &mut tile);
+                    load_tile(&rows, samples.len(), |i| samples[i], &self.origin, &mut tile);
                     kernel.diagonal(&tile, &mut part);
                     all.extend(part.iter().map(|&v| F::from_f64(v).to_f64()));
                 }

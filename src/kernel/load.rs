@@ -1,65 +1,105 @@
-//! Training rows, less an origin, as centres and as points.
+//! Rows, less an origin, as centres and as points, in their own precision or another.
 
+use super::AnyKernel;
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::simd::{Packed, Tile};
 
-/// Samples as one packed set; `row` is room for one of them.
-pub(super) fn pack<F: Real>(
-    rows: &Rows<'_, f64>,
-    origin: &[f64],
+/// CSR rows with a smaller share of stored entries than this are compared entry by entry,
+/// denser ones are written out first: jumping through wide centres costs more than running
+/// through them (`cargo bench --bench engine`, group `kernel`).
+#[must_use]
+pub fn sparse_density(n_features: usize) -> f64 {
+    (400.0 / n_features.max(1) as f64).min(0.28)
+}
+
+/// Where the origin of a model that begins with these rows should be: at the first row for
+/// dense rows and kernels of the distance alone, nowhere (empty) otherwise.
+#[must_use]
+pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
+    match rows {
+        Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => {
+            x.row(0).iter().copied().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The rows `samples` as one packed set, moved by `origin` (empty: not moved).
+pub(super) fn pack<S: Real, F: Real>(
+    rows: &Rows<'_, S>,
+    origin: &[S],
     samples: &[usize],
-    row: &mut [f64],
 ) -> Result<Packed<F>> {
-    let mut set = Packed::new(row.len())?;
-    set.extend(samples.len(), |i, center| convert(rows, origin, samples[i], row, center))?;
+    let mut set = Packed::new(rows.n_cols())?;
+    set.extend(samples.len(), |i, center| copy_moved(rows, samples[i], origin, center))?;
     Ok(set)
 }
 
-/// A row less the origin (if there is one), through `row` where it is not at hand as a slice.
-fn convert<F: Real>(
-    rows: &Rows<'_, f64>,
-    origin: &[f64],
-    sample: usize,
-    row: &mut [f64],
+/// Fills `tile` with the rows `row(0), row(1), ...` (`len` of them), moved by `origin` (empty:
+/// not moved); sparse ones as they are.
+pub fn load_tile<S: Real, F: Real>(
+    rows: &Rows<'_, S>,
+    len: usize,
+    row: impl Fn(usize) -> usize,
+    origin: &[S],
+    tile: &mut Tile<F>,
+) {
+    // The row that is this many ahead is asked for.
+    const AHEAD: usize = 8;
+    let row = |i: usize| {
+        if i + AHEAD < len {
+            rows.prefetch(row(i + AHEAD));
+        }
+        row(i)
+    };
+    match rows {
+        Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
+            tile.fill_sparse(len, |i, columns, entries| {
+                csr.for_each(row(i), |column, value| {
+                    columns.push(column as u32);
+                    entries.push(convert(value));
+                });
+            });
+        }
+        _ => tile.fill_dense(len, |i, out| copy_moved(rows, row(i), origin, out)),
+    }
+}
+
+/// A row, written out densely, less the origin if there is one.
+fn copy_moved<S: Real, F: Real>(rows: &Rows<'_, S>, row: usize, origin: &[S], out: &mut [F]) {
+    match rows {
+        Rows::Dense(x) => {
+            let source = x.row(row);
+            match source.as_slice() {
+                Some(values) => write_moved(values.iter(), origin, out),
+                None => write_moved(source.iter(), origin, out),
+            }
+        }
+        Rows::Csr(csr) => {
+            out.fill(F::zero());
+            csr.for_each(row, |column, value| out[column] = convert(value));
+            out.iter_mut().zip(origin).for_each(|(v, &o)| *v -= convert::<S, F>(o));
+        }
+    }
+}
+
+fn write_moved<'s, S: Real, F: Real>(
+    values: impl Iterator<Item = &'s S>,
+    origin: &[S],
     out: &mut [F],
 ) {
-    let values = match rows {
-        Rows::Dense(x) => x.row(sample).to_slice(),
-        Rows::Csr(_) => None,
-    };
-    let values = values.unwrap_or_else(|| {
-        rows.copy_row(sample, row);
-        row
-    });
     if origin.is_empty() {
-        out.iter_mut().zip(values).for_each(|(to, &v)| *to = F::from_f64(v));
+        out.iter_mut().zip(values).for_each(|(to, &v)| *to = convert(v));
     } else {
-        let moved = values.iter().zip(origin).map(|(v, o)| F::from_f64(v - o));
+        let moved = values.zip(origin).map(|(&v, &o)| convert(v - o));
         out.iter_mut().zip(moved).for_each(|(to, v)| *to = v);
     }
 }
 
-/// Fills a tile with the samples `sample(0..len)`: sparse ones as they are.
-pub(super) fn load<F: Real>(
-    rows: &Rows<'_, f64>,
-    origin: &[f64],
-    (len, sample): (usize, &dyn Fn(usize) -> usize),
-    tile: &mut Tile<F>,
-) {
-    match rows {
-        Rows::Csr(csr) if csr.density() < super::sparse_density(rows.n_cols()) => {
-            tile.fill_sparse(len, |i, columns, entries| {
-                csr.for_each(sample(i), |column, value| {
-                    columns.push(column as u32);
-                    entries.push(F::from_f64(value));
-                });
-            });
-        }
-        _ => {
-            let mut row = vec![0.0; rows.n_cols()];
-            tile.fill_dense(len, |i, out| convert(rows, origin, sample(i), &mut row, out));
-        }
-    }
+/// The nearest value of the other type; the same value where it is the same type.
+#[inline(always)]
+fn convert<S: Real, F: Real>(value: S) -> F {
+    F::from_f64(Real::to_f64(value))
 }

@@ -16,10 +16,10 @@ mod layout;
 mod load;
 
 pub use any::AnyKernel;
-pub use blocks::{load_tile, origin_for, sparse_density};
 pub use buffers::{AnyBuffers, Buffers};
 pub use cache::{Places, RowCache};
 pub use classes::{AnyColumns, Classes};
 pub use columns::{Columns, Points};
 pub use gaussian::Gaussian;
 pub use gram::Gram;
+pub use load::{load_tile, origin_for, sparse_density};

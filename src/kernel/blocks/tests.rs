@@ -3,7 +3,9 @@
 use ndarray::Array2;
 
 use super::*;
+use crate::data::Rows;
 use crate::data::{Csr, Indices};
+use crate::kernel::{load_tile, origin_for};
 use crate::rng::Rng;
 
 const KERNELS: [AnyKernel; 5] = [
@@ -106,7 +108,7 @@ fn large_offsets_lose_nothing() {
             let kernel = AnyKernel::Gaussian { gamma: gamma / d as f64 };
             let rows = Rows::Dense(x.view());
             let origin = origin_for(kernel, &rows);
-            let mut tile = Tile::new(d);
+            let mut tile = Tile::<f32>::new(d);
             load_tile(&rows, 40, |i| i, &origin, &mut tile);
             let mut packed = Packed::new(d).unwrap();
             let mut row = vec![0.0; d];
