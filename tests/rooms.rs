@@ -47,8 +47,6 @@ const TIED: &[&str] = &[
     "solver::exact::smo",
     "solver::mpd::solve",
     "solver::polish",
-    "solver::polish::exact",
-    "solver::primal",
     "solver::refine",
 ];
 

@@ -72,7 +72,7 @@ impl Files {
     /// The file that says what `path`, written in the file `here`, names; none for a module
     /// itself, and for what other crates have.
     fn home(&self, here: &Path, path: &[String], depth: usize) -> Option<&Path> {
-        let full = self.from_root(here, path)?;
+        let full = self.rooted(here, path)?;
         let (module, said) = (1..=full.len()).rev().find_map(|deep| {
             let (module, _) = self.0.get_key_value(&full[..deep])?;
             Some((module, &full[deep..]))
@@ -90,7 +90,7 @@ impl Files {
     }
 
     /// The path from the crate's root, if it begins with a module of it.
-    fn from_root(&self, here: &Path, path: &[String]) -> Option<Path> {
+    fn rooted(&self, here: &Path, path: &[String]) -> Option<Path> {
         let mut full = here.clone();
         let mut rest = path;
         match path.first()?.as_str() {
@@ -112,7 +112,7 @@ impl Files {
                 let import = import.filter(|i| i.path.first() != Some(&i.name) && i.path != path);
                 if let Some(import) = import.filter(|_| !self.0.contains_key(&child)) {
                     let path: Vec<_> = import.path.iter().chain(&path[1..]).cloned().collect();
-                    return self.from_root(here, &path);
+                    return self.rooted(here, &path);
                 }
             }
         }
@@ -136,6 +136,8 @@ impl File {
                 let imports = names.into_iter().map(|(path, name)| Import { path, name, public });
                 file.imports.extend(imports);
                 at = end;
+            } else if tokens[at] == "mod" && tokens.get(at + 2).is_some_and(|end| end == ";") {
+                at += 3;
             } else {
                 file.code.push(tokens[at].clone());
                 at += 1;

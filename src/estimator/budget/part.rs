@@ -13,7 +13,8 @@ use crate::estimator::score::score;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::model::KernelModel;
-use crate::solver::polish::{Distinct, Polish, Polished, Start, basis_gram};
+use crate::solver::polish::{Polish, Polished, Start, basis_gram};
+use crate::solver::primal::Distinct;
 use crate::solver::{
     Budgeted, Look, Method, Observer as _, PassRecord, Phase, Progress, State, Stop, StopReason,
     run_watched,

@@ -5,8 +5,7 @@ mod machine;
 mod pairs;
 mod svc;
 
+pub use fitted::ExactMachine;
 pub(super) use machine::Limited;
-pub use machine::{
-    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
-};
+pub use machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets, exact_decision};
 pub use svc::{Svc, SvcModel};

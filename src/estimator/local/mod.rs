@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 use ndarray::Array2;
 
 use super::budget::Config;
-use super::budget::Machine;
 use super::budget::train::check_classes;
 use super::limits::Limits;
 use super::report::Report;

@@ -4,9 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::data::{Gathered, Problem, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::budget::Config;
-use crate::estimator::budget::Machine;
-use crate::estimator::budget::Start;
+use crate::estimator::budget::{Config, Machine, Start};
 use crate::estimator::limits::Limits;
 use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;

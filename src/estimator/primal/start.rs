@@ -49,7 +49,7 @@ impl PrimalStart {
 
 impl<F: Real> PrimalBasis<'_, F> {
     /// The same for a shorter time.
-    fn view(&self) -> PrimalBasis<'_, F> {
+    pub(super) fn view(&self) -> PrimalBasis<'_, F> {
         match self {
             Self::Samples => PrimalBasis::Samples,
             Self::Chosen(choice, count) => PrimalBasis::Chosen(*choice, *count),

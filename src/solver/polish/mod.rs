@@ -61,7 +61,6 @@
 
 mod constant;
 mod curvature;
-mod exact;
 mod newton;
 mod output;
 pub(super) mod panels;
@@ -71,7 +70,6 @@ mod steps;
 mod tests;
 pub(super) mod watch;
 
-pub use exact::Distinct;
 pub use panels::basis_gram;
 
 use std::ops::ControlFlow;

@@ -42,12 +42,7 @@ pub(in crate::solver) struct Wave<'w, F> {
     places: Option<&'w [u32]>,
 }
 
-impl<'w, F> Wave<'w, F> {
-    /// Samples 0..n with all of their rows.
-    pub(in crate::solver) fn whole(block: &'w [F], n: usize) -> Self {
-        Self { first: 0, last: n, block, places: None }
-    }
-
+impl<F> Wave<'_, F> {
     /// The row in the block of sample i.
     #[inline]
     pub(in crate::solver) fn place(&self, i: usize) -> u32 {

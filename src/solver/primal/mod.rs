@@ -15,11 +15,13 @@
 //! |---|---|---|---|
 //! | [`newton`] | β, one a sample | n_sv³/3 + n² | K and its factor |
 //! | [`pcg`] | the same | one product with K | blocks of K |
+//! | [`Polish::solve_exactly`] | w, on features of K's rank | as linear | K and its features |
 //! | [`linear`] | w | d² a row, d³/3; or products with X when d is large | d², or a few vectors |
 //!
 //! References: \[PRIMAL\].
 
 mod border;
+mod distinct;
 mod leave_one_out;
 mod linear;
 mod newton;
@@ -28,6 +30,7 @@ mod pcg;
 #[cfg(test)]
 mod tests;
 
+pub use distinct::Distinct;
 pub use leave_one_out::{Criterion, criterion, leave_one_out};
 pub use linear::{Linear, linear};
 pub use newton::newton;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::solver::primal::Distinct;
 
 fn polish(loss: AnyLoss, fit_intercept: bool) -> Polish {
     Polish { loss, fit_intercept, h: 0.01, ..Polish::default() }

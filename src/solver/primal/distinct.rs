@@ -1,0 +1,151 @@
+//! The exact solution when the basis holds every distinct training sample.
+//!
+//! ```text
+//! K = A Aᵀ,   min over w in R^r (and b)   1/2 ‖w‖² + Σ_i C_i L_h(y_i, a_i·w + b)
+//! ```
+//!
+//! # Method
+//!
+//! 1. Pivoted Cholesky of the kernel matrix of the distinct samples gives features A of
+//!    numerical rank r: however singular K is, `H = I + Aᵀ D A` (bordered for b) is not.
+//! 2. The linear machine on the samples' features, by Newton's method with a factor
+//!    ([`linear`](super::linear())): once the zones stay, a full step ends at the minimum up to
+//!    rounding.
+//! 3. When no sample lies in a quadratic zone, the minimum may be an interval of b. The middle
+//!    is taken (the finite end when one end is infinite).
+//! 4. `β_j = -Σ C_i L_h'(y_i, f_i)` over the samples that equal distinct sample j.
+//!
+//! The minimiser is unique, so order, copies and weights of samples make no difference beyond
+//! rounding: a sample of weight k is k copies of it.
+//!
+//! Cost: D²r for the features of D distinct samples and Dr² + r³/3 a step. Certificate: that of
+//! the linear machine.
+
+use ndarray::ArrayView2;
+
+use super::linear::{Linear, linear};
+use super::nothing;
+use crate::data::{Rows, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::linalg::{dot64, pivoted_cholesky};
+use crate::solver::polish::ray::Samples;
+use crate::solver::polish::watch::{Halt, Watch};
+use crate::solver::polish::{Polish, Polished, Start, Watcher};
+
+/// Relative diagonal left when the rank of K is found.
+const RANK_TOL: f64 = 1e-14;
+/// Depth in a quadratic zone, in units of h, that is rounding.
+const ZONE_EDGE: f64 = 1e-7;
+const MAX_STEPS: usize = 1000;
+
+/// Samples that repeat some distinct points.
+#[derive(Clone, Copy, Debug)]
+pub struct Distinct<'a> {
+    /// Kernel matrix of the D distinct points, row-major D x D.
+    pub gram: &'a [f64],
+    /// The distinct point that each of the n samples equals.
+    pub point: &'a [usize],
+    /// Targets of the n samples.
+    pub targets: Targets<'a>,
+    /// C_i of the n samples.
+    pub cost: &'a [f64],
+}
+
+impl Polish {
+    /// Solves the smoothed problem on all samples to rounding error; `tol` and `max_steps` are
+    /// not used. The result has one term a distinct point. Call it inside
+    /// [`crate::parallel::run`].
+    ///
+    /// # Errors
+    /// As [`Polish::solve`].
+    pub fn solve_exactly(&self, data: Distinct<'_>, watcher: &mut Watcher<'_>) -> Result<Polished> {
+        self.check()?;
+        let (n, size, m) = (data.point.len(), data.gram.len().isqrt(), data.targets.n_outputs());
+        for (what, got, expected) in [
+            ("y", data.targets.len(), n),
+            ("sample_weight", data.cost.len(), n),
+            ("kernel matrix", data.gram.len(), size * size),
+        ] {
+            if got != expected {
+                return Err(Error::LengthMismatch { what, expected, got });
+            }
+        }
+        if let Some(bad) = data.gram.iter().position(|v| !v.is_finite()) {
+            let (row, column) = (bad / size, bad % size);
+            return Err(Error::NonFinite { what: "kernel matrix", row, column });
+        }
+        if let Some(bad) = data.point.iter().find(|&&p| p >= size) {
+            let reason = format!("distinct point {bad} of {size}");
+            return Err(Error::InvalidData { what: "X", reason });
+        }
+        let mut result = nothing(size, m);
+        let mut watch = Watch::new(watcher);
+        // 1.
+        let factor = match pivoted_cholesky(data.gram, size, RANK_TOL, || watch.poll()) {
+            Ok(factor) => factor,
+            Err(Halt::Fail(error)) => return Err(error),
+            Err(Halt::Stop(reason)) => {
+                (result.converged, result.stop) = (false, reason);
+                (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
+                return Ok(result);
+            }
+        };
+        // A kernel matrix of zeros: one feature that is always 0.
+        let rank = factor.rank.max(1);
+        let mut features = try_vec("features", n * rank, 0.0)?;
+        if factor.rank > 0 {
+            for (row, &p) in features.chunks_exact_mut(rank).zip(data.point) {
+                row.copy_from_slice(&factor.factor[p * rank..(p + 1) * rank]);
+            }
+        }
+        // 2.
+        let rows = ArrayView2::from_shape((n, rank), &features)
+            .map_err(|e| Error::Unsupported(e.to_string()))?;
+        let (coef, intercept) = (vec![0.0; rank * m], vec![0.0; m]);
+        let Distinct { targets, cost, .. } = data;
+        let start = Start { targets, cost, coef: &coef, intercept: &intercept };
+        let goal = Self { max_steps: MAX_STEPS, ..*self };
+        let found = linear(&goal, Linear::Direct, &Rows::Dense(rows), start, watcher)?;
+        (result.steps, result.converged, result.stop) = (found.steps, found.converged, found.stop);
+        for output in 0..m {
+            let samples = Samples { loss: self.final_loss(), targets, output, cost };
+            let w: Vec<f64> = found.coef.iter().skip(output).step_by(m).copied().collect();
+            let mut b = found.intercept[output];
+            let mut f: Vec<f64> =
+                features.chunks_exact(rank).map(|row| dot64(row, &w) + b).collect();
+            if self.fit_intercept && found.converged {
+                // 3.
+                let shift = to_the_middle(&samples, &f);
+                b += shift;
+                f.iter_mut().for_each(|f| *f += shift);
+            }
+            result.intercept[output] = b;
+            // 4.
+            for (i, &f) in f.iter().enumerate().filter(|(i, _)| cost[*i] > 0.0) {
+                result.coef[data.point[i] * m + output] -= samples.at(i, f).slope;
+            }
+            let penalty = 0.5 * dot64(&w, &w);
+            result.smoothed += penalty + samples.loss_at(&f);
+            result.primal += penalty + samples.plain_loss_at(&f);
+        }
+        Ok(result)
+    }
+}
+
+/// From the offset to the middle of all that are as good, or to their end where there is one only.
+fn to_the_middle(samples: &Samples<'_>, f: &[f64]) -> f64 {
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    for (i, &f) in f.iter().enumerate().filter(|(i, _)| samples.cost[*i] > 0.0) {
+        let y = samples.targets.value(i, samples.output);
+        let range = samples.loss.flat_range(y, f, ZONE_EDGE * samples.loss.h.min(1.0));
+        (low, high) = (low.max(range.0), high.min(range.1));
+    }
+    // Ends that cross, or nearly: some sample is inside its zone and b is unique.
+    match (low.is_finite(), high.is_finite()) {
+        _ if high <= low => 0.0,
+        (true, true) => 0.5 * (low + high),
+        (true, false) => low,
+        (false, true) => high,
+        (false, false) => 0.0,
+    }
+}
