@@ -2,7 +2,9 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 
 import pytest
 
@@ -17,3 +19,28 @@ MODULES = ["budgetsvm"] + [
 def test_examples(name):
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert failed == 0
+
+
+def described(page, section):
+    """The names that a section of a page describes."""
+    page = inspect.cleandoc(page).replace("\\\n", "")
+    found = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", page, re.M | re.S)
+    lines = found[1].splitlines() if found else []
+    heads = [line.partition(" : ")[0] for line in lines if line and not line[0].isspace()]
+    return {name.strip() for head in heads for name in head.split(",")}
+
+
+@pytest.mark.parametrize("name", [n for n in budgetsvm.__all__ if n != "__version__"])
+def test_pages_describe_every_argument(name):
+    thing = getattr(budgetsvm, name)
+    assert "@" not in thing.__doc__
+    given = set(inspect.signature(thing).parameters)
+    assert described(thing.__doc__, "Parameters") == given
+    if not inspect.isclass(thing):
+        return
+    for method, call in inspect.getmembers(thing, inspect.isfunction):
+        if method.startswith("_") or not call.__module__.startswith("budgetsvm"):
+            continue
+        given = set(inspect.signature(call).parameters) - {"self"}
+        assert described(call.__doc__, "Parameters") == given, method
+        assert "\nReturns\n" in inspect.cleandoc(call.__doc__) or method == "save", method
