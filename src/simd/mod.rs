@@ -14,6 +14,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod block;
+mod dispatch;
 mod lanes;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -22,176 +23,25 @@ mod pairs;
 mod products;
 mod roofline;
 mod scalar;
+mod search;
 mod slices;
 mod waves;
 
-use std::any::TypeId;
-use std::sync::OnceLock;
-
 pub use block::{Job, Metric, Sums, Values};
+pub use dispatch::{Level, level, levels};
 pub use packed::{Packed, Tile};
+pub use pairs::LEAST_CURVATURE;
 #[doc(hidden)]
 pub use roofline::fma_rounds;
 pub use search::{
     first_at_most, indices_at_most, least, least_magnitude, merge_degradations, merged_squares,
     prefetch, same_sign_distances,
 };
+pub(crate) use slices::sq_norm;
 
 use crate::float::Real;
-use lanes::{ExpConstants, Lanes};
-
-/// Instruction sets that a body is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Plain Rust.
-    Scalar,
-    /// AVX2 and FMA.
-    Avx2,
-    /// AVX-512F.
-    Avx512,
-    /// NEON.
-    Neon,
-}
-
-impl Level {
-    /// The level's name, as `BUDGETSVM_SIMD` spells it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Scalar => "scalar",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-            Self::Neon => "neon",
-        }
-    }
-}
-
-/// Every level that this processor has, lowest first.
-#[must_use]
-pub fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::Scalar];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            levels.push(Level::Avx2);
-            if is_x86_feature_detected!("avx512f") {
-                levels.push(Level::Avx512);
-            }
-        }
-    }
-    #[cfg(target_arch = "aarch64")]
-    levels.push(Level::Neon);
-    levels
-}
-
-/// Levels that no test has run on hardware yet: used only where `BUDGETSVM_SIMD` names them.
-const UNTRIED: [Level; 1] = [Level::Neon];
-
-/// The level in use: the highest that tests have run on, or the one that `BUDGETSVM_SIMD` names.
-#[must_use]
-pub fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
-        let wanted = std::env::var("BUDGETSVM_SIMD").unwrap_or_default();
-        let levels = levels();
-        let tried = levels.iter().rev().find(|level| !UNTRIED.contains(level));
-        let best = tried.copied().unwrap_or(Level::Scalar);
-        levels.into_iter().find(|l| l.name() == wanted).unwrap_or(best)
-    })
-}
-
-/// A piece of work that is compiled for every level.
-trait Work<F: Compiled> {
-    type Output;
-    /// # Safety
-    /// As [`Lanes`].
-    unsafe fn run<L: Lanes<F>>(self) -> Self::Output;
-}
-
-/// A float type whose bodies are compiled for every level.
-trait Compiled: ExpConstants {
-    /// Runs `work` at `level`.
-    ///
-    /// # Safety
-    /// The processor has the level.
-    unsafe fn dispatch<W: Work<Self>>(level: Level, work: W) -> W::Output;
-}
-
-macro_rules! compiled {
-    ($float:ty) => {
-        impl Compiled for $float {
-            #[inline]
-            unsafe fn dispatch<W: Work<Self>>(level: Level, work: W) -> W::Output {
-                #[cfg(target_arch = "x86_64")]
-                #[target_feature(enable = "avx2,fma")]
-                unsafe fn avx2<W: Work<$float>>(work: W) -> W::Output {
-                    // SAFETY: this function enables the features of the level.
-                    unsafe { work.run::<avx2::Avx2>() }
-                }
-                #[cfg(target_arch = "x86_64")]
-                #[target_feature(enable = "avx512f,avx2,fma")]
-                unsafe fn avx512<W: Work<$float>>(work: W) -> W::Output {
-                    // SAFETY: this function enables the features of the level.
-                    unsafe { work.run::<avx512::Avx512>() }
-                }
-                match level {
-                    // SAFETY: every aarch64 processor has NEON, and the target enables it.
-                    #[cfg(target_arch = "aarch64")]
-                    Level::Neon => unsafe { work.run::<neon::Neon>() },
-                    // SAFETY: the caller vouches for the level.
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => unsafe { avx512(work) },
-                    // SAFETY: the caller vouches for the level.
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => unsafe { avx2(work) },
-                    // SAFETY: plain Rust needs no feature.
-                    _ => unsafe { work.run::<scalar::Scalar>() },
-                }
-            }
-        }
-    };
-}
-
-compiled!(f32);
-compiled!(f64);
-
-/// Work of a concrete type. Its code is made here, once: through [`Compiled::dispatch`] alone every
-/// crate that uses a function generic over floats would make all levels of it again.
-trait Anchored<F: Compiled>: Work<F> + Sized {
-    /// Runs the work at `level`.
-    ///
-    /// # Safety
-    /// The processor has the level.
-    unsafe fn at(self, level: Level) -> Self::Output;
-}
-
-macro_rules! anchored {
-    ($($float:ty: $($($part:ident)::+<$($of:tt),+>),+;)*) => {$($(
-        impl Anchored<$float> for $($part)::+<$($of),+> {
-            unsafe fn at(self, level: Level) -> Self::Output {
-                // SAFETY: the caller vouches for the level.
-                unsafe { <$float>::dispatch(level, self) }
-            }
-        }
-    )+)*};
-}
-
-/// Calls a function of the concrete float type from code that is generic over [`Real`]. The
-/// trait is sealed, so `F` is `f32` or `f64`; the pointers are cast to the type they have.
-macro_rules! concrete {
-    ($generic:ty, |$float:ident| $body:expr) => {
-        if TypeId::of::<$generic>() == TypeId::of::<f32>() {
-            type $float = f32;
-            $body
-        } else {
-            type $float = f64;
-            $body
-        }
-    };
-}
-
-// Below the macro, which it uses.
-mod search;
+use dispatch::{Anchored as _, Compiled, Work, anchored, cast_slice, cast_slice_mut, concrete};
+use lanes::Lanes;
 
 struct Block<'j, 'a, F: Real>(&'j mut Job<'a, F>);
 
@@ -205,8 +55,8 @@ impl<F: Compiled> Work<F> for Block<'_, '_, F> {
 }
 
 anchored! {
-    f32: Block<'_, '_, f32>, slices::SqNorms<'_, f32>, slices::Interleave<'_, f32>, slices::Exp<'_, f32>, slices::WeightedSums<'_, f32>, slices::Degradations<'_, f32>, slices::MergedSquares<'_, f32>, slices::Least<'_, f32>, slices::FirstAtMost<'_, f32>, slices::AtMost<'_, f32>, slices::SameSign<'_, f32>, pairs::Move<'_, f32>, pairs::Gains<'_, f32>, pairs::AddRows<'_, f32>, products::Dots<'_, f32>, products::ScaledRows<'_, f32>, waves::Cosines<'_, f32>, waves::Waves<'_, f32>;
-    f64: Block<'_, '_, f64>, slices::SqNorms<'_, f64>, slices::Interleave<'_, f64>, slices::Exp<'_, f64>, slices::WeightedSums<'_, f64>, slices::Degradations<'_, f64>, slices::MergedSquares<'_, f64>, slices::Least<'_, f64>, slices::FirstAtMost<'_, f64>, slices::AtMost<'_, f64>, slices::SameSign<'_, f64>, pairs::Move<'_, f64>, pairs::Gains<'_, f64>, pairs::AddRows<'_, f64>, products::Dots<'_, f64>, products::ScaledRows<'_, f64>, waves::Cosines<'_, f64>, waves::Waves<'_, f64>,
+    f32: Block<'_, '_, f32>, slices::Exp<'_, f32>, slices::WeightedSums<'_, f32>, slices::Degradations<'_, f32>, slices::MergedSquares<'_, f32>, slices::Least<'_, f32>, slices::FirstAtMost<'_, f32>, slices::AtMost<'_, f32>, slices::SameSign<'_, f32>, pairs::Move<'_, f32>, pairs::Gains<'_, f32>, pairs::AddRows<'_, f32>, products::Dots<'_, f32>, products::ScaledRows<'_, f32>, waves::Cosines<'_, f32>, waves::Waves<'_, f32>;
+    f64: Block<'_, '_, f64>, slices::Exp<'_, f64>, slices::WeightedSums<'_, f64>, slices::Degradations<'_, f64>, slices::MergedSquares<'_, f64>, slices::Least<'_, f64>, slices::FirstAtMost<'_, f64>, slices::AtMost<'_, f64>, slices::SameSign<'_, f64>, pairs::Move<'_, f64>, pairs::Gains<'_, f64>, pairs::AddRows<'_, f64>, products::Dots<'_, f64>, products::ScaledRows<'_, f64>, waves::Cosines<'_, f64>, waves::Waves<'_, f64>,
         slices::LeastMagnitude<'_>, pairs::Find<'_>, pairs::Descents<'_>;
 }
 
@@ -220,52 +70,12 @@ pub fn run_block<F: Real>(job: &mut Job<'_, F>) {
 
 /// [`run_block`] at a level of one's own choice; one that the processor lacks is not run.
 pub fn run_block_at<F: Real>(level: Level, job: &mut Job<'_, F>) {
-    assert!(level == self::level() || levels().contains(&level), "a level the processor has");
+    assert!(level == dispatch::level() || levels().contains(&level), "a level the processor has");
     job.check();
     concrete!(F, |T| {
         // SAFETY: `T` is `F`: the cast changes nothing. The level was just checked, and so was
         // the job.
         unsafe { Block::<T>(&mut *std::ptr::from_mut(job).cast()).at(level) }
-    });
-}
-
-/// `Σ v²` as a chain of multiply-adds in order: what the block kernel computes for a point and
-/// itself.
-pub(crate) fn sq_norm<F: Real>(values: &[F]) -> F {
-    let mut out = [F::zero()];
-    sq_norms(values, values.len(), &mut out);
-    out[0]
-}
-
-/// [`sq_norm`] of rows of `d` values.
-pub(crate) fn sq_norms<F: Real>(rows: &[F], d: usize, out: &mut [F]) {
-    assert!(rows.len() >= out.len() * d, "whole rows");
-    concrete!(F, |T| {
-        let work = slices::SqNorms::<T> {
-            // SAFETY: `T` is `F`.
-            rows: unsafe { cast_slice(rows) },
-            d,
-            // SAFETY: `T` is `F`.
-            out: unsafe { cast_slice_mut(out) },
-        };
-        // SAFETY: `level` is one that the processor has.
-        unsafe { work.at(level()) }
-    });
-}
-
-/// Makes `width` rows the lanes of the lines of a block, and writes their squared norms.
-pub(crate) fn interleave<F: Real>(rows: &[F], lines: &mut [F], norms: &mut [F]) {
-    concrete!(F, |T| {
-        let work = slices::Interleave::<T> {
-            // SAFETY: `T` is `F`.
-            rows: unsafe { cast_slice(rows) },
-            // SAFETY: `T` is `F`.
-            lines: unsafe { cast_slice_mut(lines) },
-            // SAFETY: `T` is `F`.
-            norms: unsafe { cast_slice_mut(norms) },
-        };
-        // SAFETY: `level` is one that the processor has.
-        unsafe { work.at(level()) }
     });
 }
 
@@ -276,7 +86,7 @@ pub fn exp_in_place<F: Real>(values: &mut [F]) {
 
 /// [`exp_in_place`] at a level of one's own choice.
 pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
-    assert!(level == self::level() || levels().contains(&level), "a level the processor has");
+    assert!(level == dispatch::level() || levels().contains(&level), "a level the processor has");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level was just checked.
         unsafe { slices::Exp::<T>(cast_slice_mut(values)).at(level) }
@@ -360,10 +170,6 @@ pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]
     });
 }
 
-/// The least curvature that a pair is taken to have: directions of a kernel that is not positive
-/// definite, or of equal rows.
-pub const LEAST_CURVATURE: f64 = 1e-12;
-
 /// `scores -= step (a - b)`; returns the largest `score + up` and the least `score + down` after
 /// it. `up` and `down` hold 0, or an infinity for an entry that does not count.
 pub fn move_scores<F: Real>(
@@ -438,20 +244,6 @@ pub fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
             unsafe { pairs::AddRows::<T> { rows, sums }.at(level()) }
         }
     });
-}
-
-/// # Safety
-/// `A` and `B` are the same type.
-unsafe fn cast_slice<A, B>(slice: &[A]) -> &[B] {
-    // SAFETY: the caller vouches that nothing is changed.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
-}
-
-/// # Safety
-/// `A` and `B` are the same type.
-unsafe fn cast_slice_mut<A, B>(slice: &mut [A]) -> &mut [B] {
-    // SAFETY: the caller vouches that nothing is changed.
-    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::lanes::width;
-use super::{interleave, sq_norm, sq_norms};
+use super::slices::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result};
 use crate::float::Real;
 

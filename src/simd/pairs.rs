@@ -2,8 +2,12 @@
 //! parts, which the compiler turns into the level's vector code. Nothing is contracted, so every
 //! level gives the same bits.
 
+use super::dispatch::{Compiled, Work};
 use super::lanes::Lanes;
-use super::{Compiled, Work};
+
+/// The least curvature that a pair is taken to have: directions of a kernel that is not positive
+/// definite, or of equal rows.
+pub const LEAST_CURVATURE: f64 = 1e-12;
 
 const PART: usize = 16;
 
@@ -65,8 +69,7 @@ impl<F: Compiled> Work<F> for Gains<'_, F> {
         let (down, diagonal, row, out) = (&down[..n], &diagonal[..n], &row[..n], &mut out[..n]);
         let gain = |t: usize| {
             let curvature = own + diagonal[t] - 2.0 * row[t].to_f64();
-            let curvature =
-                if curvature > super::LEAST_CURVATURE { curvature } else { super::LEAST_CURVATURE };
+            let curvature = if curvature > LEAST_CURVATURE { curvature } else { LEAST_CURVATURE };
             let gap = score - (scores[t] + down[t]);
             let gap = if gap > 0.0 { gap } else { 0.0 };
             gap * gap / curvature

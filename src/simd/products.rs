@@ -2,8 +2,8 @@
 //!
 //! Sums run in eight lanes without FMA, so every level gives the same bits.
 
+use super::dispatch::{Compiled, Work};
 use super::lanes::Lanes;
-use super::{Compiled, Work};
 use crate::float::Real;
 
 const LANES: usize = 8;

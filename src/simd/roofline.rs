@@ -1,8 +1,8 @@
 //! The machine's multiply-add rate, to hold the block kernel against.
 
+use super::dispatch::{Compiled, Level, Work, levels};
 use super::lanes::{Lanes, width};
 use super::scalar::Scalar;
-use super::{Compiled, Level, Work};
 
 struct Chains(usize);
 
@@ -49,7 +49,7 @@ unsafe fn chains<F: Compiled, L: Lanes<F>, const N: usize>(rounds: usize) -> F {
 #[doc(hidden)]
 #[must_use]
 pub fn fma_rounds(level: Level, rounds: usize) -> f64 {
-    assert!(super::levels().contains(&level), "a level the processor has");
+    assert!(levels().contains(&level), "a level the processor has");
     // SAFETY: the level was just checked.
     std::hint::black_box(unsafe { f32::dispatch(level, Chains(rounds)) });
     let chains = match level {

@@ -1,8 +1,8 @@
 //! Searches in slices of coefficients and distances: what budget maintenance asks of a level.
 
-use std::any::TypeId;
-
-use super::{Anchored, Packed, cast_slice, cast_slice_mut, level, slices};
+use super::dispatch::{Anchored as _, cast_slice, cast_slice_mut, concrete, level};
+use super::packed::Packed;
+use super::slices;
 use crate::float::Real;
 
 /// Index of the value of least magnitude, the first of equals; 0 for an empty slice.

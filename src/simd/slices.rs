@@ -1,7 +1,10 @@
 //! Small loops over slices, compiled for every level.
 
+use super::dispatch::{
+    Anchored as _, Compiled, Work, anchored, cast_slice, cast_slice_mut, concrete, level,
+};
 use super::lanes::{Lanes, exp, width};
-use super::{Compiled, Work};
+use crate::float::Real;
 
 /// Squared norms of rows, one multiply-add chain a row.
 pub(super) struct SqNorms<'a, F> {
@@ -400,4 +403,49 @@ impl<F: Compiled> Work<F> for SameSign<'_, F> {
         // SAFETY: the contract is passed on.
         unsafe { Least(&*self.out).run::<L>() }
     }
+}
+
+anchored! {
+    f32: SqNorms<'_, f32>, Interleave<'_, f32>;
+    f64: SqNorms<'_, f64>, Interleave<'_, f64>;
+}
+
+/// `Σ v²` as a chain of multiply-adds in order: what the block kernel computes for a point and
+/// itself.
+pub(crate) fn sq_norm<F: Real>(values: &[F]) -> F {
+    let mut out = [F::zero()];
+    sq_norms(values, values.len(), &mut out);
+    out[0]
+}
+
+/// [`sq_norm`] of rows of `d` values.
+pub(crate) fn sq_norms<F: Real>(rows: &[F], d: usize, out: &mut [F]) {
+    assert!(rows.len() >= out.len() * d, "whole rows");
+    concrete!(F, |T| {
+        let work = SqNorms::<T> {
+            // SAFETY: `T` is `F`.
+            rows: unsafe { cast_slice(rows) },
+            d,
+            // SAFETY: `T` is `F`.
+            out: unsafe { cast_slice_mut(out) },
+        };
+        // SAFETY: `level` is one that the processor has.
+        unsafe { work.at(level()) }
+    });
+}
+
+/// Makes `width` rows the lanes of the lines of a block, and writes their squared norms.
+pub(crate) fn interleave<F: Real>(rows: &[F], lines: &mut [F], norms: &mut [F]) {
+    concrete!(F, |T| {
+        let work = Interleave::<T> {
+            // SAFETY: `T` is `F`.
+            rows: unsafe { cast_slice(rows) },
+            // SAFETY: `T` is `F`.
+            lines: unsafe { cast_slice_mut(lines) },
+            // SAFETY: `T` is `F`.
+            norms: unsafe { cast_slice_mut(norms) },
+        };
+        // SAFETY: `level` is one that the processor has.
+        unsafe { work.at(level()) }
+    });
 }

@@ -1,7 +1,7 @@
 //! Cosines and sines of a slice: plain loops without FMA, compiled for every level.
 
+use super::dispatch::{Compiled, Work};
 use super::lanes::Lanes;
-use super::{Compiled, Work};
 use crate::float::Real;
 
 /// `values_j = scale cos(values_j + phases_j)`.
