@@ -139,7 +139,11 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return self._voted(self._decide(X))
 
     def _voted(self, values: np.ndarray) -> np.ndarray:
-        """Labels from the values of the pairs; a value of 0 is the first class's, as elsewhere."""
+        """Labels from the values of the pairs.
+
+        A value of 0 speaks for the first of two classes, as `decision_function` has it and as all
+        other machines do; among the votes of several, for the pair's second, as in LIBSVM.
+        """
         k = len(self.classes_)
         if k == 2:
             return self.classes_[(values[:, 0] < 0).astype(np.intp)]
@@ -150,7 +154,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         gains = np.zeros((len(first), k), dtype=np.float32)
         gains[np.arange(len(first)), first] = 1
         gains[np.arange(len(first)), second] = -1
-        votes = (values >= 0).astype(np.float32) @ gains + np.bincount(second, minlength=k)
+        votes = (values > 0).astype(np.float32) @ gains + np.bincount(second, minlength=k)
         return self.classes_[votes.argmax(axis=1)]
 
     @available_if(_has_proba)

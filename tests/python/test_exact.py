@@ -281,13 +281,11 @@ def test_float32_rows_are_decided_in_float32_where_that_is_as_good(kernel, make)
     )
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_value_of_zero_is_the_first_class_in_every_machine(n_classes):
+def test_a_value_of_zero_is_the_first_class_in_every_machine():
     X, y = load_iris(return_X_y=True)
-    X, y = X[y < n_classes], y[y < n_classes]
+    X, y = X[y < 2], y[y < 2]
     far = X[:1] + 1e3
     exact = SVC(solver="mpd", fit_intercept=False, gamma=1.0).fit(X, y)
     budgeted = BudgetSVC(budget=20, gamma=1.0, random_state=0).fit(X, y)
-    assert not np.any(exact.set_params(decision_function_shape="ovo").decision_function(far))
-    assert not np.any(budgeted.decision_function(far))
+    assert exact.decision_function(far) == budgeted.decision_function(far) == [0.0]
     assert exact.predict(far) == budgeted.predict(far) == [0]

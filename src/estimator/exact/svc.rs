@@ -141,8 +141,8 @@ impl<L: Clone> SvcModel<L> {
         parallel::run(parallel::thread_count(None)?, || exact_decision(&model, rows, &mut Silent))?
     }
 
-    /// The label of every row: the class with most votes of the pairs, the first of equals (of the
-    /// two classes of a pair whose value is 0, too).
+    /// The label of every row: the class with most votes of the pairs, the first of equals.
+    /// A value of 0 is the first of two classes, among votes the second of the pair (as in LIBSVM).
     ///
     /// # Errors
     /// As [`SvcModel::decision_function`].
@@ -156,7 +156,7 @@ impl<L: Clone> SvcModel<L> {
             }
             let mut votes = vec![0usize; k];
             for (&(i, j), &value) in pairs.iter().zip(&row) {
-                votes[if value < 0.0 { j } else { i }] += 1;
+                votes[if value > 0.0 { i } else { j }] += 1;
             }
             (0..k).rev().max_by_key(|&c| votes[c]).unwrap_or(0)
         };
