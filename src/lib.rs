@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod budget;
+pub mod config;
 pub mod data;
 pub mod error;
 pub mod estimator;

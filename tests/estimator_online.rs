@@ -4,9 +4,8 @@
 
 use budgetsvm::data::{Problem, Rows, SampleOrder, Targets};
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{LocalConfig, LocalMachine, OnlineConfig, OnlineMachine};
+use budgetsvm::estimator::{Cells, LocalConfig, LocalMachine, OnlineConfig, OnlineMachine};
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::local::{Local, Pruning};
 use budgetsvm::online::{AnyLearner, KernelOgd};
 use budgetsvm::parallel;
 use budgetsvm::rng::Rng;
@@ -27,19 +26,12 @@ fn data(n: usize) -> (Array2<f64>, Vec<u32>) {
 
 fn local(budget: usize) -> LocalConfig {
     LocalConfig {
-        local: Local {
-            kernel: KERNEL,
-            n_clusters: 3,
-            budget,
-            center_step: 0.1,
-            overlap: 1,
-            pruning: Pruning::default(),
-        },
-        max_iter: 1,
+        kernel: KERNEL,
+        n_clusters: 3,
+        budget,
+        center_step: 0.1,
         order: SampleOrder::Sequential,
-        max_time: None,
-        seed: 0,
-        inner: None,
+        ..LocalConfig::default()
     }
 }
 
@@ -59,7 +51,7 @@ fn a_local_machine_goes_on_with_its_own_classes_and_budget() {
         let other = Problem::new(rows.view(), two, &cost).unwrap();
         let refused = LocalMachine::partial_fit(&local(20), &other, Some(&machine), &mut Silent);
         assert!(matches!(refused, Err(Error::BadLabels(_))));
-        let inner = LocalConfig { inner: Some(Default::default()), ..local(20) };
+        let inner = LocalConfig { cells: Cells::Bsca, ..local(20) };
         let refused = LocalMachine::partial_fit(&inner, &problem, Some(&machine), &mut Silent);
         assert!(matches!(refused, Err(Error::Unsupported(_))));
         let (on, _) =
@@ -81,12 +73,8 @@ fn online_learners_take_no_weights() {
     let config = OnlineConfig {
         learner: AnyLearner::KernelOgd(KernelOgd { learning_rate: 0.1, regularization: 0.0 }),
         kernel: KERNEL,
-        average: false,
-        aside: 4,
-        max_iter: 1,
         order: SampleOrder::Sequential,
-        max_time: None,
-        seed: 0,
+        ..OnlineConfig::default()
     };
     let mut cost = vec![1.0; 100];
     let fit = |cost: &[f64]| {

@@ -48,7 +48,7 @@ fn bases_solvers_and_points_of_ones_own() {
     let points = builder().tol(1e-10).build().unwrap().fit_on(&rows, &labels, &rows).unwrap();
     let same = points.decision_function(&rows).unwrap();
     assert!((&same - &values).iter().all(|d| d.abs() < 0.01));
-    let small = builder().basis(Choice::Random, 12);
+    let small = builder().basis(Choice::Random).n_components(12);
     let plain = small.clone().build().unwrap().fit(&rows, &labels).unwrap();
     let refined = small.refine(true).build().unwrap().fit(&rows, &labels).unwrap();
     assert_eq!((plain.n_terms(), refined.n_terms()), (12, 12));
@@ -81,7 +81,8 @@ fn a_start_changes_the_time_alone() {
     }
     // Refining goes on from the points reached.
     let svc = PrimalSvc::builder().c(5.0).kernel(Gaussian::new(1.0).unwrap());
-    let svc = svc.basis(Choice::Random, 10).refine(true).refine_iter(5).build().unwrap();
+    let svc =
+        svc.basis(Choice::Random).n_components(10).refine(true).refine_iter(5).build().unwrap();
     let first = svc.fit(&rows, &labels).unwrap();
     let second = svc.fit_from(&rows, &labels, &first).unwrap();
     assert!(second.told().smoothed < first.told().smoothed);
@@ -101,7 +102,7 @@ fn values_and_linear_machines() {
         |predicted: &[f64], by: f64| predicted.iter().zip(&values).all(|(f, y)| (f - y).abs() < by);
     assert!(close(&model.predict(&rows).unwrap(), 0.2));
     let svr = PrimalSvr::builder().c(100.0).kernel(Gaussian::new(0.2).unwrap());
-    let svr = svr.basis(Choice::Greedy, 40).build().unwrap();
+    let svr = svr.basis(Choice::Greedy).n_components(40).build().unwrap();
     let model = svr.fit(&rows, &values).unwrap();
     assert!(close(&svr.fit_from(&rows, &values, &model).unwrap().predict(&rows).unwrap(), 0.5));
     let narrow = Array2::<f64>::zeros((3, 1));
@@ -149,7 +150,10 @@ fn errors_name_the_parameter() {
     assert_eq!(name(build().max_iter(0).build().unwrap_err()), "max_iter");
     assert_eq!(name(build().tune(0).build().unwrap_err()), "tune_size");
     assert_eq!(name(build().refine_iter(0).build().unwrap_err()), "refine_iter");
-    assert_eq!(name(build().basis(Choice::Random, 0).build().unwrap_err()), "n_components");
+    assert_eq!(
+        name(build().basis(Choice::Random).n_components(0).build().unwrap_err()),
+        "n_components"
+    );
     let tube = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
     assert_eq!(name(build().loss(tube).build().unwrap_err()), "loss");
     let squares = AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 };
@@ -173,7 +177,10 @@ fn a_start_of_other_features_is_refused() {
     let (x, labels) = rings(90);
     let narrow = x.slice(s![.., ..1]);
     for builder in [
-        PrimalSvc::builder().kernel(Gaussian::new(1.0).unwrap()).basis(Choice::Random, 10),
+        PrimalSvc::builder()
+            .kernel(Gaussian::new(1.0).unwrap())
+            .basis(Choice::Random)
+            .n_components(10),
         PrimalSvc::builder().kernel(AnyKernel::Linear),
     ] {
         let machine = builder.build().unwrap();

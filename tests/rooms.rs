@@ -14,7 +14,7 @@ mod source;
 
 /// The rooms, lowest first. A room may import from the levels below its own.
 const LEVELS: &[&[&str]] = &[
-    &["float", "error", "rng", "parallel"],
+    &["float", "error", "config", "rng", "parallel"],
     &["simd", "linalg", "data"],
     &["kernel", "loss"],
     &["features"],
@@ -31,6 +31,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("data", "simd"),
     ("linalg", "simd"),
     ("float", "error"),
+    ("config", "error"),
     ("parallel", "error"),
     ("rng", "error"),
     ("rng", "float"),

@@ -2,7 +2,7 @@
 
 use budgetsvm::budget::{AnyMaintenance, Maintainer, MergeSearch};
 use budgetsvm::data::{Problem, SampleOrder};
-use budgetsvm::estimator::{Config, Machine, Start};
+use budgetsvm::estimator::{BudgetConfig, Machine, Start};
 use budgetsvm::kernel::origin_for;
 use budgetsvm::loss::AnyLoss;
 use budgetsvm::parallel;
@@ -114,16 +114,16 @@ pub(crate) fn polish(c: &mut Criterion) {
     let problem = Problem::new(data.rows(), data.targets(), &data.cost).expect("sound data");
     group.throughput(Throughput::Elements(data.index.len() as u64));
     for budget in [100, 500] {
-        let config = Config {
+        let config = BudgetConfig {
             budget: Some(budget),
             kernel: kernel(22),
             polishing: false,
-            ..Config::default()
+            ..BudgetConfig::default()
         };
         let trained = || Machine::fit(&config, &problem, Start::default(), &mut Silent);
         let (machine, _) = parallel::run(2, trained).expect("a pool").expect("a fit");
         for (kept, cache_size) in [("kept", 200.0), ("again", 1e-3)] {
-            let config = Config { cache_size, ..config.clone() };
+            let config = BudgetConfig { cache_size, ..config.clone() };
             for threads in [1, 2] {
                 let id = format!("B={budget}/threads={threads}");
                 group.bench_function(BenchmarkId::new(kept, id), |b| {

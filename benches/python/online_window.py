@@ -7,6 +7,8 @@ Parts of the training sets alone: every learner that drops terms learns from 80 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.model_selection import train_test_split
 
@@ -25,8 +27,7 @@ def one_in(learner, parts):
     """The class with another share: estimators have no parameter for it."""
 
     class Other(learner):
-        def _config(self, gamma):
-            return {**super()._config(gamma), "aside": parts}
+        _own: ClassVar[dict] = {**learner._own, "aside": parts}
 
     return Other
 

@@ -13,12 +13,6 @@ from ._features_base import kernel_of
 from ._progress import Watcher
 from ._stored import require, stored_kernel
 
-#: Hyperparameters that `_core` takes as they are.
-_PASSED_ON = (
-    "features n_components eigenvalue_threshold orthogonal waves solver strongly_convex order loss "
-    "shrinking fit_intercept max_time n_expected"
-).split()
-
 #: Passes when `max_iter` is None.
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
 
@@ -194,9 +188,8 @@ class AssetEstimator(Trained):
         self, rows: Any, X: Any, target: Any, n_classes: Any, cost: Any, gamma: float,
         start: dict[str, Any] | None, watcher: Watcher,
     ) -> None:  # fmt: skip
-        kernel = kernel_of(self, gamma)
         told = _core.asset_fit(
-            self._config(), kernel, rows, target, n_classes, cost,
+            self._config(gamma), rows, target, n_classes, cost,
             start=start, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         if not all(np.all(np.isfinite(told[name])) for name in ("coef", "intercept")):
@@ -211,7 +204,7 @@ class AssetEstimator(Trained):
         if "dual_coef" in told:
             self.dual_coef_ = np.ascontiguousarray(told["dual_coef"].T)
         self.coef_, self.intercept_ = told["coef"], told["intercept"]
-        self.gamma_, self._kernel = gamma, list(kernel)
+        self.gamma_, self._kernel = gamma, list(kernel_of(self, gamma))
         self._single = bool(X.dtype == np.float32)
         for name in ("_iterate", "_iterate_intercept", "_stream"):
             self.__dict__.pop(name, None)
@@ -265,20 +258,9 @@ class AssetEstimator(Trained):
         start |= {"iterate": self._iterate, "iterate_intercept": self._iterate_intercept}
         return start | self._stream
 
-    def _config(self) -> dict[str, Any]:
-        """Every hyperparameter as `_core` takes it."""
-        averaging = 0.5 if self.averaging == "auto" else _validation.plain(self.averaging)
-        params = self.get_params(deep=False)
-        config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
-        return {
-            **config,
-            "averaging": averaging,
-            "tol": float(self.tol),
-            "cache_size": float(self.cache_size),
-            "epsilon": float(getattr(self, "epsilon", 0.0)),
-            "max_iter": int(self._passes()),
-            "random_state": self._seed(),
-        }
+    def _config(self, gamma: float) -> str:
+        averaging = 0.5 if self.averaging == "auto" else self.averaging
+        return _parameters.config(self, gamma=gamma, averaging=averaging, random_state=self._seed())
 
     def _decision(self, X: Any) -> np.ndarray:
         rows, threads = _validation.as_rows(self._new_rows(X)), self._threads()

@@ -43,6 +43,8 @@ class AssetSVC(Classifier, AssetEstimator):
     True
     """
 
+    _family = "asset_svc"
+
     def __init__(
         self,
         C: float = 1.0,
@@ -144,6 +146,7 @@ class AssetSVR(Regressor, AssetEstimator):
     True
     """
 
+    _family = "asset_svr"
     _ranges: ClassVar[dict] = {
         **AssetEstimator._ranges,
         "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),

@@ -14,14 +14,6 @@ from . import _core, _parameters, _validation
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
-#: Hyperparameters that `_core` checks and uses as they are.
-_PASSED_ON = (
-    "budget C kernel degree coef0 loss epsilon solver maintenance merge_search merge_size "
-    "polishing smoothing refine refine_iter fit_intercept max_iter tol order shared early_stopping "
-    "n_iter_no_change max_time record_objective n_expected cache_size"
-).split()
-
-
 #: What the pages of BudgetSVC and BudgetSVR share.
 PAGE = {
     "kernel": """
@@ -159,7 +151,8 @@ class BudgetMachineEstimator(MachineEstimator):
         if self.early_stopping:
             X, target, weights, held_out = self._hold_out(X, target, weights, n_classes)
         rows = _validation.as_rows(X)
-        config = self._config(self._settle_gamma(rows, X.shape[1], weights, None))
+        gamma = self._settle_gamma(rows, X.shape[1], weights, None)
+        config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         cost = self._cost(target, weights)
         del weights  # eight bytes a sample that the fit has no use for
         trained, report = _core.BudgetMachine.fit(
@@ -211,7 +204,8 @@ class BudgetMachineEstimator(MachineEstimator):
         target, n_classes = self._encode_part(y, classes, first=machine is None)
         weights = _validation.check_weights(sample_weight, X)
         rows = _validation.as_rows(X)
-        config = self._config(self._settle_gamma(rows, X.shape[1], weights, machine))
+        gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
+        config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         cost = self._cost(target, weights, balance=polish)
         train: Any = _core.BudgetMachine.polish if polish else _core.BudgetMachine.partial_fit
         trained, report = train(
@@ -242,12 +236,6 @@ class BudgetMachineEstimator(MachineEstimator):
             raise ValueError("sample_weight is all zero in the validation or the training part")
         held_out = (_validation.as_rows(_safe_indexing(X, test)), target[test], weights[test])
         return _safe_indexing(X, train), target[train], weights[train], held_out
-
-    def _config(self, gamma: float) -> dict:
-        """Every hyperparameter as `_core` takes it."""
-        params = self.get_params(deep=False)
-        config = {name: _validation.plain(params[name]) for name in _PASSED_ON if name in params}
-        return {**config, "gamma": gamma, "random_state": self._seed()}
 
     def _take(self, machine: _core.BudgetMachine, report: dict, watcher: Watcher) -> None:
         super()._take(machine, report, watcher)

@@ -44,7 +44,7 @@ _Weights = NDArray[np.float64]
 class BudgetMachine:
     @staticmethod
     def fit(
-        config: dict[str, Any],
+        config: str,
         x: _Rows,
         y: _Target,
         n_classes: int | None,
@@ -57,7 +57,7 @@ class BudgetMachine:
     ) -> tuple[BudgetMachine, dict[str, Any]]: ...
     @staticmethod
     def partial_fit(
-        config: dict[str, Any],
+        config: str,
         x: _Rows,
         y: _Target,
         n_classes: int | None,
@@ -69,7 +69,7 @@ class BudgetMachine:
     ) -> tuple[BudgetMachine, dict[str, Any]]: ...
     @staticmethod
     def polish(
-        config: dict[str, Any],
+        config: str,
         x: _Rows,
         y: _Target,
         n_classes: int | None,
@@ -120,10 +120,8 @@ class BudgetMachine:
 @final
 class LocalMachine:
     @staticmethod
-    def check(config: dict[str, Any]) -> None: ...
-    @staticmethod
     def train(
-        config: dict[str, Any],
+        config: str,
         x: _Rows,
         y: NDArray[np.uint32],
         n_classes: int,
@@ -160,10 +158,8 @@ class LocalMachine:
 @final
 class OnlineMachine:
     @staticmethod
-    def check(config: dict[str, Any]) -> None: ...
-    @staticmethod
     def train(
-        config: dict[str, Any],
+        config: str,
         x: _Rows,
         y: NDArray[np.uint32],
         n_classes: int,
@@ -204,7 +200,7 @@ class OnlineMachine:
     def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
 def exact_fit(
-    config: dict[str, Any],
+    config: str,
     kernel: tuple[str, float, float, int] | None,
     x: _Rows,
     y: _Target | None,
@@ -225,13 +221,12 @@ def exact_decide(
     threads: int,
 ) -> NDArray[np.float64]: ...
 def primal_fit(
-    config: dict[str, Any],
-    kernel: tuple[str, float, float, int],
+    config: str,
     x: _Rows,
     y: _Target,
     n_classes: int | None,
     cost: _Weights,
-    basis: tuple[str | _Rows, int] | None,
+    basis: tuple[_Rows, int] | None,
     *,
     before: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None,
     notify: _Notify | None,
@@ -252,21 +247,9 @@ def archive_load(path: str | PathLike[str]) -> tuple[str, dict[str, NDArray[Any]
 
 _Kernel = tuple[str, float, float, int]
 
-def nystroem_fit(
-    x: _Rows,
-    kernel: _Kernel,
-    n_components: int,
-    n_landmarks: int | None,
-    threshold: float | None,
-    seed: int,
-    threads: int,
-) -> dict[str, Any]: ...
-def cholesky_fit(
-    x: _Rows, kernel: _Kernel, n_components: int, tolerance: float, threads: int
-) -> dict[str, Any]: ...
-def fourier_fit(
-    d: int, kernel: _Kernel, n_components: int, orthogonal: bool, waves: str, seed: int
-) -> dict[str, Any]: ...
+def nystroem_fit(x: _Rows, config: str, threads: int) -> dict[str, Any]: ...
+def cholesky_fit(x: _Rows, config: str, threads: int) -> dict[str, Any]: ...
+def fourier_fit(d: int, config: str) -> dict[str, Any]: ...
 def landmark_transform(
     x: _Rows,
     kernel: _Kernel,
@@ -283,8 +266,7 @@ def fourier_transform(
     threads: int,
 ) -> NDArray[Any]: ...
 def asset_fit(
-    config: dict[str, Any],
-    kernel: _Kernel,
+    config: str,
     x: _Rows,
     y: _Target,
     n_classes: int | None,
@@ -310,6 +292,7 @@ def fourier_decide(
     intercept: NDArray[np.float64],
     threads: int,
 ) -> NDArray[np.float64]: ...
+def hyperparameters(family: str, config: str = "{}") -> str: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...
 def _test_panic() -> None: ...

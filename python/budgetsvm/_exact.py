@@ -21,8 +21,8 @@ from . import _core, _parameters, _validation
 from ._estimator import FLOATS, Estimator
 from ._stored import require
 
-#: Variables of a working set of the solver "mpd".
-WORKING_SET = 512
+#: Numbers for which scikit-learn takes True, too.
+_NUMBERS = "constraint_tol cache_size epsilon max_time nu tol".split()
 
 NOT_FINITE = (
     "The dual coefficients or intercepts are not finite."
@@ -39,6 +39,7 @@ _SINGLE_MOST = 1e12
 class ExactEstimator(Estimator):
     """Base of the exact machines; not for use on its own. What is learnt is in arrays."""
 
+    _family: ClassVar[str] = "exact"
     #: The machine, by LIBSVM's name.
     _impl: ClassVar[str]
 
@@ -148,19 +149,12 @@ class ExactEstimator(Estimator):
         solver = self._solver()
         if solver == "smo" and not getattr(self, "fit_intercept", True):
             raise ValueError("fit_intercept=False needs solver='mpd'")
-        config = {
-            "kind": self._impl, "solver": solver, "update": self.update,
-            "constraint_tol": float(self.constraint_tol),
-            "fit_intercept": bool(getattr(self, "fit_intercept", True)),
-            "working_set": int(getattr(self, "working_set", WORKING_SET)),
-            "record": bool(getattr(self, "record_history", False)),
-            "tol": float(self.tol),
-            "cache_size": float(self.cache_size),
-            "shrinking": bool(getattr(self, "shrinking", True)),
-            "max_iter": None if self.max_iter == -1 else int(self.max_iter),
-            "max_time": None if self.max_time is None else float(self.max_time),
-            "nu": getattr(self, "nu", None), "epsilon": getattr(self, "epsilon", None),
-        }  # fmt: skip
+        numbers = {name: getattr(self, name, None) for name in _NUMBERS}
+        numbers = {name: float(value) for name, value in numbers.items() if value is not None}
+        config = _parameters.config(
+            self, kind=self._impl, solver=solver, C=None, gamma=None, kernel=None,
+            max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
+        )  # fmt: skip
         learnt = _core.exact_fit(
             config, self._kernel_params(), rows, target, n_classes, cost,
             functions=self._function_values(X), notify=_progress if self.verbose else None,

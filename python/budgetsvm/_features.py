@@ -112,6 +112,8 @@ class Nystroem(_OnLandmarks):
     True
     """
 
+    _family = "nystroem"
+
     def __init__(
         self,
         n_components: int = 100,
@@ -128,13 +130,8 @@ class Nystroem(_OnLandmarks):
         self._keep(locals())
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        landmarks, threshold = self.n_landmarks, self.eigenvalue_threshold
-        told = _core.nystroem_fit(
-            rows, kernel, int(self.n_components),
-            None if landmarks is None else int(landmarks),
-            None if threshold is None else float(threshold),
-            self._seed(), self._threads(),
-        )  # fmt: skip
+        config = _parameters.config(self, gamma=kernel[1], random_state=self._seed())
+        told = _core.nystroem_fit(rows, config, self._threads())
         self.components_ = told["components"]
         self.normalization_ = told["normalization"]
 
@@ -195,6 +192,7 @@ class IncompleteCholesky(_OnLandmarks):
     (True, True)
     """
 
+    _family = "cholesky"
     _archived: ClassVar[dict[str, str]] = {
         **_OnLandmarks._archived,
         "component_indices_": "array",
@@ -218,9 +216,8 @@ class IncompleteCholesky(_OnLandmarks):
         self._keep(locals())
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        told = _core.cholesky_fit(
-            rows, kernel, int(self.n_components), float(self.tol), self._threads()
-        )
+        config = _parameters.config(self, gamma=kernel[1])
+        told = _core.cholesky_fit(rows, config, self._threads())
         self.components_ = told["components"]
         self.normalization_ = told["normalization"]
         self.component_indices_ = told["index"]
@@ -279,6 +276,7 @@ class RandomFourier(KernelFeatures):
     ((50, 2000), True)
     """
 
+    _family = "fourier"
     frequencies_: np.ndarray
     phases_: np.ndarray
     _archived: ClassVar[dict[str, str]] = {
@@ -304,10 +302,8 @@ class RandomFourier(KernelFeatures):
         self._keep(locals())
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        told = _core.fourier_fit(
-            X.shape[1], kernel, int(self.n_components), bool(self.orthogonal), str(self.waves),
-            self._seed(),
-        )  # fmt: skip
+        config = _parameters.config(self, gamma=kernel[1], random_state=self._seed())
+        told = _core.fourier_fit(X.shape[1], config)
         self.frequencies_ = told["frequencies"]
         self.phases_ = told["phases"]
         self._single = bool(X.dtype == np.float32)

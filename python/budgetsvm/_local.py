@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.metaestimators import available_if
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._docs import documented
 from ._online import OnlineLearner
 
@@ -116,7 +116,8 @@ class LocalBudgetSVC(OnlineLearner):
         **OnlineLearner._archived, "_machine": "LocalMachine",
     }  # fmt: skip
 
-    _kind = _core.LocalMachine
+    _family = "local"
+    _own: ClassVar[dict] = {}
     _machine: _core.LocalMachine  # type: ignore[assignment]
 
     def __init__(
@@ -196,32 +197,24 @@ class LocalBudgetSVC(OnlineLearner):
     # What a machine of many cells does not have as one array.
     support_vectors_ = dual_coef_ = n_terms_ = None  # type: ignore[assignment]
 
-    def _config(self, gamma: float) -> dict[str, Any]:
-        kept = (
-            "n_clusters budget kernel degree coef0 center_step overlap pruning local max_iter "
-            "order max_time"
-        ).split()
-        params = {name: _validation.plain(getattr(self, name)) for name in kept}
-        return {**params, "gamma": gamma}
-
     def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
-        config = {**self._config(gamma), "random_state": self._seed()}
+        settled = {"gamma": gamma, "random_state": self._seed()}
         cost = self._cost(index, weights, balance=not stream)
         centers = None
         if self.assign == "kmeans":
             n_clusters = min(int(self.n_clusters), X.shape[0])
             # Fewer centres than asked for where there are fewer rows: none is learnt on the way.
-            config["n_clusters"] = n_clusters
-            means = MiniBatchKMeans(n_clusters, random_state=config["random_state"], n_init=1)
+            settled["n_clusters"] = n_clusters
+            means = MiniBatchKMeans(n_clusters, random_state=settled["random_state"], n_init=1)
             with np.errstate(over="ignore", invalid="ignore"):
                 centers = means.fit(_short_indices(X)).cluster_centers_
             centers = np.ascontiguousarray(centers, dtype=X.dtype)
             if not np.all(np.isfinite(centers)):
                 raise ValueError("X leads out of the range of floating point numbers: scale it")
         trained, report = _core.LocalMachine.train(
-            config, rows, index, len(self.classes_), cost,
+            _parameters.config(self, **settled), rows, index, len(self.classes_), cost,
             centers=centers, start=machine, stream=stream, notify=watcher.notify,
             threads=self._threads(),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import _core, _validation
+from . import _core, _parameters, _validation
 from ._callbacks import FitTasks, with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._machine import MachineEstimator
@@ -88,10 +88,9 @@ PAGE = {
 class OnlineLearner(Classifier, MachineEstimator):
     """Base of the online learners; not for use on its own."""
 
+    _family: ClassVar[str] = "online"
     #: The learner, by its name in `_core`.
-    _learner: ClassVar[str]
-    #: The machine that learns.
-    _kind: ClassVar[Any] = _core.OnlineMachine
+    _own: ClassVar[dict[str, Any]]
     _archived: ClassVar[dict[str, str]] = {
         **MachineEstimator._archived,
         "_machine": "OnlineMachine",
@@ -168,15 +167,10 @@ class OnlineLearner(Classifier, MachineEstimator):
         """Samples learnt from."""
         return self._learnt("_machine").steps
 
-    def _config(self, gamma: float) -> dict[str, Any]:
-        """Every hyperparameter as `_core` takes it, but the seed."""
-        params = {k: _validation.plain(v) for k, v in self.get_params(deep=False).items()}
-        return {**params, "learner": self._learner, "gamma": gamma}
-
     def _check_params(self) -> None:
         """Refuse hyperparameters that do not fit together, before the data are looked at."""
         gamma = _validation.resolve_gamma(self.gamma, 1.0, 1)
-        self._kind.check({**self._config(gamma), "random_state": 0})
+        _core.hyperparameters(self._family, _parameters.config(self, gamma=gamma))
 
     def _learn_part(
         self, X: Any, y: Any, classes: Any, train: Callable[..., None], watcher: Watcher
@@ -196,7 +190,7 @@ class OnlineLearner(Classifier, MachineEstimator):
     ) -> None:  # fmt: skip
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
-        config = {**self._config(gamma), "random_state": self._seed()}
+        config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         trained, report = _core.OnlineMachine.train(
             config, rows, index, len(self.classes_), weights,
             start=machine, stream=stream, record=record, notify=watcher.notify,

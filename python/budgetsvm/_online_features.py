@@ -45,7 +45,7 @@ class FourierOGD(StreamLearner):
     True
     """
 
-    _learner = "fogd"
+    _own: ClassVar[dict] = {"learner": "fogd"}
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class NystroemOGD(StreamLearner):
     True
     """
 
-    _learner = "nogd"
+    _own: ClassVar[dict] = {"learner": "nogd"}
     _ranges: ClassVar[dict] = {"n_components": _parameters.optional(_parameters.count)}
 
     def __init__(

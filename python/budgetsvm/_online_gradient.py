@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ._docs import documented
 from ._online import PAGE, StreamLearner
@@ -41,7 +41,7 @@ class KernelOGD(StreamLearner):
     True
     """
 
-    _learner = "ogd"
+    _own: ClassVar[dict] = {"learner": "ogd"}
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class BudgetOGD(StreamLearner):
     True
     """
 
-    _learner = "bogd"
+    _own: ClassVar[dict] = {"learner": "bogd"}
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class BudgetPassiveAggressive(StreamLearner):
     True
     """
 
-    _learner = "bpas"
+    _own: ClassVar[dict] = {"learner": "bpas"}
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class SparsePassiveAggressive(StreamLearner):
     True
     """
 
-    _learner = "spa"
+    _own: ClassVar[dict] = {"learner": "spa"}
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ._docs import documented
 from ._online import PAGE, StreamLearner
@@ -35,7 +35,7 @@ class KernelPerceptron(StreamLearner):
     True
     """
 
-    _learner = "perceptron"
+    _own: ClassVar[dict] = {"learner": "perceptron"}
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class RandomizedBudgetPerceptron(StreamLearner):
     True
     """
 
-    _learner = "rbp"
+    _own: ClassVar[dict] = {"learner": "rbp"}
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Stoptron(StreamLearner):
     True
     """
 
-    _learner = "stoptron"
+    _own: ClassVar[dict] = {"learner": "stoptron"}
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class Forgetron(StreamLearner):
     True
     """
 
-    _learner = "forgetron"
+    _own: ClassVar[dict] = {"learner": "forgetron"}
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class Projectron(StreamLearner):
     True
     """
 
-    _learner = "projectron"
+    _own: ClassVar[dict] = {"learner": "projectron"}
 
     def __init__(
         self,
@@ -298,7 +298,7 @@ class ProjectronPlusPlus(StreamLearner):
     True
     """
 
-    _learner = "projectron++"
+    _own: ClassVar[dict] = {"learner": "projectron", "plus_plus": True}
 
     def __init__(
         self,

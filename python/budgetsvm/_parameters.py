@@ -7,6 +7,7 @@ check their ranges once more, for those who use it from Rust.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 
-from ._validation import check_kernel, is_number
+from ._validation import check_kernel, is_number, plain
 
 #: Takes a value; what it must be, when it is not.
 Rule = Callable[[Any], str | None]
@@ -26,6 +27,11 @@ Rule = Callable[[Any], str | None]
 LARGEST_COUNT = 2**63 - 1
 #: Longest value that a message quotes.
 QUOTED = 100
+
+#: What means something in Python alone, or is told to `_core` beside the hyperparameters.
+PYTHON_OWN = frozenset(
+    "basis callback class_weight functions n_jobs random_state verbose warm_start".split()
+)
 
 KERNELS = ("rbf", "laplacian", "poly", "sigmoid", "linear")
 
@@ -49,6 +55,27 @@ def check(estimator: Any) -> None:
         expected = rules.get(name, anything)(value)
         if expected is not None:
             raise InvalidParameterError(f"{name} must be {expected}, got {_shown(value)}")
+
+
+def config(estimator: Any, **settled: Any) -> str:
+    """The hyperparameters as the JSON that `_core` reads.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its class may have more to say, in `_own`: name -> value.
+    settled : Any
+        What takes the place of the estimator's own value, or is known from elsewhere.
+
+    Returns
+    -------
+    str
+        A JSON object.
+    """
+    params = estimator.get_params(deep=False)
+    params = {name: value for name, value in params.items() if name not in PYTHON_OWN}
+    params |= getattr(type(estimator), "_own", {}) | settled
+    return json.dumps({k: plain(v) for k, v in params.items()}, allow_nan=False, default=float)
 
 
 def _shown(value: Any) -> str:

@@ -12,12 +12,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import _core, _parameters, _validation
 from ._estimator import FLOATS, Trained
+from ._features_base import kernel_of
 from ._progress import Watcher
 from ._stored import require, stored_kernel
 
-_PASSED_ON = (
-    "loss solver smoothing fit_intercept tol max_iter cache_size max_time refine_iter"
-).split()
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
 _OPTIONAL = (
     "support_",
@@ -171,19 +169,20 @@ class PrimalEstimator(Trained):
         weights = _validation.check_weights(sample_weight, X)
         cost = self._cost(target, weights)
         rows = _validation.as_rows(X)
-        kernel = self._kernel_params(rows, X.shape[1], weights)
+        told = self.kernel != "linear"
+        gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights, told)
         basis, points = self._basis(X)
         start = None
         if self._same_outputs(last):
             basis, points, start = self._start(last, X, basis, points)
         learnt = _core.primal_fit(
-            self._config(), kernel, rows, target, n_classes, cost, basis, before=start,
+            self._config(gamma), rows, target, n_classes, cost, basis, before=start,
             notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(learnt, X if points is None else points, points is None)
         by_c, by_gamma = learnt["tuned"] or (1.0, 1.0)
-        self.C_, self.gamma_ = float(self.C) * by_c, kernel[1] * by_gamma
-        self._kernel = [kernel[0], self.gamma_, *kernel[2:]]
+        self.C_, self.gamma_ = float(self.C) * by_c, gamma * by_gamma
+        self._kernel = list(kernel_of(self, self.gamma_))
         if learnt["left_out"] is not None:
             self._take_left_out(learnt["left_out"], y, weights)
         shown = {**learnt, "objective": self.objective_}
@@ -223,32 +222,19 @@ class PrimalEstimator(Trained):
                 ConvergenceWarning,
             )
 
-    def _config(self) -> dict:
-        params = self.get_params(deep=False)
-        config = {name: _validation.plain(params[name]) for name in _PASSED_ON}
-        config["fit_intercept"] = bool(self.fit_intercept)
-        config["refine"] = bool(self.refine)
-        config["epsilon"] = float(getattr(self, "epsilon", 0.0))
-        config["leave_one_out"] = bool(self.leave_one_out)
-        config["tune"] = _validation.plain(self.tune_size) if self.tune else None
-        config["random_state"] = self._seed()
-        return config
-
-    def _kernel_params(
-        self, rows: Any, n_features: int, weights: np.ndarray
-    ) -> tuple[str, float, float, int]:
-        told = self.kernel != "linear"
-        gamma = _validation.settle_gamma(self.gamma, rows, n_features, weights, told)
-        return self.kernel, gamma, float(self.coef0), int(self.degree)
+    def _config(self, gamma: float) -> str:
+        own: dict[str, Any] = {"gamma": gamma, "random_state": self._seed()}
+        own["basis"] = self.basis if isinstance(self.basis, str) else None
+        own["tune_size"] = self.tune_size if self.tune else None
+        if self.loss == "least_squares":
+            own |= {"loss": "squared_epsilon_insensitive", "epsilon": 0.0}
+        return _parameters.config(self, **own)
 
     def _basis(self, X: Any) -> tuple[Any, Any]:
-        """What `_core` takes, and the points when they are given."""
-        if self.basis is None:
+        """What `_core` takes, and the points, when they are given."""
+        if self.basis is None or isinstance(self.basis, str):
             return None, None
-        count = self.n_components
-        if isinstance(self.basis, str):
-            return (self.basis, int(count)), None
-        points = self.basis
+        count, points = self.n_components, self.basis
         if not isinstance(points, (np.ndarray, list, tuple)) and not sp.issparse(points):
             points = points.support_vectors_
             if points is None:
@@ -268,7 +254,7 @@ class PrimalEstimator(Trained):
         """Basis, points and start for `warm_start`: what of the last fit fits this one."""
         count, d = X.shape
         intercept, none = last["intercept_"], np.zeros(0, dtype=np.int64)
-        if basis is None and self.kernel == "linear":
+        if self.basis is None and self.kernel == "linear":
             weights = last.get("coef_")
             if weights is None or weights.shape[1] != d:
                 return basis, points, None
@@ -277,14 +263,14 @@ class PrimalEstimator(Trained):
         if terms is None or terms.shape[1] != d or terms.dtype != X.dtype:
             return basis, points, None
         support, coef = last.get("support_"), last["dual_coef_"].T
-        if basis is None:
+        if self.basis is None:
             if support is None or (len(support) and support.max() >= count):
                 return basis, points, None
             if not _same_rows(X[support], terms):
                 return basis, points, None
             return basis, points, (support.astype(np.int64), coef, intercept)
-        if points is None and terms.shape[0] == basis[1]:
-            basis, points = (_validation.as_rows(terms), basis[1]), terms
+        if points is None and terms.shape[0] == self.n_components:
+            basis, points = (_validation.as_rows(terms), terms.shape[0]), terms
         elif points is None or not _same_rows(points, terms):
             return basis, points, None
         return basis, points, (none, coef, intercept)

@@ -61,6 +61,7 @@ class PrimalSVC(Classifier, PrimalEstimator):
     True
     """
 
+    _family = "primal_svc"
     _losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge", "least_squares")
     _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*_losses)}
 

@@ -60,6 +60,7 @@ class PrimalSVR(Regressor, PrimalEstimator):
     True
     """
 
+    _family = "primal_svr"
     _losses: ClassVar[tuple[str, ...]] = (
         "epsilon_insensitive",
         "squared_epsilon_insensitive",

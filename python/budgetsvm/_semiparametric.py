@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ._exact import WORKING_SET, ExactEstimator, ExactRegressor
+from ._exact import ExactEstimator, ExactRegressor
 from ._exact_classes import SVC
 from ._exact_classifier import ExactClassifier
 from ._exact_values import SVR
@@ -215,7 +215,7 @@ class SemiparametricSVR(Semiparametric, RegressorMixin, ExactRegressor):
         fit_intercept: bool = True,
         constraint_tol: float = 1e-6,
         update: str = "augmented",
-        working_set: int = WORKING_SET,
+        working_set: int = 512,
         record_history: bool = False,
         cache_size: float = 200,
         verbose: bool = False,
@@ -312,7 +312,7 @@ class SemiparametricSVC(Semiparametric, ExactClassifier):
         fit_intercept: bool = True,
         constraint_tol: float = 1e-6,
         update: str = "augmented",
-        working_set: int = WORKING_SET,
+        working_set: int = 512,
         record_history: bool = False,
         cache_size: float = 200,
         class_weight: Any = None,

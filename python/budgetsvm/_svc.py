@@ -53,6 +53,8 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
     (True, True)
     """
 
+    _family = "budget_svc"
+
     def __init__(
         self,
         budget: int | None = 200,

@@ -51,6 +51,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
     (True, True)
     """
 
+    _family = "budget_svr"
     _ranges: ClassVar[dict] = {
         **BudgetMachineEstimator._ranges,
         "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),

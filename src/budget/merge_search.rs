@@ -14,48 +14,23 @@
 
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// How the best `h` is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MergeSearch {
     /// Newton steps on the derivative, vectorised over the partners that can win.
     #[default]
     Auto,
     /// Golden section search.
+    #[serde(rename = "golden")]
     GoldenSection,
     /// A table over `(m, κ)` with bilinear interpolation.
     Table,
 }
 
 impl MergeSearch {
-    /// The search's name in Python and in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::GoldenSection => "golden",
-            Self::Table => "table",
-        }
-    }
-
-    /// The search of this name.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "auto" => Ok(Self::Auto),
-            "golden" => Ok(Self::GoldenSection),
-            "table" => Ok(Self::Table),
-            _ => Err(Error::param(
-                "merge_search",
-                "'auto', 'golden' or 'table'",
-                format!("'{name}'"),
-            )),
-        }
-    }
-
     /// The best `h` in [1/2, 1] for the larger term's share `m` in [1/2, 1] and distance `L >= 0`.
     #[must_use]
     pub fn best_h(self, m: f64, distance: f64) -> f64 {

@@ -1,10 +1,13 @@
 //! In which order a pass visits the samples.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::rng::Rng;
 
 /// The order of a pass of n steps over n samples.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SampleOrder {
     /// A fresh random permutation each pass.
     #[default]
@@ -14,34 +17,11 @@ pub enum SampleOrder {
     /// 0, 1, ..., n-1.
     Sequential,
     /// These indices, over and over; for tests that walk in step with a reference.
+    #[serde(untagged)]
     Scripted(Vec<usize>),
 }
 
 impl SampleOrder {
-    /// The order's name in Python and in files.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Shuffled => "shuffled",
-            Self::Uniform => "uniform",
-            Self::Sequential => "sequential",
-            Self::Scripted(_) => "scripted",
-        }
-    }
-
-    /// The order of this name (`"scripted"` has no name of its own: it needs its indices).
-    ///
-    /// # Errors
-    /// `InvalidParam` for any other name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "shuffled" => Ok(Self::Shuffled),
-            "uniform" => Ok(Self::Uniform),
-            "sequential" => Ok(Self::Sequential),
-            _ => Err(Error::param("order", "'shuffled', 'uniform' or 'sequential'", repr(name))),
-        }
-    }
-
     /// Fills `order` (length n) with the indices of the next pass.
     ///
     /// # Errors
@@ -68,9 +48,4 @@ impl SampleOrder {
         }
         Ok(())
     }
-}
-
-/// A string as an error message shows it.
-pub(crate) fn repr(name: &str) -> String {
-    format!("'{name}'")
 }

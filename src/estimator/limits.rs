@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::budget::Config;
+use super::budget::BudgetConfig;
 use crate::solver::{Observer, Progress, StopReason};
 
 /// The time of one fit, which machines trained side by side and one after another share.
@@ -48,7 +48,7 @@ impl<'a> Limits<'a> {
     }
 
     /// Sets the time limit to a share of what `max_time` leaves to this machine.
-    pub(super) fn allow(&mut self, config: &Config, share: f64) {
+    pub(super) fn allow(&mut self, config: &BudgetConfig, share: f64) {
         self.set(config.max_time, share);
     }
 

@@ -3,7 +3,7 @@
 //! [`BudgetSvc`] and [`BudgetSvr`] are what most code needs; [`Svc`] is the exact machine,
 //! [`PrimalSvc`] and [`PrimalSvr`] are solved in the primal, [`AssetSvc`] and [`AssetSvr`] are linear
 //! on explicit features.
-//! [`Machine`] and [`Config`], [`ExactMachine`] and [`ExactConfig`] are the layer beneath, without
+//! [`Machine`] and [`BudgetConfig`], [`ExactMachine`] and [`ExactConfig`] are the layer beneath, without
 //! labels, that the Python bindings use.
 
 mod asset;
@@ -20,20 +20,20 @@ mod score;
 pub mod summary;
 
 pub use asset::{
-    AssetBuilder, AssetConfig, AssetFeatures, AssetMachine, AssetSolver, AssetSvc, AssetSvcModel,
-    AssetSvr, AssetSvrModel, decide_expansion, decide_features,
+    AssetConfig, AssetFeatures, AssetMachine, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
+    AssetSvrModel, decide_expansion, decide_features,
 };
 pub use budget::{
-    BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Builder, Config, FromConfig, Machine,
-    Maintenance, Start,
+    BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Machine, Maintenance, Start,
 };
 pub use exact::{
-    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, Svc, SvcModel, exact_decision,
+    ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Svc, SvcModel,
+    exact_decision,
 };
-pub use local::{LocalConfig, LocalMachine, local_precision};
+pub use local::{Cells, LocalConfig, LocalMachine, local_precision};
 pub use online::{OnlineConfig, OnlineMachine};
 pub use primal::{
-    Choice, PrimalBasis, PrimalBuilder, PrimalConfig, PrimalMachine, PrimalSolver, PrimalStart,
-    PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, PrimalTold, Tuned, primal_decision,
+    Choice, PrimalBasis, PrimalConfig, PrimalMachine, PrimalSolver, PrimalStart, PrimalSvc,
+    PrimalSvcModel, PrimalSvr, PrimalSvrModel, PrimalTold, Tuned, primal_decision,
 };
 pub use report::Report;

@@ -18,6 +18,7 @@
 //! The spectrum of the Laplacian is not rotation invariant, so it has no orthogonal form.
 
 use super::scratch::{Scratch, multiply};
+use crate::config::{Config, count, hyperparameters};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -27,7 +28,8 @@ use crate::rng::Rng;
 use crate::simd::{self, Packed};
 
 /// Which waves belong to a frequency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Waves {
     /// A cosine with a random phase.
     Shifted,
@@ -35,58 +37,32 @@ pub enum Waves {
     Paired,
 }
 
-impl Waves {
-    /// The name in Python and in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shifted => "shifted",
-            Self::Paired => "paired",
-        }
-    }
-
-    /// The waves of this name.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "shifted" => Ok(Self::Shifted),
-            "paired" => Ok(Self::Paired),
-            _ => Err(Error::param("waves", "'shifted' or 'paired'", format!("'{name}'"))),
-        }
+hyperparameters! {
+    /// What a Fourier map is drawn with.
+    #[derive(Copy)]
+    pub struct Fourier {
+        /// Gaussian or Laplacian.
+        pub kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 };
+        /// Features D that come out, at least 1.
+        pub n_components: usize = 100;
+        /// Whether frequencies are orthogonal in groups of d (Gaussian only).
+        pub orthogonal: bool = false;
+        /// The waves.
+        pub waves: Waves = Waves::Paired;
+        /// Seed of the frequencies and phases.
+        #[serde(rename = "random_state")]
+        pub seed: u64 = 0;
     }
 }
 
-/// What a Fourier map is drawn with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fourier {
-    /// Gaussian or Laplacian.
-    pub kernel: AnyKernel,
-    /// Features D that come out, at least 1.
-    pub n_components: usize,
-    /// Whether frequencies are orthogonal in groups of d (Gaussian only).
-    pub orthogonal: bool,
-    /// The waves.
-    pub waves: Waves,
-    /// Seed of the frequencies and phases.
-    pub seed: u64,
-}
-
-impl Fourier {
-    /// Whether every parameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`; `Unsupported` for orthogonal frequencies of the Laplacian.
-    pub fn check(&self) -> Result<()> {
+impl Config for Fourier {
+    fn check(&self) -> Result<()> {
         self.kernel.check()?;
         if !self.kernel.is_translation_invariant() {
             let got = format!("'{}'", self.kernel.name());
             return Err(Error::param("kernel", "'rbf' or 'laplacian'", got));
         }
-        if self.n_components == 0 {
-            return Err(Error::param("n_components", ">= 1", 0));
-        }
+        count("n_components", self.n_components)?;
         if self.orthogonal && matches!(self.kernel, AnyKernel::Laplacian { .. }) {
             return Err(Error::Unsupported(
                 "orthogonal=True needs kernel='rbf': the spectrum of the Laplacian kernel is not \
@@ -96,7 +72,9 @@ impl Fourier {
         }
         Ok(())
     }
+}
 
+impl Fourier {
     /// Draws the map for rows of `d` features.
     ///
     /// # Errors

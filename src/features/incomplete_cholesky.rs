@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 use super::landmarks::copy_rows;
 use super::nystroem::LandmarkMap;
+use crate::config::{Config, count, hyperparameters, share};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -27,15 +28,27 @@ use crate::linalg::dot;
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{Packed, Tile};
 
-/// What an incomplete Cholesky factor is made with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IncompleteCholesky {
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// The most pivots, at least 1.
-    pub n_components: usize,
-    /// The largest remaining diagonal entry, relative to the largest one, that ends it; in [0, 1).
-    pub tolerance: f64,
+hyperparameters! {
+    /// What an incomplete Cholesky factor is made with.
+    #[derive(Copy)]
+    pub struct IncompleteCholesky {
+        /// The kernel.
+        pub kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 };
+        /// The most pivots, at least 1.
+        pub n_components: usize = 100;
+        /// The largest remaining diagonal entry, relative to the largest one, that ends it; in
+        /// [0, 1).
+        #[serde(rename = "tol")]
+        pub tolerance: f64 = 1e-6;
+    }
+}
+
+impl Config for IncompleteCholesky {
+    fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        count("n_components", self.n_components)?;
+        share("tol", self.tolerance)
+    }
 }
 
 /// How the factor came out.
@@ -50,21 +63,6 @@ pub struct Pivots {
 }
 
 impl IncompleteCholesky {
-    /// Whether every parameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn check(&self) -> Result<()> {
-        self.kernel.check()?;
-        if self.n_components == 0 {
-            return Err(Error::param("n_components", ">= 1", 0));
-        }
-        if !(0.0..1.0).contains(&self.tolerance) {
-            return Err(Error::param("tol", "in [0, 1)", self.tolerance));
-        }
-        Ok(())
-    }
-
     /// Chooses the pivots among `rows` and makes the map.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use super::landmarks::{copy_rows, draw_landmarks};
 use super::scratch::{Scratch, multiply, unpad};
+use crate::config::{Config, count, hyperparameters, optional, share};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -30,46 +31,41 @@ use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
 use crate::simd::{Packed, Tile};
 
-/// What a Nyström map is fitted with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Nystroem {
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// Features that come out, at least 1 (fewer when the landmarks do not span as many).
-    pub n_components: usize,
-    /// Landmarks s, at least `n_components`; none: as many.
-    pub n_landmarks: Option<usize>,
-    /// Eigenvalues below this share of the largest are dropped, in [0, 1); none: 1e-6 for `f32`
-    /// rows, 1e-12 for `f64` rows.
-    pub threshold: Option<f64>,
-    /// Seed of the landmarks.
-    pub seed: u64,
+hyperparameters! {
+    /// What a Nyström map is fitted with.
+    #[derive(Copy)]
+    pub struct Nystroem {
+        /// The kernel.
+        pub kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 };
+        /// Features that come out, at least 1 (fewer when the landmarks do not span as many).
+        pub n_components: usize = 100;
+        /// Landmarks s, at least `n_components`; none: as many.
+        pub n_landmarks: Option<usize> = None;
+        /// Eigenvalues below this share of the largest are dropped, in [0, 1); none: 1e-6 for
+        /// `f32` rows, 1e-12 for `f64` rows.
+        #[serde(rename = "eigenvalue_threshold")]
+        pub threshold: Option<f64> = None;
+        /// Seed of the landmarks.
+        #[serde(rename = "random_state")]
+        pub seed: u64 = 0;
+    }
 }
 
-impl Nystroem {
-    /// Whether every parameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn check(&self) -> Result<()> {
+impl Config for Nystroem {
+    fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        if self.n_components == 0 {
-            return Err(Error::param("n_components", ">= 1", 0));
-        }
+        count("n_components", self.n_components)?;
         if let Some(s) = self.n_landmarks
             && s < self.n_components
         {
             let expected = format!(">= n_components = {}", self.n_components);
             return Err(Error::param("n_landmarks", expected, s));
         }
-        match self.threshold {
-            Some(t) if !(0.0..1.0).contains(&t) => {
-                Err(Error::param("eigenvalue_threshold", "in [0, 1)", t))
-            }
-            _ => Ok(()),
-        }
+        optional(share, "eigenvalue_threshold", self.threshold)
     }
+}
 
+impl Nystroem {
     /// Draws landmarks among all rows and fits the map.
     ///
     /// # Errors

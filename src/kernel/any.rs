@@ -1,38 +1,63 @@
 //! The kernels, as a closed enum: the one choice made at run time, matched once a block.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// A kernel function and its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name")]
 pub enum AnyKernel {
     /// `exp(-γ ‖x - z‖²)`: `"rbf"`.
+    #[serde(rename = "rbf")]
     Gaussian {
         /// γ > 0.
+        #[serde(default = "one")]
         gamma: f64,
     },
     /// `exp(-γ ‖x - z‖₁)`: `"laplacian"`.
+    #[serde(rename = "laplacian")]
     Laplacian {
         /// γ > 0.
+        #[serde(default = "one")]
         gamma: f64,
     },
     /// `(γ x·z + coef0)^degree`: `"poly"`.
+    #[serde(rename = "poly")]
     Polynomial {
         /// γ > 0.
+        #[serde(default = "one")]
         gamma: f64,
         /// The constant added.
+        #[serde(default)]
         coef0: f64,
         /// A natural number.
+        #[serde(default = "three")]
         degree: u32,
     },
     /// `tanh(γ x·z + coef0)`: `"sigmoid"`. Not positive definite in general.
+    #[serde(rename = "sigmoid")]
     Sigmoid {
         /// γ > 0.
+        #[serde(default = "one")]
         gamma: f64,
         /// The constant added.
+        #[serde(default)]
         coef0: f64,
     },
     /// `x·z`: `"linear"`.
+    #[serde(rename = "linear")]
     Linear,
+}
+
+/// γ, where JSON does not tell.
+fn one() -> f64 {
+    1.0
+}
+
+/// The degree, where JSON does not tell.
+fn three() -> u32 {
+    3
 }
 
 impl AnyKernel {

@@ -7,7 +7,8 @@ use crate::model::{Expansion, RowScratch};
 use crate::simd::{Tile, weighted_sums};
 
 /// Which stages of pruning run before the largest weights are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pruning {
     /// (a), (b) and (c).
     #[default]
@@ -18,33 +19,6 @@ pub enum Pruning {
     Margin,
     /// (c) alone.
     Weight,
-}
-
-const NAMES: [(Pruning, &str); 4] = [
-    (Pruning::All, "all"),
-    (Pruning::Step, "step"),
-    (Pruning::Margin, "margin"),
-    (Pruning::Weight, "weight"),
-];
-
-impl Pruning {
-    /// The stages of this name.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn from_name(name: &str) -> Result<Self> {
-        let found = NAMES.iter().find(|(_, known)| *known == name).map(|(value, _)| *value);
-        found.ok_or_else(|| {
-            let expected = "'all', 'step', 'margin' or 'weight'";
-            crate::error::Error::param("pruning", expected, format!("'{name}'"))
-        })
-    }
-
-    /// The name in Python and in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
-    }
 }
 
 /// What is known of a sample beside its row.

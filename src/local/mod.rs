@@ -53,6 +53,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use crate::config::at_least;
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -92,13 +93,9 @@ impl Local {
     /// `InvalidParam`.
     pub fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        let counts =
-            [("n_clusters", self.n_clusters), ("budget", self.budget), ("overlap", self.overlap)];
-        for (name, value) in counts {
-            if value == 0 {
-                return Err(Error::param(name, ">= 1", 0));
-            }
-        }
+        at_least(1, "n_clusters", self.n_clusters)?;
+        at_least(1, "budget", self.budget)?;
+        at_least(1, "overlap", self.overlap)?;
         if !(0.0..=1.0).contains(&self.center_step) {
             return Err(Error::param("center_step", "in [0, 1]", self.center_step));
         }

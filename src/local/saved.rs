@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::assignment::Assignment;
-use super::cell::{Cell, Pruning, Sample};
+use super::cell::{Cell, Sample};
 use super::{Local, LocalModel};
+use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::model::persist::{Archive, Tensor, Tensors, kernel_from_json, kernel_to_json};
@@ -47,7 +48,7 @@ impl<F: Real> LocalModel<F> {
         let estimator = json!({
             "kernel": kernel_to_json(local.kernel), "n_clusters": local.n_clusters,
             "budget": local.budget, "center_step": local.center_step,
-            "overlap": local.overlap, "pruning": local.pruning.name(), "n_features": d,
+            "overlap": local.overlap, "pruning": local.pruning, "n_features": d,
             "n_outputs": m, "seen": self.seen,
         });
         Archive { estimator, arrays }
@@ -68,7 +69,6 @@ impl<F: Real> LocalModel<F> {
                 .and_then(|n| usize::try_from(n).ok())
                 .ok_or_else(|| Error::Format(format!("local model: {name}")))
         };
-        let text = estimator.get("pruning").and_then(Value::as_str).unwrap_or_default();
         let step = estimator.get("center_step").and_then(Value::as_f64);
         let local = Local {
             kernel: kernel_from_json(estimator.get("kernel").unwrap_or(&Value::Null))?,
@@ -76,7 +76,7 @@ impl<F: Real> LocalModel<F> {
             budget: count("budget")?,
             center_step: step.unwrap_or(f64::NAN),
             overlap: if has_overlap { count("overlap")? } else { 1 },
-            pruning: Pruning::from_name(text).map_err(|e| Error::Format(e.to_string()))?,
+            pruning: exactly("pruning", estimator.get("pruning").unwrap_or(&Value::Null))?,
         };
         local.check().map_err(|e| Error::Format(e.to_string()))?;
         let (d, m, seen) = (count("n_features")?, count("n_outputs")?, count("seen")? as u64);

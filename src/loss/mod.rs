@@ -22,10 +22,13 @@ mod tests;
 
 pub use smooth::{Curve, Smoothed};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// The losses, as a closed enum.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
 pub enum AnyLoss {
     /// `max(0, 1 - y f)`, y = ±1: `"hinge"`.
     Hinge,
@@ -34,39 +37,23 @@ pub enum AnyLoss {
     /// `max(0, |y - f| - ε)`: `"epsilon_insensitive"`.
     EpsilonInsensitive {
         /// Half-width of the tube, at least 0.
+        #[serde(default = "tenth")]
         epsilon: f64,
     },
     /// `max(0, |y - f| - ε)²`: `"squared_epsilon_insensitive"`.
     SquaredEpsilonInsensitive {
         /// Half-width of the tube, at least 0.
+        #[serde(default = "tenth")]
         epsilon: f64,
     },
 }
 
-impl AnyLoss {
-    /// The loss of this name; `epsilon` is read by the ε-insensitive ones alone.
-    ///
-    /// # Errors
-    /// `InvalidParam` for an unknown name or an ε that is negative or not finite.
-    pub fn from_name(name: &str, epsilon: f64) -> Result<Self> {
-        let loss = match name {
-            "hinge" => Self::Hinge,
-            "squared_hinge" => Self::SquaredHinge,
-            "epsilon_insensitive" => Self::EpsilonInsensitive { epsilon },
-            "squared_epsilon_insensitive" => Self::SquaredEpsilonInsensitive { epsilon },
-            _ => {
-                return Err(Error::param(
-                    "loss",
-                    "'hinge', 'squared_hinge', 'epsilon_insensitive' or \
-                     'squared_epsilon_insensitive'",
-                    format!("'{name}'"),
-                ));
-            }
-        };
-        loss.check()?;
-        Ok(loss)
-    }
+/// ε, where JSON does not tell.
+fn tenth() -> f64 {
+    0.1
+}
 
+impl AnyLoss {
     /// Checks the parameters.
     ///
     /// # Errors
@@ -82,7 +69,7 @@ impl AnyLoss {
         }
     }
 
-    /// The name that [`AnyLoss::from_name`] takes.
+    /// The loss's name in Python and in files.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -97,6 +84,15 @@ impl AnyLoss {
     #[must_use]
     pub fn is_classification(&self) -> bool {
         matches!(self, Self::Hinge | Self::SquaredHinge)
+    }
+
+    /// Refuses a loss for the other kind of targets.
+    pub(crate) fn expect_classes(&self, classes: bool) -> Result<()> {
+        if self.is_classification() == classes {
+            return Ok(());
+        }
+        let expected = if classes { "a loss for classes" } else { "a loss for real values" };
+        Err(Error::param("loss", expected, self.name()))
     }
 
     /// `L(y, f)`, at least 0.

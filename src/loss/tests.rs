@@ -128,15 +128,12 @@ fn degenerate_samples_give_finite_steps() {
 #[test]
 fn names_round_trip_and_bad_ones_are_refused() {
     for loss in losses() {
-        let epsilon = match loss {
-            AnyLoss::EpsilonInsensitive { epsilon }
-            | AnyLoss::SquaredEpsilonInsensitive { epsilon } => epsilon,
-            _ => 0.0,
-        };
-        assert_eq!(AnyLoss::from_name(loss.name(), epsilon).unwrap(), loss);
+        let json = serde_json::to_value(loss).unwrap();
+        assert_eq!(json["name"], loss.name());
+        assert_eq!(serde_json::from_value::<AnyLoss>(json).unwrap(), loss);
     }
-    assert!(AnyLoss::from_name("hinges", 0.0).is_err());
+    assert!(serde_json::from_str::<AnyLoss>(r#"{"name": "hinges"}"#).is_err());
     for epsilon in [-1.0, f64::NAN, f64::INFINITY] {
-        assert!(AnyLoss::from_name("epsilon_insensitive", epsilon).is_err());
+        assert!(AnyLoss::EpsilonInsensitive { epsilon }.check().is_err());
     }
 }

@@ -17,13 +17,17 @@
 //!
 //! *Cost* O(B) a step with a loss; finding q takes a few rounds of O(B).
 
+use serde::{Deserialize, Serialize};
+
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_positive, check_rates};
+use super::learner::{OnlineLearner, check_rates};
+use crate::config::{hyperparameters, positive};
 use crate::error::Result;
 use crate::float::Real;
 
 /// How a term to be dropped is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sampling {
     /// Every term alike.
     Uniform,
@@ -31,25 +35,26 @@ pub enum Sampling {
     Weighted,
 }
 
-/// Budgeted online gradient descent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BudgetOgd {
-    /// B >= 1.
-    pub budget: usize,
-    /// η > 0.
-    pub learning_rate: f64,
-    /// λ >= 0, η λ < 1.
-    pub regularization: f64,
-    /// γ_max > 0: no coefficient is larger than this times η.
-    pub max_coef: f64,
-    /// How the removed term is drawn.
-    pub sampling: Sampling,
+hyperparameters! {
+    /// Budgeted online gradient descent.
+    pub struct BudgetOgd {
+        /// B >= 1.
+        pub budget: usize = 200;
+        /// η > 0.
+        pub learning_rate: f64 = 0.2;
+        /// λ >= 0, η λ < 1.
+        pub regularization: f64 = 1e-4;
+        /// γ_max > 0: no coefficient is larger than this times η.
+        pub max_coef: f64 = 10.0;
+        /// How the removed term is drawn.
+        pub sampling: Sampling = Sampling::Weighted;
+    }
 }
 
 impl BudgetOgd {
     pub(super) fn check(&self) -> Result<()> {
         check_rates(self.learning_rate, self.regularization)?;
-        check_positive("max_coef", self.max_coef)
+        positive("max_coef", self.max_coef)
     }
 
     /// Draws the term that goes and makes up for it in the others.

@@ -19,30 +19,26 @@
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::OnlineLearner;
+use crate::config::hyperparameters;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
-/// The forgetron and its two counters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Forgetron {
-    /// B >= 1.
-    pub budget: usize,
-    /// M.
-    pub(super) mistakes: u64,
-    /// Q.
-    pub(super) damage: f64,
-    /// The slot of the oldest term.
-    pub(super) oldest: usize,
+hyperparameters! {
+    /// The forgetron and its two counters.
+    pub struct Forgetron {
+        /// B >= 1.
+        pub budget: usize = 200;
+        /// M.
+        pub(super) mistakes: u64 = 0;
+        /// Q.
+        pub(super) damage: f64 = 0.0;
+        /// The slot of the oldest term.
+        pub(super) oldest: usize = 0;
+    }
 }
 
 impl Forgetron {
-    /// Nothing learnt yet.
-    #[must_use]
-    pub fn new(budget: usize) -> Self {
-        Self { budget, mistakes: 0, damage: 0.0, oldest: 0 }
-    }
-
     pub(super) fn check(&self, kernel: AnyKernel) -> Result<()> {
         if kernel.is_translation_invariant() {
             return Ok(());

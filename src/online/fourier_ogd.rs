@@ -9,19 +9,21 @@
 //! Algorithm 1). *Cost* O(D d) a step, memory O(D d), both whatever the number of samples.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_positive};
-use crate::error::{Error, Result};
+use super::learner::OnlineLearner;
+use crate::config::{Config as _, at_least, hyperparameters, positive};
+use crate::error::Result;
 use crate::features::{FeatureMap, Fourier, Waves};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
-/// Gradient descent on the waves of D frequencies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FourierOgd {
-    /// D >= 1; there are twice as many features.
-    pub n_frequencies: usize,
-    /// η > 0.
-    pub learning_rate: f64,
+hyperparameters! {
+    /// Gradient descent on the waves of D frequencies.
+    pub struct FourierOgd {
+        /// D >= 1; there are twice as many features.
+        pub n_frequencies: usize = 500;
+        /// η > 0.
+        pub learning_rate: f64 = 0.2;
+    }
 }
 
 impl FourierOgd {
@@ -36,10 +38,8 @@ impl FourierOgd {
     }
 
     pub(super) fn check(&self, kernel: AnyKernel) -> Result<()> {
-        check_positive("learning_rate", self.learning_rate)?;
-        if self.n_frequencies == 0 {
-            return Err(Error::param("n_frequencies", ">= 1", 0));
-        }
+        positive("learning_rate", self.learning_rate)?;
+        at_least(1, "n_frequencies", self.n_frequencies)?;
         self.features(kernel, 0).check()
     }
 

@@ -1,10 +1,13 @@
 //! The one trait of the learners, and the closed enum of them.
 
+use serde::{Deserialize, Serialize};
+
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::{
     BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd, PassiveAggressive,
     Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron,
 };
+use crate::config::{at_least, positive};
 use crate::error::{Error, Result};
 use crate::features::FeatureMap;
 use crate::float::Real;
@@ -26,29 +29,41 @@ pub trait OnlineLearner<F: Real> {
 }
 
 /// A learner, its hyperparameters and what it remembers beside the model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name")]
 pub enum AnyLearner {
     /// See [`KernelPerceptron`].
+    #[serde(rename = "perceptron")]
     KernelPerceptron(KernelPerceptron),
     /// See [`KernelOgd`].
+    #[serde(rename = "ogd")]
     KernelOgd(KernelOgd),
     /// See [`RandomizedBudgetPerceptron`].
+    #[serde(rename = "rbp")]
     RandomizedBudgetPerceptron(RandomizedBudgetPerceptron),
     /// See [`Stoptron`].
+    #[serde(rename = "stoptron")]
     Stoptron(Stoptron),
     /// See [`Forgetron`].
+    #[serde(rename = "forgetron")]
     Forgetron(Forgetron),
     /// See [`Projectron`]: both of them.
+    #[serde(rename = "projectron")]
     Projectron(Projectron),
     /// See [`PassiveAggressive`].
+    #[serde(rename = "bpas")]
     PassiveAggressive(PassiveAggressive),
     /// See [`BudgetOgd`].
+    #[serde(rename = "bogd")]
     BudgetOgd(BudgetOgd),
     /// See [`SparsePassiveAggressive`].
+    #[serde(rename = "spa")]
     SparsePassiveAggressive(SparsePassiveAggressive),
     /// See [`FourierOgd`].
+    #[serde(rename = "fogd")]
     FourierOgd(FourierOgd),
     /// See [`NystroemOgd`].
+    #[serde(rename = "nogd")]
     NystroemOgd(NystroemOgd),
 }
 
@@ -129,9 +144,7 @@ impl AnyLearner {
     /// # Errors
     /// `InvalidParam`, `Unsupported`.
     pub fn check(&self, kernel: AnyKernel) -> Result<()> {
-        if self.budget() == Some(0) {
-            return Err(Error::param("budget", ">= 1", 0));
-        }
+        at_least(1, "budget", self.budget().unwrap_or(1))?;
         match self {
             Self::KernelOgd(l) => l.check(),
             Self::Forgetron(l) => l.check(kernel),
@@ -172,20 +185,10 @@ impl AnyLearner {
 
 /// A step length that decays nothing away: both > 0 (λ >= 0), η λ < 1.
 pub(super) fn check_rates(learning_rate: f64, regularization: f64) -> Result<()> {
-    if !(learning_rate > 0.0 && learning_rate.is_finite()) {
-        return Err(Error::param("learning_rate", "> 0 and finite", learning_rate));
-    }
+    positive("learning_rate", learning_rate)?;
     if !(regularization >= 0.0 && learning_rate * regularization < 1.0) {
         let expected = format!(">= 0 and below 1 / learning_rate = {}", 1.0 / learning_rate);
         return Err(Error::param("regularization", expected, regularization));
     }
     Ok(())
-}
-
-/// `> 0 and finite`, or an error that names the parameter.
-pub(super) fn check_positive(name: &'static str, value: f64) -> Result<()> {
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::param(name, "> 0 and finite", value))
 }

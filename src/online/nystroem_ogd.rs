@@ -18,29 +18,28 @@
 
 use super::basis::Basis;
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_positive};
-use crate::error::{Error, Result, try_vec};
+use super::learner::OnlineLearner;
+use crate::config::{at_least, hyperparameters, positive};
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::symmetric_eigen;
 
-/// Gradient descent on the span of B terms.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NystroemOgd {
-    /// B >= 1.
-    pub budget: usize,
-    /// η > 0.
-    pub learning_rate: f64,
-    /// k: the eigenvalues that count at most; none: all that are no rounding error.
-    pub n_components: Option<usize>,
+hyperparameters! {
+    /// Gradient descent on the span of B terms.
+    pub struct NystroemOgd {
+        /// B >= 1.
+        pub budget: usize = 200;
+        /// η > 0.
+        pub learning_rate: f64 = 0.2;
+        /// k: the eigenvalues that count at most; none: all that are no rounding error.
+        pub n_components: Option<usize> = None;
+    }
 }
 
 impl NystroemOgd {
     pub(super) fn check(&self) -> Result<()> {
-        check_positive("learning_rate", self.learning_rate)?;
-        match self.n_components {
-            Some(0) => Err(Error::param("n_components", ">= 1 or None", 0)),
-            _ => Ok(()),
-        }
+        positive("learning_rate", self.learning_rate)?;
+        at_least(1, "n_components", self.n_components.unwrap_or(1))
     }
 
     /// Takes over hyperparameters; `settled`: the terms are chosen, their number stays.

@@ -9,16 +9,18 @@
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::{OnlineLearner, check_rates};
+use crate::config::hyperparameters;
 use crate::error::Result;
 use crate::float::Real;
 
-/// Adds every sample within the margin; never drops one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelOgd {
-    /// η > 0.
-    pub learning_rate: f64,
-    /// λ >= 0, η λ < 1.
-    pub regularization: f64,
+hyperparameters! {
+    /// Adds every sample within the margin; never drops one.
+    pub struct KernelOgd {
+        /// η > 0.
+        pub learning_rate: f64 = 0.2;
+        /// λ >= 0, η λ < 1.
+        pub regularization: f64 = 1e-4;
+    }
 }
 
 impl KernelOgd {

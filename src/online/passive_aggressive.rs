@@ -16,22 +16,25 @@
 //! *Cost* O(B) a step.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_positive};
+use super::learner::OnlineLearner;
+use crate::config::{hyperparameters, positive};
 use crate::error::Result;
 use crate::float::Real;
 
-/// Passive-aggressive on a budget.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PassiveAggressive {
-    /// B >= 1.
-    pub budget: usize,
-    /// The longest step, > 0.
-    pub c: f64,
+hyperparameters! {
+    /// Passive-aggressive on a budget.
+    pub struct PassiveAggressive {
+        /// B >= 1.
+        pub budget: usize = 200;
+        /// The longest step, > 0.
+        #[serde(rename = "C")]
+        pub c: f64 = 1.0;
+    }
 }
 
 impl PassiveAggressive {
     pub(super) fn check(&self) -> Result<()> {
-        check_positive("C", self.c)
+        positive("C", self.c)
     }
 }
 

@@ -11,13 +11,16 @@
 //!
 //! *Cost* O(B) a step, beside the kernel row.
 
+use serde::{Deserialize, Serialize};
+
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::OnlineLearner;
+use crate::config::hyperparameters;
 use crate::error::Result;
 use crate::float::Real;
 
 /// Adds every mistake.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelPerceptron {}
 
 impl<F: Real> OnlineLearner<F> for KernelPerceptron {
@@ -26,11 +29,12 @@ impl<F: Real> OnlineLearner<F> for KernelPerceptron {
     }
 }
 
-/// Adds every mistake until the budget is full.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stoptron {
-    /// B >= 1.
-    pub budget: usize,
+hyperparameters! {
+    /// Adds every mistake until the budget is full.
+    pub struct Stoptron {
+        /// B >= 1.
+        pub budget: usize = 200;
+    }
 }
 
 impl<F: Real> OnlineLearner<F> for Stoptron {
@@ -40,11 +44,12 @@ impl<F: Real> OnlineLearner<F> for Stoptron {
     }
 }
 
-/// Adds every mistake; over budget in the place of a term drawn uniformly.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RandomizedBudgetPerceptron {
-    /// B >= 1.
-    pub budget: usize,
+hyperparameters! {
+    /// Adds every mistake; over budget in the place of a term drawn uniformly.
+    pub struct RandomizedBudgetPerceptron {
+        /// B >= 1.
+        pub budget: usize = 200;
+    }
 }
 
 impl<F: Real> OnlineLearner<F> for RandomizedBudgetPerceptron {

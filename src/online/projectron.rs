@@ -22,7 +22,8 @@
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
 use super::learner::OnlineLearner;
-use crate::error::{Error, Result};
+use crate::config::{hyperparameters, not_negative};
+use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::dot64;
 
@@ -30,23 +31,21 @@ use crate::linalg::dot64;
 /// precision kernel values are not worth more, and at 1e-8 even double ones were not.
 const INDEPENDENT: f64 = 1e-4;
 
-/// The projectron.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Projectron {
-    /// B >= 1.
-    pub budget: usize,
-    /// η >= 0, a distance in feature space.
-    pub threshold: f64,
-    /// Whether it learns within the margin (Projectron++).
-    pub plus_plus: bool,
+hyperparameters! {
+    /// The projectron.
+    pub struct Projectron {
+        /// B >= 1.
+        pub budget: usize = 200;
+        /// η >= 0, a distance in feature space.
+        pub threshold: f64 = 0.1;
+        /// Whether it learns within the margin (Projectron++).
+        pub plus_plus: bool = false;
+    }
 }
 
 impl Projectron {
     pub(super) fn check(&self) -> Result<()> {
-        if self.threshold >= 0.0 && self.threshold.is_finite() {
-            return Ok(());
-        }
-        Err(Error::param("threshold", ">= 0 and finite", self.threshold))
+        not_negative("threshold", self.threshold)
     }
 }
 

@@ -2,14 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Stream;
 use super::basis::Basis;
-use super::budget_ogd::Sampling;
 use super::expansion::BudgetedExpansion;
 use super::learner::AnyLearner;
-use super::{
-    BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd, PassiveAggressive,
-    Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron, Stream,
-};
+use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap};
 use crate::float::Real;
@@ -79,137 +76,6 @@ impl<'a> Fields<'a> {
     fn size(&self, name: &str) -> Result<usize> {
         usize::try_from(self.count(name)?).or_else(|_| bad(name))
     }
-
-    fn text(&self, name: &str) -> Result<&'a str> {
-        self.value(name)?.as_str().map_or_else(|| bad(name), Ok)
-    }
-}
-
-fn learner_to_json(learner: &AnyLearner) -> Value {
-    match learner {
-        AnyLearner::KernelPerceptron(_) => json!({"name": "perceptron"}),
-        AnyLearner::KernelOgd(l) => json!({
-            "name": "ogd", "learning_rate": l.learning_rate, "regularization": l.regularization,
-        }),
-        AnyLearner::RandomizedBudgetPerceptron(l) => json!({"name": "rbp", "budget": l.budget}),
-        AnyLearner::Stoptron(l) => json!({"name": "stoptron", "budget": l.budget}),
-        AnyLearner::Forgetron(l) => json!({
-            "name": "forgetron", "budget": l.budget, "mistakes": l.mistakes, "damage": l.damage,
-            "oldest": l.oldest,
-        }),
-        AnyLearner::Projectron(l) => json!({
-            "name": "projectron", "budget": l.budget, "threshold": l.threshold,
-            "plus_plus": u8::from(l.plus_plus),
-        }),
-        AnyLearner::PassiveAggressive(l) => {
-            json!({"name": "bpas", "budget": l.budget, "c": l.c})
-        }
-        AnyLearner::BudgetOgd(l) => json!({
-            "name": "bogd", "budget": l.budget, "learning_rate": l.learning_rate,
-            "regularization": l.regularization, "max_coef": l.max_coef,
-            "weighted": u8::from(l.sampling == Sampling::Weighted),
-        }),
-        AnyLearner::SparsePassiveAggressive(l) => json!({
-            "name": "spa", "budget": l.budget, "learning_rate": l.learning_rate,
-            "numerator": l.numerator, "denominator": l.denominator,
-        }),
-        AnyLearner::FourierOgd(l) => json!({
-            "name": "fogd", "n_frequencies": l.n_frequencies, "learning_rate": l.learning_rate,
-        }),
-        AnyLearner::NystroemOgd(l) => json!({
-            "name": "nogd", "budget": l.budget, "learning_rate": l.learning_rate,
-            "n_components": l.n_components,
-        }),
-    }
-}
-
-fn learner_from_json(value: &Value) -> Result<AnyLearner> {
-    let size = value.as_object().map_or(0, Map::len);
-    let get = Fields::new(value, size)?;
-    let (learner, fields) = match get.text("name")? {
-        "perceptron" => (AnyLearner::KernelPerceptron(KernelPerceptron {}), 1),
-        "ogd" => {
-            let learning_rate = get.number("learning_rate")?;
-            let regularization = get.number("regularization")?;
-            (AnyLearner::KernelOgd(KernelOgd { learning_rate, regularization }), 3)
-        }
-        "rbp" => {
-            let budget = get.size("budget")?;
-            (AnyLearner::RandomizedBudgetPerceptron(RandomizedBudgetPerceptron { budget }), 2)
-        }
-        "stoptron" => (AnyLearner::Stoptron(Stoptron { budget: get.size("budget")? }), 2),
-        "forgetron" => {
-            let learner = Forgetron {
-                budget: get.size("budget")?,
-                mistakes: get.count("mistakes")?,
-                damage: get.number("damage")?,
-                oldest: get.size("oldest")?,
-            };
-            (AnyLearner::Forgetron(learner), 5)
-        }
-        "projectron" => {
-            let plus_plus = get.count("plus_plus")? == 1;
-            let (budget, threshold) = (get.size("budget")?, get.number("threshold")?);
-            (AnyLearner::Projectron(Projectron { budget, threshold, plus_plus }), 4)
-        }
-        "bpas" => {
-            let (budget, c) = (get.size("budget")?, get.number("c")?);
-            (AnyLearner::PassiveAggressive(PassiveAggressive { budget, c }), 3)
-        }
-        "bogd" => {
-            let weighted = get.count("weighted")? == 1;
-            let learner = BudgetOgd {
-                budget: get.size("budget")?,
-                learning_rate: get.number("learning_rate")?,
-                regularization: get.number("regularization")?,
-                max_coef: get.number("max_coef")?,
-                sampling: if weighted { Sampling::Weighted } else { Sampling::Uniform },
-            };
-            (AnyLearner::BudgetOgd(learner), 6)
-        }
-        "spa" => {
-            let learner = SparsePassiveAggressive {
-                budget: get.size("budget")?,
-                learning_rate: get.number("learning_rate")?,
-                numerator: get.number("numerator")?,
-                denominator: get.number("denominator")?,
-            };
-            (AnyLearner::SparsePassiveAggressive(learner), 5)
-        }
-        "fogd" => {
-            let n_frequencies = get.size("n_frequencies")?;
-            let learning_rate = get.number("learning_rate")?;
-            (AnyLearner::FourierOgd(FourierOgd { n_frequencies, learning_rate }), 3)
-        }
-        "nogd" => {
-            let n_components = match get.value("n_components")? {
-                Value::Null => None,
-                _ => Some(get.size("n_components")?),
-            };
-            let (budget, learning_rate) = (get.size("budget")?, get.number("learning_rate")?);
-            (AnyLearner::NystroemOgd(NystroemOgd { budget, learning_rate, n_components }), 4)
-        }
-        _ => return bad("name"),
-    };
-    if size == fields { Ok(learner) } else { bad("fields of the learner") }
-}
-
-fn kernel_to_json(kernel: AnyKernel) -> Value {
-    let (gamma, coef0, degree) = match kernel {
-        AnyKernel::Gaussian { gamma } | AnyKernel::Laplacian { gamma } => (gamma, 0.0, 0),
-        AnyKernel::Polynomial { gamma, coef0, degree } => (gamma, coef0, degree),
-        AnyKernel::Sigmoid { gamma, coef0 } => (gamma, coef0, 0),
-        AnyKernel::Linear => (1.0, 0.0, 0),
-    };
-    json!({"name": kernel.name(), "gamma": gamma, "coef0": coef0, "degree": degree})
-}
-
-fn kernel_from_json(value: &Value) -> Result<AnyKernel> {
-    let get = Fields::new(value, 4)?;
-    let degree = u32::try_from(get.count("degree")?).or_else(|_| bad("degree"))?;
-    let kernel =
-        AnyKernel::from_name(get.text("name")?, get.number("gamma")?, get.number("coef0")?, degree);
-    kernel.or_else(|_| bad("kernel"))
 }
 
 fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
@@ -311,8 +177,8 @@ impl<F: Real> Stream<F> {
             put("frequencies", doubles(&map.frequencies()));
         }
         json!({
-            "kernel": kernel_to_json(model.kernel),
-            "learner": learner_to_json(&self.learner),
+            "kernel": model.kernel,
+            "learner": self.learner,
             "n_features": d,
             "average": u8::from(weights.debt.is_some()),
             "scale": weights.scale,
@@ -331,9 +197,10 @@ impl<F: Real> Stream<F> {
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
         let get = Fields::new(value, 11)?;
-        let kernel = kernel_from_json(get.value("kernel")?)?;
-        let learner = learner_from_json(get.value("learner")?)?;
-        learner.check(kernel).or_else(|_| bad("hyperparameters"))?;
+        let kernel: AnyKernel = exactly("kernel", get.value("kernel")?)?;
+        let learner: AnyLearner = exactly("learner", get.value("learner")?)?;
+        let fits = kernel.check().and_then(|()| learner.check(kernel));
+        fits.or_else(|_| bad("hyperparameters"))?;
         let d = get.size("n_features")?;
         let points = take_floats::<F>(arrays, &format!("{prefix}centers"))?;
         let origin = take_floats::<F>(arrays, &format!("{prefix}origin"))?;

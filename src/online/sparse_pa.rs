@@ -13,28 +13,32 @@
 //! *Cost* O(1) a step beside the kernel row.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_positive};
+use super::learner::OnlineLearner;
+use crate::config::{hyperparameters, positive};
 use crate::error::{Error, Result};
 use crate::float::Real;
 
-/// Passive-aggressive on a random part of the stream.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SparsePassiveAggressive {
-    /// B >= 1.
-    pub budget: usize,
-    /// η > 0.
-    pub learning_rate: f64,
-    /// a, in (0, b].
-    pub numerator: f64,
-    /// b > 0.
-    pub denominator: f64,
+hyperparameters! {
+    /// Passive-aggressive on a random part of the stream.
+    pub struct SparsePassiveAggressive {
+        /// B >= 1.
+        pub budget: usize = 200;
+        /// η > 0.
+        pub learning_rate: f64 = 0.2;
+        /// a, in (0, b].
+        #[serde(rename = "sampling_numerator")]
+        pub numerator: f64 = 1.0;
+        /// b > 0.
+        #[serde(rename = "sampling_denominator")]
+        pub denominator: f64 = 5.0;
+    }
 }
 
 impl SparsePassiveAggressive {
     pub(super) fn check(&self) -> Result<()> {
-        check_positive("learning_rate", self.learning_rate)?;
-        check_positive("sampling_denominator", self.denominator)?;
-        check_positive("sampling_numerator", self.numerator)?;
+        positive("learning_rate", self.learning_rate)?;
+        positive("sampling_denominator", self.denominator)?;
+        positive("sampling_numerator", self.numerator)?;
         if self.numerator > self.denominator {
             let expected = format!("<= sampling_denominator = {}", self.denominator);
             return Err(Error::param("sampling_numerator", expected, self.numerator));

@@ -28,36 +28,14 @@ use crate::model::{Expansion, KernelModel};
 use crate::rng::Rng;
 
 /// Which steps are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Method {
     /// Coordinate ascent in the dual (\[BSCA\]).
     #[default]
     Bsca,
     /// Stochastic gradient descent in the primal (BSGD, Pegasos).
     Bsgd,
-}
-
-impl Method {
-    /// The method's name in Python and in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bsca => "bsca",
-            Self::Bsgd => "bsgd",
-        }
-    }
-
-    /// The method of this name.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "bsca" => Ok(Self::Bsca),
-            "bsgd" => Ok(Self::Bsgd),
-            _ => Err(Error::param("solver", "'bsca' or 'bsgd'", format!("'{name}'"))),
-        }
-    }
 }
 
 /// A solver's configuration.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -310,18 +311,15 @@ def test_the_window_of_the_mean_is_a_part_of_the_budget():
     """What benches/python/online_window.py compares."""
 
     class Other(RandomizedBudgetPerceptron):
-        parts = 2
-
-        def _config(self, gamma):
-            return {**super()._config(gamma), "aside": self.parts}
+        _own: ClassVar[dict] = {"learner": "rbp", "aside": 2}
 
     quarter = RandomizedBudgetPerceptron(30, average=True, gamma=1.0, random_state=0).fit(X, Y)
     half = Other(30, average=True, gamma=1.0, random_state=0).fit(X, Y)
     assert half.n_terms_ <= 30
     assert not np.array_equal(half.decision_function(X), quarter.decision_function(X))
-    Other.parts = 4
+    Other._own["aside"] = 4
     same = Other(30, average=True, gamma=1.0, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(same.decision_function(X), quarter.decision_function(X))
-    Other.parts = 1
+    Other._own["aside"] = 1
     with pytest.raises(ValueError, match="aside must be >= 2"):
         half.fit(X, Y)

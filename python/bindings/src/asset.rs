@@ -1,16 +1,13 @@
 //! Machines on explicit features: one call that trains, two that decide. What is learnt lives in
 //! arrays of the Python estimator.
 
-use budgetsvm::data::{Rows, SampleOrder};
-use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::{
-    AssetConfig, AssetFeatures, AssetMachine, AssetSolver, decide_expansion, decide_features,
-};
-use budgetsvm::features::{FeatureMap, Waves};
+use budgetsvm::data::Rows;
+use budgetsvm::error::Result;
+use budgetsvm::estimator::{AssetConfig, AssetMachine, decide_expansion, decide_features};
+use budgetsvm::features::FeatureMap;
 use budgetsvm::float::Real;
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::loss::AnyLoss;
-use budgetsvm::solver::asset::{Average, State};
+use budgetsvm::solver::asset::State;
 use numpy::{Element, IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -27,82 +24,13 @@ fn get<'py>(from: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>
     from.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
 }
 
-fn config(params: &Bound<'_, PyDict>, kernel: AnyKernel) -> PyResult<AssetConfig> {
-    let text = |name: &str| get(params, name)?.extract::<String>();
-    let features = match text("features")?.as_str() {
-        "nystroem" => {
-            AssetFeatures::Nystroem { threshold: get(params, "eigenvalue_threshold")?.extract()? }
-        }
-        "fourier" => AssetFeatures::Fourier {
-            orthogonal: get(params, "orthogonal")?.extract()?,
-            waves: Waves::from_name(&text("waves")?).map_err(exception)?,
-        },
-        other => {
-            let got = format!("'{other}'");
-            return Err(wrong("features", "'nystroem' or 'fourier'", got));
-        }
-    };
-    let solver = match text("solver")?.as_str() {
-        "asset" => AssetSolver::Stochastic {
-            strongly_convex: get(params, "strongly_convex")?.extract()?,
-            average: average(&get(params, "averaging")?)?,
-            order: order(&get(params, "order")?)?,
-        },
-        "dual" => AssetSolver::Dual {
-            tol: get(params, "tol")?.extract()?,
-            shrinking: get(params, "shrinking")?.extract()?,
-        },
-        other => return Err(wrong("solver", "'asset' or 'dual'", format!("'{other}'"))),
-    };
-    Ok(AssetConfig {
-        kernel,
-        features,
-        n_components: get(params, "n_components")?.extract()?,
-        loss: AnyLoss::from_name(&text("loss")?, get(params, "epsilon")?.extract()?)
-            .map_err(exception)?,
-        solver,
-        fit_intercept: get(params, "fit_intercept")?.extract()?,
-        max_iter: get(params, "max_iter")?.extract()?,
-        max_time: get(params, "max_time")?.extract()?,
-        cache_size: get(params, "cache_size")?.extract()?,
-        n_expected: get(params, "n_expected")?.extract()?,
-        seed: get(params, "random_state")?.extract()?,
-    })
-}
-
-fn wrong(name: &'static str, expected: &str, got: String) -> PyErr {
-    exception(Error::InvalidParam { name, expected: expected.into(), got })
-}
-
-/// None, a number of iterates, or a share of the steps.
-fn average(value: &Bound<'_, PyAny>) -> PyResult<Average> {
-    if value.is_none() {
-        Ok(Average::None)
-    } else if value.is_instance_of::<pyo3::types::PyInt>() {
-        Ok(Average::Last(value.extract()?))
-    } else {
-        Ok(Average::Share(value.extract()?))
-    }
-}
-
-fn order(value: &Bound<'_, PyAny>) -> PyResult<SampleOrder> {
-    match value.extract::<String>() {
-        Ok(name) => SampleOrder::from_name(&name).map_err(exception),
-        Err(_) => value
-            .extract()
-            .map(SampleOrder::Scripted)
-            .map_err(|_| type_error("order", "a name or a list of row indices", value)),
-    }
-}
-
 /// Trains: `start` is None for a fit, a dictionary for a part of a stream (empty for the first).
 #[pyfunction]
-#[pyo3(signature = (config, kernel, x, y, n_classes, cost, *, start, notify, threads))]
+#[pyo3(signature = (config, x, y, n_classes, cost, *, start, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
 pub(crate) fn asset_fit<'py>(
     py: Python<'py>,
-    config: &Bound<'py, PyDict>,
-    kernel: KernelParams,
+    config: &str,
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
     n_classes: Option<usize>,
@@ -111,8 +39,7 @@ pub(crate) fn asset_fit<'py>(
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let kernel = enter_briefly(|| self::kernel(&kernel))?;
-    let config = self::config(config, kernel)?;
+    let config: AssetConfig = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     let target = Target::new(y, n_classes)?;
     let (targets, cost) = enter_briefly(|| Ok((target.view()?, contiguous(&cost)?)))?;
@@ -124,7 +51,7 @@ pub(crate) fn asset_fit<'py>(
             Some(start) => {
                 let start = match start.is_empty() {
                     true => None,
-                    false => Some((map(&rows, kernel, &start)?, state(&start)?)),
+                    false => Some((map(&rows, config.kernel, &start)?, state(&start)?)),
                 };
                 enter(py, threads, notify.as_ref(), |bridge| {
                     AssetMachine::partial_fit(&config, start, &rows, targets, cost, bridge)

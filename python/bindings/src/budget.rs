@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use budgetsvm::data::Problem;
 use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::{Config, Machine, Report, Start};
+use budgetsvm::estimator::{BudgetConfig, Machine, Report, Start};
 use budgetsvm::float::Real;
 use budgetsvm::model::persist::{AnySaved, Saved, Stored};
 use ndarray::Array2;
@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::{Samples, Storage, contiguous};
+use crate::config;
 use crate::convert::{self, Target};
 use crate::enter::{self, enter, enter_briefly, exception};
 use crate::observer::Bridge;
@@ -78,7 +79,7 @@ macro_rules! each {
 
 /// Everything that a training call takes, borrowed from Python.
 struct Call<'py> {
-    config: Config,
+    config: BudgetConfig,
     x: Samples<'py>,
     target: Target<'py>,
     cost: PyReadonlyArray1<'py, f64>,
@@ -165,7 +166,7 @@ impl BudgetMachine {
     #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
     fn fit<'py>(
         py: Python<'py>,
-        config: &Bound<'py, PyDict>,
+        config: &str,
         x: &Bound<'py, PyAny>,
         y: &Bound<'py, PyAny>,
         n_classes: Option<usize>,
@@ -175,7 +176,7 @@ impl BudgetMachine {
         notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> Trained<'py> {
-        let config = convert::config(config)?;
+        let config = config::read(config)?;
         let (x, target) = (Samples::new("X", x)?, Target::new(y, n_classes)?);
         let call = Call { config, x, target, cost, n_classes, notify, threads };
         match &call.x {
@@ -190,7 +191,7 @@ impl BudgetMachine {
     #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
     fn partial_fit<'py>(
         py: Python<'py>,
-        config: &Bound<'py, PyDict>,
+        config: &str,
         x: &Bound<'py, PyAny>,
         y: &Bound<'py, PyAny>,
         n_classes: Option<usize>,
@@ -199,7 +200,7 @@ impl BudgetMachine {
         notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> Trained<'py> {
-        let config = convert::config(config)?;
+        let config = config::read(config)?;
         let (x, target) = (Samples::new("X", x)?, Target::new(y, n_classes)?);
         let call = Call { config, x, target, cost, n_classes, notify, threads };
         match &call.x {
@@ -214,7 +215,7 @@ impl BudgetMachine {
     #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
     fn polish<'py>(
         py: Python<'py>,
-        config: &Bound<'py, PyDict>,
+        config: &str,
         x: &Bound<'py, PyAny>,
         y: &Bound<'py, PyAny>,
         n_classes: Option<usize>,
@@ -223,7 +224,7 @@ impl BudgetMachine {
         notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> Trained<'py> {
-        let config = convert::config(config)?;
+        let config = config::read(config)?;
         let (x, target) = (Samples::new("X", x)?, Target::new(y, n_classes)?);
         let call = Call { config, x, target, cost, n_classes, notify, threads };
         match &call.x {

@@ -2,56 +2,16 @@
 
 use budgetsvm::data::Targets;
 use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::{Config, Report};
+use budgetsvm::estimator::Report;
 use budgetsvm::model::persist::Labels;
 use numpy::{IntoPyArray as _, PyReadonlyArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
-use serde_json::{Map, Number, Value};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
+use serde_json::Value;
 
 use crate::arrays::contiguous;
-use crate::enter::{exception, type_error};
-
-/// Hyperparameters: the crate reads the same JSON that files hold.
-pub(crate) fn config(params: &Bound<'_, PyDict>) -> PyResult<Config> {
-    Config::from_json(&json_map(params)?).map_err(exception)
-}
-
-/// A dictionary of numbers, strings, lists and None as JSON.
-pub(crate) fn json_map(params: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
-    let mut map = Map::new();
-    for (name, value) in params {
-        let name: String = name.extract()?;
-        let value = json(&name, &value)?;
-        map.insert(name, value);
-    }
-    Ok(map)
-}
-
-fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if value.is_none() {
-        Ok(Value::Null)
-    } else if let Ok(flag) = value.cast::<PyBool>() {
-        Ok(Value::Bool(flag.is_true()))
-    } else if value.is_instance_of::<PyInt>() {
-        match value.extract::<i64>() {
-            Ok(small) => Ok(Value::from(small)),
-            Err(_) => Err(PyValueError::new_err(format!("{name} is out of range: {value}"))),
-        }
-    } else if let Ok(float) = value.cast::<PyFloat>() {
-        let float = float.extract::<f64>()?;
-        Number::from_f64(float)
-            .map(Value::Number)
-            .ok_or_else(|| PyValueError::new_err(format!("{name} must be finite, got {float}")))
-    } else if let Ok(text) = value.cast::<PyString>() {
-        Ok(Value::from(text.to_cow()?.into_owned()))
-    } else if let Ok(items) = value.cast::<PyList>() {
-        items.iter().map(|item| json(name, &item)).collect::<PyResult<_>>().map(Value::Array)
-    } else {
-        Err(type_error(name, "a number, a string, a list or None", value))
-    }
-}
+use crate::enter::type_error;
 
 /// Class indices (uint32, with the number of classes) or values (float64).
 pub(crate) enum Target<'py> {

@@ -3,12 +3,9 @@
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::{
-    ExactConfig, ExactKind, ExactMachine, ExactSolver, ExactTargets, exact_decision,
-};
+use budgetsvm::estimator::{ExactConfig, ExactMachine, ExactTargets, exact_decision};
 use budgetsvm::kernel::{AnyKernel, Gram};
 use budgetsvm::model::PairwiseModel;
-use budgetsvm::solver::mpd::{MpdSettings, Update};
 use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -33,63 +30,13 @@ fn kernel((name, gamma, coef0, degree): &KernelParams) -> Result<AnyKernel> {
     AnyKernel::from_name(name, gamma, *coef0, *degree)
 }
 
-fn config(params: &Bound<'_, PyDict>) -> PyResult<ExactConfig> {
-    let get = |name: &str| {
-        let value = params.get_item(name)?;
-        value.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))
-    };
-    let kind: String = get("kind")?.extract()?;
-    let nu = || get("nu")?.extract::<f64>();
-    let kind = match kind.as_str() {
-        "c_svc" => ExactKind::CSvc,
-        "nu_svc" => ExactKind::NuSvc { nu: nu()? },
-        "one_class" => ExactKind::OneClass { nu: nu()? },
-        "epsilon_svr" => ExactKind::EpsilonSvr { epsilon: get("epsilon")?.extract()? },
-        "nu_svr" => ExactKind::NuSvr { nu: nu()? },
-        _ => return Err(exception(Error::Unsupported(format!("no machine '{kind}'")))),
-    };
-    let tol = get("tol")?.extract()?;
-    let solver = match get("solver")?.extract::<String>()?.as_str() {
-        "smo" => ExactSolver::Smo,
-        "mpd" => {
-            let update = match get("update")?.extract::<String>()?.as_str() {
-                "augmented" => Update::Augmented,
-                "newton" => Update::Newton,
-                other => {
-                    let text = format!("update must be 'augmented' or 'newton', got '{other}'");
-                    return Err(exception(Error::Unsupported(text)));
-                }
-            };
-            let settings = MpdSettings {
-                tol,
-                constraint_tol: get("constraint_tol")?.extract()?,
-                max_iter: u64::MAX,
-                update,
-                working_set: get("working_set")?.extract()?,
-                record: get("record")?.extract()?,
-            };
-            ExactSolver::Mpd { settings, intercept: get("fit_intercept")?.extract()? }
-        }
-        other => return Err(exception(Error::Unsupported(format!("no solver '{other}'")))),
-    };
-    Ok(ExactConfig {
-        kind,
-        tol,
-        solver,
-        cache_size: get("cache_size")?.extract()?,
-        max_iter: get("max_iter")?.extract()?,
-        max_time: get("max_time")?.extract()?,
-        shrinking: get("shrinking")?.extract()?,
-    })
-}
-
 /// Trains an exact machine: a dictionary of what was learnt.
 #[pyfunction]
 #[pyo3(signature = (config, kernel, x, y, n_classes, cost, *, functions, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
 pub(crate) fn exact_fit<'py>(
     py: Python<'py>,
-    config: &Bound<'py, PyDict>,
+    config: &str,
     kernel: Option<KernelParams>,
     x: &Bound<'py, PyAny>,
     y: Option<Bound<'py, PyAny>>,
@@ -99,7 +46,7 @@ pub(crate) fn exact_fit<'py>(
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let config = self::config(config)?;
+    let config: ExactConfig = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     let target = y.map(|y| Target::new(&y, n_classes)).transpose()?;
     let (rows, cost) = enter_briefly(|| Ok((doubles("X", &samples)?, contiguous(&cost)?)))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::features::{
-    FeatureMap, Fourier, FourierMap, IncompleteCholesky, LandmarkMap, Nystroem, Waves,
+    FeatureMap, Fourier, FourierMap, IncompleteCholesky, LandmarkMap, Nystroem,
 };
 use budgetsvm::float::Real;
 use budgetsvm::kernel::AnyKernel;
@@ -91,19 +91,13 @@ fn told<'py, F: Real + Element>(
 
 /// Fits a Nyström map: `components` (landmarks) and `normalization`.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
 pub(crate) fn nystroem_fit<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
-    kernel: KernelParams,
-    n_components: usize,
-    n_landmarks: Option<usize>,
-    threshold: Option<f64>,
-    seed: u64,
+    config: &str,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let kernel = enter_briefly(|| self::kernel(&kernel))?;
-    let config = Nystroem { kernel, n_components, n_landmarks, threshold, seed };
+    let config: Nystroem = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     with_rows!(&samples, |rows| {
         let map = enter(py, threads, None, |bridge| config.fit(&rows, &mut || look(bridge)))?;
@@ -116,13 +110,10 @@ pub(crate) fn nystroem_fit<'py>(
 pub(crate) fn cholesky_fit<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
-    kernel: KernelParams,
-    n_components: usize,
-    tolerance: f64,
+    config: &str,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let kernel = enter_briefly(|| self::kernel(&kernel))?;
-    let config = IncompleteCholesky { kernel, n_components, tolerance };
+    let config: IncompleteCholesky = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     with_rows!(&samples, |rows| {
         let (map, pivots) =
@@ -138,20 +129,13 @@ pub(crate) fn cholesky_fit<'py>(
 
 /// Draws frequencies (m x d, float64) and phases for rows of `d` features.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "positions of a private Python function")]
 pub(crate) fn fourier_fit<'py>(
     py: Python<'py>,
     d: usize,
-    kernel: KernelParams,
-    n_components: usize,
-    orthogonal: bool,
-    waves: &str,
-    seed: u64,
+    config: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let map = enter_briefly(|| {
-        let (kernel, waves) = (self::kernel(&kernel)?, Waves::from_name(waves)?);
-        Fourier { kernel, n_components, orthogonal, waves, seed }.fit::<f64>(d)
-    })?;
+    let config: Fourier = crate::config::read(config)?;
+    let map = enter_briefly(|| config.fit::<f64>(d))?;
     let told = PyDict::new(py);
     told.set_item("frequencies", matrix(py, map.frequencies(), d)?)?;
     told.set_item("phases", map.phases().to_vec().into_pyarray(py))?;

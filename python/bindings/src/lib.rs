@@ -4,6 +4,7 @@ mod archive;
 mod arrays;
 mod asset;
 mod budget;
+mod config;
 mod convert;
 mod describe;
 mod enter;
@@ -34,6 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<budget::BudgetMachine>()?;
     module.add_class::<local::LocalMachine>()?;
     module.add_class::<online::OnlineMachine>()?;
+    module.add_function(wrap_pyfunction!(config::hyperparameters, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;

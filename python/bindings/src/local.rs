@@ -68,12 +68,6 @@ type Trained<'py> = PyResult<(LocalMachine, Bound<'py, PyDict>)>;
 
 #[pymethods]
 impl LocalMachine {
-    /// Whether the hyperparameters are in range: an exception that names the first that is not.
-    #[staticmethod]
-    fn check(config: &Bound<'_, PyDict>) -> PyResult<()> {
-        read(config).map(|_| ())
-    }
-
     /// Trains from the start, around `centers` when they are given, or goes on from `start` with
     /// the rows as they stand when `stream` is True: (machine, report).
     #[staticmethod]
@@ -81,7 +75,7 @@ impl LocalMachine {
     #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
     fn train<'py>(
         py: Python<'py>,
-        config: &Bound<'py, PyDict>,
+        config: &str,
         x: &Bound<'py, PyAny>,
         y: PyReadonlyArray1<'py, u32>,
         n_classes: usize,
@@ -92,7 +86,7 @@ impl LocalMachine {
         notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> Trained<'py> {
-        let config = read(config)?;
+        let config = crate::config::read(config)?;
         let labels = convert::Target::Classes(y, n_classes);
         let call = Call { config, labels, cost, stream, notify, threads };
         match &Samples::new("X", x)? {
@@ -210,11 +204,6 @@ impl LocalMachine {
             Ok(shaped.into_pyarray(py).into_any())
         })
     }
-}
-
-fn read(config: &Bound<'_, PyDict>) -> PyResult<LocalConfig> {
-    let map = convert::json_map(config)?;
-    LocalConfig::from_json(&map).map_err(exception)
 }
 
 /// Everything that a training call takes, borrowed from Python.

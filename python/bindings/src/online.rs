@@ -1,26 +1,19 @@
 //! `OnlineMachine`: the trained machine of an online learner. It never changes; training makes a
 //! new one.
 
-use budgetsvm::data::{Problem, SampleOrder};
+use budgetsvm::data::Problem;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::online::precision_of;
 use budgetsvm::estimator::{OnlineConfig, OnlineMachine as Machine, Report};
 use budgetsvm::float::Real;
-use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::persist::Archive;
-use budgetsvm::online::{
-    ASIDE, AnyLearner, BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd,
-    PassiveAggressive, Projectron, RandomizedBudgetPerceptron, Sampling, SparsePassiveAggressive,
-    Stoptron,
-};
 use numpy::{Element, IntoPyArray as _, PyArray2, PyReadonlyArray1};
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::arrays::{Samples, Storage, contiguous};
 use crate::convert;
-use crate::enter::{enter, enter_briefly, exception, type_error};
+use crate::enter::{enter, enter_briefly, exception};
 
 /// The trained machine of an online learner, of either precision.
 #[pyclass(frozen, module = "budgetsvm._core")]
@@ -71,162 +64,10 @@ macro_rules! each {
     };
 }
 
-/// Hyperparameters by name, with errors that name them.
-struct Params<'a, 'py>(&'a Bound<'py, PyDict>);
-
-impl<'py> Params<'_, 'py> {
-    fn value(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
-    }
-
-    fn number(&self, name: &str) -> PyResult<f64> {
-        let value = self.value(name)?;
-        let flag = value.is_instance_of::<pyo3::types::PyBool>();
-        value.extract().ok().filter(|_| !flag).ok_or_else(|| type_error(name, "a number", &value))
-    }
-
-    fn text(&self, name: &str) -> PyResult<String> {
-        let value = self.value(name)?;
-        value.extract().map_err(|_| type_error(name, "a string", &value))
-    }
-
-    fn flag(&self, name: &str) -> PyResult<bool> {
-        let value = self.value(name)?;
-        value.extract().map_err(|_| type_error(name, "True or False", &value))
-    }
-
-    /// An integer >= `least`.
-    fn count(&self, name: &'static str, least: i64) -> PyResult<usize> {
-        let value = self.value(name)?;
-        let flag = value.is_instance_of::<pyo3::types::PyBool>();
-        let count: Option<i64> = value.extract().ok().filter(|_| !flag);
-        let count = count.ok_or_else(|| type_error(name, "an integer", &value))?;
-        usize::try_from(count).ok().filter(|_| count >= least).ok_or_else(|| {
-            exception(Error::InvalidParam {
-                name,
-                expected: format!(">= {least}"),
-                got: count.to_string(),
-            })
-        })
-    }
-
-    fn learner(&self) -> PyResult<AnyLearner> {
-        let budget = || self.count("budget", 1);
-        let rates =
-            || PyResult::Ok((self.number("learning_rate")?, self.number("regularization")?));
-        Ok(match self.text("learner")?.as_str() {
-            "perceptron" => AnyLearner::KernelPerceptron(KernelPerceptron {}),
-            "ogd" => {
-                let (learning_rate, regularization) = rates()?;
-                AnyLearner::KernelOgd(KernelOgd { learning_rate, regularization })
-            }
-            "rbp" => AnyLearner::RandomizedBudgetPerceptron(RandomizedBudgetPerceptron {
-                budget: budget()?,
-            }),
-            "stoptron" => AnyLearner::Stoptron(Stoptron { budget: budget()? }),
-            "forgetron" => AnyLearner::Forgetron(Forgetron::new(budget()?)),
-            name @ ("projectron" | "projectron++") => {
-                let threshold = self.number("threshold")?;
-                AnyLearner::Projectron(Projectron {
-                    budget: budget()?,
-                    threshold,
-                    plus_plus: name.ends_with('+'),
-                })
-            }
-            "bpas" => {
-                let (budget, c) = (budget()?, self.number("C")?);
-                AnyLearner::PassiveAggressive(PassiveAggressive { budget, c })
-            }
-            "bogd" => {
-                let (learning_rate, regularization) = rates()?;
-                let sampling = match self.text("sampling")?.as_str() {
-                    "uniform" => Sampling::Uniform,
-                    "weighted" => Sampling::Weighted,
-                    other => {
-                        return Err(exception(Error::InvalidParam {
-                            name: "sampling",
-                            expected: "'uniform' or 'weighted'".into(),
-                            got: format!("'{other}'"),
-                        }));
-                    }
-                };
-                let (budget, max_coef) = (budget()?, self.number("max_coef")?);
-                AnyLearner::BudgetOgd(BudgetOgd {
-                    budget,
-                    learning_rate,
-                    regularization,
-                    max_coef,
-                    sampling,
-                })
-            }
-            "spa" => AnyLearner::SparsePassiveAggressive(SparsePassiveAggressive {
-                budget: budget()?,
-                learning_rate: self.number("learning_rate")?,
-                numerator: self.number("sampling_numerator")?,
-                denominator: self.number("sampling_denominator")?,
-            }),
-            "fogd" => AnyLearner::FourierOgd(FourierOgd {
-                n_frequencies: self.count("n_frequencies", 1)?,
-                learning_rate: self.number("learning_rate")?,
-            }),
-            "nogd" => {
-                let all = self.value("n_components")?.is_none();
-                let rank = if all { None } else { Some(self.count("n_components", 1)?) };
-                let rate = self.number("learning_rate")?;
-                AnyLearner::NystroemOgd(NystroemOgd {
-                    budget: budget()?,
-                    learning_rate: rate,
-                    n_components: rank,
-                })
-            }
-            other => return Err(PyKeyError::new_err(other.to_owned())),
-        })
-    }
-
-    fn config(&self) -> PyResult<OnlineConfig> {
-        let degree = u32::try_from(self.count("degree", 0)?).unwrap_or(u32::MAX);
-        let kernel = AnyKernel::from_name(
-            &self.text("kernel")?,
-            self.number("gamma")?,
-            self.number("coef0")?,
-            degree,
-        )
-        .map_err(exception)?;
-        let order = self.value("order")?;
-        let order = match order.extract::<String>() {
-            Ok(name) => SampleOrder::from_name(&name).map_err(exception)?,
-            Err(_) => {
-                let script = order.extract::<Vec<usize>>();
-                let expected = "'shuffled', 'uniform', 'sequential' or a list of row indices";
-                SampleOrder::Scripted(script.map_err(|_| type_error("order", expected, &order))?)
-            }
-        };
-        let max_time = self.value("max_time")?;
-        let config = OnlineConfig {
-            learner: self.learner()?,
-            kernel,
-            average: self.flag("average")?,
-            aside: if self.0.contains("aside")? { self.count("aside", 2)? } else { ASIDE },
-            max_iter: self.count("max_iter", 1)?,
-            order,
-            max_time: if max_time.is_none() { None } else { Some(self.number("max_time")?) },
-            seed: self.value("random_state")?.extract()?,
-        };
-        enter_briefly(|| config.check())?;
-        Ok(config)
-    }
-}
-
 type Trained<'py> = PyResult<(OnlineMachine, Bound<'py, PyDict>)>;
 
 #[pymethods]
 impl OnlineMachine {
-    /// Whether the hyperparameters are in range: an exception that names the first that is not.
-    #[staticmethod]
-    fn check(config: &Bound<'_, PyDict>) -> PyResult<()> {
-        Params(config).config().map(|_| ())
-    }
-
     /// Trains from the start, or goes on from `start` with the rows as they stand when `stream` is
     /// True: (machine, report). With `record` the history has decision values from before each row
     /// was learnt from.
@@ -235,7 +76,7 @@ impl OnlineMachine {
     #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
     fn train<'py>(
         py: Python<'py>,
-        config: &Bound<'py, PyDict>,
+        config: &str,
         x: &Bound<'py, PyAny>,
         y: PyReadonlyArray1<'py, u32>,
         n_classes: usize,
@@ -246,7 +87,7 @@ impl OnlineMachine {
         notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> Trained<'py> {
-        let config = Params(config).config()?;
+        let config = crate::config::read(config)?;
         let labels = convert::Target::Classes(y, n_classes);
         let call = Call { config, labels, cost, stream, record, notify, threads };
         match &Samples::new("X", x)? {

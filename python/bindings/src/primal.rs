@@ -4,13 +4,11 @@
 use budgetsvm::data::Problem;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    Choice, PrimalBasis, PrimalConfig, PrimalMachine, PrimalSolver, PrimalStart, primal_decision,
+    PrimalBasis, PrimalConfig, PrimalMachine, PrimalStart, primal_decision,
 };
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::loss::AnyLoss;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -22,49 +20,6 @@ type KernelParams = (String, f64, f64, u32);
 
 fn kernel((name, gamma, coef0, degree): &KernelParams) -> Result<AnyKernel> {
     AnyKernel::from_name(name, *gamma, *coef0, *degree)
-}
-
-fn config(params: &Bound<'_, PyDict>, kernel: &KernelParams) -> PyResult<PrimalConfig> {
-    let get =
-        |name: &str| params.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()));
-    let (loss, solver): (String, String) = (get("loss")?.extract()?, get("solver")?.extract()?);
-    let (loss, epsilon) = match loss.as_str() {
-        "least_squares" => ("squared_epsilon_insensitive".to_owned(), 0.0),
-        _ => (loss, get("epsilon")?.extract()?),
-    };
-    let solver = match solver.as_str() {
-        "auto" => PrimalSolver::Auto,
-        "newton" => PrimalSolver::Newton,
-        "cg" => PrimalSolver::Cg,
-        "plain-cg" => PrimalSolver::PlainCg,
-        _ => return Err(exception(Error::Unsupported(format!("no solver '{solver}'")))),
-    };
-    Ok(PrimalConfig {
-        kernel: self::kernel(kernel).map_err(exception)?,
-        loss: AnyLoss::from_name(&loss, epsilon).map_err(exception)?,
-        smoothing: get("smoothing")?.extract()?,
-        fit_intercept: get("fit_intercept")?.extract()?,
-        solver,
-        tol: get("tol")?.extract()?,
-        max_iter: get("max_iter")?.extract()?,
-        cache_size: get("cache_size")?.extract()?,
-        max_time: get("max_time")?.extract()?,
-        seed: get("random_state")?.extract()?,
-        leave_one_out: get("leave_one_out")?.extract()?,
-        tune: get("tune")?.extract()?,
-        refine: get("refine")?.extract()?,
-        refine_iter: get("refine_iter")?.extract()?,
-    })
-}
-
-fn choice(name: &str) -> PyResult<Choice> {
-    match name {
-        "random" => Ok(Choice::Random),
-        "kmeans++" => Ok(Choice::KmeansPlusPlus),
-        "cholesky" => Ok(Choice::Cholesky),
-        "greedy" => Ok(Choice::Greedy),
-        _ => Err(exception(Error::Unsupported(format!("no basis '{name}'")))),
-    }
 }
 
 /// Samples that terms are, coefficients (terms x outputs), offsets.
@@ -81,16 +36,15 @@ fn start((terms, coef, intercept): &Before<'_>) -> PyResult<PrimalStart> {
     })
 }
 
-/// Trains a primal machine: a dictionary of what was learnt. `basis` is None (every sample), or the
-/// name of a choice or rows of the type of `x`, with the number of terms. `before` is a solution
+/// Trains a primal machine: a dictionary of what was learnt. `basis` is rows of
+/// the type of `x`, with the number of terms, or None: that of the hyperparameters. `before` is a solution
 /// to begin with.
 #[pyfunction]
-#[pyo3(signature = (config, kernel, x, y, n_classes, cost, basis, *, before, notify, threads))]
+#[pyo3(signature = (config, x, y, n_classes, cost, basis, *, before, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
 pub(crate) fn primal_fit<'py>(
     py: Python<'py>,
-    config: &Bound<'py, PyDict>,
-    kernel: KernelParams,
+    config: &str,
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
     n_classes: Option<usize>,
@@ -100,32 +54,28 @@ pub(crate) fn primal_fit<'py>(
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let config = self::config(config, &kernel)?;
+    let config: PrimalConfig = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     let target = Target::new(y, n_classes)?;
-    let named = match basis.as_ref().map(|(basis, count)| (basis.extract::<String>(), *count)) {
-        Some((Ok(name), count)) => Some((choice(&name)?, count)),
-        _ => None,
-    };
-    let points = match (&basis, named) {
-        (Some((basis, count)), None) => Some((Samples::new("basis", basis)?, *count)),
-        _ => None,
+    let points = match &basis {
+        Some((points, count)) => Some((Samples::new("basis", points)?, *count)),
+        None => None,
     };
     let start = before.as_ref().map(start).transpose()?;
     let (targets, cost) = enter_briefly(|| Ok((target.view()?, contiguous(&cost)?)))?;
     macro_rules! fit {
         ($variant:path, $rows:expr) => {{
             let rows = enter_briefly(|| $rows.rows())?;
-            let basis = match (named, &points) {
-                (Some((choice, count)), _) => PrimalBasis::Chosen(choice, count),
-                (None, None) => PrimalBasis::Samples,
-                (None, Some(($variant(points), count))) => {
+            let basis = match (&points, config.basis) {
+                (Some(($variant(points), count)), _) => {
                     PrimalBasis::Given(enter_briefly(|| points.rows())?, *count)
                 }
-                (None, Some(_)) => {
+                (Some(_), _) => {
                     let text = "basis must have the type of X".into();
                     return Err(exception(Error::Unsupported(text)));
                 }
+                (None, Some(choice)) => PrimalBasis::Chosen(choice, config.n_components),
+                (None, None) => PrimalBasis::Samples,
             };
             let problem = enter_briefly(|| Problem::new(rows, targets, cost))?;
             enter(py, threads, notify.as_ref(), |bridge| {

@@ -1,37 +1,47 @@
 //! What a machine on explicit features is asked for.
 
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, config, count, not_negative, optional, positive};
 use crate::data::SampleOrder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::features::{Fourier, Nystroem, Waves};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::asset::{Average, Settings};
 
 /// Which features.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
 pub enum AssetFeatures {
     /// On random landmarks; the threshold is [`Nystroem`]'s.
     Nystroem {
         /// Relative eigenvalue threshold.
+        #[serde(rename = "eigenvalue_threshold")]
         threshold: Option<f64>,
     },
     /// Random waves with a phase, as the paper has them, or paired.
     Fourier {
         /// Whether frequencies are orthogonal.
+        #[serde(default)]
         orthogonal: bool,
         /// The waves.
+        #[serde(default = "shifted")]
         waves: Waves,
     },
 }
 
 /// Which method.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
 pub enum AssetSolver {
     /// ASSET, or ASSET* when strongly convex.
+    #[serde(rename = "asset")]
     Stochastic {
         /// Steps 1/(λ j).
         strongly_convex: bool,
         /// Which iterates are averaged.
+        #[serde(rename = "averaging")]
         average: Average,
         /// Order of a pass.
         order: SampleOrder,
@@ -39,97 +49,96 @@ pub enum AssetSolver {
     /// Coordinate ascent in the dual.
     Dual {
         /// Largest change of a decision value in a pass at which it ends, > 0.
+        #[serde(default = "dual_tol")]
         tol: f64,
         /// Whether samples that stay are left out.
+        #[serde(default = "yes")]
         shrinking: bool,
     },
 }
 
-/// Hyperparameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AssetConfig {
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// The features.
-    pub features: AssetFeatures,
-    /// Number of landmarks, or of waves; at least 1.
-    pub n_components: usize,
-    /// The loss.
-    pub loss: AnyLoss,
-    /// The method.
-    pub solver: AssetSolver,
-    /// Whether there is an offset.
-    pub fit_intercept: bool,
-    /// Passes, at least 1.
-    pub max_iter: usize,
-    /// Seconds, > 0.
-    pub max_time: Option<f64>,
-    /// Megabytes of features that the stochastic method may keep, >= 0; the dual keeps them all.
-    pub cache_size: f64,
-    /// Samples that a stream will have, for λ; none: those seen so far.
-    pub n_expected: Option<usize>,
-    /// Seed.
-    pub seed: u64,
+/// What choices have where JSON does not tell.
+fn shifted() -> Waves {
+    Waves::Shifted
 }
 
-impl Default for AssetConfig {
-    fn default() -> Self {
-        Self {
-            kernel: AnyKernel::Gaussian { gamma: 1.0 },
-            features: AssetFeatures::Nystroem { threshold: None },
-            n_components: 100,
-            loss: AnyLoss::Hinge,
-            solver: AssetSolver::Stochastic {
-                strongly_convex: false,
-                average: Average::Share(0.5),
-                order: SampleOrder::Shuffled,
-            },
-            fit_intercept: false,
-            max_iter: 20,
-            max_time: None,
-            cache_size: 200.0,
-            n_expected: None,
-            seed: 0,
+fn dual_tol() -> f64 {
+    1e-2
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Passes unless set: of the stochastic method, and of the dual, which ends at its tolerance.
+const PASSES: usize = 20;
+const DUAL_PASSES: usize = 1000;
+
+config! {
+    /// Hyperparameters of a machine on explicit features.
+    pub struct AssetConfig {
+        /// Cost of a violation, > 0.
+        #[serde(rename = "C")]
+        c: f64 = 1.0;
+        /// The kernel.
+        kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
+        /// The features.
+        features: AssetFeatures = AssetFeatures::Nystroem { threshold: None };
+        /// Number of landmarks, or of waves; at least 1.
+        n_components: usize = 100;
+        /// The loss.
+        loss: AnyLoss = AnyLoss::Hinge;
+        /// The method.
+        solver: AssetSolver = AssetSolver::Stochastic {
+            strongly_convex: false,
+            average: Average::Share(0.5),
+            order: SampleOrder::Shuffled,
+        };
+        /// Whether there is an offset.
+        fit_intercept: bool = false;
+        /// Passes, at least 1; none: 20, or at most 1000 of the dual.
+        max_iter: Option<usize> = None, into;
+        /// Seconds after which a fit ends with the machine it has, > 0.
+        max_time: Option<f64> = None, into;
+        /// Features that the stochastic method may keep, in units of 10^6 bytes, >= 0; the dual
+        /// keeps them all.
+        cache_size: f64 = 200.0;
+        /// Samples that a stream will have, for λ; none: those seen so far.
+        n_expected: Option<usize> = None, into;
+        /// Seed of everything random.
+        #[serde(rename = "random_state")]
+        seed: u64 = 0;
+    }
+}
+
+impl Config for AssetConfig {
+    fn check(&self) -> Result<()> {
+        positive("C", self.c)?;
+        self.kernel.check()?;
+        self.loss.check()?;
+        count("n_components", self.n_components)?;
+        optional(count, "max_iter", self.max_iter)?;
+        not_negative("cache_size", self.cache_size)?;
+        optional(positive, "max_time", self.max_time)?;
+        optional(count, "n_expected", self.n_expected)?;
+        match self.features {
+            AssetFeatures::Nystroem { .. } => self.nystroem().check()?,
+            AssetFeatures::Fourier { .. } => self.fourier().check()?,
+        }
+        match self.solver {
+            AssetSolver::Stochastic { .. } => self.settings(1, false).check(),
+            AssetSolver::Dual { tol, .. } => positive("tol", tol),
         }
     }
 }
 
 impl AssetConfig {
-    /// Whether every hyperparameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`, `Unsupported`.
-    pub fn check(&self) -> Result<()> {
-        self.kernel.check()?;
-        self.loss.check()?;
-        if self.n_components == 0 {
-            return Err(Error::param("n_components", ">= 1", 0));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", ">= 1", 0));
-        }
-        if !(self.cache_size >= 0.0 && self.cache_size.is_finite()) {
-            return Err(Error::param("cache_size", ">= 0 and finite", self.cache_size));
-        }
-        if let Some(limit) = self.max_time
-            && !(limit > 0.0 && limit.is_finite())
-        {
-            return Err(Error::param("max_time", "> 0 and finite", limit));
-        }
-        if self.n_expected == Some(0) {
-            return Err(Error::param("n_expected", ">= 1", 0));
-        }
-        match &self.features {
-            AssetFeatures::Nystroem { .. } => self.nystroem().check()?,
-            AssetFeatures::Fourier { .. } => self.fourier().check()?,
-        }
-        match &self.solver {
-            AssetSolver::Stochastic { .. } => self.settings(1, false).check(),
-            AssetSolver::Dual { tol, .. } if !(*tol > 0.0 && tol.is_finite()) => {
-                Err(Error::param("tol", "> 0 and finite", tol))
-            }
-            AssetSolver::Dual { .. } => Ok(()),
-        }
+    /// Passes of a fit, at most.
+    pub(super) fn passes(&self) -> usize {
+        self.max_iter.unwrap_or(match self.solver {
+            AssetSolver::Stochastic { .. } => PASSES,
+            AssetSolver::Dual { .. } => DUAL_PASSES,
+        })
     }
 
     pub(super) fn nystroem(&self) -> Nystroem {

@@ -1,36 +1,19 @@
 //! The machines on explicit features with labels and builders.
 
-use std::marker::PhantomData;
-
 use ndarray::Array2;
 
-use super::config::{AssetConfig, AssetFeatures, AssetSolver};
+use super::config::AssetConfig;
 use super::machine::{AssetMachine, decide_expansion, decide_features};
+use crate::config::{Builder, FromConfig};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode};
 use crate::features::FeatureMap;
 use crate::float::Real;
-use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::model::persist::Label;
 use crate::parallel;
 use crate::solver::{Observer, Silent};
-
-/// Sets the hyperparameters of a machine `E` on explicit features; see [`AssetConfig`] for their
-/// meanings.
-#[derive(Clone, Debug)]
-pub struct AssetBuilder<E> {
-    asked: Asked,
-    machine: PhantomData<E>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Asked {
-    config: AssetConfig,
-    c: f64,
-    passes: Option<usize>,
-}
 
 /// Classification on explicit features, to be fitted; several classes one against the rest.
 ///
@@ -57,7 +40,7 @@ struct Asked {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssetSvc {
-    asked: Asked,
+    config: AssetConfig,
 }
 
 /// Regression on explicit features, to be fitted.
@@ -77,7 +60,7 @@ pub struct AssetSvc {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssetSvr {
-    asked: Asked,
+    config: AssetConfig,
 }
 
 /// A fitted classifier with labels of type `L`.
@@ -93,118 +76,21 @@ pub struct AssetSvrModel<F: Real> {
     machine: AssetMachine<F>,
 }
 
-/// A machine made from hyperparameters that were checked.
-trait FromAsked: Sized {
-    const CLASSES: bool;
-    fn from_asked(asked: Asked) -> Self;
-}
-
-impl FromAsked for AssetSvc {
-    const CLASSES: bool = true;
-    fn from_asked(asked: Asked) -> Self {
-        Self { asked }
+impl FromConfig<AssetConfig> for AssetSvc {
+    fn from_config(config: AssetConfig) -> Result<Self> {
+        config.loss.expect_classes(true)?;
+        Ok(Self { config })
     }
 }
 
-impl FromAsked for AssetSvr {
-    const CLASSES: bool = false;
-    fn from_asked(asked: Asked) -> Self {
-        Self { asked }
+impl FromConfig<AssetConfig> for AssetSvr {
+    fn from_config(config: AssetConfig) -> Result<Self> {
+        config.loss.expect_classes(false)?;
+        Ok(Self { config })
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, $name: $kind) -> Self {
-            self.asked.config.$name = $name;
-            self
-        }
-    )*};
-}
-
-#[expect(private_bounds, reason = "the machines of this page")]
-impl<E: FromAsked> AssetBuilder<E> {
-    fn new(loss: AnyLoss) -> Self {
-        let config = AssetConfig { loss, ..AssetConfig::default() };
-        Self { asked: Asked { config, c: 1.0, passes: None }, machine: PhantomData }
-    }
-
-    setters! {
-        /// The features; on random landmarks unless set.
-        features: AssetFeatures;
-        /// Number of landmarks, or of waves, at least 1; 100 unless set.
-        n_components: usize;
-        /// The loss.
-        loss: AnyLoss;
-        /// The method; ASSET with the average of the last half of its iterates unless set.
-        solver: AssetSolver;
-        /// Whether there is an offset; false unless set.
-        fit_intercept: bool;
-        /// Megabytes of features that the stochastic method may keep, >= 0; 200 unless set.
-        cache_size: f64;
-        /// Seed of everything random; 0 unless set.
-        seed: u64;
-    }
-
-    /// Cost of a violation, > 0; 1 unless set.
-    #[must_use]
-    pub fn c(mut self, c: f64) -> Self {
-        self.asked.c = c;
-        self
-    }
-
-    /// The kernel; the Gaussian with γ = 1 unless set.
-    #[must_use]
-    pub fn kernel(mut self, kernel: impl Into<AnyKernel>) -> Self {
-        self.asked.config.kernel = kernel.into();
-        self
-    }
-
-    /// Passes, at least 1; unless set 20, or at most 1000 of the dual.
-    #[must_use]
-    pub fn max_iter(mut self, max_iter: usize) -> Self {
-        self.asked.passes = Some(max_iter);
-        self
-    }
-
-    /// Seconds after which a fit ends with the machine it has, > 0.
-    #[must_use]
-    pub fn max_time(mut self, seconds: f64) -> Self {
-        self.asked.config.max_time = Some(seconds);
-        self
-    }
-
-    /// Checks the hyperparameters.
-    ///
-    /// # Errors
-    /// `InvalidParam` for a value out of its range, `Unsupported` for features that the kernel
-    /// does not have.
-    pub fn build(mut self) -> Result<E> {
-        let usual = match self.asked.config.solver {
-            AssetSolver::Stochastic { .. } => self.asked.config.max_iter,
-            AssetSolver::Dual { .. } => DUAL_PASSES,
-        };
-        self.asked.config.max_iter = self.asked.passes.unwrap_or(usual);
-        self.asked.config.check()?;
-        let c = self.asked.c;
-        if !(c > 0.0 && c.is_finite()) {
-            return Err(Error::param("C", "> 0 and finite", c));
-        }
-        let loss = self.asked.config.loss;
-        if loss.is_classification() != E::CLASSES {
-            let expected = if E::CLASSES { "a loss for classes" } else { "a loss for real values" };
-            return Err(Error::param("loss", expected, loss.name()));
-        }
-        Ok(E::from_asked(self.asked))
-    }
-}
-
-/// Passes of the dual, which ends at its tolerance, unless set.
-const DUAL_PASSES: usize = 1000;
-
-impl Asked {
+impl AssetConfig {
     fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
@@ -217,7 +103,7 @@ impl Asked {
             None => vec![self.c; rows.n_rows()],
         };
         parallel::run(parallel::thread_count(None)?, || {
-            AssetMachine::fit(&self.config, rows, targets, &cost, observer)
+            AssetMachine::fit(self, rows, targets, &cost, observer)
         })?
     }
 }
@@ -241,8 +127,8 @@ fn decide<F: Real>(machine: &AssetMachine<F>, rows: &Rows<'_, F>) -> Result<Arra
 impl AssetSvc {
     /// Sets hyperparameters; the loss is the hinge unless set.
     #[must_use]
-    pub fn builder() -> AssetBuilder<Self> {
-        AssetBuilder::new(AnyLoss::Hinge)
+    pub fn builder() -> Builder<AssetConfig, Self> {
+        Builder::new(AssetConfig::default())
     }
 
     /// Trains on rows of any layout and labels of any sortable type, at least two different ones.
@@ -271,7 +157,7 @@ impl AssetSvc {
         let classes = classes(labels)?;
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
-        Ok(AssetSvcModel { machine: self.asked.fit(rows, targets, weights, observer)?, classes })
+        Ok(AssetSvcModel { machine: self.config.fit(rows, targets, weights, observer)?, classes })
     }
 }
 
@@ -310,8 +196,9 @@ impl<F: Real, L: Label> AssetSvcModel<F, L> {
 impl AssetSvr {
     /// Sets hyperparameters; the loss is ε-insensitive with ε = 0.1 unless set.
     #[must_use]
-    pub fn builder() -> AssetBuilder<Self> {
-        AssetBuilder::new(AnyLoss::EpsilonInsensitive { epsilon: 0.1 })
+    pub fn builder() -> Builder<AssetConfig, Self> {
+        let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
+        Builder::new(AssetConfig { loss, ..AssetConfig::default() })
     }
 
     /// Trains on rows of any layout.
@@ -333,7 +220,7 @@ impl AssetSvr {
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<AssetSvrModel<F>> {
-        let machine = self.asked.fit(rows, Targets::Values(values), weights, observer)?;
+        let machine = self.config.fit(rows, Targets::Values(values), weights, observer)?;
         Ok(AssetSvrModel { machine })
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::config::{AssetConfig, AssetFeatures, AssetSolver};
+use crate::config::{Config as _, megabytes};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::limits::Limits;
@@ -73,7 +74,7 @@ impl<F: Real> AssetMachine<F> {
             };
         let total = cost.iter().sum();
         let task = Task { targets, index: &index, cost: &cost, total };
-        let passes = config.max_iter;
+        let passes = config.passes();
         Self::train(config, map, rows, &task, (None, Some(passes)), &mut limits)
     }
 
@@ -150,11 +151,7 @@ impl<F: Real> AssetMachine<F> {
         match config.solver {
             AssetSolver::Stochastic { .. } => {
                 // Kept features pay from the second pass on.
-                let bytes = if passes > Some(1) {
-                    (config.cache_size * f64::from(1 << 20)) as usize
-                } else {
-                    0
-                };
+                let bytes = if passes > Some(1) { megabytes(config.cache_size) } else { 0 };
                 let mut source =
                     Source::new(&map, rows.view(), task.index, bytes, &mut || look(limits))?;
                 // Streams go on with other draws than they began with.
@@ -178,7 +175,7 @@ impl<F: Real> AssetMachine<F> {
                 let settings = Ascent {
                     loss: config.loss,
                     fit_intercept: config.fit_intercept,
-                    max_iter: config.max_iter,
+                    max_iter: config.passes(),
                     tol,
                     shrinking,
                     seed: config.seed,

@@ -5,5 +5,5 @@ mod estimators;
 mod machine;
 
 pub use config::{AssetConfig, AssetFeatures, AssetSolver};
-pub use estimators::{AssetBuilder, AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel};
+pub use estimators::{AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel};
 pub use machine::{AssetMachine, decide_expansion, decide_features};

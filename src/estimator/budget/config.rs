@@ -1,6 +1,9 @@
-//! Every hyperparameter of a machine on a budget, under the names that Python gives them.
+//! The hyperparameters of a machine on a budget.
+
+use serde::{Deserialize, Serialize};
 
 use crate::budget::{AnyMaintenance, MergeSearch};
+use crate::config::{Config, at_least, config, count, not_negative, optional, positive};
 use crate::data::SampleOrder;
 use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
@@ -9,7 +12,8 @@ use crate::solver::Method;
 use crate::solver::refine::Refine;
 
 /// What happens to a term too many, as the user names it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Maintenance {
     /// Merging for the Gaussian kernel, projection for the others.
     #[default]
@@ -30,182 +34,79 @@ pub enum Maintenance {
     Stop,
 }
 
-const MAINTENANCE: [(Maintenance, &str); 8] = [
-    (Maintenance::Auto, "auto"),
-    (Maintenance::Merge, "merge"),
-    (Maintenance::MultiMerge, "multi-merge"),
-    (Maintenance::RemoveSmallest, "remove-smallest"),
-    (Maintenance::RemoveRandom, "remove-random"),
-    (Maintenance::RemoveOldest, "remove-oldest"),
-    (Maintenance::Project, "project"),
-    (Maintenance::Stop, "stop"),
-];
-const SEARCH: [(MergeSearch, &str); 3] = [
-    (MergeSearch::Auto, "auto"),
-    (MergeSearch::GoldenSection, "golden"),
-    (MergeSearch::Table, "table"),
-];
-
-/// The value of this name, or an error that lists the names.
-fn choose<T: Copy>(param: &'static str, table: &[(T, &str)], name: &str) -> Result<T> {
-    table.iter().find(|(_, known)| *known == name).map(|(value, _)| *value).ok_or_else(|| {
-        let known: Vec<String> = table.iter().map(|(_, known)| format!("'{known}'")).collect();
-        Error::param(param, format!("one of {}", known.join(", ")), format!("'{name}'"))
-    })
-}
-
-fn name_of<T: Copy + PartialEq>(table: &[(T, &'static str)], value: T) -> &'static str {
-    table.iter().find(|(known, _)| *known == value).map_or("", |(_, name)| name)
-}
-
-impl Maintenance {
-    /// The choice of this name.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn from_name(name: &str) -> Result<Self> {
-        choose("maintenance", &MAINTENANCE, name)
-    }
-
-    /// The name in Python and in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        name_of(&MAINTENANCE, self)
-    }
-}
-
-pub(super) fn search_from_name(name: &str) -> Result<MergeSearch> {
-    choose("merge_search", &SEARCH, name)
-}
-
-pub(super) fn search_name(search: MergeSearch) -> &'static str {
-    name_of(&SEARCH, search)
-}
-
-/// Hyperparameters; [`Config::check`] is their only validator.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// The most terms, at least 1; `None` is no budget.
-    pub budget: Option<usize>,
-    /// Cost of a violation, > 0.
-    pub c: f64,
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// The loss.
-    pub loss: AnyLoss,
-    /// Coordinate ascent or stochastic gradient.
-    pub solver: Method,
-    /// What happens to a term too many.
-    pub maintenance: Maintenance,
-    /// How the best point between two terms is found.
-    pub merge_search: MergeSearch,
-    /// Terms merged at an event, at least 2.
-    pub merge_size: usize,
-    /// Whether `fit` ends by solving for the coefficients.
-    pub polishing: bool,
-    /// Half-width h > 0 of the smoothed corners while polishing.
-    pub smoothing: f64,
-    /// Whether `fit` moves the terms' points after polishing, and polishes again.
-    pub refine: bool,
-    /// Evaluations of the objective that refining may take, at least 1.
-    pub refine_iter: usize,
-    /// Whether polishing fits an offset.
-    pub fit_intercept: bool,
-    /// Passes, at least 1.
-    pub max_iter: usize,
-    /// Passes end when the largest step of a pass is below this, at least 0.
-    pub tol: f64,
-    /// Order of a pass.
-    pub order: SampleOrder,
-    /// Whether several classes share their terms.
-    pub shared: bool,
-    /// Whether the score on a held out part may end the fit.
-    pub early_stopping: bool,
-    /// Passes without a better score that end the fit, at least 1.
-    pub n_iter_no_change: usize,
-    /// Seconds after which the fit ends, > 0.
-    pub max_time: Option<f64>,
-    /// Whether objectives are recorded after every pass.
-    pub record_objective: bool,
-    /// Samples that a stream will have, at least 1 (BSGD).
-    pub n_expected: Option<usize>,
-    /// Megabytes of kernel values that polishing may hold, > 0.
-    pub cache_size: f64,
-    /// Seed of everything random.
-    pub seed: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            budget: Some(200),
-            c: 1.0,
-            kernel: AnyKernel::Gaussian { gamma: 1.0 },
-            loss: AnyLoss::Hinge,
-            solver: Method::Bsca,
-            maintenance: Maintenance::Auto,
-            merge_search: MergeSearch::Auto,
-            merge_size: 2,
-            polishing: true,
-            smoothing: 0.3,
-            refine: false,
-            refine_iter: 100,
-            fit_intercept: false,
-            max_iter: 1,
-            tol: 1e-3,
-            order: SampleOrder::Shuffled,
-            shared: true,
-            early_stopping: false,
-            n_iter_no_change: 5,
-            max_time: None,
-            record_objective: false,
-            n_expected: None,
-            cache_size: 200.0,
-            seed: 0,
-        }
+config! {
+    /// Hyperparameters of a machine on a budget.
+    pub struct BudgetConfig {
+        /// The most terms, at least 1. None: plain coordinate ascent or kernel Pegasos, and no
+        /// polishing.
+        budget: Option<usize> = Some(200), into;
+        /// Cost of a violation, > 0.
+        #[serde(rename = "C")]
+        c: f64 = 1.0;
+        /// The kernel.
+        kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
+        /// The loss.
+        loss: AnyLoss = AnyLoss::Hinge;
+        /// Coordinate ascent or stochastic gradient descent.
+        solver: Method = Method::Bsca;
+        /// What happens to a term too many.
+        maintenance: Maintenance = Maintenance::Auto;
+        /// How the best point between two terms is found.
+        merge_search: MergeSearch = MergeSearch::Auto;
+        /// Terms merged at an event, at least 2.
+        merge_size: usize = 2;
+        /// Whether `fit` ends by solving for the coefficients.
+        polishing: bool = true;
+        /// Half-width h > 0 of the smoothed corners while polishing; 0.05 for regression.
+        smoothing: f64 = 0.3;
+        /// Whether `fit` moves the terms' points after polishing, and polishes again.
+        refine: bool = false;
+        /// Evaluations of the objective that refining may take, at least 1.
+        refine_iter: usize = 100;
+        /// Whether polishing fits an offset.
+        fit_intercept: bool = false;
+        /// Passes over the data, at least 1.
+        max_iter: usize = 1;
+        /// Passes end when the largest step of a pass is below this, at least 0.
+        tol: f64 = 1e-3;
+        /// Order of a pass.
+        order: SampleOrder = SampleOrder::Shuffled;
+        /// Whether several classes share their terms.
+        shared: bool = true;
+        /// Whether the score on a held out part may end the fit.
+        early_stopping: bool = false;
+        /// Passes without a better score that end the fit, at least 1.
+        n_iter_no_change: usize = 5;
+        /// Seconds after which a fit ends with the model it has, > 0.
+        max_time: Option<f64> = None, into;
+        /// Whether objectives are recorded after every pass.
+        record_objective: bool = false;
+        /// Samples that a stream will have, at least 1: sets the step of stochastic gradient
+        /// descent.
+        n_expected: Option<usize> = None, into;
+        /// Kernel values that polishing may hold, in units of 10^6 bytes, > 0.
+        cache_size: f64 = 200.0;
+        /// Seed of everything random.
+        #[serde(rename = "random_state")]
+        seed: u64 = 0;
     }
 }
 
-impl Config {
-    /// Whether every hyperparameter is in its range and they go together.
-    ///
-    /// # Errors
-    /// `InvalidParam` with the parameter's Python name, `Unsupported` for a combination that is
-    /// not offered.
-    pub fn check(&self) -> Result<()> {
+impl Config for BudgetConfig {
+    fn check(&self) -> Result<()> {
         self.kernel.check()?;
         self.loss.check()?;
-        for (name, value) in [("budget", self.budget), ("n_expected", self.n_expected)] {
-            if value == Some(0) {
-                return Err(Error::param(name, ">= 1 or None", 0));
-            }
-        }
-        for (name, value) in [
-            ("max_iter", self.max_iter),
-            ("n_iter_no_change", self.n_iter_no_change),
-            ("refine_iter", self.refine_iter),
-        ] {
-            if value == 0 {
-                return Err(Error::param(name, ">= 1", 0));
-            }
-        }
-        let time = self.max_time.unwrap_or(1.0);
-        for (name, value) in [
-            ("C", self.c),
-            ("smoothing", self.smoothing),
-            ("max_time", time),
-            ("cache_size", self.cache_size),
-        ] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::param(name, "> 0 and finite", value));
-            }
-        }
-        if !(self.tol >= 0.0 && self.tol.is_finite()) {
-            return Err(Error::param("tol", ">= 0 and finite", self.tol));
-        }
-        if self.merge_size < 2 {
-            return Err(Error::param("merge_size", ">= 2", self.merge_size));
-        }
+        optional(count, "budget", self.budget)?;
+        optional(count, "n_expected", self.n_expected)?;
+        count("max_iter", self.max_iter)?;
+        count("n_iter_no_change", self.n_iter_no_change)?;
+        count("refine_iter", self.refine_iter)?;
+        positive("C", self.c)?;
+        positive("smoothing", self.smoothing)?;
+        optional(positive, "max_time", self.max_time)?;
+        positive("cache_size", self.cache_size)?;
+        not_negative("tol", self.tol)?;
+        at_least(2, "merge_size", self.merge_size)?;
         let squared =
             matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. });
         if squared && self.solver == Method::Bsgd {
@@ -227,7 +128,9 @@ impl Config {
         }
         self.resolve_maintenance().map(|_| ())
     }
+}
 
+impl BudgetConfig {
     /// How the points are moved.
     pub(super) fn refiner(&self) -> Refine {
         Refine {

@@ -1,9 +1,7 @@
 //! Machines on a budget: classes or values, shared terms or terms of each output's own.
 
-mod builder;
 mod combine;
 pub(super) mod config;
-pub(super) mod json;
 pub(super) mod machine;
 mod part;
 mod saving;
@@ -11,8 +9,7 @@ mod svc;
 mod svr;
 pub(super) mod train;
 
-pub use builder::{Builder, FromConfig};
-pub use config::{Config, Maintenance};
+pub use config::{BudgetConfig, Maintenance};
 pub use machine::Machine;
 pub use svc::{BudgetSvc, BudgetSvcModel};
 pub use svr::{BudgetSvr, BudgetSvrModel};

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use super::config::Config;
+use super::config::BudgetConfig;
 use super::machine::Part;
+use crate::config::megabytes;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::basis::{self, ModelRows};
@@ -45,7 +46,7 @@ pub(super) struct Outcome {
 
 /// Passes, then polishing; or the exact solution when the budget holds every distinct row.
 pub(super) fn fit<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
     limits: &mut Limits<'_>,
@@ -79,7 +80,7 @@ pub(super) fn fit<F: Real>(
 
 /// Moves the points, then solves for their coefficients again; kept when the objective is lower.
 fn refine<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     trained: &mut Trained<F>,
     limits: &mut Limits<'_>,
@@ -112,7 +113,7 @@ fn refine<F: Real>(
 
 /// One pass over new rows.
 pub(super) fn partial_fit<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     from: Option<&Part<F>>,
     limits: &mut Limits<'_>,
@@ -126,7 +127,7 @@ pub(super) fn partial_fit<F: Real>(
 
 /// The same terms with the best coefficients.
 pub(super) fn polish<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     part: &Part<F>,
     limits: &mut Limits<'_>,
@@ -152,14 +153,14 @@ pub(super) fn polish<F: Real>(
     })
 }
 
-fn polisher(config: &Config) -> Polish {
+fn polisher(config: &BudgetConfig) -> Polish {
     Polish {
         loss: config.loss,
         fit_intercept: config.fit_intercept,
         h: config.smoothing,
         max_steps: POLISH_STEPS,
         tol: POLISH_TOL,
-        cache_bytes: (config.cache_size * 1e6) as usize,
+        cache_bytes: megabytes(config.cache_size),
     }
 }
 
@@ -212,7 +213,7 @@ fn polished_outcome(
 
 /// Every distinct row is a basis point: the smoothed problem, solved to rounding error.
 fn exact<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     distinct: &[usize],
     limits: &mut Limits<'_>,
@@ -266,7 +267,7 @@ fn exact<F: Real>(
     })
 }
 
-fn solver(config: &Config) -> Result<Budgeted> {
+fn solver(config: &BudgetConfig) -> Result<Budgeted> {
     Ok(Budgeted {
         method: config.solver,
         kernel: config.kernel,
@@ -288,7 +289,7 @@ struct Best<F: Real> {
 }
 
 fn passes<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
     limits: &mut Limits<'_>,

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::config::Config;
+use super::config::BudgetConfig;
 use super::machine::Machine;
+use crate::config::{changed, side_by_side};
 use crate::error::{Error, Result};
 use crate::estimator::report::Report;
-use crate::kernel::AnyKernel;
 use crate::model::persist::{AnySaved, Labels, Stored};
 use crate::solver::StopReason;
 
 /// What a file gives back.
 pub(super) struct Loaded<F: Stored> {
-    pub(super) config: Config,
+    pub(super) config: BudgetConfig,
     pub(super) machine: Machine<F>,
     pub(super) labels: Labels,
     pub(super) report: Report,
@@ -30,7 +30,7 @@ const STOPS: [StopReason; 5] = [
 
 pub(super) fn save<F: Stored>(
     kind: &str,
-    config: &Config,
+    config: &BudgetConfig,
     (machine, labels, report): (&Machine<F>, Labels, &Report),
     path: &Path,
 ) -> Result<()> {
@@ -47,7 +47,7 @@ pub(super) fn save<F: Stored>(
     saved.history.clone_from(&report.history);
     saved.estimator = json!({
         "kind": kind,
-        "params": config.to_json(),
+        "params": side_by_side(config),
         "fitted": {
             "label_type": label_type,
             "n_iter": report.n_iter,
@@ -68,15 +68,9 @@ pub(super) fn load<F: Stored>(kind: &str, path: &Path) -> Result<Loaded<F>> {
     }
     let mut params = saved.estimator["params"].as_object().cloned().ok_or_else(|| bad("params"))?;
     // The kernel's own γ in place of what it was computed from.
-    let gamma = match saved.kernel {
-        AnyKernel::Gaussian { gamma }
-        | AnyKernel::Laplacian { gamma }
-        | AnyKernel::Polynomial { gamma, .. }
-        | AnyKernel::Sigmoid { gamma, .. } => gamma,
-        AnyKernel::Linear => 1.0,
-    };
-    params.insert("gamma".into(), json!(gamma));
-    let config = Config::from_json(&params).map_err(|e| Error::Format(e.to_string()))?;
+    params.insert("gamma".into(), json!(saved.kernel.gamma()));
+    let config =
+        changed(&BudgetConfig::default(), &params).map_err(|e| Error::Format(e.to_string()))?;
     let fitted = &saved.estimator["fitted"];
     let number = |value: &Value| value.as_f64();
     let stop = STOPS.into_iter().find(|stop| fitted["stop_reason"] == stop.name());

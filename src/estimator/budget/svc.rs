@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
-use super::builder::{Builder, FromConfig};
-use super::config::Config;
+use super::config::BudgetConfig;
 use super::machine::Machine;
 use super::saving;
 use super::train::Start;
+use crate::config::{Builder, FromConfig};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{encode, sorted};
 use crate::estimator::report::Report;
 use crate::estimator::score::class;
-use crate::loss::AnyLoss;
 use crate::model::persist::{Label, Stored};
 use crate::parallel;
 use crate::solver::{Observer, Silent};
@@ -41,29 +40,26 @@ use crate::solver::{Observer, Silent};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetSvc {
-    config: Config,
+    config: BudgetConfig,
 }
 
 /// A fitted classifier with labels of type `L`.
 #[derive(Clone, Debug)]
 pub struct BudgetSvcModel<F: Stored, L> {
-    config: Config,
+    config: BudgetConfig,
     machine: Machine<F>,
     classes: Vec<L>,
     report: Report,
 }
 
-impl FromConfig for BudgetSvc {
-    fn from_config(config: Config) -> Result<Self> {
-        if config.loss.is_classification() {
-            Ok(Self { config })
-        } else {
-            Err(Error::param("loss", "a loss for classes", config.loss.name()))
-        }
+impl FromConfig<BudgetConfig> for BudgetSvc {
+    fn from_config(config: BudgetConfig) -> Result<Self> {
+        config.loss.expect_classes(true)?;
+        Ok(Self { config })
     }
 }
 
-fn cost(config: &Config, weights: Option<&[f64]>, n: usize) -> Vec<f64> {
+fn cost(config: &BudgetConfig, weights: Option<&[f64]>, n: usize) -> Vec<f64> {
     match weights {
         Some(weights) => weights.iter().map(|w| config.c * w).collect(),
         None => vec![config.c; n],
@@ -73,8 +69,8 @@ fn cost(config: &Config, weights: Option<&[f64]>, n: usize) -> Vec<f64> {
 impl BudgetSvc {
     /// Sets hyperparameters.
     #[must_use]
-    pub fn builder() -> Builder<Self> {
-        Builder::new(AnyLoss::Hinge)
+    pub fn builder() -> Builder<BudgetConfig, Self> {
+        Builder::new(BudgetConfig::default())
     }
 
     /// Trains on rows of any layout and labels of any sortable type, at least two different ones.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::builder::{Builder, FromConfig};
-use super::config::Config;
+use super::config::BudgetConfig;
 use super::machine::Machine;
 use super::saving;
 use super::train::Start;
+use crate::config::{Builder, FromConfig};
 use crate::data::{Problem, Rows, Targets};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::report::Report;
 use crate::loss::AnyLoss;
 use crate::model::persist::{Labels, Stored};
@@ -34,29 +34,26 @@ use crate::solver::Silent;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetSvr {
-    config: Config,
+    config: BudgetConfig,
 }
 
 /// A fitted regression machine.
 #[derive(Clone, Debug)]
 pub struct BudgetSvrModel<F: Stored> {
-    config: Config,
+    config: BudgetConfig,
     machine: Machine<F>,
     report: Report,
 }
 
-impl FromConfig for BudgetSvr {
-    fn from_config(config: Config) -> Result<Self> {
-        if config.loss.is_classification() {
-            Err(Error::param("loss", "a loss for real values", config.loss.name()))
-        } else {
-            Ok(Self { config })
-        }
+impl FromConfig<BudgetConfig> for BudgetSvr {
+    fn from_config(config: BudgetConfig) -> Result<Self> {
+        config.loss.expect_classes(false)?;
+        Ok(Self { config })
     }
 }
 
 fn train<F: Stored>(
-    config: &Config,
+    config: &BudgetConfig,
     rows: &Rows<'_, F>,
     values: &[f64],
     train: impl FnOnce(&Problem<'_, F>) -> Result<(Machine<F>, Report)> + Send,
@@ -70,8 +67,13 @@ fn train<F: Stored>(
 impl BudgetSvr {
     /// Sets hyperparameters; the loss is ε-insensitive with ε = 0.1 unless set.
     #[must_use]
-    pub fn builder() -> Builder<Self> {
-        Builder::new(AnyLoss::EpsilonInsensitive { epsilon: 0.1 })
+    pub fn builder() -> Builder<BudgetConfig, Self> {
+        // In units of y: the tube of the default epsilon is 0.1 wide.
+        Builder::new(BudgetConfig {
+            loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
+            smoothing: 0.05,
+            ..BudgetConfig::default()
+        })
     }
 
     /// Trains on rows of any layout.

@@ -1,9 +1,10 @@
 //! Training: passes, then polishing; or the exact solution when the budget holds every row.
 
 use super::combine;
-use super::config::Config;
+use super::config::BudgetConfig;
 use super::machine::Machine;
 use super::part::{self, Trained};
+use crate::config::Config as _;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::limits::{Clock, Limits};
@@ -35,11 +36,11 @@ impl<F: Real> Machine<F> {
     /// Trains a machine. Call it inside [`crate::parallel::run`].
     ///
     /// # Errors
-    /// Those of [`Config::check`], `BadLabels` unless two classes have positive cost,
+    /// Those of [`BudgetConfig::check`], `BadLabels` unless two classes have positive cost,
     /// `Unsupported` for an offset without polishing, `OutOfMemory`, and `Interrupted` when the
     /// observer says so.
     pub fn fit(
-        config: &Config,
+        config: &BudgetConfig,
         problem: &Problem<'_, F>,
         start: Start<'_, '_, F>,
         observer: &mut dyn Observer,
@@ -69,9 +70,9 @@ impl<F: Real> Machine<F> {
     /// Goes on with one pass over new rows, or begins with them; no polishing.
     ///
     /// # Errors
-    /// Those of [`Config::check`], `OutOfMemory`, `Interrupted`.
+    /// Those of [`BudgetConfig::check`], `OutOfMemory`, `Interrupted`.
     pub fn partial_fit(
-        config: &Config,
+        config: &BudgetConfig,
         problem: &Problem<'_, F>,
         start: Option<&Self>,
         observer: &mut dyn Observer,
@@ -87,10 +88,10 @@ impl<F: Real> Machine<F> {
     /// Keeps the terms and solves for their coefficients on these rows.
     ///
     /// # Errors
-    /// Those of [`Config::check`], `OutOfMemory`, `Interrupted`.
+    /// Those of [`BudgetConfig::check`], `OutOfMemory`, `Interrupted`.
     pub fn polish(
         &self,
-        config: &Config,
+        config: &BudgetConfig,
         problem: &Problem<'_, F>,
         observer: &mut dyn Observer,
     ) -> Result<(Self, Report)> {
@@ -105,7 +106,7 @@ impl<F: Real> Machine<F> {
 
 /// Trains the one part, or one a class, and gathers what they tell.
 fn train<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     observer: &mut dyn Observer,
     train_part: &TrainPart<'_, F>,
@@ -165,7 +166,7 @@ pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> 
 
 /// Whether a machine can be gone on from with these hyperparameters and data.
 fn check_start<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     start: Option<&Machine<F>>,
 ) -> Result<()> {

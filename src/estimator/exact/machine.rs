@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
 
 use super::fitted::{ExactMachine, assemble};
 use super::pairs::{PairColumns, at_a_time};
+use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -14,7 +16,7 @@ use crate::kernel::{AnyBuffers, AnyColumns, Gram};
 use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
-use crate::solver::mpd::{self, MpdSettings};
+use crate::solver::mpd::{self, MpdSettings, Update};
 use crate::solver::{Observer, Phase, Progress, StopReason};
 
 /// Samples from which on kernel rows may be `f32`.
@@ -34,7 +36,8 @@ const MPD_TIMES: u64 = 10;
 const WORK_BETWEEN_LOOKS: usize = 1 << 31;
 
 /// Which machine.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
 pub enum ExactKind {
     /// Classes, violations cost C.
     CSvc,
@@ -61,38 +64,61 @@ pub enum ExactKind {
 }
 
 /// How the problem is solved.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
 pub enum ExactSolver {
     /// Pairs, on working sets ([`crate::solver::exact`]).
     #[default]
     Smo,
     /// One variable at a time ([`crate::solver::mpd`]).
-    Mpd {
-        /// Update, working set, ε_d, and whether a trace is kept; ε_p and the number of steps are
-        /// those of the [`ExactConfig`].
-        settings: MpdSettings,
-        /// Whether the machine has an offset (one class has one in any case).
-        intercept: bool,
-    },
+    Mpd(ExactMpd),
 }
 
-/// Hyperparameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ExactConfig {
-    /// The machine.
-    pub kind: ExactKind,
-    /// Largest violation of the optimality conditions at which a fit ends, > 0.
-    pub tol: f64,
-    /// Megabytes of kernel rows, > 0, over all pairs of classes that are trained at a time.
-    pub cache_size: f64,
-    /// SMO steps a machine, at most.
-    pub max_iter: Option<u64>,
-    /// Seconds after which a fit ends with the machine it has, > 0.
-    pub max_time: Option<f64>,
-    /// Whether SMO solves a large problem on a part of its samples at a time.
-    pub shrinking: bool,
-    /// How.
-    pub solver: ExactSolver,
+hyperparameters! {
+    /// What the minimal primal-dual method needs beside ε_p and the number of steps; see
+    /// [`MpdSettings`].
+    #[derive(Copy)]
+    pub struct ExactMpd {
+        /// ε_d, > 0.
+        pub constraint_tol: f64 = 1e-6;
+        /// The update of the multipliers.
+        pub update: Update = Update::Augmented;
+        /// Variables of a working set, at least 1.
+        pub working_set: usize = 512;
+        /// Whether violations and multipliers are recorded.
+        pub record_history: bool = false;
+        /// Whether the machine has an offset (one class has one in any case).
+        pub fit_intercept: bool = true;
+    }
+}
+
+impl ExactMpd {
+    fn settings(&self, tol: f64, max_iter: u64) -> MpdSettings {
+        let Self { constraint_tol, update, working_set, record_history: record, .. } = *self;
+        MpdSettings { tol, constraint_tol, max_iter, update, working_set, record }
+    }
+}
+
+config! {
+    /// Hyperparameters of an exact machine; kernel and cost come with the data.
+    #[derive(Copy)]
+    pub struct ExactConfig {
+        /// The machine.
+        kind: ExactKind = ExactKind::CSvc;
+        /// Largest violation of the optimality conditions at which a fit ends, > 0.
+        tol: f64 = 1e-3;
+        /// Kernel rows, in units of 10^6 bytes, > 0, over all pairs of classes that are trained at
+        /// a time.
+        cache_size: f64 = 200.0;
+        /// SMO steps a machine, at most.
+        max_iter: Option<u64> = None, into;
+        /// Seconds after which a fit ends with the machine it has, > 0.
+        max_time: Option<f64> = None, into;
+        /// Whether SMO solves a large problem on a part of its samples at a time.
+        shrinking: bool = true;
+        /// How.
+        solver: ExactSolver = ExactSolver::Smo;
+    }
 }
 
 /// What is to be predicted.
@@ -106,41 +132,28 @@ pub enum ExactTargets<'a> {
     None,
 }
 
-impl ExactConfig {
-    /// Whether every hyperparameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn check(&self) -> Result<()> {
-        let positive = [
-            ("tol", self.tol),
-            ("cache_size", self.cache_size),
-            ("max_time", self.max_time.unwrap_or(1.0)),
-        ];
-        for (name, value) in positive {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::param(name, "> 0 and finite", value));
-            }
-        }
+impl Config for ExactConfig {
+    fn check(&self) -> Result<()> {
+        positive("tol", self.tol)?;
+        positive("cache_size", self.cache_size)?;
+        optional(positive, "max_time", self.max_time)?;
         match self.kind {
             ExactKind::NuSvc { nu } | ExactKind::NuSvr { nu } | ExactKind::OneClass { nu } => {
                 if !(nu > 0.0 && nu <= 1.0) {
                     return Err(Error::param("nu", "in (0, 1]", nu));
                 }
             }
-            ExactKind::EpsilonSvr { epsilon } => {
-                if !(epsilon >= 0.0 && epsilon.is_finite()) {
-                    return Err(Error::param("epsilon", ">= 0 and finite", epsilon));
-                }
-            }
+            ExactKind::EpsilonSvr { epsilon } => not_negative("epsilon", epsilon)?,
             ExactKind::CSvc => {}
         }
         match self.solver {
             ExactSolver::Smo => Ok(()),
-            ExactSolver::Mpd { settings, .. } => settings.check(),
+            ExactSolver::Mpd(mpd) => mpd.settings(self.tol, 0).check(),
         }
     }
+}
 
+impl ExactConfig {
     fn settings(&self, n: usize) -> Settings {
         let default = STEPS.max(STEPS_EACH.saturating_mul(n as u64));
         let max_iter = self.max_iter.unwrap_or(default);
@@ -240,10 +253,10 @@ impl ExactMachine {
                 return Err(Error::Unsupported(reason.into()));
             }
         }
-        let samples = positive(n, targets, cost)?;
+        let samples = costly(n, targets, cost)?;
         let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
         let mut observer = Limited::new(observer, config.max_time);
-        let bytes = (config.cache_size * f64::from(1 << 20)) as usize;
+        let bytes = megabytes(config.cache_size);
         let buffers = AnyBuffers::default();
         let task = Task { config, gram, functions, cost, bytes, single, buffers };
         match targets {
@@ -258,7 +271,7 @@ impl ExactMachine {
 }
 
 /// Indices of the samples that count.
-fn positive(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize>> {
+fn costly(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize>> {
     let wrong = |what, got| Err(Error::LengthMismatch { what, expected: n, got });
     match targets {
         ExactTargets::Classes(y, _) if y.len() != n => return wrong("y", y.len()),
@@ -309,15 +322,15 @@ impl<'g> Task<'g, '_> {
         let cost: Vec<f64> = columns.index().iter().map(|&i| self.cost[i]).collect();
         let buffers = self.buffers.clone();
         let part = Part { columns, kind, cost: &cost, cache_bytes: bytes, buffers };
-        let ExactSolver::Mpd { settings: own, intercept } = self.config.solver else {
+        let ExactSolver::Mpd(own) = self.config.solver else {
             return fit(part, &settings, observer);
         };
         let max_iter = match self.config.max_iter {
             Some(given) => given,
             None => settings.max_iter.saturating_mul(MPD_TIMES),
         };
-        let settings = MpdSettings { tol: settings.tol, max_iter, ..own };
-        let form = mpd::Form { intercept, functions: self.functions };
+        let settings = own.settings(settings.tol, max_iter);
+        let form = mpd::Form { intercept: own.fit_intercept, functions: self.functions };
         mpd::fit(part, &form, &settings, observer)
     }
 

@@ -7,5 +7,5 @@ mod svc;
 
 pub use fitted::ExactMachine;
 pub(super) use machine::Limited;
-pub use machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets, exact_decision};
+pub use machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets, exact_decision};
 pub use svc::{Svc, SvcModel};

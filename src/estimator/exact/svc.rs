@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::fitted::ExactMachine;
-use super::machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets, exact_decision};
+use super::machine::{ExactConfig, ExactTargets, exact_decision};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::kernel::{AnyKernel, Gram};
@@ -101,13 +101,10 @@ impl Svc {
             None => vec![self.c; labels.len()],
         };
         let config = ExactConfig {
-            kind: ExactKind::CSvc,
             tol: self.tol,
             cache_size: self.cache_size,
             max_iter: self.max_iter,
-            max_time: None,
-            shrinking: true,
-            solver: ExactSolver::Smo,
+            ..ExactConfig::default()
         };
         let targets = ExactTargets::Classes(&index, classes.len());
         let gram = Gram::Kernel(self.kernel, rows.view());

@@ -1,59 +1,96 @@
 //! The divide-and-conquer machine without labels: what the bindings use.
 
-mod json;
 mod saved;
 mod train;
 
 use std::ops::ControlFlow;
 
 use ndarray::Array2;
+use serde::{Deserialize, Serialize};
 
-use super::budget::Config;
+use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
 use super::limits::Limits;
 use super::report::Report;
+use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::{Gathered, Problem, Rows, SampleOrder};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::local::{Local, LocalModel};
+use crate::kernel::AnyKernel;
+use crate::local::{Local, LocalModel, Pruning};
 use crate::rng::Rng;
 use crate::solver::{Observer, Silent, StopReason};
 pub use saved::local_precision;
 use train::{Inner, Told, cells, learn, members};
 
-/// Everything that a training call needs to know.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LocalConfig {
-    /// Cells, budget, pruning.
-    pub local: Local,
-    /// Passes of a fit, at least 1.
-    pub max_iter: usize,
-    /// Order of the passes of a fit.
-    pub order: SampleOrder,
-    /// Seconds, > 0.
-    pub max_time: Option<f64>,
-    /// Seed of the order.
-    pub seed: u64,
-    /// The machine of each cell, when it is not the paper's: trained by passes, merging and
-    /// polishing on the samples of the cell.
-    pub inner: Option<Config>,
+/// The machine of each cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cells {
+    /// The paper's, updated by each sample as it comes.
+    Online,
+    /// Trained by passes, merging and polishing on the samples of the cell.
+    Bsca,
+}
+
+config! {
+    /// Everything that a training call needs to know.
+    pub struct LocalConfig {
+        /// Cost of a violation, > 0.
+        #[serde(rename = "C")]
+        c: f64 = 1.0;
+        /// The kernel of the cells; cells are divided by the Euclidean distance.
+        kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
+        /// Number of cells K, at least 1.
+        n_clusters: usize = 16;
+        /// The most support vectors of a cell, at least 1.
+        budget: usize = 100;
+        /// The share of the way that a centre moves towards its sample, in [0, 1].
+        center_step: f64 = 0.01;
+        /// Cells that learn from a sample, the nearest ones, at least 1.
+        overlap: usize = 1;
+        /// Which stages of pruning run before the largest are kept.
+        pruning: Pruning = Pruning::All;
+        /// The machine of each cell.
+        #[serde(rename = "local")]
+        cells: Cells = Cells::Online;
+        /// Passes of a fit, at least 1.
+        max_iter: usize = 1;
+        /// Order of the passes of a fit.
+        order: SampleOrder = SampleOrder::Shuffled;
+        /// Seconds, > 0.
+        max_time: Option<f64> = None, into;
+        /// Seed of the order.
+        #[serde(rename = "random_state")]
+        seed: u64 = 0;
+    }
+}
+
+impl Config for LocalConfig {
+    fn check(&self) -> Result<()> {
+        positive("C", self.c)?;
+        self.local().check()?;
+        at_least(1, "max_iter", self.max_iter)?;
+        optional(positive, "max_time", self.max_time)?;
+        self.inner().map_or(Ok(()), |inner| inner.check())
+    }
 }
 
 impl LocalConfig {
-    /// Whether every hyperparameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam` that names the first one that is not.
-    pub fn check(&self) -> Result<()> {
-        self.local.check()?;
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", ">= 1", 0));
-        }
-        if self.max_time.is_some_and(|time| time.is_nan() || time <= 0.0) {
-            let got = self.max_time.unwrap_or(f64::NAN);
-            return Err(Error::param("max_time", "> 0 or None", got));
-        }
-        self.inner.as_ref().map_or(Ok(()), Config::check)
+    fn local(&self) -> Local {
+        let Self { kernel, n_clusters, budget, center_step, overlap, pruning, .. } = *self;
+        Local { kernel, n_clusters, budget, center_step, overlap, pruning }
+    }
+
+    /// The machine of each cell, when it is not the paper's.
+    fn inner(&self) -> Option<BudgetConfig> {
+        (self.cells == Cells::Bsca).then(|| BudgetConfig {
+            budget: Some(self.budget),
+            kernel: self.kernel,
+            seed: self.seed,
+            max_time: self.max_time,
+            ..BudgetConfig::default()
+        })
     }
 }
 
@@ -81,7 +118,7 @@ impl<F: Real> LocalMachine<F> {
         check_classes(problem)?;
         let mut limits = Limits::new(observer);
         limits.until(config.max_time);
-        let mut local = config.local;
+        let mut local = config.local();
         if centers.is_some() {
             local.center_step = 0.0;
         }
@@ -103,8 +140,8 @@ impl<F: Real> LocalMachine<F> {
                 break;
             }
         }
-        let inner = match &config.inner {
-            Some(inner) => cells(inner, &model, problem, &mut limits)?,
+        let inner = match config.inner() {
+            Some(inner) => cells(&inner, &model, problem, &mut limits)?,
             None => Vec::new(),
         };
         Ok((Self { model, inner }, told.report()))
@@ -123,7 +160,7 @@ impl<F: Real> LocalMachine<F> {
         observer: &mut dyn Observer,
     ) -> Result<(Self, Report)> {
         config.check()?;
-        if config.inner.is_some() {
+        if config.cells != Cells::Online {
             let text = "a local machine whose cells hold other machines needs all rows: use fit";
             return Err(Error::Unsupported(text.into()));
         }
@@ -135,9 +172,9 @@ impl<F: Real> LocalMachine<F> {
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
         let mut model = match start {
             Some(start) => start.model.clone(),
-            None => LocalModel::new(config.local, d, m)?,
+            None => LocalModel::new(config.local(), d, m)?,
         };
-        model.reconfigure(config.local)?;
+        model.reconfigure(config.local())?;
         let order: Vec<usize> = (0..problem.len()).collect();
         let first_id = model.seen();
         let mut told = Told::new(StopReason::MaxIter);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::data::{Gathered, Problem, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::budget::{Config, Machine, Start};
+use crate::estimator::budget::{BudgetConfig, Machine, Start};
 use crate::estimator::limits::Limits;
 use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
@@ -97,7 +97,7 @@ pub(super) fn members(cells: &[u32], n_cells: usize) -> Vec<Vec<usize>> {
 
 /// A machine for every cell, on the samples that it learns from.
 pub(super) fn cells<F: Real>(
-    config: &Config,
+    config: &BudgetConfig,
     model: &LocalModel<F>,
     problem: &Problem<'_, F>,
     limits: &mut Limits<'_>,
@@ -127,7 +127,7 @@ pub(super) fn cells<F: Real>(
         let cost: Vec<f64> = weighty.iter().map(|&i| problem.cost()[i]).collect();
         let targets = Targets::Classes { index: &classes, n_classes };
         let part = Problem::new(gathered.rows()?, targets, &cost)?;
-        let own = Config { seed: config.seed.wrapping_add(cell as u64), ..config.clone() };
+        let own = BudgetConfig { seed: config.seed.wrapping_add(cell as u64), ..config.clone() };
         let (machine, _) = Machine::fit(&own, &part, Start::default(), limits)?;
         machines.push(Inner::Machine(Box::new(machine)));
     }

@@ -5,53 +5,44 @@ mod train;
 
 use super::limits::Limits;
 use super::report::Report;
+use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::SampleOrder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::AnyKernel;
-use crate::online::AnyLearner;
+use crate::online::{ASIDE, AnyLearner, KernelPerceptron};
 
 pub use machine::{OnlineMachine, precision_of};
 
-/// Everything that a training call of an online learner needs to know.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OnlineConfig {
-    /// The learner and its hyperparameters.
-    pub learner: AnyLearner,
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// Whether to predict with the mean of the iterates.
-    pub average: bool,
-    /// One place of the budget in so many is for terms that went, where the mean needs them, > 1.
-    pub aside: usize,
-    /// Passes of `fit`, >= 1.
-    pub max_iter: usize,
-    /// Order of the passes of `fit`.
-    pub order: SampleOrder,
-    /// Seconds, > 0.
-    pub max_time: Option<f64>,
-    /// Seed of the order and of the learner's random choices.
-    pub seed: u64,
+config! {
+    /// Everything that a training call of an online learner needs to know.
+    pub struct OnlineConfig {
+        /// The learner and its hyperparameters.
+        learner: AnyLearner = AnyLearner::KernelPerceptron(KernelPerceptron {});
+        /// The kernel.
+        kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
+        /// Whether to predict with the mean of the iterates.
+        average: bool = false;
+        /// One place of the budget in so many is for terms that went, where the mean needs them,
+        /// > 1.
+        aside: usize = ASIDE;
+        /// Passes of `fit`, >= 1.
+        max_iter: usize = 1;
+        /// Order of the passes of `fit`.
+        order: SampleOrder = SampleOrder::Shuffled;
+        /// Seconds, > 0.
+        max_time: Option<f64> = None, into;
+        /// Seed of the order and of the learner's random choices.
+        #[serde(rename = "random_state")]
+        seed: u64 = 0;
+    }
 }
 
-impl OnlineConfig {
-    /// Whether every hyperparameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam` that names the first one that is not.
-    pub fn check(&self) -> Result<()> {
+impl Config for OnlineConfig {
+    fn check(&self) -> Result<()> {
         self.kernel.check()?;
         self.learner.check(self.kernel)?;
-        if self.aside < 2 {
-            return Err(Error::param("aside", ">= 2", self.aside));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", ">= 1", 0));
-        }
-        match self.max_time {
-            Some(time) if time.is_nan() || time <= 0.0 => {
-                Err(Error::param("max_time", "> 0 or None", time))
-            }
-            _ => Ok(()),
-        }
+        at_least(2, "aside", self.aside)?;
+        at_least(1, "max_iter", self.max_iter)?;
+        optional(positive, "max_time", self.max_time)
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{Limits, OnlineConfig, OnlineMachine, Report};
+use crate::config::Config as _;
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::limits::Clock;

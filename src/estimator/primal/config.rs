@@ -1,5 +1,8 @@
 //! What a primal machine is asked for, and whether it fits the memory allowed.
 
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, config, count, megabytes, optional, positive};
 use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -8,10 +11,11 @@ use crate::solver::refine::Refine;
 
 /// Bytes that Newton's method needs for each pair of samples, at most: the kernel matrix in
 /// double precision, the system and its factor.
-const PAIR_BYTES: u64 = 24;
+const PAIR_BYTES: usize = 24;
 
 /// Which method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PrimalSolver {
     /// Newton where its matrices fit `cache_size`, else conjugate gradients.
     Auto,
@@ -24,12 +28,14 @@ pub enum PrimalSolver {
 }
 
 /// How basis points are chosen among the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// At random.
     Random,
     /// By the seeding of k-means++: each next one with a probability in proportion to its squared
     /// distance from the nearest so far.
+    #[serde(rename = "kmeans++")]
     KmeansPlusPlus,
     /// By pivoted incomplete Cholesky: each next one is worst represented by those so far.
     Cholesky,
@@ -37,89 +43,64 @@ pub enum Choice {
     Greedy,
 }
 
-/// Hyperparameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PrimalConfig {
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// The loss; least squares is `SquaredEpsilonInsensitive { epsilon: 0.0 }`.
-    pub loss: AnyLoss,
-    /// Half-width of the smoothed zones, > 0.
-    pub smoothing: f64,
-    /// Whether an offset is fitted, which is not penalised.
-    pub fit_intercept: bool,
-    /// The method.
-    pub solver: PrimalSolver,
-    /// For conjugate gradients and reduced expansions: the objective is known up to this share of
-    /// it, > 0.
-    pub tol: f64,
-    /// Steps of each output at most, at least 1.
-    pub max_iter: usize,
-    /// Megabytes of kernel values and factors, > 0.
-    pub cache_size: f64,
-    /// Seconds after which a fit ends with the machine it has, > 0.
-    pub max_time: Option<f64>,
-    /// Seed of what is chosen at random.
-    pub seed: u64,
-    /// Whether to find leave-one-out decision values (Newton on all samples alone).
-    pub leave_one_out: bool,
-    /// Samples on which C and γ are tuned first, none when they are to stay.
-    pub tune: Option<usize>,
-    /// Whether the points of a basis are moved, together with their coefficients.
-    pub refine: bool,
-    /// Evaluations of the objective that refining may take, at least 1.
-    pub refine_iter: usize,
-}
-
-impl Default for PrimalConfig {
-    fn default() -> Self {
-        Self {
-            kernel: AnyKernel::Gaussian { gamma: 1.0 },
-            loss: AnyLoss::SquaredHinge,
-            smoothing: 0.05,
-            fit_intercept: true,
-            solver: PrimalSolver::Auto,
-            tol: 1e-5,
-            max_iter: 1000,
-            cache_size: 1000.0,
-            max_time: None,
-            seed: 0,
-            leave_one_out: false,
-            tune: None,
-            refine: false,
-            refine_iter: 100,
-        }
+config! {
+    /// Hyperparameters of a primal machine.
+    #[derive(Copy)]
+    pub struct PrimalConfig {
+        /// Cost of a violation, > 0. The paper's λ is 1/(2C).
+        #[serde(rename = "C")]
+        c: f64 = 1.0;
+        /// The kernel. A linear one without a basis is solved for weights of the features.
+        kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
+        /// The loss; least squares is `SquaredEpsilonInsensitive { epsilon: 0.0 }`.
+        loss: AnyLoss = AnyLoss::SquaredHinge;
+        /// Half-width of the smoothed zones, > 0.
+        smoothing: f64 = 0.05;
+        /// Whether an offset is fitted, which is not penalised.
+        fit_intercept: bool = true;
+        /// The method.
+        solver: PrimalSolver = PrimalSolver::Auto;
+        /// How the samples that the expansion is made of are found; none: it is made of all.
+        basis: Option<Choice> = None, into;
+        /// Samples in a basis, at least 1.
+        n_components: usize = 500;
+        /// For conjugate gradients and reduced expansions: the objective is known up to this share
+        /// of it, > 0.
+        tol: f64 = 1e-5;
+        /// Steps of each output at most, at least 1.
+        max_iter: usize = 1000;
+        /// Kernel values and factors, in units of 10^6 bytes, > 0.
+        cache_size: f64 = 1000.0;
+        /// Seconds after which a fit ends with the machine it has, > 0.
+        max_time: Option<f64> = None, into;
+        /// Seed of what is chosen at random.
+        #[serde(rename = "random_state")]
+        seed: u64 = 0;
+        /// Whether to find leave-one-out decision values (Newton on all samples alone).
+        leave_one_out: bool = false;
+        /// Samples on which C and γ are tuned first, at least 1; none when they are to stay.
+        #[serde(rename = "tune_size")]
+        tune: Option<usize> = None, into;
+        /// Whether the points of a basis are moved, together with their coefficients.
+        refine: bool = false;
+        /// Evaluations of the objective that refining may take, at least 1.
+        refine_iter: usize = 100;
     }
 }
 
-impl PrimalConfig {
-    /// Whether every hyperparameter is in its range.
-    ///
-    /// # Errors
-    /// `InvalidParam`; `Unsupported` for a kernel or loss that cannot be refined or tuned.
-    pub fn check(&self) -> Result<()> {
+impl Config for PrimalConfig {
+    fn check(&self) -> Result<()> {
+        positive("C", self.c)?;
         self.kernel.check()?;
         self.loss.check()?;
-        let positive = [
-            ("smoothing", self.smoothing),
-            ("tol", self.tol),
-            ("cache_size", self.cache_size),
-            ("max_time", self.max_time.unwrap_or(1.0)),
-        ];
-        for (name, value) in positive {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::param(name, "> 0 and finite", value));
-            }
-        }
-        for (name, value) in [
-            ("max_iter", self.max_iter),
-            ("tune_size", self.tune.unwrap_or(1)),
-            ("refine_iter", self.refine_iter),
-        ] {
-            if value == 0 {
-                return Err(Error::param(name, ">= 1", 0));
-            }
-        }
+        positive("smoothing", self.smoothing)?;
+        positive("tol", self.tol)?;
+        positive("cache_size", self.cache_size)?;
+        optional(positive, "max_time", self.max_time)?;
+        count("max_iter", self.max_iter)?;
+        count("n_components", self.n_components)?;
+        optional(count, "tune_size", self.tune)?;
+        count("refine_iter", self.refine_iter)?;
         if self.refine {
             self.refiner().check(self.kernel)?;
         }
@@ -128,9 +109,11 @@ impl PrimalConfig {
         }
         Ok(())
     }
+}
 
-    pub(super) fn bytes(&self) -> u64 {
-        (self.cache_size * f64::from(1 << 20)) as u64
+impl PrimalConfig {
+    pub(super) fn bytes(&self) -> usize {
+        megabytes(self.cache_size)
     }
 
     pub(super) fn polish(&self) -> Polish {
@@ -140,7 +123,7 @@ impl PrimalConfig {
             h: self.smoothing,
             max_steps: self.max_iter,
             tol: self.tol,
-            cache_bytes: usize::try_from(self.bytes()).unwrap_or(usize::MAX),
+            cache_bytes: self.bytes(),
         }
     }
 
@@ -157,7 +140,7 @@ impl PrimalConfig {
 
     /// Whether Newton's method fits the memory allowed.
     pub(super) fn newton_fits(&self, n: usize) -> bool {
-        PAIR_BYTES.saturating_mul(n as u64).saturating_mul(n as u64) <= self.bytes()
+        PAIR_BYTES.saturating_mul(n).saturating_mul(n) <= self.bytes()
     }
 
     /// Whether an expansion in n samples is solved for by Newton's method.
@@ -176,7 +159,7 @@ impl PrimalConfig {
 
     /// `what` needs a factor of n samples; `instead` would not.
     pub(super) fn too_large(&self, what: &str, n: usize, instead: &str) -> Error {
-        let megabytes = (PAIR_BYTES as f64 * (n as f64).powi(2) / f64::from(1 << 20)).ceil();
+        let megabytes = (PAIR_BYTES as f64 * (n as f64).powi(2) / 1e6).ceil();
         Error::Unsupported(format!(
             "{what} on {n} samples may need {megabytes} MB, cache_size={} allows less: use \
              {instead}, or a larger cache_size",

@@ -2,9 +2,8 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::builder::Asked;
-use super::found::PrimalMachine;
-use super::found::Tuned;
+use super::config::PrimalConfig;
+use super::found::{PrimalMachine, Tuned};
 use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
@@ -59,7 +58,7 @@ impl<F: Real> Given<'_, F> {
     pub(super) const NOTHING: Self = Self { points: None, previous: None, weights: None };
 }
 
-impl Asked {
+impl PrimalConfig {
     pub(super) fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
@@ -78,21 +77,22 @@ impl Asked {
                 return Err(Error::FeatureMismatch { expected, got });
             }
         }
+        let chosen = self.basis.map(|choice| (choice, self.n_components));
         let mut start = given.previous.map(Fitted::start);
         let mut centers = Vec::new();
         if let (Some(Fitted { function: Function::Expansion(model), .. }), Some((_, count))) =
-            (given.previous, self.basis)
+            (given.previous, chosen)
             && model.n_terms() == count
         {
             centers = model.centers();
-        } else if self.basis.is_some() || given.points.is_some() {
+        } else if chosen.is_some() || given.points.is_some() {
             // Other points: nothing to go on from.
             start = None;
         }
         let d = rows.n_cols();
         let kept = ArrayView2::from_shape((centers.len() / d.max(1), d), &centers)
             .map_err(|e| Error::Unsupported(e.to_string()))?;
-        let basis = match (&given.points, self.basis) {
+        let basis = match (&given.points, chosen) {
             (Some(points), _) => PrimalBasis::Given(points.view(), points.n_rows()),
             (None, None) => PrimalBasis::Samples,
             (None, Some((_, count))) if !centers.is_empty() => {
@@ -104,8 +104,7 @@ impl Asked {
             (None, Some((choice, count))) => PrimalBasis::Chosen(choice, count),
         };
         parallel::run(parallel::thread_count(None)?, || {
-            let machine =
-                PrimalMachine::fit(&self.config, &problem, &basis, start.as_ref(), observer)?;
+            let machine = PrimalMachine::fit(self, &problem, &basis, start.as_ref(), observer)?;
             let source = match &basis {
                 PrimalBasis::Given(points, _) => points.view(),
                 _ => rows.view(),
@@ -117,8 +116,8 @@ impl Asked {
     fn fitted<F: Real>(&self, machine: PrimalMachine, source: &Rows<'_, F>) -> Result<Fitted<F>> {
         let m = machine.intercept.len();
         let kernel = match machine.tuned {
-            Some(tuned) => self.config.scaled(tuned.gamma)?.kernel,
-            None => self.config.kernel,
+            Some(tuned) => self.scaled(tuned.gamma)?.kernel,
+            None => self.kernel,
         };
         let model = match (&machine.support, &machine.points) {
             (None, None) => None,

@@ -5,6 +5,7 @@ use super::found::PrimalMachine;
 use super::run::Run;
 use super::start::{PrimalBasis, PrimalStart};
 use super::tune::tune;
+use crate::config::Config as _;
 use crate::data::{Problem, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::model_on;

@@ -1,7 +1,6 @@
 //! Machines solved in the primal: linear, on all samples' kernel functions, or on a basis.
 
 mod basis;
-mod builder;
 mod config;
 mod fitted;
 mod found;
@@ -14,7 +13,6 @@ mod svr;
 mod trials;
 mod tune;
 
-pub use builder::PrimalBuilder;
 pub use config::{Choice, PrimalConfig, PrimalSolver};
 pub use fitted::PrimalTold;
 pub use found::{PrimalMachine, Tuned};

@@ -2,8 +2,9 @@
 
 use ndarray::Array2;
 
-use super::builder::{Asked, FromAsked, PrimalBuilder};
+use super::config::PrimalConfig;
 use super::fitted::{Fitted, Given, PrimalTold};
+use crate::config::{Builder, FromConfig};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode, sorted};
@@ -31,13 +32,14 @@ use crate::solver::{Observer, Silent};
 /// let svc = PrimalSvc::builder().c(10.0).kernel(Gaussian::new(1.0)?);
 /// let model = svc.clone().build()?.fit(&rows, &labels)?;
 /// assert_eq!(model.predict(&rows)?, labels);
-/// let small = svc.basis(Choice::KmeansPlusPlus, 10).refine(true).build()?.fit(&rows, &labels)?;
+/// let small = svc.basis(Choice::KmeansPlusPlus).n_components(10).refine(true);
+/// let small = small.build()?.fit(&rows, &labels)?;
 /// assert_eq!((small.n_terms(), small.predict(&rows)?), (10, labels));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrimalSvc {
-    asked: Asked,
+    config: PrimalConfig,
 }
 
 /// A fitted classifier with labels of type `L`.
@@ -47,18 +49,22 @@ pub struct PrimalSvcModel<F: Real, L> {
     classes: Vec<L>,
 }
 
-impl FromAsked for PrimalSvc {
-    const CLASSES: bool = true;
-    fn from_asked(asked: Asked) -> Self {
-        Self { asked }
+impl FromConfig<PrimalConfig> for PrimalSvc {
+    /// Least squares serve classes too, whose targets are 1 and -1.
+    fn from_config(config: PrimalConfig) -> Result<Self> {
+        let squares = AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 };
+        if config.loss != squares {
+            config.loss.expect_classes(true)?;
+        }
+        Ok(Self { config })
     }
 }
 
 impl PrimalSvc {
     /// Sets hyperparameters; the loss is the squared hinge unless set.
     #[must_use]
-    pub fn builder() -> PrimalBuilder<Self> {
-        PrimalBuilder::new(AnyLoss::SquaredHinge)
+    pub fn builder() -> Builder<PrimalConfig, Self> {
+        Builder::new(PrimalConfig::default())
     }
 
     /// Trains on rows of any layout and labels of any sortable type, at least two different ones.
@@ -132,7 +138,7 @@ impl PrimalSvc {
         let classes = classes(labels)?;
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
-        Ok(PrimalSvcModel { fitted: self.asked.fit(rows, targets, given, observer)?, classes })
+        Ok(PrimalSvcModel { fitted: self.config.fit(rows, targets, given, observer)?, classes })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Regression in the primal.
 
-use super::builder::{Asked, FromAsked, PrimalBuilder};
+use super::config::PrimalConfig;
 use super::fitted::{Fitted, Given, PrimalTold};
+use crate::config::{Builder, FromConfig};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::float::Real;
@@ -24,7 +25,7 @@ use crate::solver::{Observer, Silent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrimalSvr {
-    asked: Asked,
+    config: PrimalConfig,
 }
 
 /// A fitted regression machine.
@@ -33,18 +34,19 @@ pub struct PrimalSvrModel<F: Real> {
     fitted: Fitted<F>,
 }
 
-impl FromAsked for PrimalSvr {
-    const CLASSES: bool = false;
-    fn from_asked(asked: Asked) -> Self {
-        Self { asked }
+impl FromConfig<PrimalConfig> for PrimalSvr {
+    fn from_config(config: PrimalConfig) -> Result<Self> {
+        config.loss.expect_classes(false)?;
+        Ok(Self { config })
     }
 }
 
 impl PrimalSvr {
     /// Sets hyperparameters; the loss is ε-insensitive with ε = 0.1 unless set.
     #[must_use]
-    pub fn builder() -> PrimalBuilder<Self> {
-        PrimalBuilder::new(AnyLoss::EpsilonInsensitive { epsilon: 0.1 })
+    pub fn builder() -> Builder<PrimalConfig, Self> {
+        let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
+        Builder::new(PrimalConfig { loss, ..PrimalConfig::default() })
     }
 
     /// Trains on rows of any layout.
@@ -104,7 +106,7 @@ impl PrimalSvr {
         given: &Given<'_, F>,
         observer: &mut dyn Observer,
     ) -> Result<PrimalSvrModel<F>> {
-        let fitted = self.asked.fit(rows, Targets::Values(values), given, observer)?;
+        let fitted = self.config.fit(rows, Targets::Values(values), given, observer)?;
         Ok(PrimalSvrModel { fitted })
     }
 }

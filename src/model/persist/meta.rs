@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::labels::Stored;
+use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 
@@ -16,7 +17,7 @@ pub(super) struct Meta {
     format: String,
     format_version: u32,
     library_version: String,
-    kernel: Kernel,
+    kernel: Value,
     pub(super) machines: Vec<Machine>,
     pub(super) labels: Stored,
     pub(super) estimator: Value,
@@ -29,40 +30,11 @@ pub(super) struct Machine {
     pub(super) steps: u64,
 }
 
-/// Every kernel in one form; a parameter that a kernel does not have is left out.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Kernel {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    gamma: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    coef0: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    degree: Option<u32>,
-}
-
-impl From<AnyKernel> for Kernel {
-    fn from(kernel: AnyKernel) -> Self {
-        let (gamma, coef0, degree) = match kernel {
-            AnyKernel::Gaussian { gamma } | AnyKernel::Laplacian { gamma } => {
-                (Some(gamma), None, None)
-            }
-            AnyKernel::Polynomial { gamma, coef0, degree } => {
-                (Some(gamma), Some(coef0), Some(degree))
-            }
-            AnyKernel::Sigmoid { gamma, coef0 } => (Some(gamma), Some(coef0), None),
-            AnyKernel::Linear => (None, None, None),
-        };
-        Self { name: kernel.name().to_owned(), gamma, coef0, degree }
-    }
-}
-
 /// A kernel as files hold it.
 #[must_use]
 pub fn kernel_to_json(kernel: AnyKernel) -> Value {
     // A struct of plain numbers always becomes JSON.
-    serde_json::to_value(Kernel::from(kernel)).unwrap_or(Value::Null)
+    serde_json::to_value(kernel).unwrap_or(Value::Null)
 }
 
 /// The kernel of a file, its parameters in range and none missing or superfluous.
@@ -70,26 +42,9 @@ pub fn kernel_to_json(kernel: AnyKernel) -> Value {
 /// # Errors
 /// `Format`.
 pub fn kernel_from_json(json: &Value) -> Result<AnyKernel> {
-    let kernel: Kernel =
-        serde_json::from_value(json.clone()).map_err(|e| Error::Format(format!("kernel: {e}")))?;
-    kernel.checked()
-}
-
-impl Kernel {
-    fn checked(&self) -> Result<AnyKernel> {
-        let Self { name, gamma, coef0, degree } = self;
-        let kernel = AnyKernel::from_name(
-            name,
-            gamma.unwrap_or(1.0),
-            coef0.unwrap_or(0.0),
-            degree.unwrap_or(1),
-        )
-        .map_err(|e| Error::Format(e.to_string()))?;
-        let full = Self::from(kernel);
-        let same = (full.gamma.is_some(), full.coef0.is_some(), full.degree.is_some())
-            == (gamma.is_some(), coef0.is_some(), degree.is_some());
-        if same { Ok(kernel) } else { Err(Error::Format(format!("parameters of kernel {name}"))) }
-    }
+    let kernel: AnyKernel = exactly("kernel", json)?;
+    kernel.check().map_err(|e| Error::Format(e.to_string()))?;
+    Ok(kernel)
 }
 
 impl Meta {
@@ -103,7 +58,7 @@ impl Meta {
             format: FORMAT.to_owned(),
             format_version: VERSION,
             library_version: env!("CARGO_PKG_VERSION").to_owned(),
-            kernel: kernel.into(),
+            kernel: kernel_to_json(kernel),
             machines,
             labels,
             estimator,
@@ -135,6 +90,6 @@ impl Meta {
 
     /// The kernel, its parameters in range and none missing or superfluous.
     pub(super) fn kernel(&self) -> Result<AnyKernel> {
-        self.kernel.checked()
+        kernel_from_json(&self.kernel)
     }
 }

@@ -20,7 +20,8 @@ const BLOCK: usize = 512;
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Which iterates are averaged.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
 pub enum Average {
     /// None: the answer is the last iterate.
     None,

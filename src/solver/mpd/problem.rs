@@ -54,7 +54,8 @@ impl Equality {
 }
 
 /// How multipliers are updated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Update {
     /// The augmented Lagrangian's, which converges.
     #[default]
