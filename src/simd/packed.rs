@@ -6,6 +6,7 @@ use super::lanes::width;
 use super::slices::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::parallel::ROW_CHUNK;
 
 /// 64 bytes, aligned to 64.
 #[derive(Clone, Copy, Debug)]
@@ -323,7 +324,14 @@ pub struct Tile<F: Real> {
     pub(super) columns: Vec<u32>,
     pub(super) entries: Vec<F>,
     /// Made when first asked for: most kernels of few features never ask.
-    sq_norms: OnceLock<Vec<F>>,
+    sq_norms: OnceLock<Norms<F>>,
+}
+
+/// Squared norms; those of up to a chunk of rows need no memory of their own.
+#[derive(Clone, Debug)]
+enum Norms<F> {
+    Few([F; ROW_CHUNK]),
+    Many(Vec<F>),
 }
 
 impl<F: Real> Tile<F> {
@@ -376,16 +384,27 @@ impl<F: Real> Tile<F> {
     /// the distance of a point to itself is exactly 0.
     #[must_use]
     pub fn sq_norms(&self) -> &[F] {
-        self.sq_norms.get_or_init(|| {
-            let mut norms = vec![F::zero(); self.len];
+        let norms = self.sq_norms.get_or_init(|| {
+            let mut norms = match self.len {
+                0..=ROW_CHUNK => Norms::Few([F::zero(); ROW_CHUNK]),
+                len => Norms::Many(vec![F::zero(); len]),
+            };
+            let out = match &mut norms {
+                Norms::Few(norms) => &mut norms[..self.len],
+                Norms::Many(norms) => norms,
+            };
             if self.dense {
-                sq_norms(&self.values, self.n_features, &mut norms);
+                sq_norms(&self.values, self.n_features, out);
             } else {
                 let ranges = self.starts.windows(2).map(|ends| ends[0]..ends[1]);
-                norms.iter_mut().zip(ranges).for_each(|(n, at)| *n = sq_norm(&self.entries[at]));
+                out.iter_mut().zip(ranges).for_each(|(n, at)| *n = sq_norm(&self.entries[at]));
             }
             norms
-        })
+        });
+        match norms {
+            Norms::Few(norms) => &norms[..self.len],
+            Norms::Many(norms) => norms,
+        }
     }
 
     /// Makes one centre the only point; its norm is known. A centre with fewer than `sparse_below`
@@ -405,7 +424,7 @@ impl<F: Real> Tile<F> {
             }
             self.starts.push(self.entries.len());
         }
-        self.sq_norms = OnceLock::from(vec![centers.sq_norms()[slot]]);
+        self.sq_norms = OnceLock::from(Norms::Few([centers.sq_norms()[slot]; ROW_CHUNK]));
     }
 
     /// Fills the tile with dense rows: `write(i, row)` writes row `i`.
