@@ -2,17 +2,16 @@
 
 use super::score::class;
 use crate::error::{Error, Result};
-use crate::model::persist::Label;
 
 /// The class of every label; `classes` is sorted.
-pub(super) fn encode<L: Label>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
+pub(super) fn encode<L: Ord + Clone>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
     let find = |label| classes.binary_search(label).ok().and_then(|c| u32::try_from(c).ok());
     let index: Option<Vec<u32>> = labels.iter().map(find).collect();
     index.ok_or_else(|| Error::BadLabels("a label that the machine was not fitted on".into()))
 }
 
 /// The labels that there are, sorted: two at least.
-pub(super) fn classes<L: Label>(labels: &[L]) -> Result<Vec<L>> {
+pub(super) fn classes<L: Ord + Clone>(labels: &[L]) -> Result<Vec<L>> {
     let found = sorted(labels);
     match found.len() {
         0 | 1 => {
@@ -24,7 +23,7 @@ pub(super) fn classes<L: Label>(labels: &[L]) -> Result<Vec<L>> {
 }
 
 /// The labels that there are, sorted.
-pub(super) fn sorted<L: Label>(labels: &[L]) -> Vec<L> {
+pub(super) fn sorted<L: Ord + Clone>(labels: &[L]) -> Vec<L> {
     let mut classes = labels.to_vec();
     classes.sort();
     classes.dedup();
@@ -32,6 +31,6 @@ pub(super) fn sorted<L: Label>(labels: &[L]) -> Vec<L> {
 }
 
 /// The label that each row of decision values, samples x outputs, speaks for.
-pub(super) fn decode<L: Label>(values: &[f64], outputs: usize, classes: &[L]) -> Vec<L> {
+pub(super) fn decode<L: Ord + Clone>(values: &[f64], outputs: usize, classes: &[L]) -> Vec<L> {
     values.chunks_exact(outputs).map(|row| classes[class(row)].clone()).collect()
 }

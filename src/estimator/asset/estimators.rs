@@ -11,7 +11,6 @@ use crate::estimator::labels::{classes, decode, encode};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::model::persist::Label;
 use crate::parallel;
 use crate::solver::{Observer, Silent};
 
@@ -135,7 +134,7 @@ impl AssetSvc {
     ///
     /// # Errors
     /// Those of [`crate::data::Problem::new`], `BadLabels`, `OutOfMemory`.
-    pub fn fit<F: Real, L: Label>(
+    pub fn fit<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -147,7 +146,7 @@ impl AssetSvc {
     ///
     /// # Errors
     /// Those of [`AssetSvc::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Real, L: Label>(
+    pub fn fit_observed<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -161,7 +160,7 @@ impl AssetSvc {
     }
 }
 
-impl<F: Real, L: Label> AssetSvcModel<F, L> {
+impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
     /// The label of every row.
     ///
     /// # Errors

@@ -29,8 +29,7 @@ use crate::solver::{Observer, Silent};
 ///     if j == 0 { r * a.cos() } else { r * a.sin() }
 /// });
 /// let labels: Vec<&str> = (0..400).map(|i| if i % 2 == 0 { "in" } else { "out" }).collect();
-/// let labels: Vec<String> = labels.into_iter().map(String::from).collect();
-/// let rows = Rows::Dense(rows.view());
+/// let rows = Rows::from(&rows);
 ///
 /// let svc = BudgetSvc::builder().budget(20).c(10.0).kernel(Gaussian::new(1.0)?).build()?;
 /// let model = svc.fit(&rows, &labels)?;
@@ -73,11 +72,11 @@ impl BudgetSvc {
         Builder::new(BudgetConfig::default())
     }
 
-    /// Trains on rows of any layout and labels of any sortable type, at least two different ones.
+    /// Trains on rows of any layout and labels of any type with an order, at least two different ones.
     ///
     /// # Errors
     /// Those of [`Problem::new`], `BadLabels`, `OutOfMemory`.
-    pub fn fit<F: Stored, L: Label>(
+    pub fn fit<F: Stored, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -89,7 +88,7 @@ impl BudgetSvc {
     ///
     /// # Errors
     /// Those of [`BudgetSvc::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Stored, L: Label>(
+    pub fn fit_observed<F: Stored, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -108,7 +107,7 @@ impl BudgetSvc {
     }
 }
 
-impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
+impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// The label of every row.
     ///
     /// # Errors
@@ -158,8 +157,9 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// # Errors
     /// Those of [`Problem::new`], `BadLabels` for a new label.
     pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        let (config, machine) = (&self.config, &self.machine);
         self.go_on(rows, labels, |problem| {
-            Machine::partial_fit(&self.config, problem, Some(&self.machine), &mut Silent)
+            Machine::partial_fit(config, problem, Some(machine), &mut Silent)
         })
     }
 
@@ -168,7 +168,8 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// # Errors
     /// As [`BudgetSvcModel::partial_fit`].
     pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
-        self.go_on(rows, labels, |problem| self.machine.polish(&self.config, problem, &mut Silent))
+        let (config, machine) = (&self.config, &self.machine);
+        self.go_on(rows, labels, |problem| machine.polish(config, problem, &mut Silent))
     }
 
     fn go_on(
@@ -185,22 +186,29 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
         let (config, classes) = (self.config.clone(), self.classes.clone());
         Ok(Self { config, machine, classes, report })
     }
+}
 
+impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
     /// Writes a safetensors file, whole or not at all; Python's `budgetsvm.load` reads it too.
     ///
     /// # Errors
     /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`.
-    pub fn save(&self, path: &Path) -> Result<()> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let labels = L::to_labels(&self.classes);
-        saving::save("BudgetSVC", &self.config, (&self.machine, labels, &self.report), path)
+        saving::save(
+            "BudgetSVC",
+            &self.config,
+            (&self.machine, labels, &self.report),
+            path.as_ref(),
+        )
     }
 
     /// Reads the file of a classifier with labels and precision of these types.
     ///
     /// # Errors
     /// `Io`, `Format`, `OutOfMemory`.
-    pub fn load(path: &Path) -> Result<Self> {
-        let loaded = saving::load::<F>("BudgetSVC", path)?;
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let loaded = saving::load::<F>("BudgetSVC", path.as_ref())?;
         let classes = L::from_labels(&loaded.labels)
             .ok_or_else(|| Error::Format("class labels of another type".into()))?;
         let saving::Loaded { config, machine, report, .. } = loaded;

@@ -138,17 +138,18 @@ impl<F: Stored> BudgetSvrModel<F> {
     ///
     /// # Errors
     /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`.
-    pub fn save(&self, path: &Path) -> Result<()> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let parts = (&self.machine, Labels::None, &self.report);
-        saving::save("BudgetSVR", &self.config, parts, path)
+        saving::save("BudgetSVR", &self.config, parts, path.as_ref())
     }
 
     /// Reads the file of a regression machine of this precision.
     ///
     /// # Errors
     /// `Io`, `Format`, `OutOfMemory`.
-    pub fn load(path: &Path) -> Result<Self> {
-        let saving::Loaded { config, machine, report, .. } = saving::load::<F>("BudgetSVR", path)?;
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let saving::Loaded { config, machine, report, .. } =
+            saving::load::<F>("BudgetSVR", path.as_ref())?;
         Ok(Self { config, machine, report })
     }
 }

@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode, sorted};
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::model::persist::Label;
 use crate::solver::{Observer, Silent};
 
 /// Classification in the primal, to be fitted; several classes one against the rest.
@@ -72,7 +71,7 @@ impl PrimalSvc {
     /// # Errors
     /// Those of [`crate::data::Problem::new`], `BadLabels`, `Unsupported` when Newton's method does not fit
     /// the memory allowed, `OutOfMemory`.
-    pub fn fit<F: Real, L: Label>(
+    pub fn fit<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -84,7 +83,7 @@ impl PrimalSvc {
     ///
     /// # Errors
     /// Those of [`PrimalSvc::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Real, L: Label>(
+    pub fn fit_observed<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -98,7 +97,7 @@ impl PrimalSvc {
     ///
     /// # Errors
     /// Those of [`PrimalSvc::fit`], `FeatureMismatch` for points of other features.
-    pub fn fit_on<F: Real, L: Label>(
+    pub fn fit_on<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -115,7 +114,7 @@ impl PrimalSvc {
     /// # Errors
     /// Those of [`PrimalSvc::fit`], `BadLabels` for other classes than that machine has,
     /// `LengthMismatch` and `FeatureMismatch` where it does not fit.
-    pub fn fit_from<F: Real, L: Label>(
+    pub fn fit_from<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -128,7 +127,7 @@ impl PrimalSvc {
         self.train(rows, labels, &given, &mut Silent)
     }
 
-    fn train<F: Real, L: Label>(
+    fn train<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -142,7 +141,7 @@ impl PrimalSvc {
     }
 }
 
-impl<F: Real, L: Label> PrimalSvcModel<F, L> {
+impl<F: Real, L: Ord + Clone> PrimalSvcModel<F, L> {
     /// The label of every row.
     ///
     /// # Errors
