@@ -1,4 +1,70 @@
-#![doc = include_str!("../README.md")]
+//! Kernel support vector machines on a budget: a model has at most as many terms as you allow,
+//! whatever the number of samples. Training passes over the data once or a few times, and one
+//! prediction costs that many kernel values: microseconds.
+//!
+//! ```console
+//! $ cargo add budgetsvm
+//! ```
+//!
+//! ```
+//! use budgetsvm::{BudgetSvc, data::Rows, kernel::Gaussian};
+//! use budgetsvm::ndarray::Array2;
+//!
+//! // Points inside and outside a circle.
+//! let points = Array2::from_shape_fn((400, 2), |(i, j)| {
+//!     let (a, r) = (i as f32 * 0.7, if i % 2 == 0 { 1.0 } else { 2.0 });
+//!     if j == 0 { r * a.cos() } else { r * a.sin() }
+//! });
+//! let labels: Vec<&str> = (0..400).map(|i| if i % 2 == 0 { "in" } else { "out" }).collect();
+//!
+//! let svc = BudgetSvc::builder().budget(20).c(10.0).kernel(Gaussian::new(1.0)?).build()?;
+//! let model = svc.fit(&Rows::from(&points), &labels)?;
+//! assert!(model.n_terms() <= 20);
+//! assert_eq!(model.predict(&Rows::of_one(&[0.1, 0.9])?)?, ["in"]);
+//! # Ok::<(), budgetsvm::error::Error>(())
+//! ```
+//!
+//! # Which machine
+//!
+//! | machine | what it is | its page |
+//! |---|---|---|
+//! | [`BudgetSvc`], [`BudgetSvr`] | the flagship: any kernel, a budget of terms, streams by `partial_fit` | [`estimator::BudgetSvc`] |
+//! | [`Svc`] | exact, one class against one, what LIBSVM solves | [`estimator::Svc`] |
+//! | [`PrimalSvc`], [`PrimalSvr`] | Newton's method and conjugate gradients in the primal, exact or on a basis; tunes C and γ by itself | [`estimator::PrimalSvc`] |
+//! | [`AssetSvc`], [`AssetSvr`] | linear on Nyström or Fourier features | [`estimator::AssetSvc`] |
+//! | online learners | twelve of them, from the kernel perceptron on | [`online`] |
+//!
+//! All take [`data::Rows`], dense (ndarray's views, slices) or sparse (CSR), of `f32` or `f64`:
+//! `f32` rows stay `f32`. Labels are of any type with an order. What goes wrong is an
+//! [`error::Error`], which says which argument and what would be right.
+//!
+//! Regression:
+//!
+//! ```
+//! use budgetsvm::{PrimalSvr, data::Rows, kernel::Gaussian, ndarray::Array2};
+//!
+//! let x = Array2::from_shape_fn((300, 1), |(i, _)| i as f64 / 50.0);
+//! let y: Vec<f64> = x.iter().map(|x| x.sin()).collect();
+//! let model = PrimalSvr::builder().c(10.0).kernel(Gaussian::new(1.0)?).build()?.fit(&Rows::from(&x), &y)?;
+//! let sine = model.predict(&Rows::of_one(&[1.0])?)?;
+//! assert!((sine[0] - 1.0_f64.sin()).abs() < 0.1);
+//! # Ok::<(), budgetsvm::error::Error>(())
+//! ```
+//!
+//! # What to know
+//!
+//! - The same seed gives the same bits for any number of threads.
+//! - A fitted model is immutable, `Send` and `Sync`: any number of threads may predict with it. A
+//!   few rows are predicted on the thread that asks, without a lock; many by all cores, in a pool
+//!   that no fit waits in.
+//! - A fit tells an observer ([`solver::Observer`]) how far it is, and ends when that says so.
+//! - `save` writes a file that Python's `budgetsvm.load` reads too. Loading one runs no code.
+//!
+//! # Rooms
+//!
+//! Imports point down only: [`estimator`] stands on [`solver`], [`online`] and the local machines,
+//! these on [`budget`] (what happens to a term too many), that on [`model`], this on [`features`],
+//! and they on [`kernel`], [`loss`] and [`data`].
 
 pub mod budget;
 pub mod config;
@@ -8,17 +74,31 @@ pub mod estimator;
 pub mod features;
 pub mod float;
 pub mod kernel;
+#[doc(hidden)]
 pub mod linalg;
+#[doc(hidden)]
 pub mod local;
 pub mod loss;
 pub mod model;
+#[doc(hidden)]
 pub mod multiclass;
 pub mod online;
+#[doc(hidden)]
 pub mod parallel;
+#[doc(hidden)]
 pub mod rng;
+#[doc(hidden)]
 pub mod simd;
 pub mod solver;
 
 pub use ndarray;
 
-pub use estimator::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};
+pub use estimator::{
+    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
+    BudgetSvrModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Svc, SvcModel,
+};
+
+/// The README's example runs as it stands.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

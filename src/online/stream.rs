@@ -15,7 +15,7 @@ use crate::float::Real;
 const BLOCK: usize = 128;
 
 /// Multiply-adds for the coordinates of a block at most, a tenth of a second of two threads.
-const MOST_WORK: usize = 1 << 32;
+const MOST_WORK: usize = u32::MAX as usize;
 
 /// Least time between two questions whether to go on.
 const PATIENCE: Duration = Duration::from_millis(10);

@@ -12,7 +12,7 @@ use crate::solver::{Observer, Phase, Progress, StopReason};
 const AT_ONCE: usize = 512;
 
 /// Multiply-adds of kernel rows between two looks at the observer.
-pub(super) const WORK_BETWEEN_LOOKS: usize = 1 << 32;
+pub(super) const WORK_BETWEEN_LOOKS: usize = u32::MAX as usize;
 
 /// The kernel rows of a problem, `f` and the observer that watches.
 pub(in crate::solver) struct Product<'r, 'a, F: Real> {
