@@ -14,7 +14,7 @@ pub struct ExactMachine {
     /// Support vectors of each class; one entry for values and one class.
     pub n_support: Vec<usize>,
     /// 1 x support vectors (for two classes positive for the second), or (classes - 1) x support
-    /// vectors as in [`PairwiseModel`].
+    /// vectors as in [`PairwiseModel`](crate::model::PairwiseModel).
     pub dual_coef: Array2<f64>,
     /// An offset an output.
     pub intercept: Vec<f64>,
