@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from textwrap import dedent, indent
 from typing import TypeVar
 
-Class = TypeVar("Class", bound=type)
+Documented = TypeVar("Documented", bound=Callable)
 
-_MARK = re.compile(r"^ *@([\w-]+)@$", re.MULTILINE)
+_MARK = re.compile(r"^( *)@([\w-]+)@$", re.MULTILINE)
 
 
-def documented(**own: str) -> Callable[[Class], Class]:
-    """A decorator that fills the page of a class: a line ``@name@`` becomes what has that name.
+def documented(**own: str) -> Callable[[Documented], Documented]:
+    """A decorator that fills the page of a class or method.
+
+    A line ``@name@`` becomes what has that name, moved to where the line begins.
 
     Parameters
     ----------
@@ -21,10 +24,13 @@ def documented(**own: str) -> Callable[[Class], Class]:
     """
     known = COMMON | own
 
-    def fill(cls: Class) -> Class:
-        while cls.__doc__ and _MARK.search(cls.__doc__):
-            cls.__doc__ = _MARK.sub(lambda mark: known[mark[1]].strip("\n"), cls.__doc__)
-        return cls
+    def paragraph(mark: re.Match[str]) -> str:
+        return indent(dedent(known[mark[2]]).strip("\n"), mark[1])
+
+    def fill(page: Documented) -> Documented:
+        while page.__doc__ and _MARK.search(page.__doc__):
+            page.__doc__ = _MARK.sub(paragraph, page.__doc__)
+        return page
 
     return fill
 
@@ -67,5 +73,28 @@ COMMON = {
     kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
         ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
         ``tanh(γ x·z + coef0)``, ``x·z``.
+""",
+    "new_rows": """
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            New rows, finite.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+""",
+    "trained_on": """
+        Returns
+        -------
+        self : object
+            The estimator, trained on.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range, or a label is not in `classes`.
+        KeyboardInterrupt
+            On Ctrl-C; after any exception the estimator is as before the call.
 """,
 }

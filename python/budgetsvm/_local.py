@@ -147,32 +147,16 @@ class LocalBudgetSVC(OnlineLearner):
         self._keep(locals())
 
     @available_if(_is_online)
+    @documented()
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
         However a stream is cut into parts, the model is the same. Only with ``local="online"`` and
         ``assign="lvq"``: the alternatives need all rows.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            New rows, finite.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+        @new_rows@
 
-        Returns
-        -------
-        self : object
-            The estimator, trained on.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range, or a label is not in `classes`.
-        KeyboardInterrupt
-            On Ctrl-C; after any exception the estimator is as before the call.
+        @trained_on@
         """
         return super().partial_fit(X, y, classes)
 

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core, _parameters, _validation
 from ._callbacks import FitTasks, with_callbacks
 from ._classifier import Classifier, one_column_flat
+from ._docs import documented
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
@@ -130,6 +131,7 @@ class OnlineLearner(Classifier, MachineEstimator):
         tasks.end()
         return self
 
+    @documented()
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
@@ -137,26 +139,9 @@ class OnlineLearner(Classifier, MachineEstimator):
         of a CSR stream differ in density, or single precision rows of more than 32 features are
         far from each other).
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            New rows, finite.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+        @new_rows@
 
-        Returns
-        -------
-        self : object
-            The estimator, trained on.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range, or a label is not in `classes`.
-        KeyboardInterrupt
-            On Ctrl-C; after any exception the estimator is as before the call.
+        @trained_on@
         """
         with self._training() as watcher:
             self._learn_part(X, y, classes, self._train, watcher)

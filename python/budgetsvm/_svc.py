@@ -94,6 +94,7 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
     ) -> None:
         self._keep(locals())
 
+    @documented()
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
@@ -107,27 +108,10 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
         before predictions count, or after every few hundred rows: that restores the score. The
         steps of ``solver="bsgd"`` get shorter as rows come, and its score swings less.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            New rows, finite.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+        @new_rows@
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0, not all zero.
 
-        Returns
-        -------
-        self : object
-            The estimator, trained on.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range, or a label is not in `classes`.
-        KeyboardInterrupt
-            On Ctrl-C; after any exception the estimator is as before the call.
+        @trained_on@
         """
         return self._partial_fit(X, y, classes, sample_weight)
