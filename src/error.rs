@@ -1,4 +1,4 @@
-//! The one error type. Not converging is no error: see [`crate::solver::StopReason`].
+//! The one error type. Not converging is no error: see [`crate::watch::StopReason`].
 
 use std::path::PathBuf;
 

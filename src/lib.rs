@@ -57,7 +57,7 @@
 //! - A fitted model is immutable, `Send` and `Sync`: any number of threads may predict with it. A
 //!   few rows are predicted on the thread that asks, without a lock; many by all cores, in a pool
 //!   that no fit waits in.
-//! - A fit tells an observer ([`solver::Observer`]) how far it is, and ends when that says so.
+//! - A fit tells an observer ([`watch::Observer`]) how far it is, and ends when that says so.
 //! - `save` writes a file that Python's `budgetsvm.load` reads too. Loading one runs no code.
 //!
 //! # Rooms
@@ -90,6 +90,7 @@ pub mod rng;
 #[doc(hidden)]
 pub mod simd;
 pub mod solver;
+pub mod watch;
 
 pub use ndarray;
 

@@ -7,6 +7,7 @@
 
 mod relay;
 
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -78,12 +79,40 @@ pub fn thread_count(n_jobs: Option<i64>) -> Result<usize> {
     }
 }
 
+/// Says where work runs: inside a pool, or, when it is little, on the calling thread alone. [`run`],
+/// [`run_apart`] and [`predict`] hand it out, to their task, and it does not outlive them. Who
+/// shares work among threads takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool<'p> {
+    threads: usize,
+    inside: PhantomData<&'p ()>,
+}
+
+impl Pool<'_> {
+    fn here() -> Self {
+        Self { threads: rayon::current_num_threads(), inside: PhantomData }
+    }
+
+    /// Number of threads.
+    #[must_use]
+    pub fn threads(self) -> usize {
+        self.threads
+    }
+
+    /// For unit tests: the current pool, or the one that rayon makes by itself.
+    #[cfg(test)]
+    pub(crate) fn of_tests() -> Pool<'static> {
+        Pool::here()
+    }
+}
+
 /// Runs `task` inside the pool of `threads` threads of this process.
 ///
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
-pub fn run<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> Result<R> {
-    Ok(pool(Purpose::Training, threads.max(1))?.install(task))
+pub fn run<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> Result<R> {
+    let pool = pool(Purpose::Training, threads.max(1))?;
+    Ok(pool.install(|| task(Pool::here())))
 }
 
 /// Runs a prediction of `work` kernel-row multiply-adds: on the calling thread when that is little,
@@ -91,11 +120,16 @@ pub fn run<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> Result<R
 ///
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
-pub fn predict<R: Send>(threads: usize, work: usize, task: impl FnOnce() -> R + Send) -> Result<R> {
+pub fn predict<R: Send>(
+    threads: usize,
+    work: usize,
+    task: impl FnOnce(Pool<'_>) -> R + Send,
+) -> Result<R> {
     if work < MIN_PARALLEL_WORK {
-        return Ok(task());
+        return Ok(task(Pool { threads: 1, inside: PhantomData }));
     }
-    Ok(pool(Purpose::Predicting, threads.max(1))?.install(task))
+    let pool = pool(Purpose::Predicting, threads.max(1))?;
+    Ok(pool.install(|| task(Pool::here())))
 }
 
 /// Runs `task` in a pool made for it alone: for work that starts while a thread of the shared pool
@@ -103,8 +137,8 @@ pub fn predict<R: Send>(threads: usize, work: usize, task: impl FnOnce() -> R + 
 ///
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
-pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> Result<R> {
-    Ok(new_pool(threads.max(1))?.install(task))
+pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> Result<R> {
+    Ok(new_pool(threads.max(1))?.install(|| task(Pool::here())))
 }
 
 fn new_pool(threads: usize) -> Result<ThreadPool> {
@@ -146,8 +180,8 @@ mod tests {
 
     #[test]
     fn few_rows_are_predicted_where_it_is_asked() {
-        let here = || std::thread::current().id();
-        let asked = here();
+        let here = |_: Pool<'_>| std::thread::current().id();
+        let asked = std::thread::current().id();
         assert_eq!(predict(2, MIN_PARALLEL_WORK - 1, here).unwrap(), asked);
         assert_ne!(predict(2, MIN_PARALLEL_WORK, here).unwrap(), asked);
     }
@@ -156,9 +190,9 @@ mod tests {
     fn a_prediction_does_not_queue_behind_a_fit() {
         let (end, ended) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
-            scope.spawn(|| run(1, move || ended.recv()));
+            scope.spawn(|| run(1, move |_| ended.recv()));
             // It would wait for ever for the one thread of the fit.
-            let threads = predict(1, MIN_PARALLEL_WORK, rayon::current_num_threads).unwrap();
+            let threads = predict(1, MIN_PARALLEL_WORK, |pool| pool.threads()).unwrap();
             assert_eq!(threads, 1);
             end.send(()).unwrap();
         });

@@ -7,9 +7,8 @@ use budgetsvm::error::Error;
 use budgetsvm::estimator::{Cells, LocalConfig, LocalMachine, OnlineConfig, OnlineMachine};
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::online::{AnyLearner, KernelOgd};
-use budgetsvm::parallel;
 use budgetsvm::rng::Rng;
-use budgetsvm::solver::Silent;
+use budgetsvm::watch::{Silent, Watch};
 use ndarray::Array2;
 
 const KERNEL: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 };
@@ -42,25 +41,26 @@ fn a_local_machine_goes_on_with_its_own_classes_and_budget() {
     let rows = Rows::Dense(x.view());
     let three = Targets::Classes { index: &classes, n_classes: 3 };
     let problem = Problem::new(rows.view(), three, &cost).unwrap();
-    parallel::run(2, || {
-        let (machine, _) = LocalMachine::fit(&local(20), &problem, None, &mut Silent).unwrap();
-        let smaller = LocalMachine::partial_fit(&local(2), &problem, Some(&machine), &mut Silent);
+    Watch::run(2, &mut Silent, |watch| {
+        let (machine, _) = LocalMachine::fit(&local(20), &problem, None, watch).unwrap();
+        let smaller = LocalMachine::partial_fit(&local(2), &problem, Some(&machine), watch);
         assert!(matches!(smaller, Err(Error::InvalidParam { name: "budget", .. })));
         let halves: Vec<u32> = classes.iter().map(|c| c % 2).collect();
         let two = Targets::Classes { index: &halves, n_classes: 2 };
         let other = Problem::new(rows.view(), two, &cost).unwrap();
-        let refused = LocalMachine::partial_fit(&local(20), &other, Some(&machine), &mut Silent);
+        let refused = LocalMachine::partial_fit(&local(20), &other, Some(&machine), watch);
         assert!(matches!(refused, Err(Error::BadLabels(_))));
         let inner = LocalConfig { cells: Cells::Bsca, ..local(20) };
-        let refused = LocalMachine::partial_fit(&inner, &problem, Some(&machine), &mut Silent);
+        let refused = LocalMachine::partial_fit(&inner, &problem, Some(&machine), watch);
         assert!(matches!(refused, Err(Error::Unsupported(_))));
         let (on, _) =
-            LocalMachine::partial_fit(&local(20), &problem, Some(&machine), &mut Silent).unwrap();
+            LocalMachine::partial_fit(&local(20), &problem, Some(&machine), watch).unwrap();
         assert!(on.sizes().iter().all(|&size| size <= 20));
         for (centers, names) in [(vec![0.0; 20], "n_clusters"), (vec![f64::NAN; 2], "centers")] {
-            let told = LocalMachine::fit(&local(20), &problem, Some(&centers), &mut Silent);
+            let told = LocalMachine::fit(&local(20), &problem, Some(&centers), watch);
             assert!(told.unwrap_err().to_string().contains(names));
         }
+        Ok(())
     })
     .unwrap();
 }
@@ -79,7 +79,7 @@ fn online_learners_take_no_weights() {
     let mut cost = vec![1.0; 100];
     let fit = |cost: &[f64]| {
         let problem = Problem::new(Rows::Dense(x.view()), targets, cost).unwrap();
-        parallel::run(1, || OnlineMachine::fit(&config, &problem, &mut Silent).map(|_| ())).unwrap()
+        Watch::run(1, &mut Silent, |watch| OnlineMachine::fit(&config, &problem, watch).map(|_| ()))
     };
     fit(&cost).unwrap();
     cost[3] = 0.0;

@@ -12,6 +12,7 @@ use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
 use budgetsvm::loss::AnyLoss;
 use budgetsvm::rng::Rng;
+use budgetsvm::watch::{Silent, Watch};
 use ndarray::{Array2, s};
 
 /// Three noisy rings.
@@ -130,7 +131,7 @@ fn features_of_both_kinds() {
         assert!(right(&model.predict(&rows).unwrap(), &labels) > 560, "{features:?}");
         // Of weight 0 is not there.
         let weights: Vec<f64> = labels.iter().map(|&l| f64::from(u8::from(l != 12))).collect();
-        let observer = &mut budgetsvm::solver::Silent;
+        let observer = &mut Silent;
         let model = svc.fit_observed(&rows, &labels, Some(&weights), observer).unwrap();
         let predicted = model.predict(&rows).unwrap();
         assert!(predicted.iter().filter(|&&l| l == 12).count() < 60, "{features:?}");
@@ -201,7 +202,9 @@ fn landmark_machines_predict_by_their_expansion() {
     let values = fitted.decision_function(&rows).unwrap();
     let machine = fitted.machine();
     let learnt = (&machine.coef[..], &machine.intercept[..]);
-    let by_features = decide_features(&machine.map, learnt, &rows, &mut || Ok(())).unwrap();
+    let by_features =
+        Watch::run(2, &mut Silent, |watch| decide_features(&machine.map, learnt, &rows, watch))
+            .unwrap();
     let largest = values.iter().zip(&by_features).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(largest < 1e-8, "{largest}");
 }

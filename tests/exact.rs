@@ -8,7 +8,7 @@ use budgetsvm::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use budgetsvm::rng::Rng;
 use budgetsvm::solver::exact::{Fitted, Kind, Part, Settings, fit};
 use budgetsvm::solver::mpd::{self, MpdSettings, Update};
-use budgetsvm::solver::{Silent, StopReason};
+use budgetsvm::watch::{Silent, StopReason, Watch};
 use ndarray::Array2;
 
 /// `min ½ βᵀKβ - zᵀβ` over variables of samples, with a box and one or two sums: as in the docs,
@@ -224,7 +224,9 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
             record: false,
         };
         let form = mpd::Form { intercept: true, functions: None };
-        let fitted = mpd::fit(part.clone(), &form, &settings, &mut Silent).unwrap();
+        let fitted =
+            Watch::run(2, &mut Silent, |watch| mpd::fit(part.clone(), &form, &settings, watch));
+        let fitted = fitted.unwrap();
         if fitted.stop == StopReason::Converged {
             near(data, (kernel, kind), &fitted, (&reference, best), bars);
             count.mpd += 1;
@@ -233,7 +235,7 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
         }
     }
     let settings = Settings { tol: 1e-9, max_iter: 20_000_000, refine: true, shrinking: true };
-    let fitted: Fitted = fit(part, &settings, &mut Silent).unwrap();
+    let fitted: Fitted = Watch::run(2, &mut Silent, |watch| fit(part, &settings, watch)).unwrap();
     assert_eq!(fitted.stop, StopReason::Converged, "{kind:?} {kernel:?}");
     let scale = 1.0 + best.abs();
     assert!(fitted.gap <= 1e-8 * scale && fitted.gap >= -1e-12 * scale, "{}", fitted.gap);

@@ -14,7 +14,7 @@ mod source;
 
 /// The rooms, lowest first. A room may import from the levels below its own.
 const LEVELS: &[&[&str]] = &[
-    &["float", "error", "config", "rng", "parallel"],
+    &["float", "error", "config", "rng", "parallel", "watch"],
     &["simd", "linalg", "data"],
     &["kernel", "loss"],
     &["features"],
@@ -33,6 +33,8 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("float", "error"),
     ("config", "error"),
     ("parallel", "error"),
+    ("watch", "error"),
+    ("watch", "parallel"),
     ("rng", "error"),
     ("rng", "float"),
     ("parallel", "float"),

@@ -9,9 +9,9 @@ use budgetsvm::budget::{AnyMaintenance, MergeSearch};
 use budgetsvm::data::{Problem, Rows, SampleOrder, Targets};
 use budgetsvm::kernel::{AnyKernel, origin_for};
 use budgetsvm::loss::AnyLoss;
-use budgetsvm::parallel;
 use budgetsvm::rng::Rng;
-use budgetsvm::solver::{Budgeted, Method, Outcome, Silent, State, Stop, run};
+use budgetsvm::solver::{Budgeted, Method, Outcome, State, Stop, run};
+use budgetsvm::watch::{Silent, Watch};
 use naive::{Naive, Over};
 use ndarray::Array2;
 
@@ -44,12 +44,12 @@ fn fit(
     let origin = origin_for(solver.kernel, &rows);
     let mut state = State::new(solver, origin, x.ncols(), outputs).unwrap();
     let stop = Stop { max_iter: passes, tol: 0.0 };
-    parallel::run(threads, || {
-        let outcome = run(solver, &problem, &mut state, &stop, &mut Silent).unwrap();
+    Watch::run(threads, &mut Silent, |watch| {
+        let outcome = run(solver, &problem, &mut state, &stop, watch)?;
         let model = state.model(solver.method).unwrap();
         let mut f = vec![0.0; x.nrows() * outputs];
         model.decision(&rows, &mut f).unwrap();
-        (outcome, f, model.n_terms())
+        Ok((outcome, f, model.n_terms()))
     })
     .unwrap()
 }

@@ -124,12 +124,12 @@ pub(crate) fn threshold(c: &mut Criterion) {
             if part == ROW_CHUNK {
                 group.bench_function(id("enter/alone"), |b| b.iter(|| alone(&mut sums)));
                 group.bench_function(id("enter/pool"), |b| {
-                    b.iter(|| parallel::run(2, || shared(&mut sums)).expect("a pool"));
+                    b.iter(|| parallel::run(2, |_| shared(&mut sums)).expect("a pool"));
                 });
             } else {
                 let mut inside = |name, work: &(dyn Fn(&mut [f64]) + Sync)| {
                     group.bench_function(id(name), |b| {
-                        parallel::run(2, || b.iter(|| work(&mut sums))).expect("a pool");
+                        parallel::run(2, |_| b.iter(|| work(&mut sums))).expect("a pool");
                     });
                 };
                 inside("inside/alone", &alone);
@@ -154,7 +154,7 @@ pub(crate) fn prediction(c: &mut Criterion) {
             let id = BenchmarkId::new("batch", format!("d={d}/B={terms}/threads={threads}"));
             group.bench_function(id, |b| {
                 b.iter(|| {
-                    parallel::run(threads, || model.decision(&rows, &mut out))
+                    parallel::run(threads, |_| model.decision(&rows, &mut out))
                         .expect("a pool")
                         .expect("rows of the model's width");
                 });

@@ -5,9 +5,9 @@ use budgetsvm::data::{Problem, SampleOrder};
 use budgetsvm::estimator::{BudgetConfig, Machine, Start};
 use budgetsvm::kernel::origin_for;
 use budgetsvm::loss::AnyLoss;
-use budgetsvm::parallel;
 use budgetsvm::simd::Tile;
-use budgetsvm::solver::{Budgeted, Method, Silent, State, Stop, run};
+use budgetsvm::solver::{Budgeted, Method, State, Stop, run};
+use budgetsvm::watch::{Silent, Watch};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 
 use crate::data::{Data, expansion, kernel};
@@ -72,9 +72,8 @@ fn one_pass(data: &Data, budget: usize, block_len: Option<usize>, threads: usize
         state = state.with_block_len(len);
     }
     let stop = Stop { max_iter: 1, tol: 0.0 };
-    parallel::run(threads, || run(&solver, &problem, &mut state, &stop, &mut Silent))
-        .expect("a pool")
-        .expect("a pass");
+    let pass = |watch: &mut Watch<'_>| run(&solver, &problem, &mut state, &stop, watch);
+    Watch::run(threads, &mut Silent, pass).expect("a pass");
 }
 
 /// A pass by length of blocks; `Budgeted::block_len` should be near the best.
@@ -120,15 +119,16 @@ pub(crate) fn polish(c: &mut Criterion) {
             polishing: false,
             ..BudgetConfig::default()
         };
-        let trained = || Machine::fit(&config, &problem, Start::default(), &mut Silent);
-        let (machine, _) = parallel::run(2, trained).expect("a pool").expect("a fit");
+        let trained =
+            |watch: &mut Watch<'_>| Machine::fit(&config, &problem, Start::default(), watch);
+        let (machine, _) = Watch::run(2, &mut Silent, trained).expect("a fit");
         for (kept, cache_size) in [("kept", 200.0), ("again", 1e-3)] {
             let config = BudgetConfig { cache_size, ..config.clone() };
             for threads in [1, 2] {
                 let id = format!("B={budget}/threads={threads}");
                 group.bench_function(BenchmarkId::new(kept, id), |b| {
-                    let solve = || machine.polish(&config, &problem, &mut Silent);
-                    b.iter(|| parallel::run(threads, solve).expect("a pool").expect("a polish"));
+                    let solve = |watch: &mut Watch<'_>| machine.polish(&config, &problem, watch);
+                    b.iter(|| Watch::run(threads, &mut Silent, solve).expect("a polish"));
                 });
             }
         }

@@ -1,13 +1,15 @@
-//! Samples as the caller holds them, checked once: rows, the training problem, sample orders.
+//! Samples as the caller holds them, checked once: rows, the training problem, sample orders and passes.
 
 mod csr;
 mod gathered;
 mod order;
+mod passes;
 mod problem;
 mod rows;
 
 pub use csr::{Csr, Indices};
 pub use gathered::Gathered;
 pub use order::SampleOrder;
+pub use passes::{Pass, passes};
 pub use problem::{Problem, Targets};
 pub use rows::{Point, Rows};

@@ -11,7 +11,6 @@ mod basis;
 mod budget;
 mod exact;
 mod labels;
-mod limits;
 mod local;
 pub mod online;
 mod primal;

@@ -1,6 +1,6 @@
 //! What a training call tells.
 
-use crate::solver::StopReason;
+use crate::watch::StopReason;
 
 /// The outcome beside the machine.
 #[derive(Clone, Debug, PartialEq)]

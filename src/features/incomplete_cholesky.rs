@@ -27,6 +27,7 @@ use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::linalg::dot;
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{Packed, Tile};
+use crate::watch::Watch;
 
 hyperparameters! {
     /// What an incomplete Cholesky factor is made with.
@@ -68,11 +69,11 @@ impl IncompleteCholesky {
     /// # Errors
     /// `InvalidParam`; `InvalidData` without rows; `NotPositiveDefinite` when `k(x, x)` is not
     /// positive for any row, or the kernel matrix of the rows shows not to be positive definite;
-    /// `OutOfMemory`; those of `between`.
+    /// `OutOfMemory`; `Interrupted`.
     pub fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<(LandmarkMap<F>, Pivots)> {
         self.check()?;
         let (n, d) = (rows.n_rows(), rows.n_cols());
@@ -141,7 +142,7 @@ impl IncompleteCholesky {
                     }
                 },
             );
-            between()?;
+            watch.unbroken(Watch::glance)?;
             rest[pivot] = f64::NEG_INFINITY;
         }
         // A remainder is a square, and falls below 0 by rounding alone.

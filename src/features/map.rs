@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::parallel::ROW_CHUNK;
 use crate::simd::Tile;
+use crate::watch::Watch;
 
-/// Multiply-adds between two questions to the caller: 10 to 50 ms.
+/// Multiply-adds between two looks at the watch: 10 to 50 ms.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
 
 /// A fitted feature map.
@@ -88,15 +89,15 @@ impl<F: Real> FeatureMap<F> {
     ///
     /// # Errors
     /// `NonFinite`; `FeatureMismatch`; `LengthMismatch` of `out`; `InvalidParam` when `width` is too
-    /// small; those of `between`, which is asked every few milliseconds.
+    /// small; `Interrupted`.
     pub fn transform(
         &self,
         rows: &Rows<'_, F>,
         (out, width): (&mut [F], usize),
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<()> {
         rows.check_finite("X")?;
-        self.transform_some(rows, (&|i| i, rows.n_rows()), (out, width), between)
+        self.transform_some(rows, (&|i| i, rows.n_rows()), (out, width), watch)
     }
 
     /// [`FeatureMap::transform`] of the `count` rows `row(0), row(1), ...`.
@@ -111,7 +112,7 @@ impl<F: Real> FeatureMap<F> {
         rows: &Rows<'_, F>,
         (row, count): (&(dyn Fn(usize) -> usize + Sync), usize),
         (out, width): (&mut [F], usize),
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<()> {
         if rows.n_cols() != self.n_features() {
             let (expected, got) = (self.n_features(), rows.n_cols());
@@ -136,7 +137,7 @@ impl<F: Real> FeatureMap<F> {
                     self.block(rows, |i| row(first + i), (out, width), scratch);
                 },
             );
-            between()?;
+            watch.unbroken(Watch::glance)?;
         }
         Ok(())
     }

@@ -42,6 +42,7 @@ pub use scratch::Scratch;
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::watch::Watch;
 
 /// A feature map that is still to be fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,20 +56,14 @@ pub enum FitFeatureMap {
 }
 
 impl FitFeatureMap {
-    /// Fits the map to `rows`; `between` is asked every few milliseconds and its error ends the
-    /// work. Call it inside [`crate::parallel::run`].
+    /// Fits the map to `rows`.
     ///
     /// # Errors
     /// `InvalidParam`, `InvalidData` without rows, `NonFinite`, `Unsupported` or
-    /// `NotPositiveDefinite` for a kernel that the map cannot have, `OutOfMemory`, and those of
-    /// `between`.
-    pub fn fit<F: Real>(
-        &self,
-        rows: &Rows<'_, F>,
-        between: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<FeatureMap<F>> {
+    /// `NotPositiveDefinite` for a kernel that the map cannot have, `OutOfMemory`, `Interrupted`.
+    pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<FeatureMap<F>> {
         match self {
-            Self::Nystroem(config) => config.fit(rows, between).map(FeatureMap::Landmarks),
+            Self::Nystroem(config) => config.fit(rows, watch).map(FeatureMap::Landmarks),
             Self::Fourier(config) => {
                 if rows.n_rows() == 0 {
                     return Err(Error::InvalidData { what: "X", reason: "0 rows".into() });
@@ -77,7 +72,7 @@ impl FitFeatureMap {
                 config.fit(rows.n_cols()).map(FeatureMap::Fourier)
             }
             Self::IncompleteCholesky(config) => {
-                config.fit(rows, between).map(|(map, _)| FeatureMap::Landmarks(map))
+                config.fit(rows, watch).map(|(map, _)| FeatureMap::Landmarks(map))
             }
         }
     }

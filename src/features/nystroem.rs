@@ -30,6 +30,7 @@ use crate::linalg::symmetric_eigen;
 use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
 use crate::simd::{Packed, Tile};
+use crate::watch::Watch;
 
 hyperparameters! {
     /// What a Nyström map is fitted with.
@@ -73,14 +74,14 @@ impl Nystroem {
     pub fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<LandmarkMap<F>> {
         self.check()?;
         rows.check_finite("X")?;
         let all: Vec<usize> = (0..rows.n_rows()).collect();
         let count = self.n_landmarks.unwrap_or(self.n_components);
         let chosen = draw_landmarks(&all, count, &mut Rng::new(self.seed));
-        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), between)
+        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), watch)
     }
 
     /// [`Nystroem::fit`] with the landmarks drawn among the rows `among`.
@@ -91,32 +92,35 @@ impl Nystroem {
         &self,
         rows: &Rows<'_, F>,
         among: &[usize],
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<LandmarkMap<F>> {
         self.check()?;
         let count = self.n_landmarks.unwrap_or(self.n_components);
         let chosen = draw_landmarks(among, count, &mut Rng::new(self.seed));
-        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), between)
+        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), watch)
     }
 
     /// The map on these landmarks, s x d row-major.
     ///
     /// # Errors
     /// `InvalidParam`; `InvalidData` without landmarks; `NotPositiveDefinite` when no eigenvalue
-    /// is positive; `OutOfMemory`; those of `between`.
+    /// is positive; `OutOfMemory`; `Interrupted`.
     pub fn fit_on<F: Real>(
         &self,
         landmarks: &[F],
         d: usize,
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<LandmarkMap<F>> {
         self.check()?;
         let s = landmarks.len() / d.max(1);
         // 2.
         let matrix = kernel_matrix(self.kernel, landmarks, d)?;
-        between()?;
         // 3.
-        let eigen = symmetric_eigen("the kernel matrix of the landmarks", matrix, s, between)?;
+        let what = "the kernel matrix of the landmarks";
+        let eigen = watch.unbroken(|watch| {
+            watch.poll()?;
+            symmetric_eigen(what, matrix, s, || watch.poll())
+        })?;
         let largest = eigen.values.first().copied().unwrap_or(0.0);
         let share =
             self.threshold.unwrap_or(if size_of::<F>() == size_of::<f32>() { 1e-6 } else { 1e-12 });
@@ -125,7 +129,7 @@ impl Nystroem {
         let positive = eigen.values.iter().filter(|&&v| v > 0.0 && v >= floor).count();
         let rank = positive.min(self.n_components);
         if rank == 0 {
-            return Err(Error::NotPositiveDefinite("the kernel matrix of the landmarks"));
+            return Err(Error::NotPositiveDefinite(what));
         }
         // 4.
         let mut weights = try_vec("Nyström weights", s * rank, 0.0)?;

@@ -1,16 +1,16 @@
 //! The maps against their definitions, plainly.
 
+use std::ops::ControlFlow;
+
 use ndarray::Array2;
 
 use super::*;
 use crate::data::{Csr, Indices};
 use crate::error::Error;
 use crate::kernel::AnyKernel;
+use crate::parallel::Pool;
 use crate::rng::Rng;
-
-fn nobody() -> Result<()> {
-    Ok(())
-}
+use crate::watch::{Cancel, Progress};
 
 fn cloud(n: usize, d: usize, seed: u64) -> Array2<f64> {
     let mut rng = Rng::new(seed);
@@ -27,7 +27,7 @@ fn plain(kernel: AnyKernel, x: &Array2<f64>, i: usize, j: usize) -> f64 {
 
 fn mapped<F: Real>(map: &FeatureMap<F>, rows: &Rows<'_, F>, width: usize) -> Vec<F> {
     let mut out = vec![F::one(); rows.n_rows() * width];
-    map.transform(rows, (&mut out, width), &mut nobody).unwrap();
+    map.transform(rows, (&mut out, width), &mut Watch::of_tests()).unwrap();
     out
 }
 
@@ -49,14 +49,16 @@ fn nystroem_on_all_rows_reproduces_the_kernel() {
     for kernel in KERNELS {
         let config =
             Nystroem { kernel, n_components: 90, n_landmarks: None, threshold: None, seed: 3 };
-        let map = FeatureMap::Landmarks(config.fit(&Rows::Dense(x.view()), &mut nobody).unwrap());
+        let map = FeatureMap::Landmarks(
+            config.fit(&Rows::Dense(x.view()), &mut Watch::of_tests()).unwrap(),
+        );
         assert!(map.n_outputs() <= 70);
         if kernel == AnyKernel::Linear {
             assert_eq!(map.n_outputs(), 6, "the rank of the linear kernel");
         }
         let z = mapped(&map, &Rows::Dense(x.view()), 90);
         let single = single(&x);
-        let map = config.fit(&Rows::Dense(single.view()), &mut nobody).unwrap();
+        let map = config.fit(&Rows::Dense(single.view()), &mut Watch::of_tests()).unwrap();
         let map = FeatureMap::Landmarks(map);
         let zs = mapped(&map, &Rows::Dense(single.view()), 90);
         for i in 0..70 {
@@ -83,7 +85,11 @@ fn nystroem_is_exact_on_its_landmarks() {
     let config =
         Nystroem { kernel, n_components: 20, n_landmarks: None, threshold: Some(0.0), seed: 9 };
     let rows = Rows::Dense(x.view());
-    let z = mapped(&FeatureMap::Landmarks(config.fit(&rows, &mut nobody).unwrap()), &rows, 20);
+    let z = mapped(
+        &FeatureMap::Landmarks(config.fit(&rows, &mut Watch::of_tests()).unwrap()),
+        &rows,
+        20,
+    );
     for i in 0..60 {
         assert!(products(&z, 20, i, i) <= 1.0 + 1e-9);
         for &j in &chosen {
@@ -99,7 +105,7 @@ fn more_landmarks_than_components_keep_the_largest_eigenvalues() {
     let config =
         Nystroem { kernel, n_components: 8, n_landmarks: Some(80), threshold: None, seed: 1 };
     let rows = Rows::Dense(x.view());
-    let map = config.fit(&rows, &mut nobody).unwrap();
+    let map = config.fit(&rows, &mut Watch::of_tests()).unwrap();
     assert_eq!((map.n_landmarks(), map.n_outputs()), (80, 8));
     let z = mapped(&FeatureMap::Landmarks(map), &rows, 8);
     // The features are orthogonal, with squared norms the eigenvalues, falling.
@@ -144,7 +150,7 @@ fn sparse_rows_and_any_cut_give_the_same_features() {
         }),
     ];
     for config in maps {
-        let map = config.fit(&dense, &mut nobody).unwrap();
+        let map = config.fit(&dense, &mut Watch::of_tests()).unwrap();
         let whole = mapped(&map, &dense, 24);
         let part = mapped(&map, &dense.range(70, 150), 24);
         assert_eq!(whole[70 * 24..], part[..], "{config:?}");
@@ -215,7 +221,7 @@ fn incomplete_cholesky_walks_as_the_plain_factor() {
     for kernel in [AnyKernel::Gaussian { gamma: 0.2 }, AnyKernel::Laplacian { gamma: 0.1 }] {
         let config = IncompleteCholesky { kernel, n_components: 25, tolerance: 1e-6 };
         let rows = Rows::Dense(x.view());
-        let (map, pivots) = config.fit(&rows, &mut nobody).unwrap();
+        let (map, pivots) = config.fit(&rows, &mut Watch::of_tests()).unwrap();
         let k: Vec<f64> = (0..130 * 130).map(|at| plain(kernel, &x, at / 130, at % 130)).collect();
         let full = crate::linalg::pivoted_cholesky::<Error>(&k, 130, 1e-6, || Ok(())).unwrap();
         let rank = pivots.index.len();
@@ -242,7 +248,7 @@ fn incomplete_cholesky_ends_at_the_rank() {
     let x = cloud(50, 4, 3);
     let config =
         IncompleteCholesky { kernel: AnyKernel::Linear, n_components: 30, tolerance: 1e-9 };
-    let (map, pivots) = config.fit(&Rows::Dense(x.view()), &mut nobody).unwrap();
+    let (map, pivots) = config.fit(&Rows::Dense(x.view()), &mut Watch::of_tests()).unwrap();
     assert_eq!((map.n_outputs(), pivots.index.len()), (4, 4));
 }
 
@@ -251,7 +257,8 @@ fn bad_parameters_are_named() {
     let x = cloud(5, 2, 0);
     let rows = Rows::Dense(x.view());
     let kernel = AnyKernel::Gaussian { gamma: 1.0 };
-    let told = |config: FitFeatureMap| config.fit(&rows, &mut nobody).unwrap_err().to_string();
+    let told =
+        |config: FitFeatureMap| config.fit(&rows, &mut Watch::of_tests()).unwrap_err().to_string();
     let nystroem =
         Nystroem { kernel, n_components: 3, n_landmarks: None, threshold: None, seed: 0 };
     let fourier =
@@ -268,7 +275,7 @@ fn bad_parameters_are_named() {
     ] {
         assert!(told(config).contains(text));
     }
-    let stop = || Err(Error::Interrupted);
-    let ended = nystroem.fit(&rows, &mut { stop });
+    let mut stop = |_: &Progress| ControlFlow::Break(Cancel::Discard);
+    let ended = nystroem.fit(&rows, &mut Watch::new(&mut stop, Pool::of_tests()));
     assert!(matches!(ended, Err(Error::Interrupted)));
 }

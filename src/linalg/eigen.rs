@@ -31,20 +31,20 @@ pub struct SymmetricEigen {
 /// # Errors
 /// Those of `between`; `OutOfMemory`; `NotPositiveDefinite`, naming `what`, when the matrix holds
 /// a number that is not finite or the iteration fails.
-pub fn symmetric_eigen(
+pub fn symmetric_eigen<E: From<Error>>(
     what: &'static str,
     matrix: Vec<f64>,
     n: usize,
-    between: &mut dyn FnMut() -> Result<()>,
-) -> Result<SymmetricEigen> {
+    mut between: impl FnMut() -> std::result::Result<(), E>,
+) -> std::result::Result<SymmetricEigen, E> {
     if matrix.len() != n * n {
-        return Err(Error::LengthMismatch { what, expected: n * n, got: matrix.len() });
+        return Err(Error::LengthMismatch { what, expected: n * n, got: matrix.len() }.into());
     }
     if !matrix.iter().all(|v| v.is_finite()) {
-        return Err(Error::NotPositiveDefinite(what));
+        return Err(Error::NotPositiveDefinite(what).into());
     }
     if n <= SMALL {
-        return decompose(what, &matrix, n);
+        return Ok(decompose(what, &matrix, n)?);
     }
     let (send, receive) = channel();
     let work = move || {
@@ -57,10 +57,12 @@ pub fn symmetric_eigen(
         .map_err(|_| Error::OutOfMemory { what: "a thread", bytes: 2 << 20 })?;
     loop {
         match receive.recv_timeout(PATIENCE) {
-            Ok(result) => return result,
+            Ok(result) => return Ok(result?),
             Err(RecvTimeoutError::Timeout) => between()?,
             // The thread died without an answer.
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::NotPositiveDefinite(what)),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::NotPositiveDefinite(what).into());
+            }
         }
     }
 }

@@ -115,7 +115,7 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
         let mut first: Option<Vec<f64>> = None;
         for threads in [1, 2, 3, 7] {
             let (mut got, mut looks) = (rhs.clone(), 0);
-            crate::parallel::run(threads, || {
+            crate::parallel::run(threads, |_| {
                 let between = || {
                     looks += 1;
                     go_on()

@@ -48,8 +48,7 @@ mod saved;
 #[cfg(test)]
 mod tests;
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::prelude::*;
 
@@ -60,11 +59,12 @@ use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 use crate::parallel::ROW_CHUNK;
 use crate::simd::Tile;
+use crate::watch::{Step, Watch};
 use assignment::Assignment;
 pub use cell::Pruning;
 use cell::{Cell, Sample, Workspace};
 
-/// Samples of the first chunk, and what a chunk should take: between two looks at the watcher.
+/// Samples of the first chunk, and what a chunk should take: between two looks at the watch.
 const FIRST_CHUNK: usize = 256;
 const CHUNK_TIME: Duration = Duration::from_millis(60);
 const LARGEST_CHUNK: usize = 1 << 15;
@@ -228,26 +228,21 @@ impl<F: Real> LocalModel<F> {
         Ok(())
     }
 
-    /// Learns from the batch. `poll(samples of this call done)` is asked every few hundredths of a
-    /// second; what it breaks with is returned. Call it inside [`crate::parallel::run`].
+    /// Learns from the batch.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `OutOfMemory`.
-    pub fn learn<B>(
-        &mut self,
-        batch: &Batch<'_, '_, F>,
-        poll: &mut dyn FnMut(usize) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>> {
+    /// `FeatureMismatch`, `OutOfMemory`; what the watch says, with what has been learnt so far.
+    pub fn learn(&mut self, batch: &Batch<'_, '_, F>, watch: &mut Watch<'_>) -> Step {
         let (expected, got) = (self.n_features(), batch.rows.n_cols());
         if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
+            return Err(Error::FeatureMismatch { expected, got }.into());
         }
         let (mut done, mut size) = (0, FIRST_CHUNK);
         let mut row = try_vec("a row", got, F::zero())?;
         let mut tile = Tile::new(got);
         let mut near = Vec::new();
         while done < batch.order.len() {
-            let started = Instant::now();
+            let started = watch.elapsed();
             let chunk = &batch.order[done..(done + size).min(batch.order.len())];
             // 1. Divide, in order.
             let mut queues = vec![Vec::new(); self.cells.len()];
@@ -293,16 +288,18 @@ impl<F: Real> LocalModel<F> {
                 )?;
             done += chunk.len();
             self.seen += chunk.len() as u64;
-            if let ControlFlow::Break(reason) = poll(done) {
-                return Ok(ControlFlow::Break(reason));
+            let time = watch.elapsed().saturating_sub(started);
+            watch.tick.seen = done;
+            if done < batch.order.len() {
+                watch.poll()?;
             }
-            match started.elapsed() {
+            match time {
                 time if time < CHUNK_TIME / 2 => size = (2 * size).min(LARGEST_CHUNK),
                 time if time > CHUNK_TIME => size = (size / 2).max(1),
                 _ => {}
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// The cell of each row; 0 for all when there is none.

@@ -1,12 +1,11 @@
 //! A local model against a naive twin, whatever the chunks and the threads.
 
-use std::ops::ControlFlow;
-
 use ndarray::Array2;
 
 use super::*;
 use crate::parallel;
 use crate::rng::Rng;
+use crate::watch::Silent;
 
 /// The algorithms of the module page, a sample at a time.
 struct Naive {
@@ -165,7 +164,7 @@ fn train(
     outputs: usize,
     (threads, parts, passes): (usize, usize, usize),
 ) -> LocalModel<f64> {
-    parallel::run(threads, || {
+    parallel::run(threads, |pool| {
         let mut model = LocalModel::new(local, 3, outputs).unwrap();
         let rows = Rows::Dense(data.x.view());
         let order: Vec<usize> = (0..data.classes.len()).collect();
@@ -173,8 +172,7 @@ fn train(
             for part in order.chunks(order.len().div_ceil(parts)) {
                 let (classes, cost) = (&data.classes, &data.cost);
                 let batch = Batch { rows: &rows, classes, cost, order: part, first_id: 0 };
-                let done = model.learn(&batch, &mut |_| ControlFlow::<()>::Continue(())).unwrap();
-                assert!(done.is_continue());
+                model.learn(&batch, &mut Watch::new(&mut Silent, pool)).unwrap();
             }
         }
         model

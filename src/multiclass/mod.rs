@@ -1,7 +1,6 @@
-//! Several classes by several machines.
+//! Several classes by several machines: one against one. One against the rest is
+//! [`crate::watch::Watch::side_by_side`] with the classes merged.
 
 mod one_vs_one;
-mod one_vs_rest;
 
 pub use one_vs_one::{one_vs_one, pairs};
-pub use one_vs_rest::one_vs_rest;

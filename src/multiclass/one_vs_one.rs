@@ -4,8 +4,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::Result;
-use crate::multiclass::one_vs_rest;
-use crate::solver::Observer;
+use crate::watch::Watch;
 
 /// The pairs `(i, j)`, `i < j`, of classes: (0, 1), (0, 2), ..., (1, 2), ...
 #[must_use]
@@ -13,7 +12,7 @@ pub fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
     (0..n_classes).flat_map(|i| (i + 1..n_classes).map(move |j| (i, j))).collect()
 }
 
-/// Calls `train((i, j), observer)` for every pair of [`pairs`], at most `at_a_time` of them at once
+/// Calls `train((i, j), watch)` for every pair of [`pairs`], at most `at_a_time` of them at once
 /// inside the current pool, and gathers the results in their order.
 ///
 /// # Errors
@@ -21,18 +20,18 @@ pub fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
 pub fn one_vs_one<T: Send>(
     n_classes: usize,
     at_a_time: usize,
-    observer: &mut dyn Observer,
-    train: impl Fn((usize, usize), &mut dyn Observer) -> Result<T> + Sync,
+    watch: &mut Watch<'_>,
+    train: impl Fn((usize, usize), &mut Watch<'_>) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let pairs = pairs(n_classes);
     let next = AtomicUsize::new(0);
     let runners = at_a_time.clamp(1, pairs.len().max(1));
-    let found = one_vs_rest(runners, observer, |_, observer| {
+    let found = watch.side_by_side(runners, |_, watch| {
         let mut own = Vec::new();
         loop {
             let at = next.fetch_add(1, Relaxed);
             let Some(&pair) = pairs.get(at) else { return Ok(own) };
-            own.push((at, train(pair, observer)));
+            own.push((at, train(pair, watch)));
         }
     })?;
     let mut found: Vec<(usize, Result<T>)> = found.into_iter().flatten().collect();
@@ -43,13 +42,12 @@ pub fn one_vs_one<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solver::Silent;
 
     #[test]
     fn pairs_come_in_order() {
         assert_eq!(pairs(4), [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
         for at_a_time in [1, 2, 5] {
-            let found = one_vs_one(4, at_a_time, &mut Silent, |pair, _| Ok(pair));
+            let found = one_vs_one(4, at_a_time, &mut Watch::of_tests(), |pair, _| Ok(pair));
             assert_eq!(found.unwrap(), pairs(4));
         }
     }

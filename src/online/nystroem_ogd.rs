@@ -23,6 +23,7 @@ use crate::config::{at_least, hyperparameters, positive};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::symmetric_eigen;
+use crate::watch::{Step, Watch};
 
 hyperparameters! {
     /// Gradient descent on the span of B terms.
@@ -55,20 +56,20 @@ impl NystroemOgd {
         model.basis.is_none() && model.is_full(self.budget)
     }
 
-    /// Step 2; `between` is asked every few milliseconds and its error ends the work.
+    /// Step 2.
     pub(super) fn decompose<F: Real>(
         &self,
         model: &mut BudgetedExpansion<F>,
-        between: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let n = model.len();
         let mut gram = try_vec("the kernel matrix of the terms", n.saturating_mul(n), 0.0)?;
         for (slot, out) in gram.chunks_exact_mut(n).enumerate() {
             let row = model.row_of(slot);
             out.iter_mut().zip(&row).for_each(|(o, v)| *o = Real::to_f64(*v));
-            between()?;
+            watch.glance()?;
         }
-        let eigen = symmetric_eigen("the kernel matrix of the terms", gram, n, between)?;
+        let eigen = symmetric_eigen("the kernel matrix of the terms", gram, n, || watch.poll())?;
         let share = if F::NAME == f32::NAME { 1e-6 } else { 1e-10 };
         let floor = eigen.values[0] * share;
         let rank = eigen.values.iter().take_while(|v| **v > floor && **v > 0.0).count();
@@ -83,7 +84,7 @@ impl NystroemOgd {
                 *along += root * q * model.weights.get(slot);
             }
             basis.push(&coefs)?;
-            between()?;
+            watch.glance()?;
         }
         let sum = |slot| {
             let (older, newer) = model.weights.sums(slot);

@@ -1,8 +1,5 @@
 //! A learner on its stream: the state that lasts, and the loop over samples.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
-
 use super::basis::Basis;
 use super::block::Block;
 use super::expansion::{BudgetedExpansion, Turn, Update};
@@ -10,15 +7,13 @@ use super::learner::{AnyLearner, OnlineLearner as _};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::watch::{Halt, Step, Watch};
 
 /// Samples whose kernel rows are computed at once.
 const BLOCK: usize = 128;
 
 /// Multiply-adds for the coordinates of a block at most, a tenth of a second of two threads.
 const MOST_WORK: usize = u32::MAX as usize;
-
-/// Least time between two questions whether to go on.
-const PATIENCE: Duration = Duration::from_millis(10);
 
 /// What the samples of a run came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,22 +71,38 @@ impl<F: Real> Stream<F> {
     }
 
     /// Learns from the rows `order` of `rows`, whose labels -1 or +1 are `label(row)`, one after
-    /// the other; `before` is told the value of each before it is learnt from. `poll` is asked every few milliseconds whether to go on. Call it inside
-    /// [`crate::parallel::run`].
+    /// the other; `before` is told the value of each before it is learnt from. What was learnt, and
+    /// what the watch said.
     ///
     /// # Errors
-    /// `OutOfMemory`; `Unsupported` when coefficients leave the range of floats.
-    pub fn learn<B>(
+    /// `OutOfMemory`; `Unsupported` when coefficients leave the range of floats; `Interrupted`.
+    pub fn learn(
         &mut self,
         rows: &Rows<'_, F>,
         label: impl Fn(usize) -> f64,
         order: &[usize],
-        mut before: impl FnMut(f64),
-        mut poll: impl FnMut(&Counts, usize) -> ControlFlow<B>,
-    ) -> Result<(Counts, ControlFlow<B>)> {
+        before: impl FnMut(f64),
+        watch: &mut Watch<'_>,
+    ) -> Result<(Counts, Step)> {
         let mut counts = Counts::default();
+        match self.learn_all((rows, label), order, before, &mut counts, watch) {
+            Err(Halt::Fail(error)) => Err(error),
+            said => {
+                self.tell(&counts, watch);
+                Ok((counts, said))
+            }
+        }
+    }
+
+    fn learn_all(
+        &mut self,
+        (rows, label): (&Rows<'_, F>, impl Fn(usize) -> f64),
+        order: &[usize],
+        mut before: impl FnMut(f64),
+        counts: &mut Counts,
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let mut block = Block::new(&self.model)?;
-        let mut last = Instant::now();
         let mut rest = order;
         while !rest.is_empty() {
             let (ids, after) = rest.split_at(self.block_len().min(rest.len()));
@@ -101,43 +112,30 @@ impl<F: Real> Stream<F> {
                 if let AnyLearner::NystroemOgd(learner) = &self.learner
                     && learner.is_due(&self.model)
                 {
-                    let (mut stopped, n_terms) = (None, self.model.n_terms());
-                    let mut between = || match poll(&counts, n_terms) {
-                        ControlFlow::Continue(()) => Ok(()),
-                        ControlFlow::Break(reason) => {
-                            stopped = Some(reason);
-                            Err(Error::Interrupted)
-                        }
-                    };
-                    let done = learner.decompose(&mut self.model, &mut between);
-                    if let Some(reason) = stopped {
-                        return Ok((counts, ControlFlow::Break(reason)));
-                    }
-                    done?;
+                    self.tell(counts, watch);
+                    learner.decompose(&mut self.model, watch)?;
                     block.project(at, &self.model)?;
                 }
-                before(self.step(&mut block, at, label(id), &mut counts)?);
+                before(self.step(&mut block, at, label(id), counts)?);
                 // Steps of O(B²) make a block long.
-                if at % 16 == 15 && last.elapsed() >= PATIENCE {
-                    last = Instant::now();
-                    let flow = poll(&counts, self.model.n_terms());
-                    if flow.is_break() {
-                        return Ok((counts, flow));
-                    }
+                if at % 16 == 15 {
+                    self.tell(counts, watch);
+                    watch.glance()?;
                 }
             }
             if !self.model.weights.is_finite() {
-                return Err(out_of_range());
+                return Err(out_of_range().into());
             }
-            if last.elapsed() >= PATIENCE {
-                last = Instant::now();
-                let flow = poll(&counts, self.model.n_terms());
-                if flow.is_break() {
-                    return Ok((counts, flow));
-                }
-            }
+            self.tell(counts, watch);
+            watch.glance()?;
         }
-        Ok((counts, ControlFlow::Continue(())))
+        Ok(())
+    }
+
+    fn tell(&self, counts: &Counts, watch: &mut Watch<'_>) {
+        watch.tick.seen = counts.steps;
+        watch.tick.n_terms = self.model.n_terms();
+        watch.tick.moved = counts.updates as f64 / counts.steps.max(1) as f64;
     }
 
     /// Samples of the next block: fewer where the coordinates of one are long work.

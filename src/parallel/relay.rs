@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::Pool;
 use crate::error::Result;
 
 /// Looks at the phase between two looks for other jobs, which take longer.
@@ -85,11 +86,12 @@ pub trait Steps: Sync {
     fn take(&self, shared: &mut Self::Shared, own: &mut Self::Own) -> Result<bool>;
 }
 
-/// Takes all steps, inside the current pool. Which threads there are changes no result.
+/// Takes all steps. Which threads there are changes no result.
 ///
 /// # Errors
 /// The first of a step.
 pub fn take_turns<S: Steps>(
+    pool: Pool<'_>,
     steps: &S,
     shared: S::Shared,
     [first, second]: [S::Own; 2],
@@ -100,7 +102,7 @@ pub fn take_turns<S: Steps>(
         phase: AtomicU8::new(HANDED),
         next: AtomicUsize::new(0),
     };
-    if rayon::current_num_threads() < 2 {
+    if pool.threads() < 2 {
         relay.lead(first);
     } else {
         rayon::in_place_scope(|scope| {
@@ -301,7 +303,7 @@ mod tests {
     }
 
     fn taken(threads: usize, steps: &Squares) -> Result<(u64, Vec<usize>)> {
-        run(threads, || take_turns(steps, (0, Vec::new()), [(0, 0); 2]))?
+        run(threads, |pool| take_turns(pool, steps, (0, Vec::new()), [(0, 0); 2]))?
     }
 
     #[test]
@@ -322,9 +324,9 @@ mod tests {
         // More runs than threads: their second threads begin late or never.
         let steps = Squares { len: 500, ..PLAIN };
         for threads in [2, 3, 7] {
-            let all: Vec<usize> = run(threads, || {
+            let all: Vec<usize> = run(threads, |pool| {
                 let each = (0..64).into_par_iter();
-                let taken = |_| take_turns(&steps, (0, Vec::new()), [(0, 0); 2]);
+                let taken = |_| take_turns(pool, &steps, (0, Vec::new()), [(0, 0); 2]);
                 each.map(|run| taken(run).unwrap().1.len()).collect()
             })
             .unwrap();

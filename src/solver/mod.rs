@@ -6,7 +6,6 @@ mod budgeted;
 pub mod exact;
 pub mod mpd;
 mod objective;
-mod observe;
 pub mod polish;
 pub mod primal;
 pub mod refine;
@@ -14,5 +13,4 @@ mod run;
 mod sweep;
 
 pub use budgeted::{Budgeted, Method, State};
-pub use observe::{Observer, Phase, Progress, Silent, StopReason};
 pub use run::{Look, Outcome, PassRecord, Stop, run, run_watched};

@@ -1,15 +1,14 @@
 //! The one training loop.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::budgeted::{Budgeted, State};
 use super::objective::objectives;
 use super::sweep::{Counts, Duals, pass};
-use super::{Observer, Phase, Progress, StopReason};
-use crate::data::Problem;
-use crate::error::{Error, Result, try_vec};
+use crate::data::{Problem, passes};
+use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::watch::{StopReason, Tick, Watch};
 
 /// When the loop ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,22 +58,18 @@ pub struct Look {
     pub score: Option<f64>,
 }
 
-/// Least time between two questions to the observer.
-const PATIENCE: Duration = Duration::from_millis(20);
-
-/// Runs passes over `problem` until one of the stopping rules holds or the observer says so.
-/// Call it inside [`crate::parallel::run`].
+/// Runs passes over `problem` until one of the stopping rules holds or the watch says so.
 ///
 /// # Errors
-/// `Interrupted` when the observer answers so; `OutOfMemory`; `InvalidParam`.
+/// `Interrupted` when the observer says so; `OutOfMemory`; `InvalidParam`.
 pub fn run<F: Real>(
     solver: &Budgeted,
     problem: &Problem<'_, F>,
     state: &mut State<F>,
     stop: &Stop,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Outcome> {
-    run_watched(solver, problem, state, stop, observer, &mut |_| Ok(Look::default()))
+    run_watched(solver, problem, state, stop, watch, &mut |_| Ok(Look::default()))
 }
 
 /// [`run`], with a look at the model after every pass, which may stop it: early stopping scores
@@ -87,7 +82,7 @@ pub fn run_watched<F: Real>(
     problem: &Problem<'_, F>,
     state: &mut State<F>,
     stop: &Stop,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
     after_pass: &mut dyn FnMut(&State<F>) -> Result<Look>,
 ) -> Result<Outcome> {
     solver.check()?;
@@ -105,77 +100,46 @@ pub fn run_watched<F: Real>(
     }
     let outputs = problem.targets().n_outputs();
     let mut duals = Duals::new(problem.len(), outputs, solver.method)?;
-    let mut order = try_vec("the order of the samples", problem.len(), 0)?;
     let mut history = Vec::new();
-    let start = Instant::now();
+    let start = watch.elapsed();
     let mut aside = Duration::ZERO;
-    let reason = loop {
-        solver.order.next_pass(&mut state.rng, &mut order)?;
-        let mut last = Instant::now();
-        let iteration = history.len();
-        let share = |count: usize, counts: &Counts| count as f64 / counts.steps.max(1) as f64;
-        let progress = |phase, counts: &Counts, n_terms, iteration, objective| Progress {
-            phase,
-            iteration,
-            seen: counts.steps,
-            n_samples: problem.len(),
-            n_terms,
-            moved: share(counts.moved, counts),
-            maintained: share(counts.maintained, counts),
-            objective,
-            elapsed: start.elapsed(),
-        };
+    let rules = (&solver.order, problem.len(), stop.max_iter);
+    let stop = passes(watch, rules, |watch, order| {
+        let ids = order.ids(&mut state.rng)?;
+        let pool = watch.pool();
         let mut poll = |counts: &Counts, n_terms: usize| {
-            if last.elapsed() < PATIENCE {
-                return ControlFlow::Continue(());
-            }
-            last = Instant::now();
-            observer.observe(&progress(Phase::Pass, counts, n_terms, iteration, None))
+            tell(watch, counts, n_terms);
+            watch.glance()
         };
-        let (counts, flow) = pass(solver, problem, state, &mut duals, &order, &mut poll)?;
+        let (counts, said) = pass(solver, problem, state, &mut duals, ids, (pool, &mut poll))?;
         state.expansion.check_finite()?;
-        if let ControlFlow::Break(reason) = flow {
-            break reason;
-        }
-        let time = start.elapsed().saturating_sub(aside);
+        said?;
+        tell(watch, &counts, state.expansion.len());
+        let time = watch.elapsed().saturating_sub(start + aside);
         let (primal, dual) = if solver.record_objective {
-            let before = Instant::now();
+            let before = watch.elapsed();
             let found = objectives(solver, problem, state, &duals)?;
-            aside += before.elapsed();
+            aside += watch.elapsed() - before;
             (Some(found.0), found.1)
         } else {
             (None, None)
         };
-        history.push(PassRecord {
-            time,
-            n_terms: state.expansion.len(),
-            moved: share(counts.moved, &counts),
-            maintained: share(counts.maintained, &counts),
-            degradation: counts.degradation,
-            primal,
-            dual,
-        });
+        let Tick { n_terms, moved, maintained, .. } = watch.tick;
+        let degradation = counts.degradation;
+        history.push(PassRecord { time, n_terms, moved, maintained, degradation, primal, dual });
         let look = after_pass(state)?;
         if let Some(score) = look.score {
-            observer.scored(score);
+            watch.scored(score);
         }
-        let terms = state.expansion.len();
-        let told = progress(Phase::EndOfPass, &counts, terms, history.len(), primal);
-        if let ControlFlow::Break(reason) = observer.observe(&told) {
-            break reason;
-        }
-        if let Some(reason) = look.stop {
-            break reason;
-        }
-        if solver.method == super::Method::Bsca && counts.largest <= stop.tol {
-            break StopReason::Converged;
-        }
-        if history.len() >= stop.max_iter {
-            break StopReason::MaxIter;
-        }
-    };
-    if reason == StopReason::Interrupted {
-        return Err(Error::Interrupted);
-    }
-    Ok(Outcome { stop: reason, history, alpha: duals.alpha })
+        watch.tick.objective = primal;
+        let converged = solver.method == super::Method::Bsca && counts.largest <= stop.tol;
+        Ok(look.stop.or(converged.then_some(StopReason::Converged)))
+    })?;
+    Ok(Outcome { stop, history, alpha: duals.alpha })
+}
+
+fn tell(watch: &mut Watch<'_>, counts: &Counts, n_terms: usize) {
+    let share = |count: usize| count as f64 / counts.steps.max(1) as f64;
+    let (moved, maintained) = (share(counts.moved), share(counts.maintained));
+    watch.tick = Tick { seen: counts.steps, n_terms, moved, maintained, ..watch.tick };
 }

@@ -5,18 +5,17 @@
 //! made anew, while the block after it is filled. The same work is done for any number of threads,
 //! so the bits are the same.
 
-use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock};
 
-use super::StopReason;
 use super::block::{Block, Snapshot, Touched};
 use super::budgeted::{Budgeted, Method, State};
 use crate::budget::{AnyMaintenance, Event};
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::parallel::{Steps, take_turns};
+use crate::parallel::{Pool, Steps, take_turns};
 use crate::simd;
+use crate::watch::Step;
 
 /// What a pass did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,33 +112,34 @@ impl<F: Real> Event for Followers<'_, F> {
 }
 
 /// What is asked after every block.
-pub(super) type Poll<'a> = dyn FnMut(&Counts, usize) -> ControlFlow<StopReason> + Send + 'a;
+pub(super) type Poll<'a> = dyn FnMut(&Counts, usize) -> Step + Send + 'a;
 
-/// One pass in the order given. `poll(samples seen, counts, terms)` is asked after every block.
+/// One pass in the order given, and what `poll(counts, terms)` said, which is asked after every
+/// block.
 pub(super) fn pass<F: Real>(
     solver: &Budgeted,
     problem: &Problem<'_, F>,
     state: &mut State<F>,
     duals: &mut Duals,
     order: &[usize],
-    poll: &mut Poll<'_>,
-) -> Result<(Counts, ControlFlow<StopReason>)> {
+    (pool, poll): (Pool<'_>, &mut Poll<'_>),
+) -> Result<(Counts, Step)> {
     let mut shared = Shared {
         state,
         duals,
         counts: Counts::default(),
         touched: Touched::default(),
         poll,
-        flow: ControlFlow::Continue(()),
+        said: Ok(()),
     };
     if order.is_empty() {
-        return Ok((shared.counts, shared.flow));
+        return Ok((shared.counts, shared.said));
     }
     let (expansion, len) = (&shared.state.expansion, shared.state.block_len);
     let blocks = [Block::new(expansion, len)?, Block::new(expansion, len)?];
     let snapshot = RwLock::new(Snapshot::new(expansion)?);
-    shared = take_turns(&Pass { solver, problem, order, len, snapshot }, shared, blocks)?;
-    Ok((shared.counts, shared.flow))
+    shared = take_turns(pool, &Pass { solver, problem, order, len, snapshot }, shared, blocks)?;
+    Ok((shared.counts, shared.said))
 }
 
 /// Blocks of a pass as steps.
@@ -161,7 +161,7 @@ struct Shared<'a, F: Real> {
     /// Slots that the last block changed.
     touched: Touched,
     poll: &'a mut Poll<'a>,
-    flow: ControlFlow<StopReason>,
+    said: Step,
 }
 
 impl<'a, F: Real> Steps for Pass<'a, '_, F> {
@@ -188,8 +188,8 @@ impl<'a, F: Real> Steps for Pass<'a, '_, F> {
         let Shared { state, duals, counts, .. } = shared;
         sweep(self.solver, self.problem, state, duals, block, counts)?;
         std::mem::swap(&mut shared.touched, &mut block.touched);
-        shared.flow = (shared.poll)(&shared.counts, shared.state.expansion.len());
-        Ok(shared.flow.is_continue())
+        shared.said = (shared.poll)(&shared.counts, shared.state.expansion.len());
+        Ok(shared.said.is_ok())
     }
 }
 

@@ -16,9 +16,7 @@ use pyo3::types::PyDict;
 use crate::arrays::{Samples, contiguous};
 use crate::convert::Target;
 use crate::enter::{enter, enter_briefly, exception, type_error};
-use crate::features::{
-    KernelParams, flat, fourier_map, kernel, landmark_map, look, matrix, with_rows,
-};
+use crate::features::{KernelParams, flat, fourier_map, kernel, landmark_map, matrix, with_rows};
 
 fn get<'py>(from: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     from.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
@@ -45,16 +43,16 @@ pub(crate) fn asset_fit<'py>(
     let (targets, cost) = enter_briefly(|| Ok((target.view()?, contiguous(&cost)?)))?;
     with_rows!(&samples, |rows| {
         let machine = match start {
-            None => enter(py, threads, notify.as_ref(), |bridge| {
-                AssetMachine::fit(&config, &rows, targets, cost, bridge)
+            None => enter(py, threads, notify.as_ref(), |watch| {
+                AssetMachine::fit(&config, &rows, targets, cost, watch)
             })?,
             Some(start) => {
                 let start = match start.is_empty() {
                     true => None,
                     false => Some((map(&rows, config.kernel, &start)?, state(&start)?)),
                 };
-                enter(py, threads, notify.as_ref(), |bridge| {
-                    AssetMachine::partial_fit(&config, start, &rows, targets, cost, bridge)
+                enter(py, threads, notify.as_ref(), |watch| {
+                    AssetMachine::partial_fit(&config, start, &rows, targets, cost, watch)
                 })?
             }
         };
@@ -150,9 +148,9 @@ pub(crate) fn expansion_decide<'py>(
         let landmarks = same_type(&rows, components)?;
         let d = landmarks.as_array().ncols();
         let values = enter_briefly(|| flat(&landmarks))?;
-        enter(py, threads, None, |bridge| {
+        enter(py, threads, None, |watch| {
             let model = (coef, intercept);
-            decide_expansion(kernel, (values, d), model, &rows, &mut || look(bridge))
+            decide_expansion(kernel, (values, d), model, &rows, watch)
         })?
     });
     matrix(py, values, intercept.len())
@@ -182,8 +180,8 @@ pub(crate) fn fourier_decide<'py>(
     let (coef, intercept) = enter_briefly(|| Ok((flat(&coef)?, contiguous(&intercept)?)))?;
     let values: Result<Vec<f64>> = with_rows!(&samples, |rows| {
         let map = FeatureMap::Fourier(fourier_map(&rows, &frequencies, &phases)?);
-        Ok(enter(py, threads, None, |bridge| {
-            decide_features(&map, (coef, intercept), &rows, &mut || look(bridge))
+        Ok(enter(py, threads, None, |watch| {
+            decide_features(&map, (coef, intercept), &rows, watch)
         })?)
     });
     matrix(py, values.map_err(exception)?, intercept.len())

@@ -8,6 +8,7 @@ use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{BudgetConfig, Machine, Report, Start};
 use budgetsvm::float::Real;
 use budgetsvm::model::persist::{AnySaved, Saved, Stored};
+use budgetsvm::watch::Watch;
 use ndarray::Array2;
 use numpy::{Element, IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -17,7 +18,6 @@ use crate::arrays::{Samples, Storage, contiguous};
 use crate::config;
 use crate::convert::{self, Target};
 use crate::enter::{self, enter, enter_briefly, exception};
-use crate::observer::Bridge;
 
 /// A trained machine of either precision.
 #[pyclass(frozen, module = "budgetsvm._core")]
@@ -97,12 +97,12 @@ impl<'py> Call<'py> {
         &self,
         py: Python<'py>,
         storage: &Storage<'py, F>,
-        task: impl FnOnce(&Problem<'_, F>, &mut Bridge) -> Result<(Machine<F>, Report)> + Send,
+        task: impl FnOnce(&Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)> + Send,
     ) -> Trained<'py> {
         let (rows, target, cost) =
             enter_briefly(|| Ok((storage.rows()?, self.target.view()?, contiguous(&self.cost)?)))?;
-        let (machine, report) = enter(py, self.threads, self.notify.as_ref(), |bridge| {
-            task(&Problem::new(rows, target, cost)?, bridge)
+        let (machine, report) = enter(py, self.threads, self.notify.as_ref(), |watch| {
+            task(&Problem::new(rows, target, cost)?, watch)
         })?;
         Ok((F::from_machine(machine), convert::report(py, report)?))
     }
@@ -117,8 +117,8 @@ impl<'py> Call<'py> {
         let config = &self.config;
         let start = start.map(F::pick).transpose().map_err(exception)?;
         let Some((x, target, weights)) = held_out else {
-            return self.train(py, storage, |problem, bridge| {
-                Machine::fit(config, problem, Start { from: start, held_out: None }, bridge)
+            return self.train(py, storage, |problem, watch| {
+                Machine::fit(config, problem, Start { from: start, held_out: None }, watch)
             });
         };
         let samples = Samples::new("X", &x)?;
@@ -126,10 +126,10 @@ impl<'py> Call<'py> {
         let (rows, target, weights) = enter_briefly(|| {
             Ok((F::held_out(&samples)?.rows()?, target.view()?, contiguous(&weights)?))
         })?;
-        self.train(py, storage, |problem, bridge| {
+        self.train(py, storage, |problem, watch| {
             let held_out = Problem::new(rows, target, weights)?;
             let start = Start { from: start, held_out: Some(&held_out) };
-            Machine::fit(config, problem, start, bridge)
+            Machine::fit(config, problem, start, watch)
         })
     }
 
@@ -141,8 +141,8 @@ impl<'py> Call<'py> {
     ) -> Trained<'py> {
         let config = &self.config;
         let start = start.map(F::pick).transpose().map_err(exception)?;
-        self.train(py, storage, |problem, bridge| {
-            Machine::partial_fit(config, problem, start, bridge)
+        self.train(py, storage, |problem, watch| {
+            Machine::partial_fit(config, problem, start, watch)
         })
     }
 
@@ -154,7 +154,7 @@ impl<'py> Call<'py> {
     ) -> Trained<'py> {
         let config = &self.config;
         let start = F::pick(start).map_err(exception)?;
-        self.train(py, storage, |problem, bridge| start.polish(config, problem, bridge))
+        self.train(py, storage, |problem, watch| start.polish(config, problem, watch))
     }
 }
 
@@ -248,7 +248,7 @@ impl BudgetMachine {
         ) -> PyResult<Array2<f64>> {
             let rows = enter_briefly(|| F::held_out(samples)?.rows())?;
             let work = machine.work(rows.n_rows());
-            enter::predict(py, threads, work, |bridge| machine.decision(&rows, bridge))
+            enter::predict(py, threads, work, |watch| machine.decision(&rows, watch))
         }
         let samples = Samples::new("X", x)?;
         let values = each!(&self.0, machine => decide(py, machine, &samples, threads))?;

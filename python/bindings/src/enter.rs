@@ -12,7 +12,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use budgetsvm::error::{Error, Result};
-use budgetsvm::parallel;
+use budgetsvm::parallel::{self, Pool};
+use budgetsvm::watch::{Silent, Watch};
 use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
 };
@@ -28,8 +29,8 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs `task` in a pool of `threads` threads, detached from the interpreter. `task` gets an
-/// observer that sees Ctrl-C and tells progress to `listener`.
+/// Runs `task` in a pool of `threads` threads, detached from the interpreter. `task` gets a
+/// watch that sees Ctrl-C and tells progress to `listener`.
 ///
 /// A callback may train another machine: then the pool's thread waits for the callback, so the
 /// inner task gets a pool of its own.
@@ -37,7 +38,7 @@ pub(crate) fn enter<T: Send>(
     py: Python<'_>,
     threads: usize,
     listener: Option<&Bound<'_, PyAny>>,
-    task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
+    task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     let place = if DEPTH.get() > 0 { Place::Apart } else { Place::Shared };
     watched(py, (place, threads), listener, task)
@@ -49,10 +50,12 @@ pub(crate) fn predict<T: Send>(
     py: Python<'_>,
     threads: usize,
     work: usize,
-    task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
+    task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     match work < parallel::MIN_PARALLEL_WORK {
-        true => enter_briefly(|| task(&mut Bridge::deaf())),
+        true => enter_briefly(|| {
+            parallel::predict(1, work, |pool| task(&mut Watch::new(&mut Silent, pool)))?
+        }),
         false => watched(py, (Place::Predictions { work }, threads), None, task),
     }
 }
@@ -70,12 +73,12 @@ fn watched<T: Send>(
     py: Python<'_>,
     place: (Place, usize),
     listener: Option<&Bound<'_, PyAny>>,
-    task: impl FnOnce(&mut Bridge) -> Result<T> + Send,
+    task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     let (mut task, mut result) = (Some(task), None);
-    watch_over(py, place, listener, &mut |bridge| {
+    watch_over(py, place, listener, &mut |watch| {
         if let Some(task) = task.take() {
-            result = Some(task(bridge)?);
+            result = Some(task(watch)?);
         }
         Ok(())
     })?;
@@ -88,7 +91,7 @@ fn watch_over(
     py: Python<'_>,
     (place, threads): (Place, usize),
     listener: Option<&Bound<'_, PyAny>>,
-    task: &mut (dyn FnMut(&mut Bridge) -> Result<()> + Send),
+    task: &mut (dyn FnMut(&mut Watch<'_>) -> Result<()> + Send),
 ) -> PyResult<()> {
     let listener = listener.map(|l| l.clone().unbind());
     let (progress, inbox) = mpsc::channel();
@@ -100,7 +103,7 @@ fn watch_over(
             let work = move || {
                 // The bridge moves in here, so that the inbox closes when the work ends.
                 let mut bridge = std::mem::replace(&mut bridge, Bridge::deaf());
-                let job = || task(&mut bridge);
+                let job = |pool: Pool<'_>| task(&mut Watch::new(&mut bridge, pool));
                 catch_unwind(AssertUnwindSafe(|| match place {
                     Place::Shared => parallel::run(threads, job),
                     Place::Apart => parallel::run_apart(threads, job),

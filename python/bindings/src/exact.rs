@@ -65,8 +65,8 @@ pub(crate) fn exact_fit<'py>(
         })
     })?;
     let functions = functions.as_ref().map(|values| values.as_array());
-    let machine = enter(py, threads, notify.as_ref(), |bridge| {
-        ExactMachine::fit_with(&config, (gram, functions), targets, cost, bridge)
+    let machine = enter(py, threads, notify.as_ref(), |watch| {
+        ExactMachine::fit_with(&config, (gram, functions), targets, cost, watch)
     })?;
     told(py, machine)
 }
@@ -136,11 +136,11 @@ pub(crate) fn exact_decide<'py>(
     let values = match &samples {
         Samples::F32(storage) => {
             let rows = enter_briefly(|| storage.rows())?;
-            enter(py, threads, None, |bridge| exact_decision(&model, &rows, bridge))?
+            enter(py, threads, None, |watch| exact_decision(&model, &rows, watch))?
         }
         Samples::F64(storage) => {
             let rows = enter_briefly(|| storage.rows())?;
-            enter(py, threads, None, |bridge| exact_decision(&model, &rows, bridge))?
+            enter(py, threads, None, |watch| exact_decision(&model, &rows, watch))?
         }
     };
     Ok(values.into_pyarray(py))

@@ -1,7 +1,5 @@
 //! Feature maps: fitted here, held as arrays by the Python estimators, rebuilt to transform.
 
-use std::time::Duration;
-
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::features::{
@@ -9,7 +7,7 @@ use budgetsvm::features::{
 };
 use budgetsvm::float::Real;
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::solver::{Observer as _, Phase, Progress};
+use budgetsvm::watch::Watch;
 use numpy::{
     Element, IntoPyArray as _, PyArray2, PyArrayMethods as _, PyReadonlyArray1, PyReadonlyArray2,
 };
@@ -18,7 +16,6 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Samples, contiguous};
 use crate::enter::{enter, enter_briefly, type_error};
-use crate::observer::Bridge;
 
 /// `(name, gamma, coef0, degree)`.
 pub(crate) type KernelParams = (String, f64, f64, u32);
@@ -26,22 +23,6 @@ pub(crate) type KernelParams = (String, f64, f64, u32);
 /// The kernel of these parameters.
 pub(crate) fn kernel((name, gamma, coef0, degree): &KernelParams) -> Result<AnyKernel> {
     AnyKernel::from_name(name, *gamma, *coef0, *degree)
-}
-
-/// Looks for Ctrl-C.
-pub(crate) fn look(bridge: &mut Bridge) -> Result<()> {
-    let progress = Progress {
-        phase: Phase::Pass,
-        iteration: 0,
-        seen: 0,
-        n_samples: 0,
-        n_terms: 0,
-        moved: 0.0,
-        maintained: 0.0,
-        objective: None,
-        elapsed: Duration::ZERO,
-    };
-    if bridge.observe(&progress).is_break() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// Values, row-major, as a NumPy matrix of `columns` columns.
@@ -100,7 +81,7 @@ pub(crate) fn nystroem_fit<'py>(
     let config: Nystroem = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     with_rows!(&samples, |rows| {
-        let map = enter(py, threads, None, |bridge| config.fit(&rows, &mut || look(bridge)))?;
+        let map = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
         told(py, &map)
     })
 }
@@ -116,8 +97,7 @@ pub(crate) fn cholesky_fit<'py>(
     let config: IncompleteCholesky = crate::config::read(config)?;
     let samples = Samples::new("X", x)?;
     with_rows!(&samples, |rows| {
-        let (map, pivots) =
-            enter(py, threads, None, |bridge| config.fit(&rows, &mut || look(bridge)))?;
+        let (map, pivots) = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
         let told = told(py, &map)?;
         let index: Vec<i64> = pivots.index.iter().map(|&i| i as i64).collect();
         told.set_item("index", index.into_pyarray(py))?;
@@ -219,17 +199,17 @@ fn transform<'py, F: Real + Element>(
     width: usize,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let out = enter(py, threads, None, |bridge| {
+    let out = enter(py, threads, None, |watch| {
         let len = rows.n_rows().saturating_mul(width);
         let mut out: Vec<F> = Vec::new();
         let bytes = len.saturating_mul(size_of::<F>());
         out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { what: "features", bytes })?;
         // Fresh memory takes its time: in parts, so that a stop is seen.
         while out.len() < len {
-            look(bridge)?;
+            watch.unbroken(Watch::poll)?;
             out.resize(len.min(out.len() + FRESH), F::zero());
         }
-        map.transform(rows, (&mut out, width), &mut || look(bridge))?;
+        map.transform(rows, (&mut out, width), watch)?;
         Ok(out)
     })?;
     Ok(matrix(py, out, width)?.into_any())

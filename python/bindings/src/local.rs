@@ -109,7 +109,7 @@ impl LocalMachine {
             threads: usize,
         ) -> PyResult<Array2<f64>> {
             let rows = enter_briefly(|| storage.rows())?;
-            enter(py, threads, None, |_| machine.decision(&rows))
+            enter(py, threads, None, |watch| machine.decision(&rows, watch))
         }
         let values = match (&self.0, &Samples::new("X", x)?) {
             (Any::F32(machine), Samples::F32(storage)) => decide(py, machine, storage, threads)?,
@@ -238,12 +238,12 @@ impl<'py> Call<'py> {
         let (rows, labels, cost) =
             enter_briefly(|| Ok((storage.rows()?, self.labels.view()?, contiguous(&self.cost)?)))?;
         let (config, stream) = (&self.config, self.stream);
-        let (machine, report) = enter(py, self.threads, self.notify.as_ref(), |bridge| {
+        let (machine, report) = enter(py, self.threads, self.notify.as_ref(), |watch| {
             let problem = Problem::new(rows, labels, cost)?;
             if stream {
-                Machine::partial_fit(config, &problem, start, bridge)
+                Machine::partial_fit(config, &problem, start, watch)
             } else {
-                Machine::fit(config, &problem, centers, bridge)
+                Machine::fit(config, &problem, centers, watch)
             }
         })?;
         Ok((F::wrap(machine), convert::report(py, report)?))

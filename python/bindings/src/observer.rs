@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use budgetsvm::solver::{Observer, Phase, Progress, StopReason};
+use budgetsvm::watch::{Cancel, Observer, Phase, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -55,9 +55,9 @@ impl Bridge {
 }
 
 impl Observer for Bridge {
-    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason> {
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<Cancel> {
         if self.interrupt.load(Ordering::Relaxed) {
-            return ControlFlow::Break(StopReason::Interrupted);
+            return ControlFlow::Break(Cancel::Discard);
         }
         let waited = self.told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL);
         let due = progress.phase == Phase::EndOfPass || waited;
@@ -69,8 +69,8 @@ impl Observer for Bridge {
         let answer = sent.and_then(|()| self.answers.recv().ok());
         match answer {
             Some(Reply::GoOn) => ControlFlow::Continue(()),
-            Some(Reply::Stop) => ControlFlow::Break(StopReason::Callback),
-            Some(Reply::Abort) | None => ControlFlow::Break(StopReason::Interrupted),
+            Some(Reply::Stop) => ControlFlow::Break(Cancel::Keep),
+            Some(Reply::Abort) | None => ControlFlow::Break(Cancel::Discard),
         }
     }
 

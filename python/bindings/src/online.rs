@@ -106,11 +106,11 @@ impl OnlineMachine {
         let values = match (&self.0, &Samples::new("X", x)?) {
             (Any::F32(machine), Samples::F32(storage)) => {
                 let rows = enter_briefly(|| storage.rows())?;
-                enter(py, threads, None, |bridge| machine.decision(&rows, bridge))?
+                enter(py, threads, None, |watch| machine.decision(&rows, watch))?
             }
             (Any::F64(machine), Samples::F64(storage)) => {
                 let rows = enter_briefly(|| storage.rows())?;
-                enter(py, threads, None, |bridge| machine.decision(&rows, bridge))?
+                enter(py, threads, None, |watch| machine.decision(&rows, watch))?
             }
             _ => return enter_briefly(mixed),
         };
@@ -240,12 +240,12 @@ impl<'py> Call<'py> {
             enter_briefly(|| Ok((storage.rows()?, self.labels.view()?, contiguous(&self.cost)?)))?;
         let (config, stream, record) = (&self.config, self.stream, self.record);
         let (machine, report): (Machine<F>, Report) =
-            enter(py, self.threads, self.notify.as_ref(), |bridge| {
+            enter(py, self.threads, self.notify.as_ref(), |watch| {
                 let problem = Problem::new(rows, labels, cost)?;
                 if stream {
-                    Machine::partial_fit(config, &problem, (start, record), bridge)
+                    Machine::partial_fit(config, &problem, (start, record), watch)
                 } else {
-                    Machine::fit(config, &problem, bridge)
+                    Machine::fit(config, &problem, watch)
                 }
             })?;
         Ok((F::wrap(machine), convert::report(py, report)?))

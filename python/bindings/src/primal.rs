@@ -78,8 +78,8 @@ pub(crate) fn primal_fit<'py>(
                 (None, None) => PrimalBasis::Samples,
             };
             let problem = enter_briefly(|| Problem::new(rows, targets, cost))?;
-            enter(py, threads, notify.as_ref(), |bridge| {
-                PrimalMachine::fit(&config, &problem, &basis, start.as_ref(), bridge)
+            enter(py, threads, notify.as_ref(), |watch| {
+                PrimalMachine::fit(&config, &problem, &basis, start.as_ref(), watch)
             })?
         }};
     }

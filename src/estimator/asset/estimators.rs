@@ -12,7 +12,7 @@ use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::parallel;
-use crate::solver::{Observer, Silent};
+use crate::watch::{Observer, Silent, Watch};
 
 /// Classification on explicit features, to be fitted; several classes one against the rest.
 ///
@@ -101,24 +101,24 @@ impl AssetConfig {
             Some(weights) => weights.iter().map(|w| self.c * w).collect(),
             None => vec![self.c; rows.n_rows()],
         };
-        parallel::run(parallel::thread_count(None)?, || {
-            AssetMachine::fit(self, rows, targets, &cost, observer)
-        })?
+        Watch::run(parallel::thread_count(None)?, observer, |watch| {
+            AssetMachine::fit(self, rows, targets, &cost, watch)
+        })
     }
 }
 
 fn decide<F: Real>(machine: &AssetMachine<F>, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-    let values = parallel::run(parallel::thread_count(None)?, || {
+    let values = Watch::run(parallel::thread_count(None)?, &mut Silent, |watch| {
         let intercept = &machine.intercept[..];
         match &machine.map {
             FeatureMap::Landmarks(map) => {
                 let (coef, points) = (map.expansion(&machine.coef), map.landmarks());
                 let landmarks = (points, map.n_features());
-                decide_expansion(map.kernel(), landmarks, (&coef, intercept), rows, &mut || Ok(()))
+                decide_expansion(map.kernel(), landmarks, (&coef, intercept), rows, watch)
             }
-            map => decide_features(map, (&machine.coef, intercept), rows, &mut || Ok(())),
+            map => decide_features(map, (&machine.coef, intercept), rows, watch),
         }
-    })??;
+    })?;
     Array2::from_shape_vec((rows.n_rows(), machine.intercept.len()), values)
         .map_err(|e| Error::Unsupported(e.to_string()))
 }

@@ -5,7 +5,6 @@
 //! nothing.
 
 use std::cmp::Ordering;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -14,7 +13,6 @@ use super::config::{AssetConfig, AssetFeatures, AssetSolver};
 use crate::config::{Config as _, megabytes};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
-use crate::estimator::limits::Limits;
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -23,7 +21,7 @@ use crate::model::KernelModel;
 use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
 use crate::solver::asset::{Ascent, Source, State, Task, ascend, train};
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::watch::{StopReason, Watch};
 
 /// A trained machine.
 #[derive(Clone, Debug)]
@@ -47,7 +45,7 @@ pub struct AssetMachine<F: Real> {
 }
 
 impl<F: Real> AssetMachine<F> {
-    /// Fits the feature map and trains on it. Call it inside [`crate::parallel::run`].
+    /// Fits the feature map and trains on it.
     ///
     /// # Errors
     /// Those of [`AssetConfig::check`] and [`Problem::new`]; `OutOfMemory`; `Interrupted`.
@@ -56,26 +54,24 @@ impl<F: Real> AssetMachine<F> {
         rows: &Rows<'_, F>,
         targets: Targets<'_>,
         cost: &[f64],
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         config.check()?;
         let problem = Problem::new(rows.view(), targets, cost)?;
-        let mut limits = Limits::new(observer);
-        limits.until(config.max_time);
+        watch.limit(config.max_time, 1.0);
         let (index, cost) = samples(&problem, config.n_components)?;
-        let map =
-            match config.features {
-                AssetFeatures::Nystroem { .. } => FeatureMap::Landmarks(
-                    config.nystroem().fit_among(rows, &index, &mut || look(&mut limits))?,
-                ),
-                AssetFeatures::Fourier { .. } => {
-                    FeatureMap::Fourier(config.fourier().fit(rows.n_cols())?)
-                }
-            };
+        let map = match config.features {
+            AssetFeatures::Nystroem { .. } => {
+                FeatureMap::Landmarks(config.nystroem().fit_among(rows, &index, watch)?)
+            }
+            AssetFeatures::Fourier { .. } => {
+                FeatureMap::Fourier(config.fourier().fit(rows.n_cols())?)
+            }
+        };
         let total = cost.iter().sum();
         let task = Task { targets, index: &index, cost: &cost, total };
         let passes = config.passes();
-        Self::train(config, map, rows, &task, (None, Some(passes)), &mut limits)
+        Self::train(config, map, rows, &task, (None, Some(passes)), watch)
     }
 
     /// One pass over new rows, from `start` (a map and a state) or from scratch.
@@ -89,7 +85,7 @@ impl<F: Real> AssetMachine<F> {
         rows: &Rows<'_, F>,
         targets: Targets<'_>,
         cost: &[f64],
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         config.check()?;
         if matches!(config.solver, AssetSolver::Dual { .. }) {
@@ -98,8 +94,7 @@ impl<F: Real> AssetMachine<F> {
             ));
         }
         let problem = Problem::new(rows.view(), targets, cost)?;
-        let mut limits = Limits::new(observer);
-        limits.until(config.max_time);
+        watch.limit(config.max_time, 1.0);
         let (index, cost) = samples(&problem, 0)?;
         let (map, state) = match start {
             Some((map, state)) => {
@@ -121,8 +116,7 @@ impl<F: Real> AssetMachine<F> {
             None => {
                 let map = match config.features {
                     AssetFeatures::Nystroem { .. } => {
-                        let mut between = || look(&mut limits);
-                        let map = config.nystroem().fit_among(rows, &index, &mut between)?;
+                        let map = config.nystroem().fit_among(rows, &index, watch)?;
                         FeatureMap::Landmarks(map)
                     }
                     AssetFeatures::Fourier { .. } => {
@@ -137,7 +131,7 @@ impl<F: Real> AssetMachine<F> {
         let expected = config.n_expected.map_or(seen, |n| n as f64);
         let total = sum / cost.len() as f64 * expected;
         let task = Task { targets, index: &index, cost: &cost, total };
-        Self::train(config, map, rows, &task, (state.as_ref(), None), &mut limits)
+        Self::train(config, map, rows, &task, (state.as_ref(), None), watch)
     }
 
     fn train(
@@ -146,18 +140,17 @@ impl<F: Real> AssetMachine<F> {
         rows: &Rows<'_, F>,
         task: &Task<'_>,
         (start, passes): (Option<&State>, Option<usize>),
-        limits: &mut Limits<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         match config.solver {
             AssetSolver::Stochastic { .. } => {
                 // Kept features pay from the second pass on.
                 let bytes = if passes > Some(1) { megabytes(config.cache_size) } else { 0 };
-                let mut source =
-                    Source::new(&map, rows.view(), task.index, bytes, &mut || look(limits))?;
+                let mut source = Source::new(&map, rows.view(), task.index, bytes, watch)?;
                 // Streams go on with other draws than they began with.
                 let mut rng = Rng::stream(config.seed, start.map_or(0, |s| s.steps));
                 let settings = config.settings(passes.unwrap_or(1), passes.is_none());
-                let found = train(&settings, &mut source, task, start, &mut rng, limits)?;
+                let found = train(&settings, &mut source, task, start, &mut rng, watch)?;
                 Ok(Self {
                     coef: found.coef,
                     intercept: found.intercept,
@@ -170,8 +163,7 @@ impl<F: Real> AssetMachine<F> {
                 })
             }
             AssetSolver::Dual { tol, shrinking } => {
-                let source =
-                    Source::new(&map, rows.view(), task.index, usize::MAX, &mut || look(limits))?;
+                let source = Source::new(&map, rows.view(), task.index, usize::MAX, watch)?;
                 let settings = Ascent {
                     loss: config.loss,
                     fit_intercept: config.fit_intercept,
@@ -180,14 +172,14 @@ impl<F: Real> AssetMachine<F> {
                     shrinking,
                     seed: config.seed,
                 };
-                let found = ascend(&settings, &source, task, limits)?;
+                let found = ascend(&settings, &source, task, watch)?;
                 Ok(Self {
                     coef: found.coef,
                     intercept: found.intercept,
                     state: None,
                     n_iter: found.n_iter,
                     stop: found.stop,
-                    history: vec![limits.elapsed()],
+                    history: vec![watch.elapsed()],
                     objective: Some((found.primal, found.dual)),
                     map,
                 })
@@ -245,25 +237,6 @@ fn samples<F: Real>(
     Ok((merged, costs))
 }
 
-fn look(observer: &mut dyn Observer) -> Result<()> {
-    let progress = Progress {
-        phase: Phase::Pass,
-        iteration: 0,
-        seen: 0,
-        n_samples: 0,
-        n_terms: 0,
-        moved: 0.0,
-        maintained: 0.0,
-        objective: None,
-        elapsed: Duration::ZERO,
-    };
-    match observer.observe(&progress) {
-        ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-        // Other wishes to stop are heard once there is something to keep.
-        _ => Ok(()),
-    }
-}
-
 /// Decision values, n x outputs, of `Σ_j coef_jc k(s_j, x) + b_c`: \[ASSET\] section 2.4.
 /// `landmarks` is s x d, `coef` s x outputs.
 ///
@@ -274,7 +247,7 @@ pub fn decide_expansion<F: Real>(
     landmarks: (&[F], usize),
     (coef, intercept): (&[f64], &[f64]),
     rows: &Rows<'_, F>,
-    between: &mut dyn FnMut() -> Result<()>,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<f64>> {
     rows.check_finite("X")?;
     let (values, d) = landmarks;
@@ -292,7 +265,7 @@ pub fn decide_expansion<F: Real>(
     for (g, part) in out.chunks_mut(group * outputs).enumerate() {
         let first = g * group;
         model.decision(&rows.range(first, first + part.len() / outputs), part)?;
-        between()?;
+        watch.unbroken(Watch::glance)?;
     }
     Ok(out)
 }
@@ -300,12 +273,12 @@ pub fn decide_expansion<F: Real>(
 /// Decision values, n x outputs, of `coef_c·z(x) + b_c`; `coef` is outputs x D.
 ///
 /// # Errors
-/// `FeatureMismatch`, `LengthMismatch`, `NonFinite`, `OutOfMemory`, those of `between`.
+/// `FeatureMismatch`, `LengthMismatch`, `NonFinite`, `OutOfMemory`, `Interrupted`.
 pub fn decide_features<F: Real>(
     map: &FeatureMap<F>,
     (coef, intercept): (&[f64], &[f64]),
     rows: &Rows<'_, F>,
-    between: &mut dyn FnMut() -> Result<()>,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<f64>> {
     rows.check_finite("X")?;
     let (width, outputs) = (map.n_outputs(), intercept.len());
@@ -336,7 +309,7 @@ pub fn decide_features<F: Real>(
                 }
             },
         );
-        between()?;
+        watch.unbroken(Watch::glance)?;
     }
     Ok(out)
 }

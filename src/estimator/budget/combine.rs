@@ -4,7 +4,7 @@ use super::machine::Part;
 use super::part::{Outcome, Trained};
 use crate::estimator::report::{Entry, Kind};
 use crate::float::Real;
-use crate::solver::StopReason;
+use crate::watch::StopReason;
 
 /// The parts in order, and what they tell together: terms and objectives added, shares averaged,
 /// the longest time, the least welcome reason to stop.
@@ -18,7 +18,6 @@ pub(super) fn combine<F: Real>(trained: Vec<Trained<F>>) -> (Vec<Part<F>>, Outco
         StopReason::MaxIter => 2,
         StopReason::MaxTime => 3,
         StopReason::Callback => 4,
-        StopReason::Interrupted => 5,
     };
     let passes = entries(&outcomes, Kind::Pass);
     let polish = entries(&outcomes, Kind::Polish);

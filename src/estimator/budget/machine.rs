@@ -1,8 +1,5 @@
 //! A trained machine of one or several outputs: what every estimator holds.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
 use ndarray::Array2;
 
 use crate::data::Rows;
@@ -12,9 +9,9 @@ use crate::kernel::AnyKernel;
 use crate::model::KernelModel;
 use crate::model::persist::{Labels, Parts, Saved};
 use crate::parallel;
-use crate::solver::{Observer, Phase, Progress, Silent};
+use crate::watch::{Silent, Tick, Watch};
 
-/// Multiply-adds between two looks at the observer while predicting: a few tens of milliseconds.
+/// Multiply-adds between two looks at the watch while predicting: a few tens of milliseconds.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
 
 /// One kernel model for all outputs, or one (of one output) a class.
@@ -106,21 +103,21 @@ impl<F: Real> Machine<F> {
     /// [`Machine::decision`] on every core, or on the calling thread when the rows are few.
     pub(super) fn decide(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
         let (threads, work) = (parallel::thread_count(None)?, self.work(rows.n_rows()));
-        parallel::predict(threads, work, || self.decision(rows, &mut Silent))?
+        parallel::predict(threads, work, |pool| {
+            self.decision(rows, &mut Watch::new(&mut Silent, pool))
+        })?
     }
 
-    /// Decision values, samples x outputs. Call it inside [`crate::parallel::predict`].
+    /// Decision values, samples x outputs.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer asks to
-    /// stop.
-    pub fn decision(&self, rows: &Rows<'_, F>, observer: &mut dyn Observer) -> Result<Array2<f64>> {
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer says so.
+    pub fn decision(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array2<f64>> {
         let (n, d, k) = (rows.n_rows(), self.n_features(), self.n_outputs());
         if rows.n_cols() != d {
             return Err(Error::FeatureMismatch { expected: d, got: rows.n_cols() });
         }
         rows.check_finite("X")?;
-        let started = Instant::now();
         let row_work = self.n_terms().saturating_mul(d).max(1);
         let step = (WORK_BETWEEN_LOOKS / row_work).max(1).next_multiple_of(1 << 10);
         let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
@@ -144,20 +141,9 @@ impl<F: Real> Machine<F> {
                 output += outputs;
             }
             first = last;
-            let progress = Progress {
-                phase: Phase::Pass,
-                iteration: 0,
-                seen: first,
-                n_samples: n,
-                n_terms: self.n_terms(),
-                moved: 0.0,
-                maintained: 0.0,
-                objective: None,
-                elapsed: started.elapsed(),
-            };
-            if first < n && matches!(observer.observe(&progress), ControlFlow::Break(_)) {
-                return Err(Error::Interrupted);
-            }
+            watch.tick =
+                Tick { seen: first, n_samples: n, n_terms: self.n_terms(), ..Tick::default() };
+            watch.unbroken(Watch::poll)?;
         }
         Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
             what: "out",

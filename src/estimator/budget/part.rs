@@ -1,14 +1,11 @@
 //! One kernel model: passes, early stopping, polishing.
 
-use std::ops::ControlFlow;
-
 use super::config::BudgetConfig;
 use super::machine::Part;
 use crate::config::megabytes;
 use crate::data::{Problem, Targets};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
-use crate::estimator::limits::Limits;
 use crate::estimator::report::{Entry, Kind};
 use crate::estimator::score::score;
 use crate::float::Real;
@@ -16,10 +13,8 @@ use crate::kernel::origin_for;
 use crate::model::KernelModel;
 use crate::solver::polish::{Polish, Polished, Start, basis_gram};
 use crate::solver::primal::Distinct;
-use crate::solver::{
-    Budgeted, Look, Method, Observer as _, PassRecord, Phase, Progress, State, Stop, StopReason,
-    run_watched,
-};
+use crate::solver::{Budgeted, Look, Method, PassRecord, State, Stop, run_watched};
+use crate::watch::{Phase, StopReason, Tick, Watch};
 
 /// Newton steps of a polish at most.
 const POLISH_STEPS: usize = 200;
@@ -49,30 +44,30 @@ pub(super) fn fit<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
     let polishing = config.polishing && config.budget.is_some();
     if let (true, None, Some(budget)) = (polishing, from, config.budget)
         && let Some(distinct) = basis::every_row(problem, budget)
     {
-        return exact(config, problem, &distinct, limits);
+        return exact(config, problem, &distinct, watch);
     }
-    limits.allow(config, if polishing { 0.5 } else { 1.0 });
-    let mut trained = passes(config, problem, (from, held_out), limits, config.max_iter)?;
+    watch.limit(config.max_time, if polishing { 0.5 } else { 1.0 });
+    let mut trained = passes(config, problem, (from, held_out), watch, config.max_iter)?;
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
-        let polished = polish(config, problem, &trained.part, limits)?;
+        let polished = polish(config, problem, &trained.part, watch)?;
         let (outcome, last) = (&mut trained.outcome, polished.outcome);
         outcome.entries.extend(last.entries);
         (outcome.smoothed, outcome.primal, outcome.advice) =
             (last.smoothed, last.primal, last.advice);
-        if matches!(last.stop, StopReason::MaxTime | StopReason::Callback) {
+        if last.stop.is_early() {
             outcome.stop = last.stop;
         }
         trained.part = polished.part;
-        let time_left = !matches!(last.stop, StopReason::MaxTime | StopReason::Callback);
+        let time_left = !last.stop.is_early();
         if config.refine && time_left {
-            refine(config, problem, &mut trained, limits)?;
+            refine(config, problem, &mut trained, watch)?;
         }
     }
     Ok(trained)
@@ -83,19 +78,13 @@ fn refine<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     trained: &mut Trained<F>,
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<()> {
-    let n_terms = trained.part.model.n_terms();
-    let progress = |steps, objective| Progress {
-        phase: Phase::Refine,
-        ..polishing_progress(problem.len(), n_terms, steps, objective)
-    };
-    limits.allow(config, REFINE_TIME);
-    let moved = config.refiner().solve(problem, &trained.part.model, &mut |steps, objective| {
-        limits.observe(&progress(steps, objective))
-    })?;
+    watch.limit(config.max_time, REFINE_TIME);
+    enter(watch, Phase::Refine, problem.len(), trained.part.model.n_terms());
+    let moved = config.refiner().solve(problem, &trained.part.model, watch)?;
     let part = Part { model: moved.model, ..trained.part.clone() };
-    let polished = polish(config, problem, &part, limits)?;
+    let polished = polish(config, problem, &part, watch)?;
     let (before, last) = (&mut trained.outcome, polished.outcome);
     let lower = |a: Option<f64>, b: Option<f64>| matches!((a, b), (Some(a), Some(b)) if a <= b);
     if lower(last.smoothed, before.smoothed) {
@@ -104,7 +93,7 @@ fn refine<F: Real>(
     }
     before.entries.extend(last.entries.into_iter().map(|e| Entry { kind: Kind::Refine, ..e }));
     for stop in [moved.stop, last.stop] {
-        if matches!(stop, StopReason::MaxTime | StopReason::Callback) {
+        if stop.is_early() {
             before.stop = stop;
         }
     }
@@ -116,10 +105,10 @@ pub(super) fn partial_fit<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     from: Option<&Part<F>>,
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
-    limits.allow(config, 1.0);
-    let mut trained = passes(config, problem, (from, None), limits, 1)?;
+    watch.limit(config.max_time, 1.0);
+    let mut trained = passes(config, problem, (from, None), watch, 1)?;
     // A stream has no end that could come too early.
     trained.outcome.advice = None;
     Ok(trained)
@@ -130,9 +119,9 @@ pub(super) fn polish<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     part: &Part<F>,
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
-    limits.allow(config, 1.0);
+    watch.limit(config.max_time, 1.0);
     let (model, n_terms) = (&part.model, part.model.n_terms());
     let coef = model.coef();
     let start = Start {
@@ -143,13 +132,12 @@ pub(super) fn polish<F: Real>(
     };
     let rows = problem.rows();
     let rows = ModelRows::new(rows.view(), model)?;
-    let polished = polisher(config).solve(&rows, start, &mut |steps, objective| {
-        limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
-    })?;
+    enter(watch, Phase::Polish, problem.len(), n_terms);
+    let polished = polisher(config).solve(&rows, start, watch)?;
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
     Ok(Trained {
         part: Part { model, seen: part.seen, steps: part.steps },
-        outcome: polished_outcome(&polished, n_terms, limits, 0),
+        outcome: polished_outcome(&polished, n_terms, watch, 0),
     })
 }
 
@@ -164,24 +152,15 @@ fn polisher(config: &BudgetConfig) -> Polish {
     }
 }
 
-fn polishing_progress(n: usize, n_terms: usize, steps: usize, objective: f64) -> Progress {
-    Progress {
-        phase: Phase::Polish,
-        iteration: steps,
-        seen: n,
-        n_samples: n,
-        n_terms,
-        moved: 0.0,
-        maintained: 0.0,
-        objective: Some(objective).filter(|o| o.is_finite()),
-        elapsed: std::time::Duration::ZERO,
-    }
+/// Work on all samples at a time begins.
+fn enter(watch: &mut Watch<'_>, phase: Phase, n_samples: usize, n_terms: usize) {
+    watch.enter(phase, Tick { seen: n_samples, n_samples, n_terms, ..Tick::default() });
 }
 
 fn polished_outcome(
     polished: &Polished,
     n_terms: usize,
-    limits: &Limits<'_>,
+    watch: &Watch<'_>,
     n_iter: usize,
 ) -> Outcome {
     let known = |value: f64| Some(value).filter(|v| v.is_finite());
@@ -197,7 +176,7 @@ fn polished_outcome(
         stop: polished.stop,
         entries: vec![Entry {
             kind: Kind::Polish,
-            time: limits.elapsed().as_secs_f64(),
+            time: watch.elapsed().as_secs_f64(),
             n_terms,
             moved: f64::NAN,
             maintained: f64::NAN,
@@ -216,20 +195,17 @@ fn exact<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     distinct: &[usize],
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
-    limits.allow(config, 1.0);
+    watch.limit(config.max_time, 1.0);
     let (rows, targets) = (problem.rows(), problem.targets());
     let outputs = targets.n_outputs();
     let model = basis::model_on(config.kernel, &rows, distinct, outputs)?;
     let n_terms = distinct.len();
+    enter(watch, Phase::Polish, problem.len(), n_terms);
     // Other wishes to stop are heard by the solution itself.
-    let gram = basis_gram(&ModelRows::new(rows.view(), &model)?, || {
-        match limits.observe(&polishing_progress(problem.len(), n_terms, 0, f64::NAN)) {
-            ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-            _ => Ok(()),
-        }
-    })?;
+    let all = ModelRows::new(rows.view(), &model)?;
+    let gram = watch.unbroken(|watch| basis_gram(&all, watch))?;
     // Rows of no cost are left out.
     let kept = basis::points(problem, distinct);
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
@@ -246,9 +222,7 @@ fn exact<F: Real>(
         }
     };
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
-    let polished = polisher(config).solve_exactly(data, &mut |steps, objective| {
-        limits.observe(&polishing_progress(problem.len(), n_terms, steps, objective))
-    })?;
+    let polished = polisher(config).solve_exactly(data, watch)?;
     // Only support vectors stay.
     let supports =
         |j: &usize| polished.coef[j * outputs..(j + 1) * outputs].iter().any(|b| *b != 0.0);
@@ -263,7 +237,7 @@ fn exact<F: Real>(
     let seen = problem.len() as u64;
     Ok(Trained {
         part: Part { model, seen, steps: seen },
-        outcome: polished_outcome(&polished, chosen.len(), limits, 1),
+        outcome: polished_outcome(&polished, chosen.len(), watch, 1),
     })
 }
 
@@ -292,7 +266,7 @@ fn passes<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
     max_iter: usize,
 ) -> Result<Trained<F>> {
     let solver = solver(config)?;
@@ -319,7 +293,7 @@ fn passes<F: Real>(
         Ok(Look { stop, score: Some(now) })
     };
     let stop = Stop { max_iter, tol: config.tol };
-    let outcome = run_watched(&solver, problem, &mut state, &stop, limits, &mut after_pass)?;
+    let outcome = run_watched(&solver, problem, &mut state, &stop, watch, &mut after_pass)?;
     let entry = |(pass, record): (usize, &PassRecord)| Entry {
         kind: Kind::Pass,
         time: record.time.as_secs_f64(),

@@ -10,7 +10,7 @@ use crate::config::{changed, side_by_side};
 use crate::error::{Error, Result};
 use crate::estimator::report::Report;
 use crate::model::persist::{AnySaved, Labels, Stored};
-use crate::solver::StopReason;
+use crate::watch::StopReason;
 
 /// What a file gives back.
 pub(super) struct Loaded<F: Stored> {

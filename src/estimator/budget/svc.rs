@@ -14,7 +14,7 @@ use crate::estimator::report::Report;
 use crate::estimator::score::class;
 use crate::model::persist::{Label, Stored};
 use crate::parallel;
-use crate::solver::{Observer, Silent};
+use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
 ///
@@ -100,9 +100,9 @@ impl BudgetSvc {
         let cost = cost(&self.config, weights, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
         let problem = Problem::new(rows.view(), targets, &cost)?;
-        let (machine, report) = parallel::run(parallel::thread_count(None)?, || {
-            Machine::fit(&self.config, &problem, Start::default(), observer)
-        })??;
+        let (machine, report) = Watch::run(parallel::thread_count(None)?, observer, |watch| {
+            Machine::fit(&self.config, &problem, Start::default(), watch)
+        })?;
         Ok(BudgetSvcModel { config: self.config.clone(), machine, classes, report })
     }
 }
@@ -158,8 +158,8 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// Those of [`Problem::new`], `BadLabels` for a new label.
     pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
         let (config, machine) = (&self.config, &self.machine);
-        self.go_on(rows, labels, |problem| {
-            Machine::partial_fit(config, problem, Some(machine), &mut Silent)
+        self.go_on(rows, labels, |problem, watch| {
+            Machine::partial_fit(config, problem, Some(machine), watch)
         })
     }
 
@@ -169,20 +169,21 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// As [`BudgetSvcModel::partial_fit`].
     pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
         let (config, machine) = (&self.config, &self.machine);
-        self.go_on(rows, labels, |problem| machine.polish(config, problem, &mut Silent))
+        self.go_on(rows, labels, |problem, watch| machine.polish(config, problem, watch))
     }
 
     fn go_on(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
-        train: impl FnOnce(&Problem<'_, F>) -> Result<(Machine<F>, Report)> + Send,
+        train: impl FnOnce(&Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)> + Send,
     ) -> Result<Self> {
         let index = encode(labels, &self.classes)?;
         let cost = cost(&self.config, None, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
         let problem = Problem::new(rows.view(), targets, &cost)?;
-        let (machine, report) = parallel::run(parallel::thread_count(None)?, || train(&problem))??;
+        let threads = parallel::thread_count(None)?;
+        let (machine, report) = Watch::run(threads, &mut Silent, |watch| train(&problem, watch))?;
         let (config, classes) = (self.config.clone(), self.classes.clone());
         Ok(Self { config, machine, classes, report })
     }

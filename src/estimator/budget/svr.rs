@@ -13,7 +13,7 @@ use crate::estimator::report::Report;
 use crate::loss::AnyLoss;
 use crate::model::persist::{Labels, Stored};
 use crate::parallel;
-use crate::solver::Silent;
+use crate::watch::{Silent, Watch};
 
 /// Kernel support vector regression with a bounded number of support vectors, to be fitted.
 ///
@@ -56,11 +56,12 @@ fn train<F: Stored>(
     config: &BudgetConfig,
     rows: &Rows<'_, F>,
     values: &[f64],
-    train: impl FnOnce(&Problem<'_, F>) -> Result<(Machine<F>, Report)> + Send,
+    train: impl FnOnce(&Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)> + Send,
 ) -> Result<BudgetSvrModel<F>> {
     let cost = vec![config.c; values.len()];
     let problem = Problem::new(rows.view(), Targets::Values(values), &cost)?;
-    let (machine, report) = parallel::run(parallel::thread_count(None)?, || train(&problem))??;
+    let threads = parallel::thread_count(None)?;
+    let (machine, report) = Watch::run(threads, &mut Silent, |watch| train(&problem, watch))?;
     Ok(BudgetSvrModel { config: config.clone(), machine, report })
 }
 
@@ -81,8 +82,8 @@ impl BudgetSvr {
     /// # Errors
     /// Those of [`Problem::new`], `OutOfMemory`.
     pub fn fit<F: Stored>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<BudgetSvrModel<F>> {
-        train(&self.config, rows, values, |problem| {
-            Machine::fit(&self.config, problem, Start::default(), &mut Silent)
+        train(&self.config, rows, values, |problem, watch| {
+            Machine::fit(&self.config, problem, Start::default(), watch)
         })
     }
 }
@@ -119,8 +120,8 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// Those of [`Problem::new`].
     pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
-        train(&self.config, rows, values, |problem| {
-            Machine::partial_fit(&self.config, problem, Some(&self.machine), &mut Silent)
+        train(&self.config, rows, values, |problem, watch| {
+            Machine::partial_fit(&self.config, problem, Some(&self.machine), watch)
         })
     }
 
@@ -129,8 +130,8 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// Those of [`Problem::new`].
     pub fn polish(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
-        train(&self.config, rows, values, |problem| {
-            self.machine.polish(&self.config, problem, &mut Silent)
+        train(&self.config, rows, values, |problem, watch| {
+            self.machine.polish(&self.config, problem, watch)
         })
     }
 

@@ -7,11 +7,9 @@ use super::part::{self, Trained};
 use crate::config::Config as _;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
-use crate::estimator::limits::{Clock, Limits};
 use crate::estimator::report::{Report, curves};
 use crate::float::Real;
-use crate::multiclass::one_vs_rest;
-use crate::solver::Observer;
+use crate::watch::Watch;
 
 /// What a fit begins with beside the problem.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +28,10 @@ impl<F: Real> Default for Start<'_, '_, F> {
 
 /// One problem a machine: `part` is the class, or none for all outputs at once.
 type TrainPart<'a, F> =
-    dyn Fn(&Problem<'_, F>, Option<usize>, &mut Limits<'_>) -> Result<Trained<F>> + Sync + 'a;
+    dyn Fn(&Problem<'_, F>, Option<usize>, &mut Watch<'_>) -> Result<Trained<F>> + Sync + 'a;
 
 impl<F: Real> Machine<F> {
-    /// Trains a machine. Call it inside [`crate::parallel::run`].
+    /// Trains a machine.
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `BadLabels` unless two classes have positive cost,
@@ -43,7 +41,7 @@ impl<F: Real> Machine<F> {
         config: &BudgetConfig,
         problem: &Problem<'_, F>,
         start: Start<'_, '_, F>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         config.check()?;
         check_classes(problem)?;
@@ -55,14 +53,14 @@ impl<F: Real> Machine<F> {
             ));
         }
         check_start(config, problem, start.from)?;
-        train(config, problem, observer, &|problem, class, limits| {
+        train(config, problem, watch, &|problem, class, watch| {
             let from = start.from.map(|machine| &machine.parts[class.unwrap_or(0)]);
             let held_out = start.held_out.filter(|_| config.early_stopping);
             match (class, held_out) {
                 (Some(class), Some(held_out)) => against_rest(held_out, class, |held_out| {
-                    part::fit(config, problem, (from, Some(held_out)), limits)
+                    part::fit(config, problem, (from, Some(held_out)), watch)
                 }),
-                _ => part::fit(config, problem, (from, held_out), limits),
+                _ => part::fit(config, problem, (from, held_out), watch),
             }
         })
     }
@@ -75,13 +73,13 @@ impl<F: Real> Machine<F> {
         config: &BudgetConfig,
         problem: &Problem<'_, F>,
         start: Option<&Self>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         config.check()?;
         check_start(config, problem, start)?;
-        train(config, problem, observer, &|problem, class, limits| {
+        train(config, problem, watch, &|problem, class, watch| {
             let from = start.map(|machine| &machine.parts[class.unwrap_or(0)]);
-            part::partial_fit(config, problem, from, limits)
+            part::partial_fit(config, problem, from, watch)
         })
     }
 
@@ -93,13 +91,13 @@ impl<F: Real> Machine<F> {
         &self,
         config: &BudgetConfig,
         problem: &Problem<'_, F>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         config.check()?;
         check_start(config, problem, Some(self))?;
-        train(config, problem, observer, &|problem, class, limits| {
+        train(config, problem, watch, &|problem, class, watch| {
             let part = &self.parts[class.unwrap_or(0)];
-            part::polish(config, problem, part, limits)
+            part::polish(config, problem, part, watch)
         })
     }
 }
@@ -108,20 +106,17 @@ impl<F: Real> Machine<F> {
 fn train<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
     train_part: &TrainPart<'_, F>,
 ) -> Result<(Machine<F>, Report)> {
     let trained = match problem.targets() {
         Targets::Classes { n_classes, .. } if n_classes > 2 && !config.shared => {
-            let clock = Clock::new(n_classes);
-            let class_machine = |class: usize, observer: &mut dyn Observer| {
-                let mut limits = clock.begin(observer);
-                against_rest(problem, class, |binary| train_part(binary, Some(class), &mut limits))
-            };
-            combine::combine(one_vs_rest(n_classes, observer, class_machine)?)
+            combine::combine(watch.side_by_side(n_classes, |class, watch| {
+                against_rest(problem, class, |binary| train_part(binary, Some(class), watch))
+            })?)
         }
         _ => {
-            let Trained { part, outcome } = train_part(problem, None, &mut Limits::new(observer))?;
+            let Trained { part, outcome } = train_part(problem, None, watch)?;
             (vec![part], outcome)
         }
     };

@@ -3,8 +3,8 @@
 use ndarray::Array2;
 
 use crate::multiclass::pairs;
-use crate::solver::StopReason;
 use crate::solver::exact::Fitted;
+use crate::watch::StopReason;
 
 /// A trained machine in the layout of \[LIBSVM\].
 #[derive(Clone, Debug, PartialEq)]

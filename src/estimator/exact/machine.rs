@@ -1,8 +1,5 @@
 //! The exact machines, one-vs-one for classes: what scikit-learn's drop-in classes are made of.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
-
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +14,7 @@ use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
 use crate::solver::mpd::{self, MpdSettings, Update};
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::watch::{Tick, Watch};
 
 /// Samples from which on kernel rows may be `f32`.
 const SINGLE_FROM: usize = 2048;
@@ -32,7 +29,7 @@ const STEPS_EACH: u64 = 100;
 /// Steps of one variable are that much smaller.
 const MPD_TIMES: u64 = 10;
 
-/// Multiply-adds between two looks at the observer while predicting.
+/// Multiply-adds between two looks at the watch while predicting.
 const WORK_BETWEEN_LOOKS: usize = 1 << 31;
 
 /// Which machine.
@@ -161,41 +158,6 @@ impl ExactConfig {
     }
 }
 
-/// The caller's observer, and the time limit.
-pub(in crate::estimator) struct Limited<'a> {
-    observer: &'a mut dyn Observer,
-    started: Instant,
-    limit: Option<Duration>,
-}
-
-impl<'a> Limited<'a> {
-    /// With a limit in seconds; one too long for a `Duration` is none that anybody reaches.
-    pub(in crate::estimator) fn new(observer: &'a mut dyn Observer, seconds: Option<f64>) -> Self {
-        let limit = seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
-        Self { observer, started: Instant::now(), limit }
-    }
-
-    pub(in crate::estimator) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// Whether this share of the time is over.
-    pub(in crate::estimator) fn spent(&self, share: f64) -> bool {
-        self.limit.is_some_and(|limit| self.elapsed() >= limit.mul_f64(share))
-    }
-}
-
-impl Observer for Limited<'_> {
-    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason> {
-        let elapsed = self.started.elapsed();
-        self.observer.observe(&Progress { elapsed, ..*progress })?;
-        match self.limit {
-            Some(limit) if elapsed >= limit => ControlFlow::Break(StopReason::MaxTime),
-            _ => ControlFlow::Continue(()),
-        }
-    }
-}
-
 impl ExactMachine {
     /// [`ExactMachine::fit_with`] without parametric functions.
     ///
@@ -206,16 +168,15 @@ impl ExactMachine {
         gram: Gram<'_>,
         targets: ExactTargets<'_>,
         cost: &[f64],
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
-        Self::fit_with(config, (gram, None), targets, cost, observer)
+        Self::fit_with(config, (gram, None), targets, cost, watch)
     }
 
     /// Trains on all samples of `gram` whose cost is positive. With `functions`, the values of
     /// parametric functions (samples x functions, finite), the machine is semi-parametric; that
     /// needs [`ExactSolver::Mpd`]. `cost` is `C_i` a sample, or the
-    /// weight alone for ν-SVC and one class; ∞ is allowed. Call it inside
-    /// [`crate::parallel::run`].
+    /// weight alone for ν-SVC and one class; ∞ is allowed.
     ///
     /// # Errors
     /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` when no cost is positive,
@@ -225,7 +186,7 @@ impl ExactMachine {
         (gram, functions): (Gram<'_>, Option<ArrayView2<'_, f64>>),
         targets: ExactTargets<'_>,
         cost: &[f64],
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         config.check()?;
         let n = match gram {
@@ -255,17 +216,17 @@ impl ExactMachine {
         }
         let samples = costly(n, targets, cost)?;
         let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
-        let mut observer = Limited::new(observer, config.max_time);
+        watch.limit(config.max_time, 1.0);
         let bytes = megabytes(config.cache_size);
         let buffers = AnyBuffers::default();
         let task = Task { config, gram, functions, cost, bytes, single, buffers };
         match targets {
-            ExactTargets::Classes(y, k) => task.classes(y, k, &samples, &mut observer),
+            ExactTargets::Classes(y, k) => task.classes(y, k, &samples, watch),
             ExactTargets::Values(y) => {
                 let y: Vec<f64> = samples.iter().map(|&i| y[i]).collect();
-                task.one(&y, samples, &mut observer)
+                task.one(&y, samples, watch)
             }
-            ExactTargets::None => task.one(&[], samples, &mut observer),
+            ExactTargets::None => task.one(&[], samples, watch),
         }
     }
 }
@@ -316,14 +277,14 @@ impl<'g> Task<'g, '_> {
         kind: Kind<'_>,
         columns: AnyColumns<'g>,
         bytes: usize,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<Fitted> {
         let settings = self.config.settings(columns.index().len());
         let cost: Vec<f64> = columns.index().iter().map(|&i| self.cost[i]).collect();
         let buffers = self.buffers.clone();
         let part = Part { columns, kind, cost: &cost, cache_bytes: bytes, buffers };
         let ExactSolver::Mpd(own) = self.config.solver else {
-            return fit(part, &settings, observer);
+            return fit(part, &settings, watch);
         };
         let max_iter = match self.config.max_iter {
             Some(given) => given,
@@ -331,16 +292,11 @@ impl<'g> Task<'g, '_> {
         };
         let settings = own.settings(settings.tol, max_iter);
         let form = mpd::Form { intercept: own.fit_intercept, functions: self.functions };
-        mpd::fit(part, &form, &settings, observer)
+        mpd::fit(part, &form, &settings, watch)
     }
 
     /// Values, or one class.
-    fn one(
-        &self,
-        y: &[f64],
-        samples: Vec<usize>,
-        observer: &mut dyn Observer,
-    ) -> Result<ExactMachine> {
+    fn one(&self, y: &[f64], samples: Vec<usize>, watch: &mut Watch<'_>) -> Result<ExactMachine> {
         let kind = match self.config.kind {
             ExactKind::EpsilonSvr { epsilon } => Kind::Values(y, epsilon),
             ExactKind::NuSvr { nu } => Kind::NuValues(y, nu),
@@ -350,7 +306,7 @@ impl<'g> Task<'g, '_> {
             }
         };
         let columns = AnyColumns::new(self.gram, samples.clone(), self.single)?;
-        let fitted = self.train(kind, columns, self.bytes, observer)?;
+        let fitted = self.train(kind, columns, self.bytes, watch)?;
         let chosen: Vec<usize> = (0..samples.len()).filter(|&i| fitted.coef[i] != 0.0).collect();
         let dual_coef = Array2::from_shape_fn((1, chosen.len()), |(_, s)| fitted.coef[chosen[s]]);
         Ok(ExactMachine {
@@ -367,7 +323,7 @@ impl<'g> Task<'g, '_> {
         y: &[u32],
         k: usize,
         samples: &[usize],
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<ExactMachine> {
         let of_class: Vec<Vec<usize>> = (0..k)
             .map(|c| samples.iter().copied().filter(|&i| y[i] as usize == c).collect())
@@ -382,7 +338,7 @@ impl<'g> Task<'g, '_> {
         }
         let classes = PairColumns::new(self.gram, &of_class, (self.bytes, self.single))?;
         let at_a_time = at_a_time(k);
-        let parts = one_vs_one(k, at_a_time, observer, |(i, j), observer| {
+        let parts = one_vs_one(k, at_a_time, watch, |(i, j), watch| {
             let columns = classes.pair(i, j)?;
             let y: Vec<bool> = (0..columns.index().len()).map(|s| s < of_class[i].len()).collect();
             let kind = match self.config.kind {
@@ -391,25 +347,24 @@ impl<'g> Task<'g, '_> {
                 _ => return Err(Error::BadLabels("this machine needs values".into())),
             };
             // A machine needs no more than all of its rows.
-            self.train(kind, columns, self.bytes / at_a_time, observer)
+            self.train(kind, columns, self.bytes / at_a_time, watch)
         })?;
         Ok(assemble(parts, &of_class))
     }
 }
 
 /// Decision values of a machine, samples x outputs, from kernel values in the precision of the
-/// rows. Call it inside [`crate::parallel::run`].
+/// rows.
 ///
 /// # Errors
 /// Those of [`PairwiseModel::decision`], `NonFinite`, `Interrupted`.
 pub fn exact_decision<F: Real>(
     model: &PairwiseModel<'_>,
     rows: &Rows<'_, F>,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Array2<f64>> {
     rows.check_finite("X")?;
     let (n, k) = (rows.n_rows(), model.n_outputs());
-    let started = Instant::now();
     let row_work = model.support.n_rows().saturating_mul(rows.n_cols()).max(1);
     let step = (WORK_BETWEEN_LOOKS / row_work).max(1).next_multiple_of(1 << 10);
     let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
@@ -418,20 +373,9 @@ pub fn exact_decision<F: Real>(
         let last = first.saturating_add(step).min(n);
         model.decision(&rows.range(first, last), &mut values[first * k..last * k])?;
         first = last;
-        let progress = Progress {
-            phase: Phase::Pass,
-            iteration: 0,
-            seen: first,
-            n_samples: n,
-            n_terms: model.support.n_rows(),
-            moved: 0.0,
-            maintained: 0.0,
-            objective: None,
-            elapsed: started.elapsed(),
-        };
-        if first < n && observer.observe(&progress).is_break() {
-            return Err(Error::Interrupted);
-        }
+        watch.tick =
+            Tick { seen: first, n_samples: n, n_terms: model.support.n_rows(), ..Tick::default() };
+        watch.unbroken(Watch::poll)?;
     }
     let got = values.len();
     Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {

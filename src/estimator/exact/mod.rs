@@ -6,6 +6,5 @@ mod pairs;
 mod svc;
 
 pub use fitted::ExactMachine;
-pub(super) use machine::Limited;
 pub use machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets, exact_decision};
 pub use svc::{Svc, SvcModel};

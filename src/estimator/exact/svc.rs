@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{AnyKernel, Gram};
 use crate::model::PairwiseModel;
 use crate::parallel;
-use crate::solver::{Observer, Silent};
+use crate::watch::{Observer, Silent, Watch};
 
 /// An exact kernel support vector classifier with an offset, to be fitted; several classes one
 /// against one.
@@ -108,9 +108,9 @@ impl Svc {
         };
         let targets = ExactTargets::Classes(&index, classes.len());
         let gram = Gram::Kernel(self.kernel, rows.view());
-        let machine = parallel::run(parallel::thread_count(None)?, || {
-            ExactMachine::fit(&config, gram, targets, &cost, observer)
-        })??;
+        let machine = Watch::run(parallel::thread_count(None)?, observer, |watch| {
+            ExactMachine::fit(&config, gram, targets, &cost, watch)
+        })?;
         let mut support = Array2::zeros((machine.support.len(), rows.n_cols()));
         for (mut to, &sample) in support.rows_mut().into_iter().zip(&machine.support) {
             if let Some(to) = to.as_slice_mut() {
@@ -135,7 +135,9 @@ impl<L: Clone> SvcModel<L> {
             coef: self.machine.dual_coef.view(),
             intercept: &self.machine.intercept,
         };
-        parallel::run(parallel::thread_count(None)?, || exact_decision(&model, rows, &mut Silent))?
+        Watch::run(parallel::thread_count(None)?, &mut Silent, |watch| {
+            exact_decision(&model, rows, watch)
+        })
     }
 
     /// The label of every row: the class with most votes of the pairs, the first of equals.

@@ -3,14 +3,11 @@
 mod saved;
 mod train;
 
-use std::ops::ControlFlow;
-
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
-use super::limits::Limits;
 use super::report::Report;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::{Gathered, Problem, Rows, SampleOrder};
@@ -18,10 +15,9 @@ use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::{Local, LocalModel, Pruning};
-use crate::rng::Rng;
-use crate::solver::{Observer, Silent, StopReason};
+use crate::watch::Watch;
 pub use saved::local_precision;
-use train::{Inner, Told, cells, learn, members};
+use train::{Inner, cells, learn, members};
 
 /// The machine of each cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,8 +98,7 @@ pub struct LocalMachine<F: Real> {
 }
 
 impl<F: Real> LocalMachine<F> {
-    /// Trains from the start; `centers` (K x d row by row) stand still when they are given. Call it
-    /// inside [`crate::parallel::run`].
+    /// Trains from the start; `centers` (K x d row by row) stand still when they are given.
     ///
     /// # Errors
     /// Those of [`LocalConfig::check`], `BadLabels` unless two classes have positive cost,
@@ -112,12 +107,11 @@ impl<F: Real> LocalMachine<F> {
         config: &LocalConfig,
         problem: &Problem<'_, F>,
         centers: Option<&[F]>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         config.check()?;
         check_classes(problem)?;
-        let mut limits = Limits::new(observer);
-        limits.until(config.max_time);
+        watch.limit(config.max_time, 1.0);
         let mut local = config.local();
         if centers.is_some() {
             local.center_step = 0.0;
@@ -127,24 +121,14 @@ impl<F: Real> LocalMachine<F> {
             Some(centers) => model.with_centers(centers)?,
             None => model,
         };
-        let mut told = Told::new(StopReason::MaxIter);
-        let mut order = try_vec("the order of the samples", problem.len(), 0)?;
-        let mut rng = Rng::new(config.seed);
-        for pass in 0..config.max_iter {
-            config.order.next_pass(&mut rng, &mut order)?;
-            // The cells of another machine need the partition alone.
-            let flow = learn(&mut model, problem, (&order, 0), (pass, &mut limits))?;
-            told.pass(&model, &limits);
-            if let ControlFlow::Break(stop) = flow {
-                told.stop = stop;
-                break;
-            }
-        }
+        // The cells of another machine need the partition alone.
+        let plan = (&config.order, config.max_iter, config.seed);
+        let report = learn(&mut model, problem, plan, 0, watch)?;
         let inner = match config.inner() {
-            Some(inner) => cells(&inner, &model, problem, &mut limits)?,
+            Some(inner) => cells(&inner, &model, problem, watch)?,
             None => Vec::new(),
         };
-        Ok((Self { model, inner }, told.report()))
+        Ok((Self { model, inner }, report))
     }
 
     /// Goes on with the rows as they stand, or begins with them.
@@ -157,7 +141,7 @@ impl<F: Real> LocalMachine<F> {
         config: &LocalConfig,
         problem: &Problem<'_, F>,
         start: Option<&Self>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         config.check()?;
         if config.cells != Cells::Online {
@@ -167,38 +151,30 @@ impl<F: Real> LocalMachine<F> {
         if start.is_some_and(|s| s.model.n_outputs() != problem.targets().n_outputs()) {
             return Err(Error::BadLabels("another number of classes than the machine has".into()));
         }
-        let mut limits = Limits::new(observer);
-        limits.until(config.max_time);
+        watch.limit(config.max_time, 1.0);
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
         let mut model = match start {
             Some(start) => start.model.clone(),
             None => LocalModel::new(config.local(), d, m)?,
         };
         model.reconfigure(config.local())?;
-        let order: Vec<usize> = (0..problem.len()).collect();
-        let first_id = model.seen();
-        let mut told = Told::new(StopReason::MaxIter);
-        if let ControlFlow::Break(stop) =
-            learn(&mut model, problem, (&order, first_id), (0, &mut limits))?
-        {
-            told.stop = stop;
-        }
-        told.pass(&model, &limits);
-        Ok((Self { model, inner: Vec::new() }, told.report()))
+        let (first_id, plan) = (model.seen(), (&SampleOrder::Sequential, 1, config.seed));
+        let report = learn(&mut model, problem, plan, first_id, watch)?;
+        Ok((Self { model, inner: Vec::new() }, report))
     }
 
-    /// Decision values, samples x outputs. Call it inside [`crate::parallel::run`].
+    /// Decision values, samples x outputs.
     ///
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
-    pub fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+    pub fn decision(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array2<f64>> {
         let (n, m) = (rows.n_rows(), self.model.n_outputs());
         rows.check_finite("X")?;
         let mut values = try_vec("decision values", n.saturating_mul(m), 0.0)?;
         if self.inner.is_empty() {
             self.model.decision(rows, &mut values)?;
         } else {
-            self.decide_inside(rows, &mut values)?;
+            self.decide_inside(rows, &mut values, watch)?;
         }
         Array2::from_shape_vec((n, m), values).map_err(|_| Error::LengthMismatch {
             what: "out",
@@ -207,7 +183,12 @@ impl<F: Real> LocalMachine<F> {
         })
     }
 
-    fn decide_inside(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+    fn decide_inside(
+        &self,
+        rows: &Rows<'_, F>,
+        out: &mut [f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
         let m = self.model.n_outputs();
         let members = members(&self.model.assign(rows)?, self.inner.len());
         for (inner, members) in self.inner.iter().zip(members) {
@@ -216,7 +197,7 @@ impl<F: Real> LocalMachine<F> {
                 Inner::Constant(values) => values.repeat(members.len()),
                 Inner::Machine(machine) => {
                     let gathered = Gathered::new(rows, &members)?;
-                    machine.decision(&gathered.rows()?, &mut Silent)?.into_iter().collect()
+                    machine.decision(&gathered.rows()?, watch)?.into_iter().collect()
                 }
             };
             for (&i, row) in members.iter().zip(values.chunks_exact(m)) {

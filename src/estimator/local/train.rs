@@ -1,15 +1,13 @@
 //! What a training call does and tells.
 
-use std::ops::ControlFlow;
-
-use crate::data::{Gathered, Problem, Targets};
+use crate::data::{Gathered, Problem, SampleOrder, Targets, passes};
 use crate::error::{Error, Result};
 use crate::estimator::budget::{BudgetConfig, Machine, Start};
-use crate::estimator::limits::Limits;
 use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
 use crate::local::{Batch, LocalModel};
-use crate::solver::{Observer as _, Phase, Progress, StopReason};
+use crate::rng::Rng;
+use crate::watch::Watch;
 
 /// The machine of a cell that the paper's update does not train.
 #[derive(Clone, Debug)]
@@ -20,21 +18,27 @@ pub(super) enum Inner<F: Real> {
     Machine(Box<Machine<F>>),
 }
 
-/// What a call tells.
-pub(super) struct Told {
-    entries: Vec<Entry>,
-    pub(super) stop: StopReason,
-}
-
-impl Told {
-    pub(super) fn new(stop: StopReason) -> Self {
-        Self { entries: Vec::new(), stop }
-    }
-
-    pub(super) fn pass<F: Real>(&mut self, model: &LocalModel<F>, limits: &Limits<'_>) {
-        self.entries.push(Entry {
+/// Passes over the rows, and what they tell; passes over the same rows have the same `first_id`.
+pub(super) fn learn<F: Real>(
+    model: &mut LocalModel<F>,
+    problem: &Problem<'_, F>,
+    (order, max_iter, seed): (&SampleOrder, usize, u64),
+    first_id: u64,
+    watch: &mut Watch<'_>,
+) -> Result<Report> {
+    let Targets::Classes { index, .. } = problem.targets() else {
+        return Err(Error::Unsupported("a local machine learns classes".into()));
+    };
+    let (rows, classes, cost) = (problem.rows(), index, problem.cost());
+    let mut rng = Rng::new(seed);
+    let mut entries = Vec::new();
+    let stop = passes(watch, (order, problem.len(), max_iter), |watch, pass| {
+        let order = pass.ids(&mut rng)?;
+        let batch = Batch { rows: &rows, classes, cost, order, first_id };
+        let said = model.learn(&batch, watch);
+        entries.push(Entry {
             kind: Kind::Pass,
-            time: limits.elapsed().as_secs_f64(),
+            time: watch.elapsed().as_secs_f64(),
             n_terms: model.sizes().iter().sum(),
             moved: f64::NAN,
             maintained: f64::NAN,
@@ -42,50 +46,16 @@ impl Told {
             dual: f64::NAN,
             score: f64::NAN,
         });
-    }
-
-    pub(super) fn report(self) -> Report {
-        Report {
-            n_iter: self.entries.len(),
-            stop: self.stop,
-            history: curves(&self.entries),
-            smoothed: None,
-            primal: None,
-            advice: None,
-        }
-    }
-}
-
-/// Learns from rows in this order; `pass` is told to the observer. A wish to stop that leaves a
-/// usable model is the flow.
-pub(super) fn learn<F: Real>(
-    model: &mut LocalModel<F>,
-    problem: &Problem<'_, F>,
-    (order, first_id): (&[usize], u64),
-    (pass, limits): (usize, &mut Limits<'_>),
-) -> Result<ControlFlow<StopReason>> {
-    let Targets::Classes { index, .. } = problem.targets() else {
-        return Err(Error::Unsupported("a local machine learns classes".into()));
-    };
-    let rows = problem.rows();
-    let batch = Batch { rows: &rows, classes: index, cost: problem.cost(), order, first_id };
-    let flow = model.learn(&batch, &mut |seen| {
-        limits.observe(&Progress {
-            phase: if seen == order.len() { Phase::EndOfPass } else { Phase::Pass },
-            iteration: if seen == order.len() { pass + 1 } else { pass },
-            seen,
-            n_samples: order.len(),
-            n_terms: 0,
-            moved: 0.0,
-            maintained: 0.0,
-            objective: None,
-            elapsed: std::time::Duration::ZERO,
-        })
+        said.map(|()| None)
     })?;
-    match flow {
-        ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-        flow => Ok(flow),
-    }
+    Ok(Report {
+        n_iter: entries.len(),
+        stop,
+        history: curves(&entries),
+        smoothed: None,
+        primal: None,
+        advice: None,
+    })
 }
 
 /// The rows of each cell.
@@ -100,7 +70,7 @@ pub(super) fn cells<F: Real>(
     config: &BudgetConfig,
     model: &LocalModel<F>,
     problem: &Problem<'_, F>,
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<Inner<F>>> {
     let rows = problem.rows();
     let Targets::Classes { index, n_classes } = problem.targets() else {
@@ -128,7 +98,7 @@ pub(super) fn cells<F: Real>(
         let targets = Targets::Classes { index: &classes, n_classes };
         let part = Problem::new(gathered.rows()?, targets, &cost)?;
         let own = BudgetConfig { seed: config.seed.wrapping_add(cell as u64), ..config.clone() };
-        let (machine, _) = Machine::fit(&own, &part, Start::default(), limits)?;
+        let (machine, _) = Machine::fit(&own, &part, Start::default(), &mut watch.inner())?;
         machines.push(Inner::Machine(Box::new(machine)));
     }
     Ok(machines)

@@ -1,8 +1,5 @@
 //! The trained machine of an online learner.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -16,9 +13,9 @@ use crate::model::persist::{Archive, Tensors};
 use crate::online::{BudgetedExpansion, Stream};
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{Packed, Tile, weighted_sums};
-use crate::solver::{Observer, Phase, Progress};
+use crate::watch::{Tick, Watch};
 
-/// Multiply-adds between two looks at the observer while predicting: a few tens of milliseconds.
+/// Multiply-adds between two looks at the watch while predicting: a few tens of milliseconds.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
 
 /// One stream (two classes) or one a class. A machine never changes: training gives a new one.
@@ -110,19 +107,16 @@ impl<F: Real> OnlineMachine<F> {
         Array2::from_shape_fn((values.len() / d, d), |(i, j)| values[i * d + j])
     }
 
-    /// Decision values, samples x outputs, the same bits for any number of threads. Call it inside
-    /// [`crate::parallel::run`].
+    /// Decision values, samples x outputs, the same bits for any number of threads.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer asks to
-    /// stop.
-    pub fn decision(&self, rows: &Rows<'_, F>, observer: &mut dyn Observer) -> Result<Array2<f64>> {
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer says so.
+    pub fn decision(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array2<f64>> {
         let (n, d, k) = (rows.n_rows(), self.n_features(), self.n_outputs());
         if rows.n_cols() != d {
             return Err(Error::FeatureMismatch { expected: d, got: rows.n_cols() });
         }
         rows.check_finite("X")?;
-        let started = Instant::now();
         let coefs: Vec<_> = self.models().map(BudgetedExpansion::for_prediction).collect();
         let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
         let width = self.streams[0].model().map().map_or(self.n_terms(), FeatureMap::n_outputs);
@@ -157,20 +151,8 @@ impl<F: Real> OnlineMachine<F> {
                 },
             );
             let seen = (first + step).min(n);
-            let progress = Progress {
-                phase: Phase::Pass,
-                iteration: 0,
-                seen,
-                n_samples: n,
-                n_terms: self.n_terms(),
-                moved: 0.0,
-                maintained: 0.0,
-                objective: None,
-                elapsed: started.elapsed(),
-            };
-            if seen < n && matches!(observer.observe(&progress), ControlFlow::Break(_)) {
-                return Err(Error::Interrupted);
-            }
+            watch.tick = Tick { seen, n_samples: n, n_terms: self.n_terms(), ..Tick::default() };
+            watch.unbroken(Watch::poll)?;
         }
         Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
             what: "out",

@@ -3,7 +3,6 @@
 mod machine;
 mod train;
 
-use super::limits::Limits;
 use super::report::Report;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::SampleOrder;

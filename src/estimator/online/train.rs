@@ -1,18 +1,14 @@
 //! Training calls: passes over the data for `fit`, the rows as they come for `partial_fit`.
 
-use std::ops::ControlFlow;
-
-use super::{Limits, OnlineConfig, OnlineMachine, Report};
+use super::{OnlineConfig, OnlineMachine, Report};
 use crate::config::Config as _;
-use crate::data::{Problem, SampleOrder};
+use crate::data::{Problem, SampleOrder, passes};
 use crate::error::{Error, Result, try_vec};
-use crate::estimator::limits::Clock;
 use crate::float::Real;
 use crate::kernel::origin_for;
-use crate::multiclass::one_vs_rest;
 use crate::online::{BudgetedExpansion, Counts, Stream};
 use crate::rng::Rng;
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::watch::{StopReason, Watch};
 
 /// One pass of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +43,10 @@ impl<F: Real> OnlineMachine<F> {
     pub fn fit(
         config: &OnlineConfig,
         problem: &Problem<'_, F>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         let plan = Plan { order: &config.order, passes: config.max_iter, record: false };
-        train(config, problem, None, plan, observer)
+        train(config, problem, None, plan, watch)
     }
 
     /// Goes on with new rows in the order in which they stand, or begins with them. With `record`
@@ -64,10 +60,10 @@ impl<F: Real> OnlineMachine<F> {
         config: &OnlineConfig,
         problem: &Problem<'_, F>,
         (start, record): (Option<&Self>, bool),
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(Self, Report)> {
         let plan = Plan { order: &SampleOrder::Sequential, passes: 1, record };
-        train(config, problem, start, plan, observer)
+        train(config, problem, start, plan, watch)
     }
 }
 
@@ -76,7 +72,7 @@ fn train<F: Real>(
     problem: &Problem<'_, F>,
     start: Option<&OnlineMachine<F>>,
     plan: Plan<'_>,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<(OnlineMachine<F>, Report)> {
     config.check()?;
     if problem.cost().iter().any(|&cost| cost != 1.0) {
@@ -103,12 +99,10 @@ fn train<F: Real>(
         }
     };
     let trained = if outputs == 1 {
-        vec![passes(config, problem, (begin(0)?, 0), plan, &mut Limits::new(observer))?]
+        vec![run(config, problem, (begin(0)?, 0), plan, watch)?]
     } else {
-        let clock = Clock::new(outputs);
-        one_vs_rest(outputs, observer, |output, observer| {
-            let mut limits = clock.begin(observer);
-            passes(config, problem, (begin(output)?, output), plan, &mut limits)
+        watch.side_by_side(outputs, |output, watch| {
+            run(config, problem, (begin(output)?, output), plan, watch)
         })?
     };
     let report = report(&trained);
@@ -153,64 +147,34 @@ fn go_on<F: Real>(
     Ok(stream)
 }
 
-fn passes<F: Real>(
+fn run<F: Real>(
     config: &OnlineConfig,
     problem: &Problem<'_, F>,
     (mut stream, output): (Stream<F>, usize),
     plan: Plan<'_>,
-    limits: &mut Limits<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
-    limits.until(config.max_time);
+    watch.limit(config.max_time, 1.0);
     let (rows, targets, n) = (problem.rows(), problem.targets(), problem.len());
     let mut rng = Rng::new(config.seed);
-    let mut order = try_vec("the order of the samples", n, 0)?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut before = Vec::new();
     if plan.record {
         before = try_vec("decision values", n, 0.0)?;
         before.clear();
     }
-    let stop = loop {
-        plan.order.next_pass(&mut rng, &mut order)?;
-        let iteration = entries.len();
-        let progress = |phase, iteration, counts: &Counts, n_terms| Progress {
-            phase,
-            iteration,
-            seen: counts.steps,
-            n_samples: n,
-            n_terms,
-            moved: counts.updates as f64 / counts.steps.max(1) as f64,
-            maintained: 0.0,
-            objective: None,
-            elapsed: std::time::Duration::ZERO,
-        };
+    let stop = passes(watch, (plan.order, n, plan.passes), |watch, pass| {
         let label = |i| targets.value(i, output);
         let keep = |f| {
             if plan.record {
                 before.push(f);
             }
         };
-        let (counts, flow) = stream.learn(&rows, label, &order, keep, |counts, n_terms| {
-            limits.observe(&progress(Phase::Pass, iteration, counts, n_terms))
-        })?;
+        let (counts, said) = stream.learn(&rows, label, pass.ids(&mut rng)?, keep, watch)?;
         let n_terms = stream.model().n_terms();
-        entries.push(Entry { time: limits.elapsed().as_secs_f64(), n_terms, counts });
-        let end = match flow {
-            ControlFlow::Continue(()) => {
-                limits.observe(&progress(Phase::EndOfPass, iteration + 1, &counts, n_terms))
-            }
-            stopped => stopped,
-        };
-        if let ControlFlow::Break(reason) = end {
-            break reason;
-        }
-        if entries.len() >= plan.passes {
-            break StopReason::MaxIter;
-        }
-    };
-    if stop == StopReason::Interrupted {
-        return Err(Error::Interrupted);
-    }
+        entries.push(Entry { time: watch.elapsed().as_secs_f64(), n_terms, counts });
+        said.map(|()| None)
+    })?;
     Ok(Trained { stream, stop, entries, before })
 }
 

@@ -19,12 +19,10 @@
 //!
 //! References: \[PRIMAL\] section 6.2; \[KEERTHI\].
 
-use std::ops::ControlFlow;
-
 use rayon::prelude::*;
 
-use super::config::Choice;
-use super::run::{Run, Shuffled};
+use super::config::{Choice, PrimalConfig};
+use super::run::Shuffled;
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
@@ -35,8 +33,8 @@ use crate::loss::Smoothed;
 use crate::model::KernelModel;
 use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
-use crate::solver::StopReason;
 use crate::solver::polish::KernelRows as _;
+use crate::watch::Watch;
 
 /// The first points of a greedy basis, and the size of the pool for each point.
 const FIRST: usize = 32;
@@ -48,12 +46,13 @@ const GROWING_TOL: f64 = 1e-2;
 
 /// Indices of at most `count` samples of positive cost.
 pub(super) fn choose<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     choice: Choice,
     count: usize,
 ) -> Result<Vec<usize>> {
-    let mut order = Shuffled::new(problem, run.config.seed).samples;
+    let mut order = Shuffled::new(problem, config.seed).samples;
     if order.len() <= count {
         return Ok(order);
     }
@@ -62,9 +61,9 @@ pub(super) fn choose<F: Real>(
             order.truncate(count);
             Ok(order)
         }
-        Choice::KmeansPlusPlus => kmeans(run, problem, &order, count),
-        Choice::Cholesky => pivots(run, problem, &order, count),
-        Choice::Greedy => greedy(run, problem, &order, count),
+        Choice::KmeansPlusPlus => kmeans(config, watch, problem, &order, count),
+        Choice::Cholesky => pivots(config, watch, problem, &order, count),
+        Choice::Greedy => greedy(config, watch, problem, &order, count),
     }
 }
 
@@ -100,19 +99,20 @@ fn diagonal<F: Real>(kernel: AnyKernel, problem: &Problem<'_, F>, order: &[usize
 }
 
 fn kmeans<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     order: &[usize],
     count: usize,
 ) -> Result<Vec<usize>> {
-    let mut rng = Rng::stream(run.config.seed, 1);
+    let mut rng = Rng::stream(config.seed, 1);
     let n = order.len();
     // ‖x - s‖² = x·x + s·s - 2 x·s: squared distances from linear kernel values.
     let squares = diagonal(AnyKernel::Linear, problem, order);
     let mut nearest = try_vec("distances", n, f64::INFINITY)?;
     let mut products = try_vec("distances", n, 0.0)?;
     let mut chosen = vec![0];
-    while chosen.len() < count && run.goes_on()? {
+    while chosen.len() < count && watch.goes_on()? {
         let last = chosen[chosen.len() - 1];
         column(AnyKernel::Linear, problem, order, order[last], &mut products)?;
         for i in 0..n {
@@ -136,19 +136,20 @@ fn kmeans<F: Real>(
 }
 
 fn pivots<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     order: &[usize],
     count: usize,
 ) -> Result<Vec<usize>> {
-    let (kernel, n) = (run.config.kernel, order.len());
+    let (kernel, n) = (config.kernel, order.len());
     let mut rest = diagonal(kernel, problem, order);
     let floor = PIVOT_TOL * rest.iter().copied().fold(0.0, f64::max);
     // One row of A a sample.
     let mut factor = try_vec("incomplete Cholesky factor", n * count, F::zero())?;
     let mut values = try_vec("kernel values", n, 0.0)?;
     let mut chosen: Vec<usize> = Vec::new();
-    while chosen.len() < count && (chosen.is_empty() || run.goes_on()?) {
+    while chosen.len() < count && (chosen.is_empty() || watch.goes_on()?) {
         let step = chosen.len();
         let (pivot, value) = rest
             .iter()
@@ -180,21 +181,22 @@ fn pivots<F: Real>(
 }
 
 fn greedy<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     order: &[usize],
     count: usize,
 ) -> Result<Vec<usize>> {
-    let mut rng = Rng::stream(run.config.seed, 2);
+    let mut rng = Rng::stream(config.seed, 2);
     let mut left = order.to_vec();
     let mut chosen = left.split_off(left.len() - FIRST.min(count));
-    while chosen.len() < count && run.goes_on()? {
+    while chosen.len() < count && watch.goes_on()? {
         let more = chosen.len().min(count - chosen.len());
-        let solved = solution(run, problem, &chosen)?;
+        let solved = solution(config, watch, problem, &chosen)?;
         rng.shuffle(&mut left);
         let pool = left.len().min(POOL * more);
         let mut candidates = left.split_off(left.len() - pool);
-        let Some(gains) = gains(run, problem, &solved, &candidates)? else { break };
+        let Some(gains) = gains(config, watch, problem, &solved, &candidates)? else { break };
         let mut best: Vec<usize> = (0..pool).collect();
         best.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]).then(a.cmp(&b)));
         let mut taken = vec![false; pool];
@@ -213,16 +215,17 @@ fn greedy<F: Real>(
 }
 
 fn solution<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     chosen: &[usize],
 ) -> Result<KernelModel<F>> {
     let outputs = problem.targets().n_outputs();
-    let model = model_on(run.config.kernel, &problem.rows(), chosen, outputs)?;
+    let model = model_on(config.kernel, &problem.rows(), chosen, outputs)?;
     let x = problem.rows();
     let rows = ModelRows::new(x.view(), &model)?;
     let coef = model.coef();
-    let mut polish = run.config.polish();
+    let mut polish = config.polish();
     polish.tol = polish.tol.max(GROWING_TOL);
     let start = crate::solver::polish::Start {
         targets: problem.targets(),
@@ -230,17 +233,14 @@ fn solution<F: Real>(
         coef: &coef,
         intercept: model.intercept(),
     };
-    let solved = polish.solve(&rows, start, &mut |_, _| match run.goes_on() {
-        Ok(true) => ControlFlow::Continue(()),
-        Ok(false) => ControlFlow::Break(StopReason::MaxTime),
-        Err(_) => ControlFlow::Break(StopReason::Interrupted),
-    })?;
+    let solved = polish.solve(&rows, start, watch)?;
     model.with_coef(&solved.coef, solved.intercept)
 }
 
 /// What each candidate would gain, summed over the outputs; nothing when time is over.
 fn gains<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     model: &KernelModel<F>,
     candidates: &[usize],
@@ -248,21 +248,21 @@ fn gains<F: Real>(
     let (n, outputs) = (problem.len(), model.n_outputs());
     let mut values = try_vec("decision values", n * outputs, 0.0)?;
     model.decision(&problem.rows(), &mut values)?;
-    let loss = Smoothed { loss: run.config.loss, h: run.config.smoothing };
+    let loss = Smoothed { loss: config.loss, h: config.smoothing };
     let slope = |i: usize, c: usize| {
         let cost = problem.cost()[i];
         let y = problem.targets().value(i, c);
         if cost > 0.0 { cost * loss.at(y, values[i * outputs + c]).slope } else { 0.0 }
     };
     // ∂F/∂β_j = Σ_i r_i k(x_i, s_j) + f(s_j) without the offset.
-    let basis = model_on(run.config.kernel, &problem.rows(), candidates, 1)?;
+    let basis = model_on(config.kernel, &problem.rows(), candidates, 1)?;
     let x = problem.rows();
     let rows = ModelRows::new(x.view(), &basis)?;
     let pool = candidates.len();
     let mut gradient = try_vec("gains", pool * outputs, 0.0)?;
     let wave = 16 * ROW_CHUNK;
     for first in (0..n).step_by(wave) {
-        if !run.goes_on()? {
+        if !watch.goes_on()? {
             return Ok(None);
         }
         let last = (first + wave).min(n);
@@ -287,7 +287,7 @@ fn gains<F: Real>(
             .collect();
         parts.iter().for_each(|part| axpy(1.0, part, &mut gradient));
     }
-    let own = diagonal(run.config.kernel, problem, candidates);
+    let own = diagonal(config.kernel, problem, candidates);
     let gains = (0..pool)
         .map(|j| {
             let squares: Vec<f64> = (0..outputs)

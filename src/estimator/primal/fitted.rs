@@ -12,7 +12,7 @@ use crate::float::Real;
 use crate::linalg::dot64;
 use crate::model::KernelModel;
 use crate::parallel;
-use crate::solver::{Observer, StopReason};
+use crate::watch::{Observer, StopReason, Watch};
 
 /// How a fit went.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,14 +103,14 @@ impl PrimalConfig {
             }
             (None, Some((choice, count))) => PrimalBasis::Chosen(choice, count),
         };
-        parallel::run(parallel::thread_count(None)?, || {
-            let machine = PrimalMachine::fit(self, &problem, &basis, start.as_ref(), observer)?;
+        Watch::run(parallel::thread_count(None)?, observer, |watch| {
+            let machine = PrimalMachine::fit(self, &problem, &basis, start.as_ref(), watch)?;
             let source = match &basis {
                 PrimalBasis::Given(points, _) => points.view(),
                 _ => rows.view(),
             };
             self.fitted(machine, &source)
-        })?
+        })
     }
 
     fn fitted<F: Real>(&self, machine: PrimalMachine, source: &Rows<'_, F>) -> Result<Fitted<F>> {
@@ -178,7 +178,7 @@ impl<F: Real> Fitted<F> {
         let mut values = try_vec("decision values", n.saturating_mul(m), 0.0)?;
         match &self.function {
             Function::Expansion(model) => {
-                parallel::run(parallel::thread_count(None)?, || {
+                parallel::run(parallel::thread_count(None)?, |_| {
                     model.decision(rows, &mut values)
                 })??;
             }

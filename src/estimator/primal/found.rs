@@ -1,6 +1,6 @@
 //! What comes out of a fit of a primal machine.
 
-use crate::solver::StopReason;
+use crate::watch::StopReason;
 
 /// A trained machine.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::config::{PrimalConfig, PrimalSolver};
 use super::found::PrimalMachine;
-use super::run::Run;
+use super::run::{Run, SHARE_BEFORE};
 use super::start::{PrimalBasis, PrimalStart};
 use super::tune::tune;
 use crate::config::Config as _;
@@ -11,12 +11,12 @@ use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::model_on;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::solver::{Observer, StopReason};
+use crate::watch::{Phase, StopReason, Tick, Watch};
 
 impl PrimalMachine {
     /// Trains on all samples whose cost is positive; `start` changes how long it takes, and where
     /// a basis that is given is refined also where it leads. A basis still to be chosen begins
-    /// without one. Call it inside [`crate::parallel::run`].
+    /// without one.
     ///
     /// # Errors
     /// `InvalidParam`, `FeatureMismatch` for a basis given with other features, `LengthMismatch`
@@ -29,7 +29,7 @@ impl PrimalMachine {
         problem: &Problem<'_, F>,
         basis: &PrimalBasis<'_, F>,
         start: Option<&PrimalStart>,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         config.check()?;
         let everything = matches!(basis, PrimalBasis::Samples);
@@ -56,7 +56,9 @@ impl PrimalMachine {
         if everything && !linear {
             config.by_newton(n)?;
         }
-        let run = Run::new(*config, observer, problem.len());
+        watch.limit(config.max_time, 1.0);
+        watch.enter(Phase::Step, Tick { n_samples: problem.len(), ..Tick::default() });
+        let run = Run { config: *config, watch };
         Self::run(run, problem, basis, start).map_err(|error| match error {
             Error::NotPositiveDefinite(_) if linear => Error::InvalidData {
                 what: "X",
@@ -72,14 +74,15 @@ impl PrimalMachine {
     }
 
     fn run<F: Real>(
-        mut run: Run<'_>,
+        mut run: Run<'_, '_>,
         problem: &Problem<'_, F>,
         basis: &PrimalBasis<'_, F>,
         start: Option<&PrimalStart>,
     ) -> Result<Self> {
         let config = run.config;
         let Some(size) = config.tune else { return run.fit(problem, basis, start) };
-        let tuned = tune(&mut run, problem, size)?;
+        let tuned =
+            run.watch.beforehand(SHARE_BEFORE, |watch| tune(&config, watch, problem, size))?;
         run.config = config.scaled(tuned.gamma)?;
         let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
         let rows = problem.rows();

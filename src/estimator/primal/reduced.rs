@@ -2,7 +2,7 @@
 //!
 //! # Method
 //!
-//! 1. The points: chosen among the samples ([`primal_basis`]), or given.
+//! 1. The points: chosen among the samples ([`basis`]), or given.
 //! 2. The best coefficients on them, which is polishing.
 //! 3. Asked to refine: the points move together with their coefficients ([`Refine`], as for the
 //!    budgeted machines), are rounded to the precision of the rows, and step 2 once more. What has
@@ -12,14 +12,12 @@
 //!
 //! [`Refine`]: crate::solver::refine::Refine
 
-use std::ops::ControlFlow;
-
 use ndarray::ArrayView2;
 
 use super::basis;
 use super::config::Choice;
 use super::found::PrimalMachine;
-use super::run::{Run, machine};
+use super::run::{Run, SHARE_BEFORE, machine};
 use super::start::PrimalStart;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
@@ -27,19 +25,19 @@ use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::model::KernelModel;
 use crate::solver::polish::{Polished, Start};
-use crate::solver::{Phase, StopReason};
+use crate::watch::Phase;
 
 /// The share of `max_time` after which refining gives way to the last polish.
 const REFINE_TIME: f64 = 0.9;
 
-impl Run<'_> {
+impl Run<'_, '_> {
     pub(super) fn chosen<F: Real>(
         &mut self,
         problem: &Problem<'_, F>,
         choice: Choice,
         count: usize,
     ) -> Result<PrimalMachine> {
-        let mut samples = basis::choose(self, problem, choice, count)?;
+        let mut samples = self.choose(problem, choice, count)?;
         samples.sort_unstable();
         let m = problem.targets().n_outputs();
         let model = model_on(self.config.kernel, &problem.rows(), &samples, m)?;
@@ -48,6 +46,17 @@ impl Run<'_> {
             return Ok(machine(solved, Some(samples)));
         }
         self.refined(problem, &model, machine(solved, Some(samples)))
+    }
+
+    fn choose<F: Real>(
+        &mut self,
+        problem: &Problem<'_, F>,
+        choice: Choice,
+        count: usize,
+    ) -> Result<Vec<usize>> {
+        let config = &self.config;
+        self.watch
+            .beforehand(SHARE_BEFORE, |watch| basis::choose(config, watch, problem, choice, count))
     }
 
     pub(super) fn given<F: Real>(
@@ -65,7 +74,7 @@ impl Run<'_> {
         if terms.len() > count {
             let (flat, equal) = (vec![0.0; terms.len()], vec![1.0; terms.len()]);
             let all = Problem::new(points.view(), Targets::Values(&flat), &equal)?;
-            terms = basis::choose(self, &all, Choice::Cholesky, count)?;
+            terms = self.choose(&all, Choice::Cholesky, count)?;
             terms.sort_unstable();
         }
         let m = problem.targets().n_outputs();
@@ -84,7 +93,7 @@ impl Run<'_> {
         problem: &Problem<'_, F>,
         model: &KernelModel<F>,
     ) -> Result<Polished> {
-        self.n_terms = model.n_terms();
+        self.watch.tick.n_terms = model.n_terms();
         let x = problem.rows();
         let rows = ModelRows::new(x.view(), model)?;
         let coef = model.coef();
@@ -94,7 +103,7 @@ impl Run<'_> {
             coef: &coef,
             intercept: model.intercept(),
         };
-        self.config.polish().solve(&rows, start, &mut |s, o| self.watch(s, o))
+        self.config.polish().solve(&rows, start, self.watch)
     }
 
     /// Step 3, where it was asked for.
@@ -104,20 +113,15 @@ impl Run<'_> {
         model: &KernelModel<F>,
         before: PrimalMachine,
     ) -> Result<PrimalMachine> {
-        let ended = |stop| matches!(stop, StopReason::MaxTime | StopReason::Callback);
-        if !self.config.refine || ended(before.stop) || model.n_terms() == 0 {
+        if !self.config.refine || before.stop.is_early() || model.n_terms() == 0 {
             return Ok(before);
         }
-        (self.phase, self.steps_before) = (Phase::Refine, before.n_iter);
+        (self.watch.phase, self.watch.steps_before) = (Phase::Refine, before.n_iter);
         let start = model.with_coef(&before.coef, before.intercept.clone())?;
-        let moved = self.config.refiner().solve(problem, &start, &mut |steps, objective| {
-            self.watch(steps, objective)?;
-            match self.limited.spent(REFINE_TIME) {
-                true => ControlFlow::Break(StopReason::MaxTime),
-                false => ControlFlow::Continue(()),
-            }
-        })?;
-        self.steps_before += moved.evaluations;
+        self.watch.limit(self.config.max_time, REFINE_TIME);
+        let moved = self.config.refiner().solve(problem, &start, self.watch)?;
+        self.watch.limit(self.config.max_time, 1.0);
+        self.watch.steps_before += moved.evaluations;
         let points = moved.model.centers();
         let (terms, d) = (moved.model.n_terms(), moved.model.n_features());
         let rows = ArrayView2::from_shape((terms, d), &points)
@@ -127,8 +131,8 @@ impl Run<'_> {
         let model = model_on(self.config.kernel, &Rows::Dense(rows), &all, intercept.len())?
             .with_coef(&moved.model.coef(), intercept)?;
         let last = self.reduced(problem, &model)?;
-        let stop = [moved.stop, last.stop].into_iter().find(|&stop| ended(stop));
-        let n_iter = self.steps_before + last.steps;
+        let stop = [moved.stop, last.stop].into_iter().find(|stop| stop.is_early());
+        let n_iter = self.watch.steps_before + last.steps;
         let better = last.smoothed <= before.objective[0];
         let mut found = if better { machine(last, None) } else { before };
         if better {

@@ -1,98 +1,33 @@
 //! A fit of a primal machine as it runs: linear, or an expansion in all samples.
 
-use std::ops::ControlFlow;
-
 use super::config::{PrimalConfig, PrimalSolver};
 use super::found::PrimalMachine;
 use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
-use crate::estimator::exact::Limited;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::rng::Rng;
 use crate::solver::polish::{Polished, Start, basis_gram};
 use crate::solver::primal::{Linear, Metric, leave_one_out, linear, newton, pcg};
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::watch::{Halt, Watch};
 
 /// The order in which a kernel machine meets its samples: any will do that is a fair mixture.
 const ORDER_SEED: u64 = 5;
 /// The share of `max_time` after which what comes before the machine itself, tuning and the choice
 /// of a basis, ends with what it has.
-const SHARE_BEFORE: f64 = 0.5;
+pub(super) const SHARE_BEFORE: f64 = 0.5;
 /// Of the objective of the machine that says 0.
 const ROUNDING: f64 = 1e-6;
 
 /// A fit as it runs.
-pub(super) struct Run<'a> {
+pub(super) struct Run<'r, 'a> {
     pub(super) config: PrimalConfig,
-    pub(super) limited: Limited<'a>,
-    n_samples: usize,
-    pub(super) n_terms: usize,
-    /// What is going on, and the steps of what went before it.
-    pub(super) phase: Phase,
-    pub(super) steps_before: usize,
-    history: Vec<[f64; 2]>,
-    /// Why what follows is to end at once.
-    pub(super) stopped: Option<StopReason>,
+    pub(super) watch: &'r mut Watch<'a>,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(
-        config: PrimalConfig,
-        observer: &'a mut dyn Observer,
-        n_samples: usize,
-    ) -> Self {
-        Self {
-            config,
-            limited: Limited::new(observer, config.max_time),
-            n_samples,
-            n_terms: 0,
-            phase: Phase::Step,
-            steps_before: 0,
-            history: Vec::new(),
-            stopped: None,
-        }
-    }
-
-    /// Tells the observer, and keeps one entry a step.
-    pub(super) fn watch(&mut self, steps: usize, objective: f64) -> ControlFlow<StopReason> {
-        let steps = self.steps_before + steps;
-        if objective.is_finite() && steps >= self.history.len() {
-            self.history.push([self.limited.elapsed().as_secs_f64(), objective]);
-        }
-        if let Some(reason) = self.stopped {
-            return ControlFlow::Break(reason);
-        }
-        self.limited.observe(&Progress {
-            phase: self.phase,
-            iteration: steps,
-            seen: 0,
-            n_samples: self.n_samples,
-            n_terms: self.n_terms,
-            moved: 0.0,
-            maintained: 0.0,
-            objective: Some(objective).filter(|o| o.is_finite()),
-            elapsed: std::time::Duration::ZERO,
-        })
-    }
-
-    /// For work that may end at any time: whether it goes on, for half of the time at most.
-    ///
-    /// # Errors
-    /// `Interrupted`.
-    pub(super) fn goes_on(&mut self) -> Result<bool> {
-        match self.watch(0, f64::NAN) {
-            ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-            ControlFlow::Break(reason) => {
-                self.stopped = Some(reason);
-                Ok(false)
-            }
-            ControlFlow::Continue(()) => Ok(!self.limited.spent(SHARE_BEFORE)),
-        }
-    }
-
+impl Run<'_, '_> {
     pub(super) fn fit<F: Real>(
         &mut self,
         problem: &Problem<'_, F>,
@@ -110,11 +45,11 @@ impl<'a> Run<'a> {
             PrimalBasis::Chosen(choice, count) => self.chosen(problem, *choice, *count)?,
             PrimalBasis::Given(points, count) => self.given(problem, (points, *count), start)?,
         };
-        machine.history = std::mem::take(&mut self.history);
+        machine.history = self.watch.take_history();
         // Both terms of the objective are squares or losses, unless K is indefinite.
         let (value, cost) = (machine.objective[0], problem.cost().iter().sum::<f64>());
         // Before the first step it is not known.
-        let ended = matches!(machine.stop, StopReason::MaxTime | StopReason::Callback);
+        let ended = machine.stop.is_early();
         if value < -ROUNDING * cost || (value.is_nan() && !ended) {
             return Err(Error::NotPositiveDefinite("the kernel matrix"));
         }
@@ -127,7 +62,7 @@ impl<'a> Run<'a> {
         from: Option<&PrimalStart>,
     ) -> Result<PrimalMachine> {
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
-        self.n_terms = d;
+        self.watch.tick.n_terms = d;
         let method = match self.config.solver {
             PrimalSolver::Auto => Linear::Auto,
             PrimalSolver::Newton if !self.config.newton_fits(d) => {
@@ -153,7 +88,7 @@ impl<'a> Run<'a> {
             intercept: &intercept,
         };
         let polish = self.config.polish();
-        let solved = linear(&polish, method, &problem.rows(), start, &mut |s, o| self.watch(s, o))?;
+        let solved = linear(&polish, method, &problem.rows(), start, self.watch)?;
         Ok(machine(solved, None))
     }
 
@@ -165,7 +100,7 @@ impl<'a> Run<'a> {
         let part = Shuffled::new(problem, ORDER_SEED);
         let (n, m) = (part.samples.len(), problem.targets().n_outputs());
         let by_newton = self.config.by_newton(n)?;
-        self.n_terms = n;
+        self.watch.tick.n_terms = n;
         let (mut coef, mut intercept) = (try_vec("coefficients", n * m, 0.0)?, vec![0.0; m]);
         if let Some(from) = from {
             from.check(from.terms.len(), m)?;
@@ -187,9 +122,10 @@ impl<'a> Run<'a> {
         let all = ModelRows::of_some(x.view(), &part.samples, &model)?;
         let mut left_out = None;
         let solved = if by_newton {
-            let gram = match self.until_told(|poll| basis_gram(&all, poll))? {
+            let gram = match basis_gram(&all, self.watch) {
                 Ok(gram) => gram,
-                Err(stop) => {
+                Err(Halt::Fail(error)) => return Err(error),
+                Err(Halt::Stop(stop)) => {
                     let (smoothed, primal) = (f64::NAN, f64::NAN);
                     let (steps, converged) = (0, false);
                     let none =
@@ -197,18 +133,11 @@ impl<'a> Run<'a> {
                     return Ok(machine_of(&part, none, m));
                 }
             };
-            let mut solved = newton(&polish, &gram, start, &mut |s, o| self.watch(s, o))?;
-            let ended = matches!(solved.stop, StopReason::MaxTime | StopReason::Callback);
-            if self.config.leave_one_out && !ended {
+            let mut solved = newton(&polish, &gram, start, self.watch)?;
+            if self.config.leave_one_out && !solved.stop.is_early() {
                 let solution = Start { coef: &solved.coef, intercept: &solved.intercept, ..start };
-                self.steps_before = solved.steps;
-                let found = self.until_told(|poll| {
-                    leave_one_out(&polish, &gram, solution, &mut |_, _| match poll() {
-                        Ok(()) => ControlFlow::Continue(()),
-                        Err(_) => ControlFlow::Break(StopReason::Interrupted),
-                    })
-                })?;
-                match found {
+                self.watch.steps_before = solved.steps;
+                match leave_one_out(&polish, &gram, solution, self.watch) {
                     Ok(found) => {
                         let mut values =
                             try_vec("leave-one-out values", problem.len() * m, f64::NAN)?;
@@ -217,7 +146,8 @@ impl<'a> Run<'a> {
                         }
                         left_out = Some(values);
                     }
-                    Err(stop) => solved.stop = stop,
+                    Err(Halt::Stop(stop)) => solved.stop = stop,
+                    Err(Halt::Fail(error)) => return Err(error),
                 }
             }
             solved
@@ -226,32 +156,9 @@ impl<'a> Run<'a> {
                 PrimalSolver::PlainCg => Metric::Plain,
                 _ => Metric::Kernel,
             };
-            pcg(&polish, metric, &all, start, &mut |s, o| self.watch(s, o))?
+            pcg(&polish, metric, &all, start, self.watch)?
         };
         Ok(PrimalMachine { left_out, ..machine_of(&part, solved, m) })
-    }
-
-    /// For work that has no result until it is done, and ends by the error that it is handed: what
-    /// it comes to, or why it was ended.
-    ///
-    /// # Errors
-    /// Those of `work`; `Interrupted`.
-    fn until_told<T>(
-        &mut self,
-        work: impl FnOnce(&mut (dyn FnMut() -> Result<()> + Send)) -> Result<T>,
-    ) -> Result<std::result::Result<T, StopReason>> {
-        let mut stopped = StopReason::Interrupted;
-        let found = work(&mut || match self.watch(0, f64::NAN) {
-            ControlFlow::Break(reason) => {
-                stopped = reason;
-                Err(Error::Interrupted)
-            }
-            ControlFlow::Continue(()) => Ok(()),
-        });
-        match found {
-            Err(Error::Interrupted) if stopped != StopReason::Interrupted => Ok(Err(stopped)),
-            found => found.map(Ok),
-        }
     }
 }
 

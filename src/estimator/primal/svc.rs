@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode, sorted};
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::solver::{Observer, Silent};
+use crate::watch::{Observer, Silent};
 
 /// Classification in the primal, to be fitted; several classes one against the rest.
 ///

@@ -7,7 +7,7 @@ use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::solver::{Observer, Silent};
+use crate::watch::{Observer, Silent};
 
 /// Regression in the primal, to be fitted.
 ///

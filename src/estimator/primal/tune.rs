@@ -17,13 +17,15 @@
 //!
 //! References: \[PRIMAL\] section 6.3.
 
+use super::config::PrimalConfig;
 use super::found::Tuned;
-use super::run::{Run, Shuffled};
+use super::run::Shuffled;
 use super::trials::Trials;
 use crate::data::{Problem, Targets};
 use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::Lbfgs;
+use crate::watch::{Step, Watch};
 
 const MEMORY: usize = 5;
 const MAX_EVALUATIONS: usize = 20;
@@ -43,18 +45,19 @@ const COSTS: [f64; 3] = [0.25, 1.0, 4.0];
 
 /// Factors of C and γ by the criterion and by the errors on at most `size` samples.
 pub(super) fn tune<F: Real>(
-    run: &mut Run<'_>,
+    config: &PrimalConfig,
+    watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     size: usize,
 ) -> Result<Tuned> {
-    let config = run.config;
     let samples = Shuffled::new(problem, config.seed);
     let n = size.min(samples.samples.len());
     if !config.newton_fits(n) {
         return Err(config.too_large("tune=True", n, "a smaller tune_size"));
     }
     // 1.
-    let mut trials = Trials::new(run, problem, samples.clone().first(FIRST_SAMPLES.min(n)));
+    let first = samples.clone().first(FIRST_SAMPLES.min(n));
+    let mut trials = Trials::new(config, watch, problem, first);
     let from = first_look(&mut trials)?;
     let mut trials = trials.on(samples.first(n));
     let mut best = (f64::INFINITY, from);
@@ -85,7 +88,7 @@ pub(super) fn tune<F: Real>(
 /// Method, 1: the place with the least criterion, the one given unless another is better.
 fn first_look<F: Real>(trials: &mut Trials<'_, '_, '_, F>) -> Result<[f64; 2]> {
     let mut best = (f64::INFINITY, [0.0, 0.0]);
-    let mut look = || {
+    let mut look = || -> Step {
         let (cost, gamma) = (trials.log_cost(), trials.log_gamma_of_the_data()?);
         if cost.abs() < SANE.0 && gamma.abs() < SANE.1 {
             best.0 = trials.criterion(best.1)?.value;

@@ -1,9 +1,5 @@
 //! Dual coordinate ascent on stored features, with shrinking.
 
-use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
 use rayon::prelude::*;
 
 use super::{Source, Task};
@@ -12,13 +8,12 @@ use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::rng::Rng;
 use crate::simd::{add_scaled_rows, dots};
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::watch::{Halt, Phase, Step, StopReason, Tick, Watch};
 
 /// Visits without a move after which a sample is left out (\[LPDSVM\]).
 const STILL: u8 = 5;
 /// Steps between two looks at the clock.
 const STRIDE: usize = 512;
-const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What does not change while training.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,8 +60,7 @@ struct Part {
     dual: f64,
 }
 
-/// Solves the problem of every output, in parallel. All features must be kept. Call it inside
-/// [`crate::parallel::run`].
+/// Solves the problem of every output, in parallel. All features must be kept.
 ///
 /// # Errors
 /// `InvalidParam`, `OutOfMemory` when the features are not kept, `Interrupted`.
@@ -74,7 +68,7 @@ pub fn ascend<F: Real>(
     settings: &Ascent,
     source: &Source<'_, F>,
     task: &Task<'_>,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Solution> {
     settings.loss.check()?;
     if settings.max_iter == 0 {
@@ -93,11 +87,10 @@ pub fn ascend<F: Real>(
         .par_chunks_exact(width)
         .map(|z| one + z.iter().map(|&v| v.to_f64() * v.to_f64()).sum::<f64>())
         .collect();
-    let watch = Mutex::new(Watch { observer, told: None, started: Instant::now(), stopped: None });
-    let work = Work { settings, features, width, task, diagonal: &diagonal, watch: &watch };
+    let work = Work { settings, features, width, task, diagonal: &diagonal };
+    watch.enter(Phase::Pass, Tick { n_samples: n, n_terms: width, ..Tick::default() });
     let outputs = task.targets.n_outputs();
-    let parts: Result<Vec<Part>> = (0..outputs).into_par_iter().map(|c| work.solve(c)).collect();
-    let parts = parts?;
+    let parts = watch.side_by_side(outputs, |c, watch| work.solve(c, watch))?;
     let stop = parts.iter().map(|p| p.stop).find(|s| *s != StopReason::Converged);
     let steps = parts.iter().map(|p| p.steps).max().unwrap_or(0);
     Ok(Solution {
@@ -110,90 +103,24 @@ pub fn ascend<F: Real>(
     })
 }
 
-struct Watch<'a> {
-    observer: &'a mut dyn Observer,
-    told: Option<Instant>,
-    started: Instant,
-    /// Once an answer was to stop, it is the answer for all outputs.
-    stopped: Option<StopReason>,
-}
-
-struct Work<'a, 'b, F: Real> {
+struct Work<'a, F: Real> {
     settings: &'a Ascent,
     features: &'a [F],
     width: usize,
     task: &'a Task<'a>,
     diagonal: &'a [f64],
-    watch: &'a Mutex<Watch<'b>>,
 }
 
-impl<F: Real> Work<'_, '_, F> {
-    fn solve(&self, c: usize) -> Result<Part> {
-        let (n, width, loss) = (self.diagonal.len(), self.width, self.settings.loss);
-        let mut rng = Rng::stream(self.settings.seed, c as u64);
+impl<F: Real> Work<'_, F> {
+    fn solve(&self, c: usize, watch: &mut Watch<'_>) -> Result<Part> {
+        let (n, loss) = (self.diagonal.len(), self.settings.loss);
         let mut alpha = try_vec("dual variables", n, 0.0)?;
-        let mut still = try_vec("dual variables", n, 0u8)?;
-        let mut active: Vec<u32> = Vec::new();
-        let everyone = |active: &mut Vec<u32>, still: &mut [u8]| {
-            active.clear();
-            active.extend(0..n as u32);
-            still.fill(0);
-        };
-        everyone(&mut active, &mut still);
-        let mut w = vec![0.0; width];
-        let mut b = 0.0;
-        let most = (self.settings.max_iter as u64).saturating_mul(n as u64);
-        let (mut steps, mut whole) = (0u64, true);
-        let stop = 'passes: loop {
-            rng.shuffle(&mut active);
-            let mut largest: f64 = 0.0;
-            let left = usize::try_from(most - steps).unwrap_or(usize::MAX);
-            for (at, &i) in active.iter().take(left).enumerate() {
-                if at % STRIDE == 0
-                    && let ControlFlow::Break(reason) = self.look(steps, n)
-                {
-                    break 'passes reason;
-                }
-                let i = i as usize;
-                let z = &self.features[i * width..][..width];
-                let mut f = [0.0];
-                dots(z, &w, &mut f);
-                let (y, k) = (self.y(i, c), self.diagonal[i]);
-                let new = loss.dual_step(alpha[i], y, f[0] + b, k, self.task.cost[i]);
-                let change = loss.model_change(y, alpha[i], new);
-                if change == 0.0 {
-                    still[i] = still[i].saturating_add(1);
-                } else {
-                    still[i] = 0;
-                    alpha[i] = new;
-                    add_scaled_rows(z, &[(0, change)], &mut w);
-                    if self.settings.fit_intercept {
-                        b += change;
-                    }
-                    largest = largest.max(change.abs() * k);
-                }
-            }
-            steps += active.len().min(left) as u64;
-            let small = left >= active.len() && largest <= self.settings.tol;
-            if small && whole {
-                break StopReason::Converged;
-            } else if steps >= most {
-                break StopReason::MaxIter;
-            } else if small {
-                everyone(&mut active, &mut still);
-                whole = true;
-            } else if self.settings.shrinking {
-                let before = active.len();
-                active.retain(|&i| still[i as usize] < STILL);
-                whole &= active.len() == before;
-            }
-        };
-        if stop == StopReason::Interrupted {
-            return Err(Error::Interrupted);
-        }
+        let (mut w, mut b, mut steps) = (vec![0.0; self.width], 0.0, 0u64);
+        let passes = self.passes(c, (&mut alpha, &mut w, &mut b), &mut steps, watch);
+        let stop = passes.or_else(Halt::into_reason)?;
         let half = 0.5 * (crate::linalg::dot64(&w, &w) + b * b);
         let (mut losses, mut terms) = (0.0, 0.0);
-        for (i, z) in self.features.chunks_exact(width).enumerate() {
+        for (i, z) in self.features.chunks_exact(self.width).enumerate() {
             let mut f = [0.0];
             dots(z, &w, &mut f);
             losses += self.task.cost[i] * loss.value(self.y(i, c), f[0] + b);
@@ -202,33 +129,75 @@ impl<F: Real> Work<'_, '_, F> {
         Ok(Part { w, b, stop, steps, primal: half + losses, dual: terms - half })
     }
 
-    fn y(&self, i: usize, c: usize) -> f64 {
-        self.task.targets.value(self.task.index[i], c)
+    /// All passes of output c, and why they ended.
+    fn passes(
+        &self,
+        c: usize,
+        (alpha, w, b): (&mut [f64], &mut [f64], &mut f64),
+        steps: &mut u64,
+        watch: &mut Watch<'_>,
+    ) -> Step<StopReason> {
+        let (n, width, loss) = (self.diagonal.len(), self.width, self.settings.loss);
+        let mut rng = Rng::stream(self.settings.seed, c as u64);
+        let mut still = try_vec("dual variables", n, 0u8)?;
+        let mut active: Vec<u32> = Vec::new();
+        let everyone = |active: &mut Vec<u32>, still: &mut [u8]| {
+            active.clear();
+            active.extend(0..n as u32);
+            still.fill(0);
+        };
+        everyone(&mut active, &mut still);
+        let most = (self.settings.max_iter as u64).saturating_mul(n as u64);
+        let mut whole = true;
+        // However short the ascent, it is looked at once.
+        watch.poll()?;
+        loop {
+            rng.shuffle(&mut active);
+            let mut largest: f64 = 0.0;
+            let left = usize::try_from(most - *steps).unwrap_or(usize::MAX);
+            watch.tick.iteration = (*steps / n as u64) as usize;
+            watch.tick.seen = (*steps % n as u64) as usize;
+            for (at, &i) in active.iter().take(left).enumerate() {
+                if at % STRIDE == 0 {
+                    watch.glance()?;
+                }
+                let i = i as usize;
+                let z = &self.features[i * width..][..width];
+                let mut f = [0.0];
+                dots(z, w, &mut f);
+                let (y, k) = (self.y(i, c), self.diagonal[i]);
+                let new = loss.dual_step(alpha[i], y, f[0] + *b, k, self.task.cost[i]);
+                let change = loss.model_change(y, alpha[i], new);
+                if change == 0.0 {
+                    still[i] = still[i].saturating_add(1);
+                } else {
+                    still[i] = 0;
+                    alpha[i] = new;
+                    add_scaled_rows(z, &[(0, change)], w);
+                    if self.settings.fit_intercept {
+                        *b += change;
+                    }
+                    largest = largest.max(change.abs() * k);
+                }
+            }
+            *steps += active.len().min(left) as u64;
+            let small = left >= active.len() && largest <= self.settings.tol;
+            if small && whole {
+                return Ok(StopReason::Converged);
+            } else if *steps >= most {
+                return Ok(StopReason::MaxIter);
+            } else if small {
+                everyone(&mut active, &mut still);
+                whole = true;
+            } else if self.settings.shrinking {
+                let before = active.len();
+                active.retain(|&i| still[i as usize] < STILL);
+                whole &= active.len() == before;
+            }
+        }
     }
 
-    fn look(&self, steps: u64, n: usize) -> ControlFlow<StopReason> {
-        // Another output that is telling tells for all.
-        let Ok(mut watch) = self.watch.try_lock() else { return ControlFlow::Continue(()) };
-        if let Some(reason) = watch.stopped {
-            return ControlFlow::Break(reason);
-        }
-        if watch.told.is_some_and(|told| told.elapsed() < PATIENCE) {
-            return ControlFlow::Continue(());
-        }
-        watch.told = Some(Instant::now());
-        let elapsed = watch.started.elapsed();
-        let flow = watch.observer.observe(&Progress {
-            phase: Phase::Pass,
-            iteration: (steps / n as u64) as usize,
-            seen: (steps % n as u64) as usize,
-            n_samples: n,
-            n_terms: self.width,
-            moved: 0.0,
-            maintained: 0.0,
-            objective: None,
-            elapsed,
-        });
-        watch.stopped = flow.break_value();
-        flow
+    fn y(&self, i: usize, c: usize) -> f64 {
+        self.task.targets.value(self.task.index[i], c)
     }
 }

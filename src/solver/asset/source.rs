@@ -5,6 +5,7 @@ use crate::error::{Result, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::simd;
+use crate::watch::Watch;
 
 /// Features of the samples `index` of some rows.
 #[derive(Debug)]
@@ -20,13 +21,13 @@ impl<'a, F: Real> Source<'a, F> {
     /// All features at once when they take at most `bytes`, else none yet.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `OutOfMemory`, those of `between`.
+    /// `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
     pub fn new(
         map: &'a FeatureMap<F>,
         rows: Rows<'a, F>,
         index: &'a [usize],
         bytes: usize,
-        between: &mut dyn FnMut() -> Result<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         let mut made = Self { map, rows, index, kept: Vec::new(), block: Vec::new() };
         let width = map.n_outputs();
@@ -35,7 +36,7 @@ impl<'a, F: Real> Source<'a, F> {
             made.kept = try_vec("features (lower n_components or cache_size)", values, F::zero())?;
             let row = |i: usize| index[i];
             let out = (&mut made.kept[..], width);
-            map.transform_some(&rows, (&row, index.len()), out, between)?;
+            map.transform_some(&rows, (&row, index.len()), out, watch)?;
         }
         Ok(made)
     }
@@ -68,7 +69,7 @@ impl<'a, F: Real> Source<'a, F> {
     ///
     /// # Errors
     /// As [`Source::new`].
-    pub fn load(&mut self, order: &[usize], between: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    pub fn load(&mut self, order: &[usize], watch: &mut Watch<'_>) -> Result<()> {
         if !self.kept.is_empty() {
             return Ok(());
         }
@@ -76,7 +77,7 @@ impl<'a, F: Real> Source<'a, F> {
         self.block.resize(order.len() * width, F::zero());
         let row = |i: usize| self.index[order[i]];
         let out = (&mut self.block[..], width);
-        self.map.transform_some(&self.rows, (&row, order.len()), out, between)
+        self.map.transform_some(&self.rows, (&row, order.len()), out, watch)
     }
 
     /// Asks for the features of sample `order[at]`, if there is one, where all are kept: they are in

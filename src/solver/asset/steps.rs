@@ -1,23 +1,20 @@
 //! The steps of ASSET and ASSET*.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::prelude::*;
 
 use super::{Iterate, Source};
-use crate::data::{SampleOrder, Targets};
-use crate::error::{Error, Result, try_vec};
+use crate::data::{SampleOrder, Targets, passes};
+use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::rng::Rng;
 use crate::simd::sq_norm;
-use crate::solver::{Observer, Phase, Progress, StopReason};
+use crate::watch::{StopReason, Watch};
 
 /// Samples whose features are made at a time; D_G is estimated on the first block.
 const BLOCK: usize = 512;
-/// Least time between two questions to the observer.
-const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Which iterates are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -195,8 +192,7 @@ impl Plan<'_> {
     }
 }
 
-/// Runs passes over the samples of `source`, from `start` or from 0. Call it inside
-/// [`crate::parallel::run`].
+/// Runs passes over the samples of `source`, from `start` or from 0.
 ///
 /// # Errors
 /// `InvalidParam`, `Unsupported` (an offset or a squared loss where there is none), `OutOfMemory`,
@@ -207,12 +203,11 @@ pub fn train<F: Real>(
     task: &Task<'_>,
     start: Option<&State>,
     rng: &mut Rng,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Trained> {
     settings.check()?;
     let (n, width, outputs) = (source.len(), source.width(), task.targets.n_outputs());
-    let started = Instant::now();
-    let mut order = try_vec("the order of the samples", n, 0)?;
+    let started = watch.elapsed();
     let total = (settings.max_iter as u64).saturating_mul(n as u64);
     let before = start.map_or(0, |s| s.steps);
     let mut done = before;
@@ -234,40 +229,15 @@ pub fn train<F: Real>(
         })
         .collect();
     let mut plan: Option<Plan<'_>> = None;
-    let (mut history, mut last) = (Vec::new(), Instant::now());
-    let stop = 'passes: loop {
-        settings.order.next_pass(rng, &mut order)?;
+    let mut history = Vec::new();
+    let stop = passes(watch, (&settings.order, n, settings.max_iter), |watch, pass| {
+        watch.tick.n_terms = width;
+        let order = pass.ids(rng)?;
         for (b, block) in order.chunks(BLOCK).enumerate() {
-            let told = |phase, seen| Progress {
-                phase,
-                iteration: history.len(),
-                seen,
-                n_samples: n,
-                n_terms: width,
-                moved: 0.0,
-                maintained: 0.0,
-                objective: None,
-                elapsed: started.elapsed(),
-            };
-            let mut flow = ControlFlow::Continue(());
+            watch.tick.seen = b * BLOCK;
             // 3.
-            source.load(block, &mut || {
-                if last.elapsed() >= PATIENCE && flow.is_continue() {
-                    last = Instant::now();
-                    flow = observer.observe(&told(Phase::Pass, b * BLOCK));
-                }
-                match flow {
-                    ControlFlow::Break(StopReason::Interrupted) => Err(Error::Interrupted),
-                    _ => Ok(()),
-                }
-            })?;
-            if flow.is_continue() && last.elapsed() >= PATIENCE {
-                last = Instant::now();
-                flow = observer.observe(&told(Phase::Pass, b * BLOCK));
-            }
-            if let ControlFlow::Break(reason) = flow {
-                break 'passes reason;
-            }
+            source.load(block, watch)?;
+            watch.glance()?;
             if plan.is_none() {
                 let norm = |at| Real::to_f64(sq_norm(source.row(block, at)));
                 let sq_norms: Vec<f64> = (0..block.len()).map(norm).collect();
@@ -290,28 +260,10 @@ pub fn train<F: Real>(
             }
             done += block.len() as u64;
         }
-        history.push(started.elapsed());
-        let told = Progress {
-            phase: Phase::EndOfPass,
-            iteration: history.len(),
-            seen: n,
-            n_samples: n,
-            n_terms: width,
-            moved: 0.0,
-            maintained: 0.0,
-            objective: None,
-            elapsed: started.elapsed(),
-        };
-        if let ControlFlow::Break(reason) = observer.observe(&told) {
-            break reason;
-        }
-        if history.len() >= settings.max_iter {
-            break StopReason::MaxIter;
-        }
-    };
-    if stop == StopReason::Interrupted {
-        return Err(Error::Interrupted);
-    }
+        history.push(watch.elapsed().saturating_sub(started));
+        watch.tick.seen = n;
+        Ok(None)
+    })?;
     let mean = |m: &Output| if m.weight > 0.0 { m.mean_intercept / m.weight } else { m.intercept };
     let coef: Vec<f64> = machines.iter().flat_map(|m| m.iterate.mean()).collect();
     let intercept: Vec<f64> = machines.iter().map(mean).collect();

@@ -9,7 +9,7 @@ use crate::features::{FeatureMap, Nystroem};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::rng::Rng;
-use crate::solver::{Silent, StopReason};
+use crate::watch::{StopReason, Watch};
 
 #[test]
 fn the_iterate_walks_as_a_plain_vector() {
@@ -62,10 +62,6 @@ fn problem(n: usize) -> (Array2<f64>, Vec<u32>, Vec<f64>) {
     (x, index, y)
 }
 
-fn nobody() -> Result<()> {
-    Ok(())
-}
-
 fn solve(
     loss: AnyLoss,
     targets: Targets<'_>,
@@ -80,9 +76,9 @@ fn solve(
         threshold: None,
         seed: 0,
     };
-    let map = FeatureMap::Landmarks(config.fit(&rows, &mut nobody)?);
+    let map = FeatureMap::Landmarks(config.fit(&rows, &mut Watch::of_tests())?);
     let index: Vec<usize> = (0..x.nrows()).collect();
-    let source = Source::new(&map, rows, &index, usize::MAX, &mut nobody)?;
+    let source = Source::new(&map, rows, &index, usize::MAX, &mut Watch::of_tests())?;
     let task = Task { targets, index: &index, cost, total: cost.iter().sum() };
     let settings = change(Ascent {
         loss,
@@ -92,7 +88,7 @@ fn solve(
         shrinking: true,
         seed: 1,
     });
-    ascend(&settings, &source, &task, &mut Silent)
+    ascend(&settings, &source, &task, &mut Watch::of_tests())
 }
 
 /// Weak duality makes a small gap a proof, whatever path led there.

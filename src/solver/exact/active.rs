@@ -13,16 +13,15 @@
 //! the whole problem is one.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::dual::{Dual, Solution, read_off};
-use super::product::{Product, WORK_BETWEEN_LOOKS, Watch};
+use super::product::{Product, WORK_BETWEEN_LOOKS, steps_told};
 use super::select::{extremes, violation};
 use super::smo::{DRIFT, Goal, Run, Settings};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};
-use crate::solver::{Observer, StopReason};
+use crate::watch::{Halt, StopReason, Watch};
 
 /// Samples from which on parts pay.
 pub(super) const LEAST: usize = 2048;
@@ -50,7 +49,7 @@ struct Whole<'w, 'a, F: Real> {
     /// `Kβ`, a value a sample.
     f: Vec<f64>,
     scores: Vec<f64>,
-    watch: Watch,
+    steps: u64,
     n_rows: u64,
     drift: f64,
 }
@@ -61,7 +60,7 @@ pub(super) fn solve<F: Real>(
     columns: &Columns<'_, F>,
     space: (usize, &Arc<Buffers<F>>),
     settings: &Settings,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Solution> {
     let n = columns.len();
     let mut whole = Whole {
@@ -70,16 +69,16 @@ pub(super) fn solve<F: Real>(
         beta: dual.start.clone(),
         f: try_vec("scores", n, 0.0)?,
         scores: try_vec("scores", dual.len(), 0.0)?,
-        watch: Watch { steps: 0, n_samples: n, started: Instant::now() },
+        steps: 0,
         n_rows: 0,
         drift: 0.0,
     };
-    whole.recompute(observer)?;
-    let stop = whole.parts(space, settings, observer)?;
+    whole.recompute(watch)?;
+    let stop = whole.parts(space, settings, watch)?;
     let violation = whole.violation();
-    let Whole { beta, f, n_rows, watch, .. } = whole;
+    let Whole { beta, f, n_rows, steps, .. } = whole;
     let (level, objective, gap) = read_off(dual, &beta, &f);
-    Ok(Solution { beta, level, objective, gap, violation, n_iter: watch.steps, n_rows, stop })
+    Ok(Solution { beta, level, objective, gap, violation, n_iter: steps, n_rows, stop })
 }
 
 impl<F: Real> Whole<'_, '_, F> {
@@ -87,7 +86,7 @@ impl<F: Real> Whole<'_, '_, F> {
         &mut self,
         space: (usize, &Arc<Buffers<F>>),
         settings: &Settings,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<StopReason> {
         let n = self.f.len();
         let every = |step: usize| (0..n).step_by(step).collect::<Vec<_>>();
@@ -102,16 +101,16 @@ impl<F: Real> Whole<'_, '_, F> {
                     return Ok(StopReason::Converged);
                 }
                 // What rounding has gathered in f is removed before the last word.
-                self.recompute(observer)?;
+                self.recompute(watch)?;
                 fresh = true;
                 continue;
             }
-            if self.watch.steps >= settings.max_iter || idle > 2 {
+            if self.steps >= settings.max_iter || idle > 2 {
                 return Ok(StopReason::MaxIter);
             }
             let tol = settings.tol.max(fall * now);
             let goal = Goal { settings: Settings { tol, refine: false, ..*settings }, part: true };
-            let (moved, stop) = self.solve_part(&active, space, &goal, observer)?;
+            let (moved, stop) = self.solve_part(&active, space, &goal, watch)?;
             match stop {
                 StopReason::Converged | StopReason::MaxIter => {}
                 other => return Ok(other),
@@ -129,7 +128,7 @@ impl<F: Real> Whole<'_, '_, F> {
         active: &[usize],
         (bytes, buffers): (usize, &Arc<Buffers<F>>),
         goal: &Goal,
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<(bool, StopReason)> {
         let place = self.places(active)?;
         let variables: Vec<usize> =
@@ -145,9 +144,9 @@ impl<F: Real> Whole<'_, '_, F> {
         };
         let mut cache = RowCache::reusing(self.columns.part(active)?, bytes, buffers)?;
         let f = active.iter().map(|&i| self.f[i]).collect();
-        let product = Product::part(&mut cache, f, self.watch, &mut *observer)?;
+        let product = Product::part(&mut cache, f, self.steps, &mut *watch)?;
         let mut run = Run::new(&dual, product, dual.start.clone())?;
-        let stop = run.rounds(goal)?;
+        let stop = run.rounds(goal).or_else(Halt::into_reason)?;
         let mut change = vec![0.0; active.len()];
         let mut moved = false;
         for (local, &v) in variables.iter().enumerate() {
@@ -160,13 +159,13 @@ impl<F: Real> Whole<'_, '_, F> {
         }
         active.iter().zip(&run.product.f).for_each(|(&i, &f)| self.f[i] = f);
         self.drift += run.drift;
-        self.watch.steps = run.product.steps;
+        self.steps = run.product.steps;
         self.n_rows += run.product.cache.computed();
         drop(cache);
         let terms = active.iter().copied().zip(change).filter(|(_, by)| *by != 0.0);
         let terms: Vec<(usize, f64)> = terms.collect();
         let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == usize::MAX).collect();
-        self.add(&outside, &terms, observer)?;
+        self.add(&outside, &terms, watch)?;
         Ok((moved, stop))
     }
 
@@ -177,13 +176,12 @@ impl<F: Real> Whole<'_, '_, F> {
         Ok(place)
     }
 
-    /// `f += K terms` at some samples, with looks at the observer: only an interrupt ends it, half
-    /// a sum is of no use.
+    /// `f += K terms` at some samples; half a sum is of no use.
     fn add(
         &mut self,
         targets: &[usize],
         terms: &[(usize, f64)],
-        observer: &mut dyn Observer,
+        watch: &mut Watch<'_>,
     ) -> Result<()> {
         let per_row = self.columns.row_work() / self.f.len().max(1) * targets.len();
         let at_once = (WORK_BETWEEN_LOOKS / per_row.max(1)).max(64);
@@ -191,7 +189,9 @@ impl<F: Real> Whole<'_, '_, F> {
         for terms in terms.chunks(at_once) {
             self.columns.add_products(targets, terms, &mut sums)?;
             self.n_rows += terms.len() as u64;
-            self.watch.look(terms.len(), observer)?;
+            watch.tick.iteration = steps_told(self.steps);
+            watch.tick.n_terms = terms.len();
+            watch.unbroken(Watch::poll)?;
         }
         targets.iter().zip(sums).for_each(|(&i, sum)| self.f[i] = sum);
         let size: f64 = terms.iter().map(|(_, by)| by.abs()).sum();
@@ -199,7 +199,7 @@ impl<F: Real> Whole<'_, '_, F> {
         Ok(())
     }
 
-    fn recompute(&mut self, observer: &mut dyn Observer) -> Result<()> {
+    fn recompute(&mut self, watch: &mut Watch<'_>) -> Result<()> {
         let mut total = vec![0.0; self.f.len()];
         for (&i, &beta) in self.dual.sample.iter().zip(&self.beta) {
             total[i] += beta;
@@ -209,7 +209,7 @@ impl<F: Real> Whole<'_, '_, F> {
         self.f.fill(0.0);
         self.drift = 0.0;
         let all: Vec<usize> = (0..self.f.len()).collect();
-        self.add(&all, &terms, observer)
+        self.add(&all, &terms, watch)
     }
 
     /// The scores anew, and their violation.

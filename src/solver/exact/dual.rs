@@ -1,7 +1,7 @@
 //! The problem, and what a solution tells.
 
 use crate::error::{Error, Result};
-use crate::solver::StopReason;
+use crate::watch::StopReason;
 
 /// `min ½ βᵀKβ - zᵀβ` in a box, with the sum (or one sum a sign) of the start kept.
 ///

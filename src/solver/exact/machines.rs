@@ -4,7 +4,7 @@ use super::dual::{Dual, Solution};
 use super::smo::{Settings, solve};
 use crate::error::{Error, Result};
 use crate::kernel::{AnyBuffers, AnyColumns};
-use crate::solver::{Observer, StopReason};
+use crate::watch::{StopReason, Watch};
 
 /// A machine and its targets; costs are those of [`Part`].
 #[derive(Clone, Copy, Debug)]
@@ -85,17 +85,17 @@ pub struct Trace {
     pub multipliers: Vec<f64>,
 }
 
-/// Trains one machine. Call it inside [`crate::parallel::run`].
+/// Trains one machine.
 ///
 /// # Errors
 /// `LengthMismatch`, `InvalidParam` for a ν that no α satisfies, `OutOfMemory`, `Interrupted`.
-pub fn fit(part: Part<'_, '_>, settings: &Settings, observer: &mut dyn Observer) -> Result<Fitted> {
+pub fn fit(part: Part<'_, '_>, settings: &Settings, watch: &mut Watch<'_>) -> Result<Fitted> {
     let dual = dual(&part)?;
     let (n, bytes) = (part.columns.index().len(), part.cache_bytes);
     let AnyBuffers { single, double } = &part.buffers;
     let solution = match part.columns {
-        AnyColumns::Single(columns) => solve(&dual, columns, (bytes, single), settings, observer)?,
-        AnyColumns::Double(columns) => solve(&dual, columns, (bytes, double), settings, observer)?,
+        AnyColumns::Single(columns) => solve(&dual, columns, (bytes, single), settings, watch)?,
+        AnyColumns::Double(columns) => solve(&dual, columns, (bytes, double), settings, watch)?,
     };
     Ok(fitted(&part.kind, &dual, solution, n))
 }

@@ -12,7 +12,7 @@ use super::working::{Until, Working};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};
-use crate::solver::{Observer, StopReason};
+use crate::watch::{Halt, Phase, Step, StopReason, Tick, Watch};
 
 /// Variables of a working set, at most: the values among them stay in the second cache.
 const WORKING_SET: usize = 512;
@@ -30,7 +30,7 @@ const REFINED: f64 = 1e-11;
 /// for at most this many times the steps that `tol` took.
 const REFINING: u64 = 20;
 
-/// Inner steps between two looks at the observer: some milliseconds.
+/// Inner steps between two looks at the watch: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 
 /// What rounding may add to a score, in units of the tolerance.
@@ -51,8 +51,7 @@ pub struct Settings {
 }
 
 /// Solves a problem over these columns, with at most `bytes` of kernel rows, in
-/// `buffers` where they suit. Call it inside
-/// [`crate::parallel::run`].
+/// `buffers` where they suit.
 ///
 /// # Errors
 /// Those of [`Dual::check`], `OutOfMemory`, `Interrupted` when the observer says so.
@@ -61,23 +60,32 @@ pub fn solve<F: Real>(
     columns: Columns<'_, F>,
     (bytes, buffers): (usize, &Arc<Buffers<F>>),
     settings: &Settings,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Solution> {
     dual.check()?;
     RowCache::<F>::capacity_for(&columns, bytes)?;
+    watch.enter(Phase::Pass, Tick { n_samples: columns.len(), ..Tick::default() });
     if settings.shrinking && columns.len() >= active::LEAST {
-        return active::solve(dual, &columns, (bytes, buffers), settings, observer);
+        return active::solve(dual, &columns, (bytes, buffers), settings, watch);
     }
     let mut cache = RowCache::reusing(columns, bytes, buffers)?;
-    let product = Product::new(&mut cache, observer)?;
+    let product = Product::new(&mut cache, watch)?;
     let mut run = Run::new(dual, product, dual.start.clone())?;
     run.product.recompute(&dual.sample, &run.beta)?;
-    let stop = run.rounds(&Goal { settings: *settings, part: false })?;
+    let stop = run.rounds(&Goal { settings: *settings, part: false }).or_else(Halt::into_reason)?;
     let (level, objective, gap) = read_off(dual, &run.beta, &run.product.f);
     run.rescore();
     let violation = violation(&extremes(dual, &run.beta, &run.scores));
     let (n_iter, n_rows) = (run.product.steps, run.product.cache.computed());
     Ok(Solution { beta: run.beta, level, objective, gap, violation, n_iter, n_rows, stop })
+}
+
+/// A stop beyond the tolerance asked for is no early one.
+fn halted(halt: Halt, solved: bool) -> Step<StopReason> {
+    match halt {
+        Halt::Stop(_) if solved => Ok(StopReason::Converged),
+        halt => Err(halt),
+    }
 }
 
 /// What a run is to reach.
@@ -88,9 +96,9 @@ pub(super) struct Goal {
 }
 
 /// Rounds of working sets on a problem all of whose columns are in the cache.
-pub(super) struct Run<'r, 'a, F: Real> {
+pub(super) struct Run<'r, 'a, 'w, F: Real> {
     dual: &'r Dual,
-    pub(super) product: Product<'r, 'a, F>,
+    pub(super) product: Product<'r, 'a, 'w, F>,
     scores: Vec<f64>,
     selector: Selector,
     pub(super) beta: Vec<f64>,
@@ -100,8 +108,12 @@ pub(super) struct Run<'r, 'a, F: Real> {
     pub(super) drift: f64,
 }
 
-impl<'r, 'a, F: Real> Run<'r, 'a, F> {
-    pub(super) fn new(dual: &'r Dual, product: Product<'r, 'a, F>, beta: Vec<f64>) -> Result<Self> {
+impl<'r, 'a, 'w, F: Real> Run<'r, 'a, 'w, F> {
+    pub(super) fn new(
+        dual: &'r Dual,
+        product: Product<'r, 'a, 'w, F>,
+        beta: Vec<f64>,
+    ) -> Result<Self> {
         let scores = try_vec("scores", dual.len(), 0.0)?;
         let largest = largest_magnitude(&product.diagonal, 0.0);
         let selector = Selector::default();
@@ -109,10 +121,10 @@ impl<'r, 'a, F: Real> Run<'r, 'a, F> {
     }
 }
 
-impl<F: Real> Run<'_, '_, F> {
+impl<F: Real> Run<'_, '_, '_, F> {
     /// Until the violation is at most `tol`. `MaxIter` is also the answer when no step moves
     /// anything.
-    pub(super) fn rounds(&mut self, goal: &Goal) -> Result<StopReason> {
+    pub(super) fn rounds(&mut self, goal: &Goal) -> Step<StopReason> {
         let m = self.dual.len();
         let settings = &goal.settings;
         let size = if m <= SMALL { m } else { (m / SHARE).next_power_of_two().min(WORKING_SET) };
@@ -150,8 +162,8 @@ impl<F: Real> Run<'_, '_, F> {
                 let stop = if solved { StopReason::Converged } else { StopReason::MaxIter };
                 return Ok(stop);
             }
-            if let Some(stop) = self.product.look(&self.beta)? {
-                return Ok(if solved { StopReason::Converged } else { stop });
+            if let Err(halt) = self.product.look(&self.beta) {
+                return halted(halt, solved);
             }
             set = if whole {
                 let mut all: Vec<usize> = (0..m).collect();
@@ -162,30 +174,23 @@ impl<F: Real> Run<'_, '_, F> {
                 self.selector.select(self.dual, state, &extremes, (size, tol), &set)
             };
             let inner = if whole { tol } else { tol.max(0.1 * now) };
-            let (moved, stop) = self.round(&set, inner, max_iter)?;
-            if let Some(stop) = stop {
-                return Ok(if solved { StopReason::Converged } else { stop });
-            }
-            idle = if moved { 0 } else { idle + 1 };
+            idle = match self.round(&set, inner, max_iter) {
+                Ok(true) => 0,
+                Ok(false) => idle + 1,
+                Err(halt) => return halted(halt, solved),
+            };
         }
     }
 
-    /// One working set: its rows, its steps, f.
-    fn round(
-        &mut self,
-        set: &[usize],
-        tol: f64,
-        max_iter: u64,
-    ) -> Result<(bool, Option<StopReason>)> {
+    /// One working set: its rows, its steps, f. Whether anything moved.
+    fn round(&mut self, set: &[usize], tol: f64, max_iter: u64) -> Step<bool> {
         let mut samples: Vec<usize> = set.iter().map(|&v| self.dual.sample[v]).collect();
         samples.sort_unstable();
         samples.dedup();
         let mut slots = Vec::new();
-        if let Some(stop) = self.product.fetch(&samples, &mut slots, &self.beta)? {
-            return Ok((false, Some(stop)));
-        }
+        self.product.fetch(&samples, &mut slots, &self.beta)?;
         let mut working = self.working(set, &samples, &slots)?;
-        let mut stop = None;
+        let mut said = Ok(());
         loop {
             let left = max_iter - self.product.steps;
             let until = Until { tol, steps: left.min(STEPS_BETWEEN_LOOKS) };
@@ -194,8 +199,8 @@ impl<F: Real> Run<'_, '_, F> {
             if done || steps == 0 || self.product.steps >= max_iter {
                 break;
             }
-            stop = self.product.look(&self.beta)?;
-            if stop.is_some() {
+            said = self.product.look(&self.beta);
+            if said.is_err() {
                 break;
             }
         }
@@ -216,7 +221,7 @@ impl<F: Real> Run<'_, '_, F> {
         let added = terms.iter().map(|(_, c)| c.abs()).sum::<f64>() * self.largest;
         self.drift += f64::EPSILON * (added + largest_magnitude(&self.scores, 0.0));
         self.product.cache.accumulate(&terms, &mut self.product.f);
-        Ok((moved, stop))
+        said.map(|()| moved)
     }
 
     fn working(&self, set: &[usize], samples: &[usize], slots: &[u32]) -> Result<Working<F>> {

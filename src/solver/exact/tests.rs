@@ -1,10 +1,13 @@
+use std::ops::ControlFlow;
+
 use ndarray::Array2;
 
 use super::*;
 use crate::data::Rows;
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
+use crate::parallel::Pool;
 use crate::rng::Rng;
-use crate::solver::{Silent, StopReason};
+use crate::watch::{Cancel, Progress, StopReason, Watch};
 
 const TIGHT: Settings = Settings { tol: 1e-9, max_iter: 10_000_000, refine: true, shrinking: true };
 
@@ -52,7 +55,8 @@ fn classes_meet_the_optimality_conditions_and_the_gap_is_true() {
     let (x, t) = data(300, 3, 1);
     let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
     let cost: Vec<f64> = (0..300).map(|i| 1.0 + f64::from(i % 3)).collect();
-    let fitted = fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let fitted =
+        fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Watch::of_tests()).unwrap();
     assert_eq!(fitted.stop, StopReason::Converged);
     assert!(fitted.coef.iter().sum::<f64>().abs() < 1e-10);
     let f = decisions(&x, KERNEL, &fitted);
@@ -78,7 +82,9 @@ fn classes_meet_the_optimality_conditions_and_the_gap_is_true() {
 fn values_stay_in_the_tube() {
     let (x, y) = data(250, 3, 2);
     let cost = vec![2.0; 250];
-    let fitted = fit(part(&x, Kind::Values(&y, 0.05), &cost, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let fitted =
+        fit(part(&x, Kind::Values(&y, 0.05), &cost, KERNEL), &TIGHT, &mut Watch::of_tests())
+            .unwrap();
     for (i, f) in decisions(&x, KERNEL, &fitted).into_iter().enumerate() {
         let (residual, beta) = (y[i] - f, fitted.coef[i]);
         let expected = match residual {
@@ -95,21 +101,24 @@ fn values_stay_in_the_tube() {
 fn nu_machines_are_the_others_at_the_tube_or_cost_they_find() {
     let (x, t) = data(200, 3, 3);
     let one = vec![1.0; 200];
-    let nu = fit(part(&x, Kind::NuValues(&t, 0.4), &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let nu = fit(part(&x, Kind::NuValues(&t, 0.4), &one, KERNEL), &TIGHT, &mut Watch::of_tests())
+        .unwrap();
     assert!(nu.width > 0.0);
     let kind = Kind::Values(&t, nu.width);
-    let same = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let same = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Watch::of_tests()).unwrap();
     let (a, b) = (decisions(&x, KERNEL, &nu), decisions(&x, KERNEL, &same));
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
 
     let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
-    let nu = fit(part(&x, Kind::NuClasses(&y, 0.3), &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let nu = fit(part(&x, Kind::NuClasses(&y, 0.3), &one, KERNEL), &TIGHT, &mut Watch::of_tests())
+        .unwrap();
     let cost = vec![1.0 / nu.width; 200];
-    let same = fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let same =
+        fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Watch::of_tests()).unwrap();
     let (a, b) = (decisions(&x, KERNEL, &nu), decisions(&x, KERNEL, &same));
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + a.abs())));
     let kind = Kind::NuClasses(&y, 1.0);
-    let few = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Silent);
+    let few = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Watch::of_tests());
     assert!(few.unwrap_err().to_string().contains("infeasible"));
 }
 
@@ -117,7 +126,8 @@ fn nu_machines_are_the_others_at_the_tube_or_cost_they_find() {
 fn one_class_leaves_out_a_share_of_nu() {
     let (x, _) = data(400, 2, 4);
     let one = vec![1.0; 400];
-    let fitted = fit(part(&x, Kind::OneClass(0.1), &one, KERNEL), &TIGHT, &mut Silent).unwrap();
+    let fitted =
+        fit(part(&x, Kind::OneClass(0.1), &one, KERNEL), &TIGHT, &mut Watch::of_tests()).unwrap();
     assert!((fitted.coef.iter().sum::<f64>() - 40.0).abs() < 1e-9);
     let f = decisions(&x, KERNEL, &fitted);
     assert!(f.iter().filter(|&&f| f < -1e-7).count() <= 40);
@@ -134,7 +144,7 @@ fn working_sets_agree_with_plain_smo_whatever_the_cache() {
     let run = |bytes: usize, single: bool, kind, tol: f64| {
         let columns = AnyColumns::new(gram(&x, KERNEL), (0..x.nrows()).collect(), single).unwrap();
         let part = Part { columns, cache_bytes: bytes, ..part(&x, kind, &cost, KERNEL) };
-        fit(part, &Settings { tol, ..settings }, &mut Silent).unwrap()
+        fit(part, &Settings { tol, ..settings }, &mut Watch::of_tests()).unwrap()
     };
     for kind in [
         Kind::Classes(&y),
@@ -164,14 +174,14 @@ fn the_same_bits_for_any_number_of_threads() {
     let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
     let cost = vec![10.0; 3000];
     let run = |threads| {
-        crate::parallel::run(threads, || {
+        crate::parallel::run(threads, |_| {
             let columns =
                 AnyColumns::new(gram(&x, KERNEL), (0..x.nrows()).collect(), true).unwrap();
             let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
             fit(
                 part,
                 &Settings { tol: 1e-3, max_iter: 1 << 40, refine: true, shrinking: true },
-                &mut Silent,
+                &mut Watch::of_tests(),
             )
         })
         .unwrap()
@@ -189,22 +199,19 @@ fn limits_end_a_run() {
     let cost = vec![1e6; 1500];
     let settings = Settings { max_iter: 17, ..TIGHT };
     let part = || part(&x, Kind::Classes(&y), &cost, KERNEL);
-    let fitted = fit(part(), &settings, &mut Silent).unwrap();
+    let fitted = fit(part(), &settings, &mut Watch::of_tests()).unwrap();
     assert_eq!((fitted.n_iter, fitted.stop), (17, StopReason::MaxIter));
 
-    struct After(usize, StopReason);
-    impl crate::solver::Observer for After {
-        fn observe(&mut self, _: &crate::solver::Progress) -> std::ops::ControlFlow<StopReason> {
-            self.0 = self.0.saturating_sub(1);
-            if self.0 == 0 {
-                return std::ops::ControlFlow::Break(self.1);
-            }
-            std::ops::ControlFlow::Continue(())
-        }
-    }
-    let stopped = fit(part(), &TIGHT, &mut After(4, StopReason::MaxTime)).unwrap();
-    assert_eq!(stopped.stop, StopReason::MaxTime);
-    assert!(fit(part(), &TIGHT, &mut After(4, StopReason::Interrupted)).is_err());
+    let after = |wish: Cancel| {
+        let mut calls = 0;
+        let mut observer = |_: &Progress| {
+            calls += 1;
+            if calls >= 4 { ControlFlow::Break(wish) } else { ControlFlow::Continue(()) }
+        };
+        fit(part(), &TIGHT, &mut Watch::new(&mut observer, Pool::of_tests()))
+    };
+    assert_eq!(after(Cancel::Keep).unwrap().stop, StopReason::Callback);
+    assert!(after(Cancel::Discard).is_err());
 }
 
 /// Parts of the samples end where the whole does, with the gap that a naive sum has.
@@ -222,7 +229,7 @@ fn shrinking_ends_at_the_same_machine() {
         let cost: Vec<f64> = (0..2600).map(|i| cost * (1.0 + f64::from(i % 3))).collect();
         let run = |shrinking, tol| {
             let part = part(&x, kind, &cost, KERNEL);
-            fit(part, &Settings { tol, shrinking, ..TIGHT }, &mut Silent).unwrap()
+            fit(part, &Settings { tol, shrinking, ..TIGHT }, &mut Watch::of_tests()).unwrap()
         };
         let (whole, parts) = (run(false, 1e-8), run(true, 1e-8));
         for fitted in [&whole, &parts] {
@@ -272,7 +279,7 @@ fn limits_end_a_run_on_parts_with_a_true_gap() {
     for max_iter in [1, 100, 1500] {
         let settings = Settings { max_iter, ..TIGHT };
         let part = part(&x, Kind::Classes(&y), &cost, KERNEL);
-        let fitted = fit(part, &settings, &mut Silent).unwrap();
+        let fitted = fit(part, &settings, &mut Watch::of_tests()).unwrap();
         assert_eq!((fitted.n_iter, fitted.stop), (max_iter, StopReason::MaxIter));
         let (mut primal, mut dual) = (0.0, 0.0);
         for (i, f) in decisions(&x, KERNEL, &fitted).into_iter().enumerate() {

@@ -9,8 +9,8 @@ use super::solve::solve;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::{AnyBuffers, AnyColumns, Buffers, Columns, RowCache};
-use crate::solver::Observer;
 use crate::solver::exact::{Dual, Fitted, Kind, Part, dual, fitted};
+use crate::watch::Watch;
 
 /// What a machine `f(x) = Σ coef_i k(x_i, x) + intercept + Σ_j c_j φ_j(x)` has beside the kernel.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ struct Places {
     functions: usize,
 }
 
-/// Trains one machine. Call it inside [`crate::parallel::run`].
+/// Trains one machine.
 ///
 /// # Errors
 /// `InvalidParam`, `LengthMismatch`, `InvalidData`, `Unsupported` for a ν that no α satisfies,
@@ -70,7 +70,7 @@ pub fn fit(
     part: Part<'_, '_>,
     form: &Form<'_>,
     settings: &MpdSettings,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Fitted> {
     let dual = dual(&part)?;
     let (equalities, places) = form.equalities(&part, &dual)?;
@@ -80,8 +80,8 @@ pub fn fit(
     let (kind, n, bytes) = (part.kind, part.columns.index().len(), part.cache_bytes);
     let AnyBuffers { single, double } = &part.buffers;
     let (mut solution, mut outcome) = match part.columns {
-        AnyColumns::Single(columns) => run(columns, (bytes, single), &problem, settings, observer)?,
-        AnyColumns::Double(columns) => run(columns, (bytes, double), &problem, settings, observer)?,
+        AnyColumns::Single(columns) => run(columns, (bytes, single), &problem, settings, watch)?,
+        AnyColumns::Double(columns) => run(columns, (bytes, double), &problem, settings, watch)?,
     };
     let eta = outcome.parametric;
     let offset = places.intercept.map_or(0.0, |at| eta[at]);
@@ -103,8 +103,8 @@ fn run<F: Real>(
     (bytes, buffers): (usize, &Arc<Buffers<F>>),
     problem: &Problem<'_>,
     settings: &MpdSettings,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<Solved> {
     let mut cache = RowCache::reusing(columns, bytes, buffers)?;
-    solve(problem, &mut cache, settings, observer)
+    solve(problem, &mut cache, settings, watch)
 }

@@ -5,9 +5,9 @@ use super::solve::Run;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::simd::LEAST_CURVATURE;
-use crate::solver::StopReason;
+use crate::watch::{Step, StopReason};
 
-/// Iterations between two looks at the observer and at Kβ's rounding.
+/// Iterations between two looks at the watch and at Kβ's rounding.
 const LOOK: u64 = 64;
 
 /// Updates of the multipliers in a row without a step of β, at most: they move no score any more.
@@ -22,7 +22,10 @@ struct System {
 }
 
 /// Runs the loop on a fresh state with ρ = 0.
-pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> Result<StopReason> {
+pub(super) fn run<F: Real>(
+    run: &mut Run<'_, '_, '_, F>,
+    settings: &MpdSettings,
+) -> Step<StopReason> {
     let (n, k) = (run.product.f.len(), run.equalities.len());
     // Lines 2 to 4.
     let mut systems = Vec::with_capacity(k);
@@ -59,7 +62,7 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
         samples.dedup();
         // Rows of the step and of the systems; a cache of two takes them in turns.
         let at_once = run.product.cache.capacity();
-        let mut place = |run: &mut Run<'_, '_, F>, sample: usize| -> Result<u32> {
+        let mut place = |run: &mut Run<'_, '_, '_, F>, sample: usize| -> Result<u32> {
             if samples.len() <= at_once {
                 run.product.cache.request(&samples, &mut slots)?;
                 return Ok(samples.binary_search(&sample).map_or(0, |at| slots[at]));
@@ -124,10 +127,8 @@ pub(super) fn run<F: Real>(run: &mut Run<'_, '_, F>, settings: &MpdSettings) -> 
         if rounds >= settings.max_iter {
             return Ok(StopReason::MaxIter);
         }
-        if rounds.is_multiple_of(LOOK)
-            && let Some(stop) = run.product.look(&run.beta)?
-        {
-            return Ok(stop);
+        if rounds.is_multiple_of(LOOK) {
+            run.product.look(&run.beta)?;
         }
     }
 }

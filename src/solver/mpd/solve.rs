@@ -13,7 +13,7 @@ use crate::float::Real;
 use crate::kernel::RowCache;
 use crate::simd::LEAST_CURVATURE;
 use crate::solver::exact::{Dual, MpdOutcome, Product, Solution, Trace};
-use crate::solver::{Observer, StopReason};
+use crate::watch::{Halt, Phase, Step, StopReason, Tick, Watch};
 
 /// τ of the first round, in units of the largest score.
 const FIRST_TOL: f64 = 0.1;
@@ -28,7 +28,7 @@ const GROWTH: f64 = 4.0;
 /// variable along the constraints crawl as ρ grows.
 const MOST_GROWTH: f64 = 1e6;
 
-/// Inner steps between two looks at the observer: some milliseconds.
+/// Inner steps between two looks at the watch: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
 
 /// When multipliers reach this many times the largest score and the constraints are not met, the
@@ -46,8 +46,7 @@ const ROUNDING: f64 = 1e-8;
 const LEAST_DIVISOR: f64 = 1e-3;
 
 /// Solves a problem whose kernel rows `cache` has: the solution, of which `level` is left at 0,
-/// and what [`MpdOutcome`] says, its `parametric` being all multipliers. Call it inside
-/// [`crate::parallel::run`].
+/// and what [`MpdOutcome`] says, its `parametric` being all multipliers.
 ///
 /// # Errors
 /// `InvalidParam`, those of [`Dual::check`], `LengthMismatch` and `InvalidData` for constraints,
@@ -56,10 +55,11 @@ pub fn solve<F: Real>(
     problem: &Problem<'_>,
     cache: &mut RowCache<'_, F>,
     settings: &MpdSettings,
-    observer: &mut dyn Observer,
+    watch: &mut Watch<'_>,
 ) -> Result<(Solution, MpdOutcome)> {
     settings.check()?;
     problem.check()?;
+    watch.enter(Phase::Pass, Tick { n_samples: cache.columns().len(), ..Tick::default() });
     let dual = problem.dual;
     let basis = match settings.update {
         Update::Augmented => Basis::orthogonal(problem.equalities)?,
@@ -74,7 +74,7 @@ pub fn solve<F: Real>(
         equalities: &basis.equalities,
         basis: &basis,
         divisor: problem.divisor,
-        product: Product::new(cache, observer)?,
+        product: Product::new(cache, watch)?,
         scores: try_vec("scores", dual.len(), 0.0)?,
         beta,
         eta: vec![0.0; k],
@@ -90,19 +90,19 @@ pub fn solve<F: Real>(
     };
     run.refresh()?;
     let stop = match settings.update {
-        Update::Augmented => run.augmented(settings)?,
-        Update::Newton => newton::run(&mut run, settings)?,
+        Update::Augmented => run.augmented(settings),
+        Update::Newton => newton::run(&mut run, settings),
     };
-    Ok(run.finish(stop))
+    Ok(run.finish(stop.or_else(Halt::into_reason)?))
 }
 
-pub(super) struct Run<'r, 'a, F: Real> {
+pub(super) struct Run<'r, 'a, 'w, F: Real> {
     pub(super) dual: &'r Dual,
     /// The constraints as the steps see them.
     pub(super) equalities: &'r [Equality],
     basis: &'r Basis,
     divisor: Option<usize>,
-    pub(super) product: Product<'r, 'a, F>,
+    pub(super) product: Product<'r, 'a, 'w, F>,
     /// Effective scores `z - Kβ - F(η + ρ∘g)`, a value a variable.
     pub(super) scores: Vec<f64>,
     pub(super) beta: Vec<f64>,
@@ -116,7 +116,7 @@ pub(super) struct Run<'r, 'a, F: Real> {
     trace: Trace,
 }
 
-impl<F: Real> Run<'_, '_, F> {
+impl<F: Real> Run<'_, '_, '_, F> {
     /// `Kβ` and g anew: what rounding has gathered in them goes.
     pub(super) fn refresh(&mut self) -> Result<()> {
         self.product.recompute(&self.dual.sample, &self.beta)?;
@@ -197,7 +197,7 @@ impl<F: Real> Run<'_, '_, F> {
         }
     }
 
-    fn augmented(&mut self, settings: &MpdSettings) -> Result<StopReason> {
+    fn augmented(&mut self, settings: &MpdSettings) -> Step<StopReason> {
         let n = self.beta.len().max(1) as f64;
         let mean = self.product.diagonal.iter().sum::<f64>() / self.product.f.len().max(1) as f64;
         let mean = if mean > 0.0 { mean } else { 1.0 };
@@ -238,7 +238,7 @@ impl<F: Real> Run<'_, '_, F> {
                     if off * settings.constraint_tol <= ROUNDING {
                         return Ok(StopReason::MaxIter);
                     }
-                    return Err(Error::Unsupported(INFEASIBLE.into()));
+                    return Err(Error::Unsupported(INFEASIBLE.into()).into());
                 }
                 if off < 0.9 * nearest {
                     (nearest, stalled) = (off, 0);
@@ -265,15 +265,10 @@ impl<F: Real> Run<'_, '_, F> {
             if self.product.steps >= settings.max_iter {
                 return Ok(StopReason::MaxIter);
             }
-            if let Some(stop) = self.product.look(&self.beta)? {
-                return Ok(stop);
-            }
+            self.product.look(&self.beta)?;
             // 2. A working set.
             set = self.select(size, tau, &set);
-            let (moved, stop) = self.round(&set, tau.max(0.1 * now), settings.max_iter)?;
-            if let Some(stop) = stop {
-                return Ok(stop);
-            }
+            let moved = self.round(&set, tau.max(0.1 * now), settings.max_iter)?;
             idle = if moved { 0 } else { idle + 1 };
         }
     }
@@ -327,22 +322,15 @@ impl<F: Real> Run<'_, '_, F> {
         set
     }
 
-    /// One working set: its rows, its steps, f and g.
-    fn round(
-        &mut self,
-        set: &[usize],
-        tol: f64,
-        max_iter: u64,
-    ) -> Result<(bool, Option<StopReason>)> {
+    /// One working set: its rows, its steps, f and g. Whether anything moved.
+    fn round(&mut self, set: &[usize], tol: f64, max_iter: u64) -> Step<bool> {
         let mut samples: Vec<usize> = set.iter().map(|&v| self.dual.sample[v]).collect();
         samples.sort_unstable();
         samples.dedup();
         let mut slots = Vec::new();
-        if let Some(stop) = self.product.fetch(&samples, &mut slots, &self.beta)? {
-            return Ok((false, Some(stop)));
-        }
+        self.product.fetch(&samples, &mut slots, &self.beta)?;
         let mut descent = self.descent(set, &samples, &slots)?;
-        let mut stop = None;
+        let mut said = Ok(());
         loop {
             let left = max_iter.saturating_sub(self.product.steps).min(STEPS_BETWEEN_LOOKS);
             let (steps, done) = descent.run(tol, left);
@@ -350,8 +338,8 @@ impl<F: Real> Run<'_, '_, F> {
             if done || self.product.steps >= max_iter {
                 break;
             }
-            stop = self.product.look_again()?;
-            if stop.is_some() {
+            said = self.product.look_again();
+            if said.is_err() {
                 break;
             }
         }
@@ -373,7 +361,7 @@ impl<F: Real> Run<'_, '_, F> {
         let terms = slots.iter().zip(&change).filter(|(_, c)| **c != 0.0);
         let terms: Vec<(u32, f64)> = terms.map(|(&slot, &c)| (slot, c)).collect();
         self.product.cache.accumulate(&terms, &mut self.product.f);
-        Ok((moved, stop))
+        said.map(|()| moved)
     }
 
     fn descent(&self, set: &[usize], samples: &[usize], slots: &[u32]) -> Result<Descent> {

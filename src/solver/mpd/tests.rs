@@ -5,7 +5,7 @@ use crate::data::Rows;
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::rng::Rng;
 use crate::solver::exact::{self, Fitted, Kind, Part, Settings};
-use crate::solver::{Silent, StopReason};
+use crate::watch::{StopReason, Watch};
 
 const TIGHT: MpdSettings = MpdSettings {
     tol: 1e-7,
@@ -75,8 +75,8 @@ fn the_five_machines_agree_with_smo() {
         ] {
             let settings =
                 Settings { tol: 1e-9, max_iter: 10_000_000, refine: true, shrinking: true };
-            let smo = exact::fit(part(&x, kind, cost), &settings, &mut Silent).unwrap();
-            let mpd = fit(part(&x, kind, cost), &PLAIN, &TIGHT, &mut Silent).unwrap();
+            let smo = exact::fit(part(&x, kind, cost), &settings, &mut Watch::of_tests()).unwrap();
+            let mpd = fit(part(&x, kind, cost), &PLAIN, &TIGHT, &mut Watch::of_tests()).unwrap();
             assert_eq!(mpd.stop, StopReason::Converged, "{n} {kind:?}");
             assert_close(&mpd, &smo, &x, 1e-8);
             assert!((mpd.width - smo.width).abs() < 1e-4 * (1.0 + smo.width));
@@ -88,7 +88,7 @@ fn the_five_machines_agree_with_smo() {
                 let settings = MpdSettings { working_set: 1, ..TIGHT };
                 let bytes = 20 * 512 * 8;
                 let small = Part { cache_bytes: bytes, ..part(&x, kind, cost) };
-                let small = fit(small, &PLAIN, &settings, &mut Silent).unwrap();
+                let small = fit(small, &PLAIN, &settings, &mut Watch::of_tests()).unwrap();
                 assert_eq!(small.stop, StopReason::Converged);
                 assert_close(&small, &smo, &x, 1e-8);
             }
@@ -201,7 +201,8 @@ fn newton_walks_in_step_with_algorithm_1() {
             ..TIGHT
         };
         let fitted =
-            fit(part(&x, Kind::Classes(&y), &cost), &form, &settings, &mut Silent).unwrap();
+            fit(part(&x, Kind::Classes(&y), &cost), &form, &settings, &mut Watch::of_tests())
+                .unwrap();
         let trace = &fitted.mpd.as_ref().unwrap().trace;
         let k = 1 + usize::from(offset);
         let steps = course.len().min(trace.violation.len());
@@ -244,7 +245,8 @@ fn without_constraints_it_is_the_kernel_adatron() {
     for working_set in [1, 512] {
         let settings = MpdSettings { tol: 1e-6, working_set, ..TIGHT };
         let fitted =
-            fit(part(&x, Kind::Classes(&y), &cost), &form, &settings, &mut Silent).unwrap();
+            fit(part(&x, Kind::Classes(&y), &cost), &form, &settings, &mut Watch::of_tests())
+                .unwrap();
         assert_eq!(
             (fitted.stop, fitted.n_iter, fitted.intercept),
             (StopReason::Converged, steps, 0.0)
@@ -276,7 +278,7 @@ fn semi_parametric_machines_meet_the_optimality_conditions() {
     ] {
         for intercept in [true, false] {
             let form = Form { intercept, functions: Some(functions.view()) };
-            let fitted = fit(part(&x, kind, &cost), &form, &TIGHT, &mut Silent).unwrap();
+            let fitted = fit(part(&x, kind, &cost), &form, &TIGHT, &mut Watch::of_tests()).unwrap();
             let name = format!("{kind:?}").chars().take(12).collect::<String>();
             println!("{name} {intercept} {} steps", fitted.n_iter);
             assert_eq!(fitted.stop, StopReason::Converged, "{name} {intercept}");
@@ -330,7 +332,9 @@ fn the_plain_update_stalls_where_the_default_converges() {
     let kind = Kind::NuValues(&t, 0.4);
     let limited = MpdSettings { tol: 1e-4, constraint_tol: 1e-4, max_iter: 50_000, ..TIGHT };
     let paper = MpdSettings { update: Update::Newton, ..limited };
-    let stop = |settings| fit(part(&x, kind, &one), &PLAIN, &settings, &mut Silent).unwrap().stop;
+    let stop = |settings| {
+        fit(part(&x, kind, &one), &PLAIN, &settings, &mut Watch::of_tests()).unwrap().stop
+    };
     assert_eq!(stop(limited), StopReason::Converged);
     assert_eq!(stop(paper), StopReason::MaxIter);
 }
@@ -341,12 +345,12 @@ fn the_same_bits_for_any_number_of_threads() {
     let y = labels(&t);
     let cost = vec![5.0; 1700];
     let run = |threads| {
-        crate::parallel::run(threads, || {
+        crate::parallel::run(threads, |_| {
             let gram = Gram::Kernel(KERNEL, Rows::Dense(x.view()));
             let columns = AnyColumns::new(gram, (0..x.nrows()).collect(), true).unwrap();
             let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost) };
             let settings = MpdSettings { tol: 1e-3, constraint_tol: 1e-3, ..TIGHT };
-            fit(part, &PLAIN, &settings, &mut Silent)
+            fit(part, &PLAIN, &settings, &mut Watch::of_tests())
         })
         .unwrap()
         .unwrap()
@@ -366,7 +370,8 @@ fn tiny_and_infinite_costs_end() {
         let settings =
             MpdSettings { tol: 1e-3, constraint_tol: 1e-3, max_iter: 3_000_000, ..TIGHT };
         let fitted =
-            fit(part(&x, Kind::Classes(&y), &cost), &PLAIN, &settings, &mut Silent).unwrap();
+            fit(part(&x, Kind::Classes(&y), &cost), &PLAIN, &settings, &mut Watch::of_tests())
+                .unwrap();
         println!("C {c:e}: {:?} {} steps, {:?}", fitted.stop, fitted.n_iter, fitted.mpd);
         assert!(fitted.coef.iter().all(|c| c.is_finite()) && fitted.intercept.is_finite());
         if c <= 1e-3 {
@@ -386,12 +391,13 @@ fn bad_settings_are_named() {
         (MpdSettings { constraint_tol: f64::NAN, ..TIGHT }, "constraint_tol"),
         (MpdSettings { working_set: 0, ..TIGHT }, "working_set"),
     ] {
-        let error = fit(part(&x, Kind::Values(&t, 0.1), &cost), &PLAIN, &settings, &mut Silent);
+        let error =
+            fit(part(&x, Kind::Values(&t, 0.1), &cost), &PLAIN, &settings, &mut Watch::of_tests());
         assert!(error.unwrap_err().to_string().starts_with(name));
     }
     let functions = Array2::zeros((10, 1));
     let form = Form { intercept: true, functions: Some(functions.view()) };
-    let short = fit(part(&x, Kind::Values(&t, 0.1), &cost), &form, &TIGHT, &mut Silent);
+    let short = fit(part(&x, Kind::Values(&t, 0.1), &cost), &form, &TIGHT, &mut Watch::of_tests());
     assert!(short.unwrap_err().to_string().contains("functions"));
 }
 
@@ -408,7 +414,8 @@ fn a_nu_that_functions_make_impossible_is_refused() {
         };
         let functions = Array2::from_shape_fn((120, 1), function);
         let form = Form { intercept: true, functions: Some(functions.view()) };
-        let fitted = fit(part(&x, Kind::NuClasses(&y, 0.3), &one), &form, &TIGHT, &mut Silent);
+        let fitted =
+            fit(part(&x, Kind::NuClasses(&y, 0.3), &one), &form, &TIGHT, &mut Watch::of_tests());
         assert!(fitted.unwrap_err().to_string().contains("infeasible"));
     }
 }
@@ -423,7 +430,8 @@ fn a_constraint_tol_that_rounding_never_meets_ends() {
             let settings =
                 MpdSettings { tol, constraint_tol: 1e-300, max_iter: u64::MAX, update, ..TIGHT };
             let fitted =
-                fit(part(&x, Kind::Classes(&y), &cost), &PLAIN, &settings, &mut Silent).unwrap();
+                fit(part(&x, Kind::Classes(&y), &cost), &PLAIN, &settings, &mut Watch::of_tests())
+                    .unwrap();
             // Met exactly, by chance, or given up.
             assert!(matches!(fitted.stop, StopReason::Converged | StopReason::MaxIter));
             let excess = fitted.coef.iter().sum::<f64>().abs();

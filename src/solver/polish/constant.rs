@@ -1,16 +1,16 @@
 //! The offset alone, when the basis is empty.
 
 use super::steps::samples_of;
-use super::watch::{Step, Watch};
 use super::{Polish, Polished, Start};
+use crate::watch::{Step, Watch};
 
 /// The best offset; one that is not to be fitted stays.
 pub(super) fn solve(
     polish: &Polish,
     start: Start<'_>,
-    watch: &mut Watch<'_, '_>,
+    watch: &mut Watch<'_>,
     result: &mut Polished,
-) -> Step<()> {
+) -> Step {
     let n = start.cost.len();
     for (output, offset) in result.intercept.iter_mut().enumerate() {
         watch.poll()?;

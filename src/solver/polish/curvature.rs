@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::panels::Wave;
 use super::ray::Samples;
-use super::watch::{Step, Watch};
 use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{GramAccumulator, add_scaled_rows};
+use crate::watch::{Step, Watch};
 
 /// Rows summed by one task into its own vector; the vectors are added in order.
 const CHUNK: usize = 128;
@@ -111,8 +111,8 @@ impl Derivatives {
         samples: &Samples<'_>,
         f: &[f64],
         wave: &Wave<'_, F>,
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         self.sloped.clear();
         self.curved.clear();
         for (i, &f) in f.iter().enumerate().take(wave.last).skip(wave.first) {
@@ -161,7 +161,7 @@ impl Derivatives {
         }
     }
 
-    fn add_curvature<F: Real>(&mut self, block: &[F], watch: &mut Watch<'_, '_>) -> Step<()> {
+    fn add_curvature<F: Real>(&mut self, block: &[F], watch: &mut Watch<'_>) -> Step {
         let b = self.b;
         let mut rest = self.curved.as_slice();
         while !rest.is_empty() {
@@ -180,7 +180,7 @@ impl Derivatives {
     }
 
     /// The rows still pending enter the Hessian.
-    pub(super) fn finish(&mut self, watch: &mut Watch<'_, '_>) -> Step<()> {
+    pub(super) fn finish(&mut self, watch: &mut Watch<'_>) -> Step {
         self.hessian.flush(|| watch.poll())
     }
 }

@@ -43,7 +43,7 @@
 //! or a few blocks, 2n numbers an output, half a B×B matrix an output and two of them (outputs
 //! are taken in groups that bound this).
 //!
-//! The watcher is asked between blocks, between panels of a factor, and every few matrix tiles.
+//! The watch is asked between blocks, between panels of a factor, and every few matrix tiles.
 //!
 //! # Certificate
 //!
@@ -68,21 +68,14 @@ pub(super) mod ray;
 mod steps;
 #[cfg(test)]
 mod tests;
-pub(super) mod watch;
 
 pub use panels::basis_gram;
 
-use std::ops::ControlFlow;
-
-use super::StopReason;
 use crate::data::Targets;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::loss::{AnyLoss, Smoothed};
-
-/// Told `(steps finished, objective at the current h)` many times a second; may stop the work.
-/// The objective is NaN before the first margins are known.
-pub type Watcher<'a> = dyn FnMut(usize, f64) -> ControlFlow<StopReason> + Send + 'a;
+use crate::watch::{StopReason, Watch};
 
 /// Blocks of K_nB: kernel values between samples and basis.
 pub trait KernelRows<F: Real>: Sync {
@@ -144,7 +137,7 @@ pub struct Polished {
     pub steps: usize,
     /// Whether every output met the stopping criterion.
     pub converged: bool,
-    /// `Converged`, `MaxIter`, or what the watcher asked for.
+    /// `Converged`, `MaxIter`, or what the watch said.
     pub stop: StopReason,
 }
 
@@ -162,7 +155,7 @@ pub struct Start<'a> {
 }
 
 impl Polish {
-    /// Polishes `start` on the basis behind `rows`. Call it inside [`crate::parallel::run`].
+    /// Polishes `start` on the basis behind `rows`.
     ///
     /// # Errors
     /// `InvalidParam` for h, `tol` or ε out of range, `LengthMismatch`, `NonFinite` when kernel
@@ -172,7 +165,7 @@ impl Polish {
         &self,
         rows: &dyn KernelRows<F>,
         start: Start<'_>,
-        watcher: &mut Watcher<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<Polished> {
         self.check()?;
         let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
@@ -186,7 +179,7 @@ impl Polish {
                 return Err(Error::LengthMismatch { what, expected, got });
             }
         }
-        newton::solve(self, rows, start, watcher)
+        newton::solve(self, rows, start, watch)
     }
 
     /// Checks the parameters.

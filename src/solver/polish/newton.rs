@@ -6,11 +6,10 @@ use super::constant;
 use super::output::{Output, State};
 use super::panels::{Panels, basis_gram};
 use super::steps::Shared;
-use super::watch::{Halt, Step, Watch};
-use super::{KernelRows, Polish, Polished, Start, Watcher};
+use super::{KernelRows, Polish, Polished, Start};
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::solver::StopReason;
+use crate::watch::{Step, StopReason, Watch};
 
 /// Bytes that the Hessians of a group of outputs may take.
 const GROUP_BYTES: usize = 96 << 20;
@@ -23,8 +22,9 @@ pub(super) fn solve<F: Real>(
     polish: &Polish,
     rows: &dyn KernelRows<F>,
     start: Start<'_>,
-    watcher: &mut Watcher<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Polished> {
+    watch.begin();
     let m = start.targets.n_outputs();
     let mut result = Polished {
         coef: start.coef.to_vec(),
@@ -40,11 +40,10 @@ pub(super) fn solve<F: Real>(
             return Err(Error::NonFinite { what, row: bad / m, column: bad % m });
         }
     }
-    match groups(polish, rows, start, &mut Watch::new(watcher), &mut result) {
+    match groups(polish, rows, start, watch, &mut result) {
         Ok(()) if result.converged => {}
         Ok(()) => result.stop = StopReason::MaxIter,
-        Err(Halt::Stop(reason)) => (result.converged, result.stop) = (false, reason),
-        Err(Halt::Fail(error)) => return Err(error),
+        Err(halt) => (result.converged, result.stop) = (false, halt.into_reason()?),
     }
     Ok(result)
 }
@@ -54,14 +53,14 @@ fn groups<F: Real>(
     polish: &Polish,
     rows: &dyn KernelRows<F>,
     start: Start<'_>,
-    watch: &mut Watch<'_, '_>,
+    watch: &mut Watch<'_>,
     result: &mut Polished,
-) -> Step<()> {
+) -> Step {
     let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
     if b == 0 {
         return constant::solve(polish, start, watch, result);
     }
-    let gram = match basis_gram(rows, || watch.poll()) {
+    let gram = match basis_gram(rows, watch) {
         Ok(gram) => gram,
         Err(halt) => {
             result.forget();
@@ -148,12 +147,11 @@ fn run<F: Real>(
     panels: &mut Panels<'_, F>,
     group: &mut [Output],
     before: f64,
-    watch: &mut Watch<'_, '_>,
-) -> Step<()> {
+    watch: &mut Watch<'_>,
+) -> Step {
     shared.step_1_scale(panels, group, watch)?;
     for step in 0..shared.polish.max_steps {
-        watch.step = step;
-        watch.objective = before + group.iter().map(|o| o.value).sum::<f64>();
+        watch.at(step, before + group.iter().map(|o| o.value).sum::<f64>());
         watch.poll()?;
         let mut live: Vec<&mut Output> =
             group.iter_mut().filter(|o| o.state == State::Running).collect();

@@ -2,9 +2,9 @@
 
 use super::Polish;
 use super::curvature::{Derivatives, Rule};
-use super::watch::{Halt, Step};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
+use crate::watch::{Halt, Step};
 
 /// Relative jitter of the Hessian: well above its rounding, far below what would damp a
 /// direction that matters.
@@ -95,11 +95,7 @@ impl Output {
     }
 
     /// Step 4: `d = -(H + jitter)⁻¹ g`, and the decrease that it promises.
-    pub(super) fn step_4_direction(
-        &mut self,
-        gram: &[f64],
-        between: impl FnMut() -> Step<()>,
-    ) -> Step<()> {
+    pub(super) fn step_4_direction(&mut self, gram: &[f64], between: impl FnMut() -> Step) -> Step {
         let b = self.pull.len();
         let order = self.derivatives.gradient.len();
         let gradient = &mut self.derivatives.gradient;

@@ -5,16 +5,16 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rayon::prelude::*;
 
 use super::KernelRows;
-use super::watch::{Step, Watch};
-use crate::error::{Error, try_vec};
+use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::dots;
 use crate::parallel::ROW_CHUNK;
+use crate::watch::{Step, Watch};
 
-/// Bytes of one wave of blocks: what is computed between two looks at the watcher.
+/// Bytes of one wave of blocks: what is computed between two looks at the watch.
 const WAVE_BYTES: usize = 4 << 20;
 const MOST_WAVE_CHUNKS: usize = 64;
-/// Rows of K_BB between two looks at the watcher, and those of a task.
+/// Rows of K_BB between two looks at the watch, and those of a task.
 const GRAM_ROWS: usize = 256;
 const GRAM_CHUNK: usize = 16;
 
@@ -57,7 +57,7 @@ impl<'a, F: Real> Panels<'a, F> {
     pub(in crate::solver) fn new(
         rows: &'a dyn KernelRows<F>,
         cache_bytes: usize,
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let (n, b) = (rows.n_rows(), rows.n_terms());
         let row_bytes = b.max(1) * size_of::<F>();
@@ -82,10 +82,10 @@ impl<'a, F: Real> Panels<'a, F> {
     /// out; [`Wave::place`] of such a sample means nothing.
     pub(in crate::solver) fn for_each_wave(
         &mut self,
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
         wanted: Option<&dyn Fn(usize) -> bool>,
-        mut work: impl FnMut(&Wave<'_, F>, &mut Watch<'_, '_>) -> Step<()>,
-    ) -> Step<()> {
+        mut work: impl FnMut(&Wave<'_, F>, &mut Watch<'_>) -> Step,
+    ) -> Step {
         let b = self.b;
         let mut first = 0;
         while first < self.n {
@@ -118,8 +118,8 @@ impl<'a, F: Real> Panels<'a, F> {
         &mut self,
         vectors: &[(&[f64], f64)],
         out: &mut [&mut [f64]],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let (m, b) = (vectors.len(), self.b);
         let mut products = try_vec("margins", self.wave.min(self.n) * m, 0.0)?;
         let packed: Vec<f64> = vectors.iter().flat_map(|v| v.0.iter().copied()).collect();
@@ -141,21 +141,18 @@ impl<'a, F: Real> Panels<'a, F> {
     }
 }
 
-/// K_BB, row-major; `between` runs on the calling thread many times a second.
+/// K_BB, row-major.
 ///
 /// # Errors
-/// `OutOfMemory`, those of `between`.
-pub fn basis_gram<F: Real, E: From<Error>>(
-    rows: &dyn KernelRows<F>,
-    mut between: impl FnMut() -> Result<(), E>,
-) -> Result<Vec<f64>, E> {
+/// `OutOfMemory`; what the watch says.
+pub fn basis_gram<F: Real>(rows: &dyn KernelRows<F>, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
     let b = rows.n_terms();
     let mut gram = try_vec("kernel matrix", b * b, 0.0)?;
     for (part, block) in gram.chunks_mut((GRAM_ROWS * b).max(1)).enumerate() {
         block.par_chunks_mut(GRAM_CHUNK * b).enumerate().for_each(|(c, out)| {
             rows.fill_gram(part * GRAM_ROWS + c * GRAM_CHUNK, out);
         });
-        between()?;
+        watch.poll()?;
     }
     Ok(gram)
 }

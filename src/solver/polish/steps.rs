@@ -3,12 +3,12 @@
 use super::output::{JITTER, Output, State};
 use super::panels::Panels;
 use super::ray::{Found, Ray, Samples};
-use super::watch::{Step, Watch};
 use super::{Polish, Start};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::linalg::{axpy, dot64, symmetric_times};
 use crate::loss::Smoothed;
+use crate::watch::{Step, Watch};
 
 /// First width of the quadratic zone, in units of the margin.
 pub(super) const FIRST_H: f64 = 1.0;
@@ -78,8 +78,8 @@ impl<'a> Shared<'a> {
         &self,
         panels: &mut Panels<'_, F>,
         group: &mut [Output],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let b = self.b;
         {
             let (vectors, mut out): (Vec<_>, Vec<_>) =
@@ -116,8 +116,8 @@ impl<'a> Shared<'a> {
         &self,
         panels: &mut Panels<'_, F>,
         live: &mut [&mut Output],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         for o in live.iter_mut() {
             let rule = o.rule(self.polish);
             o.last_rule = rule;
@@ -149,8 +149,8 @@ impl<'a> Shared<'a> {
         &self,
         panels: &mut Panels<'_, F>,
         live: &mut [&mut Output],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let b = self.b;
         if live.is_empty() {
             return Ok(());

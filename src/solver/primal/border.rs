@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 use crate::error::{Result, try_vec};
 use crate::linalg::{Cholesky, dot64};
-use crate::solver::polish::watch::{Step, Watch};
+use crate::watch::{Step, Watch};
 
 /// A border is made while it has at most one column for this many rows.
 const ROWS_A_COLUMN: usize = 16;
@@ -110,7 +110,7 @@ impl Bordered {
     }
 
     /// Makes ready to solve `system`: by a border where that is cheaper, else by a new factor.
-    pub(super) fn prepare(&mut self, system: &System<'_>, watch: &mut Watch<'_, '_>) -> Step<()> {
+    pub(super) fn prepare(&mut self, system: &System<'_>, watch: &mut Watch<'_>) -> Step {
         self.border = None;
         if let Some(held) = &self.held
             && let Some((added, removed)) = held.difference(system)
@@ -199,7 +199,7 @@ impl Held {
         system: &System<'_>,
         added: &[usize],
         removed: &[usize],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Option<Border>> {
         let (old, k) = (self.rows.len(), added.len() + removed.len());
         let mut columns = try_vec("border of the Newton system", old * k, 0.0)?;

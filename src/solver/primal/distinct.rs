@@ -29,8 +29,8 @@ use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{dot64, pivoted_cholesky};
 use crate::solver::polish::ray::Samples;
-use crate::solver::polish::watch::{Halt, Watch};
-use crate::solver::polish::{Polish, Polished, Start, Watcher};
+use crate::solver::polish::{Polish, Polished, Start};
+use crate::watch::{Halt, Watch};
 
 /// Relative diagonal left when the rank of K is found.
 const RANK_TOL: f64 = 1e-14;
@@ -53,12 +53,11 @@ pub struct Distinct<'a> {
 
 impl Polish {
     /// Solves the smoothed problem on all samples to rounding error; `tol` and `max_steps` are
-    /// not used. The result has one term a distinct point. Call it inside
-    /// [`crate::parallel::run`].
+    /// not used. The result has one term a distinct point.
     ///
     /// # Errors
     /// As [`Polish::solve`].
-    pub fn solve_exactly(&self, data: Distinct<'_>, watcher: &mut Watcher<'_>) -> Result<Polished> {
+    pub fn solve_exactly(&self, data: Distinct<'_>, watch: &mut Watch<'_>) -> Result<Polished> {
         self.check()?;
         let (n, size, m) = (data.point.len(), data.gram.len().isqrt(), data.targets.n_outputs());
         for (what, got, expected) in [
@@ -79,13 +78,13 @@ impl Polish {
             return Err(Error::InvalidData { what: "X", reason });
         }
         let mut result = nothing(size, m);
-        let mut watch = Watch::new(watcher);
+        watch.begin();
         // 1.
         let factor = match pivoted_cholesky(data.gram, size, RANK_TOL, || watch.poll()) {
             Ok(factor) => factor,
-            Err(Halt::Fail(error)) => return Err(error),
-            Err(Halt::Stop(reason)) => {
-                (result.converged, result.stop) = (false, reason);
+            Err(halt) => {
+                let halt: Halt = halt;
+                (result.converged, result.stop) = (false, halt.into_reason()?);
                 (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
                 return Ok(result);
             }
@@ -105,7 +104,7 @@ impl Polish {
         let Distinct { targets, cost, .. } = data;
         let start = Start { targets, cost, coef: &coef, intercept: &intercept };
         let goal = Self { max_steps: MAX_STEPS, ..*self };
-        let found = linear(&goal, Linear::Direct, &Rows::Dense(rows), start, watcher)?;
+        let found = linear(&goal, Linear::Direct, &Rows::Dense(rows), start, watch)?;
         (result.steps, result.converged, result.stop) = (found.steps, found.converged, found.stop);
         for output in 0..m {
             let samples = Samples { loss: self.final_loss(), targets, output, cost };

@@ -36,12 +36,12 @@ use super::path::{Piece, Zone, piece, zones};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
 use crate::solver::polish::ray::Samples;
-use crate::solver::polish::watch::{Halt, Step, Watch};
-use crate::solver::polish::{Polish, Start, Watcher};
+use crate::solver::polish::{Polish, Start};
+use crate::watch::{Step, Watch};
 
 /// Columns of a task.
 const COLUMNS: usize = 64;
-/// Tasks between two looks at the watcher.
+/// Tasks between two looks at the watch.
 const WAVE: usize = 4;
 
 /// The leave-one-out criterion.
@@ -56,23 +56,23 @@ pub struct Criterion {
 }
 
 /// Leave-one-out decision values, n x outputs, of the solution that `solution` holds (as
-/// [`newton`](super::newton()) found it). Call it inside [`crate::parallel::run`].
+/// [`newton`](super::newton()) found it).
 ///
 /// # Errors
-/// `InvalidParam`, `LengthMismatch`, `OutOfMemory`, `NotPositiveDefinite`, `Interrupted` when the
-/// watcher wants any stop.
+/// `InvalidParam`, `LengthMismatch`, `OutOfMemory`, `NotPositiveDefinite`, and what the watch
+/// says: half of them is none.
 pub fn leave_one_out(
     polish: &Polish,
     gram: &[f64],
     solution: Start<'_>,
-    watcher: &mut Watcher<'_>,
-) -> Result<Vec<f64>> {
+    watch: &mut Watch<'_>,
+) -> Step<Vec<f64>> {
     let (n, m) = (solution.cost.len(), solution.targets.n_outputs());
     check_all(polish, gram, &solution)?;
-    let mut watch = Watch::new(watcher);
+    watch.begin();
     let mut out = try_vec("leave-one-out values", n * m, 0.0)?;
     for output in 0..m {
-        let held = stop_is_error(Held::new(polish, gram, solution, output, &mut watch))?;
+        let held = Held::new(polish, gram, solution, output, watch)?;
         out.iter_mut().skip(output).step_by(m).zip(held.left_out()).for_each(|(to, f)| *to = f);
     }
     Ok(out)
@@ -88,18 +88,18 @@ pub fn criterion(
     gram: &[f64],
     solution: Start<'_>,
     weight: &[f64],
-    watcher: &mut Watcher<'_>,
-) -> Result<Criterion> {
+    watch: &mut Watch<'_>,
+) -> Step<Criterion> {
     check_all(polish, gram, &solution)?;
     if polish.final_loss().uses_h() {
         let text = "the gradient of the leave-one-out criterion needs a squared loss";
-        return Err(Error::Unsupported(text.into()));
+        return Err(Error::Unsupported(text.into()).into());
     }
-    let mut watch = Watch::new(watcher);
+    watch.begin();
     let mut total = Criterion::default();
     for output in 0..solution.targets.n_outputs() {
-        let held = stop_is_error(Held::new(polish, gram, solution, output, &mut watch))?;
-        let part = stop_is_error(held.criterion(weight, &mut watch))?;
+        let held = Held::new(polish, gram, solution, output, watch)?;
+        let part = held.criterion(weight, watch)?;
         total.value += part.value;
         total.by_log_c += part.by_log_c;
         total.by_log_gamma += part.by_log_gamma;
@@ -115,14 +115,6 @@ fn check_all(polish: &Polish, gram: &[f64], solution: &Start<'_>) -> Result<()> 
         return Err(Error::LengthMismatch { what, expected, got });
     }
     Ok(())
-}
-
-/// Half a criterion is none.
-fn stop_is_error<T>(step: Step<T>) -> Result<T> {
-    step.map_err(|halt| match halt {
-        Halt::Fail(error) => error,
-        Halt::Stop(_) => Error::Interrupted,
-    })
 }
 
 /// One output at its solution.
@@ -150,7 +142,7 @@ impl<'a> Held<'a> {
         gram: &'a [f64],
         solution: Start<'a>,
         output: usize,
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let Start { targets, cost, .. } = solution;
         let (n, m) = (cost.len(), targets.n_outputs());
@@ -242,7 +234,7 @@ impl<'a> Held<'a> {
     }
 
     /// Steps 3 and 4.
-    fn criterion(&self, weight: &[f64], watch: &mut Watch<'_, '_>) -> Step<Criterion> {
+    fn criterion(&self, weight: &[f64], watch: &mut Watch<'_>) -> Step<Criterion> {
         let (n, q) = (self.n, self.rows.len());
         let left_out = self.left_out();
         let mut value = 0.0;
@@ -282,7 +274,7 @@ impl<'a> Held<'a> {
         c: &[f64],
         beta: &[f64],
         outside: &[f64],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<f64> {
         let (n, q) = (self.n, self.rows.len());
         let moved = |k: f64| if k > 0.0 { k * k.ln() } else { 0.0 };

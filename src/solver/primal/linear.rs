@@ -42,8 +42,8 @@ use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
 use crate::solver::polish::ray::Samples;
-use crate::solver::polish::watch::{Step, Watch};
-use crate::solver::polish::{Polish, Polished, Start, Watcher};
+use crate::solver::polish::{Polish, Polished, Start};
+use crate::watch::{Step, Watch};
 
 /// Up to this many unknowns the Hessian is a matrix.
 const DIRECT: usize = 1000;
@@ -65,7 +65,7 @@ pub enum Linear {
 }
 
 /// Minimises on these rows; the result has d coefficients an output, feature-major. At most
-/// `polish.max_steps` steps. Call it inside [`crate::parallel::run`].
+/// `polish.max_steps` steps.
 ///
 /// # Errors
 /// `InvalidParam`, `LengthMismatch`, `NonFinite` when products overflow, `OutOfMemory`,
@@ -75,7 +75,7 @@ pub fn linear<F: Real>(
     method: Linear,
     rows: &Rows<'_, F>,
     start: Start<'_>,
-    watcher: &mut Watcher<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     let (n, d, m) = (rows.n_rows(), rows.n_cols(), start.targets.n_outputs());
     check(polish, &start, n, d)?;
@@ -84,12 +84,12 @@ pub fn linear<F: Real>(
         Linear::Direct => true,
         Linear::Truncated => false,
     };
-    let mut watch = Watch::new(watcher);
+    watch.begin();
     let mut result = nothing(d, m);
     for output in 0..m {
         let mut machine = Machine::new(polish, rows.view(), start, output)?;
         machine.direct = direct;
-        let done = machine.minimise(&mut watch);
+        let done = machine.minimise(watch);
         let samples = machine.samples(polish.h);
         let penalty = machine.penalty();
         let solved = Solved {
@@ -201,7 +201,7 @@ impl<'a, F: Real> Machine<'a, F> {
         total
     }
 
-    fn minimise(&mut self, watch: &mut Watch<'_, '_>) -> Step<()> {
+    fn minimise(&mut self, watch: &mut Watch<'_>) -> Step {
         let last = self.polish.h;
         let mut first = last;
         let warm = self.w.iter().any(|&w| w != 0.0);
@@ -219,12 +219,7 @@ impl<'a, F: Real> Machine<'a, F> {
     }
 
     /// Step 2 by a factor: overwrites -g by the direction.
-    fn factored(
-        &self,
-        curvatures: &[f64],
-        direction: &mut [f64],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+    fn factored(&self, curvatures: &[f64], direction: &mut [f64], watch: &mut Watch<'_>) -> Step {
         let d = self.d;
         let order = d + usize::from(self.polish.fit_intercept);
         let mut hessian = try_vec("Hessian", order * order, 0.0)?;
@@ -247,8 +242,8 @@ impl<'a, F: Real> Machine<'a, F> {
         curvatures: &[f64],
         order: usize,
         hessian: &mut [f64],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let curved: Vec<usize> = (0..curvatures.len()).filter(|&i| curvatures[i] > 0.0).collect();
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(false)?;
@@ -301,8 +296,8 @@ impl<'a, F: Real> Machine<'a, F> {
         &mut self,
         curvatures: &[f64],
         direction: &mut [f64],
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let d = self.d;
         let mut diagonal = self.squares(curvatures);
         diagonal[..d].iter_mut().for_each(|v| *v += 1.0);
@@ -387,7 +382,7 @@ impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
         &mut self,
         samples: &Samples<'a>,
         zones: &[Zone],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Direction> {
         let (n, d) = (self.f.len(), self.d);
         let mut slopes = try_vec("slopes", n, 0.0)?;
@@ -424,7 +419,7 @@ impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
         Ok(Direction { s, linear, quadratic })
     }
 
-    fn advance(&mut self, t: f64, _: &Direction) -> Step<()> {
+    fn advance(&mut self, t: f64, _: &Direction) -> Step {
         axpy(t, &self.direction, &mut self.w);
         self.f = self.times(&self.w)?;
         Ok(())
@@ -434,7 +429,7 @@ impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
         self.w.clone()
     }
 
-    fn restore(&mut self, saved: &[f64]) -> Step<()> {
+    fn restore(&mut self, saved: &[f64]) -> Step {
         self.w.copy_from_slice(saved);
         self.f = self.times(&self.w)?;
         Ok(())

@@ -36,10 +36,9 @@ pub use linear::{Linear, linear};
 pub use newton::newton;
 pub use pcg::{Metric, pcg};
 
-use super::StopReason;
-use super::polish::watch::{Halt, Step};
 use super::polish::{Polish, Polished, Start};
 use crate::error::{Error, Result};
+use crate::watch::{Step, StopReason};
 
 /// Lengths of everything in `start`, for n samples and `unknowns` coefficients an output.
 fn check(polish: &Polish, start: &Start<'_>, n: usize, unknowns: usize) -> Result<()> {
@@ -83,7 +82,7 @@ struct Solved<'a> {
 
 /// Puts one output into the result. Whether to go on with the next one; an error when nothing is
 /// usable.
-fn take(result: &mut Polished, output: usize, solved: &Solved<'_>, done: Step<()>) -> Result<bool> {
+fn take(result: &mut Polished, output: usize, solved: &Solved<'_>, done: Step) -> Result<bool> {
     let m = result.intercept.len();
     for (j, &value) in solved.coef.iter().enumerate() {
         result.coef[j * m + output] = value;
@@ -99,9 +98,8 @@ fn take(result: &mut Polished, output: usize, solved: &Solved<'_>, done: Step<()
             }
             Ok(true)
         }
-        Err(Halt::Fail(error)) => Err(error),
-        Err(Halt::Stop(reason)) => {
-            (result.converged, result.stop) = (false, reason);
+        Err(halt) => {
+            (result.converged, result.stop) = (false, halt.into_reason()?);
             Ok(false)
         }
     }

@@ -43,8 +43,8 @@ use super::{Solved, check, nothing, take};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::dot64;
 use crate::solver::polish::ray::Samples;
-use crate::solver::polish::watch::{Step, Watch};
-use crate::solver::polish::{Polish, Polished, Start, Watcher};
+use crate::solver::polish::{Polish, Polished, Start};
+use crate::watch::{Step, Watch};
 
 /// Up to this many samples are solved for directly.
 const DIRECT: usize = 1000;
@@ -53,7 +53,7 @@ const CHUNK: usize = 32;
 
 /// Minimises over all n samples, each a basis point. `gram` is K, row-major n x n; any beginning
 /// of the samples should be a fair part of them (shuffle them first). `polish.tol` is not used.
-/// `start` may be all 0. The steps told are those on all samples. Call it inside [`crate::parallel::run`].
+/// `start` may be all 0. The steps told are those on all samples.
 ///
 /// # Errors
 /// `InvalidParam`, `LengthMismatch`, `NonFinite` for kernel values that are not finite,
@@ -62,7 +62,7 @@ pub fn newton(
     polish: &Polish,
     gram: &[f64],
     start: Start<'_>,
-    watcher: &mut Watcher<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     let (n, m) = (start.cost.len(), start.targets.n_outputs());
     check(polish, &start, n, n)?;
@@ -73,11 +73,11 @@ pub fn newton(
     if let Some(bad) = gram.iter().position(|v| !v.is_finite()) {
         return Err(Error::NonFinite { what: "kernel matrix", row: bad / n, column: bad % n });
     }
-    let mut watch = Watch::new(watcher);
+    watch.begin();
     let mut result = nothing(n, m);
     for output in 0..m {
         let mut machine = Machine::new(polish, gram, start, output)?;
-        let done = machine.minimise(&mut watch);
+        let done = machine.minimise(watch);
         let samples = machine.samples(polish.h);
         let penalty = machine.penalty();
         let solved = Solved {
@@ -161,7 +161,7 @@ impl<'a> Machine<'a> {
         Ok(f)
     }
 
-    fn minimise(&mut self, watch: &mut Watch<'_, '_>) -> Step<()> {
+    fn minimise(&mut self, watch: &mut Watch<'_>) -> Step {
         let warm = self.beta.iter().any(|&b| b != 0.0);
         let mut sizes = vec![self.n];
         while !warm && sizes[sizes.len() - 1] > DIRECT {
@@ -221,7 +221,7 @@ impl<'a> Newton<'a> for Machine<'a> {
         &mut self,
         samples: &Samples<'a>,
         zones: &[Zone],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Direction> {
         let (n, size) = (self.n, self.size);
         let mut beta = try_vec("coefficients", n, 0.0)?;
@@ -281,7 +281,7 @@ impl<'a> Newton<'a> for Machine<'a> {
         Ok(Direction { s, linear: first, quadratic: second })
     }
 
-    fn advance(&mut self, t: f64, direction: &Direction) -> Step<()> {
+    fn advance(&mut self, t: f64, direction: &Direction) -> Step {
         if t == 1.0 {
             // No rounding is carried along.
             swap(&mut self.beta, &mut self.aim.beta);
@@ -301,7 +301,7 @@ impl<'a> Newton<'a> for Machine<'a> {
         point
     }
 
-    fn restore(&mut self, saved: &[f64]) -> Step<()> {
+    fn restore(&mut self, saved: &[f64]) -> Step {
         self.beta.copy_from_slice(&saved[..self.n]);
         self.b = saved[self.n];
         self.f = self.times(&self.beta, self.b)?;

@@ -20,7 +20,7 @@
 
 use crate::loss::{AnyLoss, Smoothed};
 use crate::solver::polish::ray::{Ray, Samples};
-use crate::solver::polish::watch::{Step, Watch};
+use crate::watch::{Step, Watch};
 
 /// What h is divided by at first, and at most.
 const FACTOR: f64 = 2.0;
@@ -63,14 +63,14 @@ pub(super) trait Newton<'a> {
         &mut self,
         samples: &Samples<'a>,
         zones: &[Zone],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Direction>;
     /// Goes this share of the direction last found.
-    fn advance(&mut self, t: f64, direction: &Direction) -> Step<()>;
+    fn advance(&mut self, t: f64, direction: &Direction) -> Step;
     /// What `restore` needs to come back to this point.
     fn save(&self) -> Vec<f64>;
     /// Back to a point that was saved.
-    fn restore(&mut self, saved: &[f64]) -> Step<()>;
+    fn restore(&mut self, saved: &[f64]) -> Step;
 }
 
 /// A direction in the terms that a line search needs.
@@ -105,7 +105,7 @@ pub(super) fn follow<'a>(
     machine: &mut impl Newton<'a>,
     goal: &Goal,
     steps: &mut usize,
-    watch: &mut Watch<'_, '_>,
+    watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let (mut h, last_h) = goal.widths;
     let (mut factor, mut tries) = (FACTOR, 0);
@@ -117,7 +117,7 @@ pub(super) fn follow<'a>(
         if *steps >= goal.max_steps {
             return Ok(false);
         }
-        (watch.step, watch.objective) = (*steps, value);
+        watch.at(*steps, value);
         watch.poll()?;
         *steps += 1;
         tries += 1;

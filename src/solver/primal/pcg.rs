@@ -51,8 +51,8 @@ use crate::float::Real;
 use crate::linalg::dot64;
 use crate::solver::polish::panels::Panels;
 use crate::solver::polish::ray::{Ray, Samples};
-use crate::solver::polish::watch::{Halt, Step, Watch};
-use crate::solver::polish::{KernelRows, Polish, Polished, Start, Watcher};
+use crate::solver::polish::{KernelRows, Polish, Polished, Start};
+use crate::watch::{Step, Watch};
 
 /// A gap below this share of the objective, negative, is no rounding error.
 const INDEFINITE: f64 = 1e-4;
@@ -81,7 +81,7 @@ pub enum Metric {
 }
 
 /// Minimises over all samples behind `rows`, each a basis point: `rows.n_terms()` is
-/// `rows.n_rows()`. At most `polish.max_steps` steps. Call it inside [`crate::parallel::run`].
+/// `rows.n_rows()`. At most `polish.max_steps` steps.
 ///
 /// # Errors
 /// `InvalidParam`, `LengthMismatch`, `Unsupported` when the numbers leave the range of floats,
@@ -92,7 +92,7 @@ pub fn pcg<F: Real>(
     metric: Metric,
     rows: &dyn KernelRows<F>,
     start: Start<'_>,
-    watcher: &mut Watcher<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     let (n, m) = (rows.n_rows(), start.targets.n_outputs());
     check(polish, &start, n, n)?;
@@ -100,13 +100,12 @@ pub fn pcg<F: Real>(
         let (what, expected, got) = ("basis", n, rows.n_terms());
         return Err(Error::LengthMismatch { what, expected, got });
     }
+    watch.begin();
     let mut result = nothing(n, m);
-    let mut watch = Watch::new(watcher);
-    let mut panels = match Panels::new(rows, polish.cache_bytes, &mut watch) {
+    let mut panels = match Panels::new(rows, polish.cache_bytes, watch) {
         Ok(panels) => panels,
-        Err(Halt::Fail(error)) => return Err(error),
-        Err(Halt::Stop(reason)) => {
-            (result.converged, result.stop) = (false, reason);
+        Err(halt) => {
+            (result.converged, result.stop) = (false, halt.into_reason()?);
             (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
             return Ok(result);
         }
@@ -114,7 +113,7 @@ pub fn pcg<F: Real>(
     for output in 0..m {
         let mut machine = Descent::new(polish, metric, start, output)?;
         machine.step_5_share(rows);
-        let done = machine.minimise(&mut panels, &mut watch);
+        let done = machine.minimise(&mut panels, watch);
         let samples = machine.samples(polish.h);
         let penalty = machine.penalty();
         let solved = Solved {
@@ -208,19 +207,11 @@ impl<'a> Descent<'a> {
         0.5 * self.beta.iter().zip(&self.f).map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
     }
 
-    fn refresh<F: Real>(
-        &mut self,
-        panels: &mut Panels<'_, F>,
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+    fn refresh<F: Real>(&mut self, panels: &mut Panels<'_, F>, watch: &mut Watch<'_>) -> Step {
         panels.times(&[(&self.beta, self.b)], &mut [&mut self.f], watch)
     }
 
-    fn minimise<F: Real>(
-        &mut self,
-        panels: &mut Panels<'_, F>,
-        watch: &mut Watch<'_, '_>,
-    ) -> Step<()> {
+    fn minimise<F: Real>(&mut self, panels: &mut Panels<'_, F>, watch: &mut Watch<'_>) -> Step {
         let n = self.f.len();
         if self.beta.iter().any(|&b| b != 0.0) {
             self.refresh(panels, watch)?;
@@ -242,7 +233,7 @@ impl<'a> Descent<'a> {
         loop {
             let samples = Samples { cost: &cost, ..self.samples(h) };
             let value = self.penalty() + samples.loss_at(&self.f);
-            (watch.step, watch.objective) = (self.steps, value);
+            watch.at(self.steps, value);
             watch.poll()?;
             if self.steps > 0 && self.steps.is_multiple_of(REFRESH) {
                 self.refresh(panels, watch)?;
@@ -333,7 +324,7 @@ impl<'a> Descent<'a> {
         &mut self,
         samples: &Samples<'_>,
         panels: &mut Panels<'_, F>,
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<f64> {
         let (b, f) = (self.b, self.f.clone());
         samples.best_offset(&mut self.b, &mut self.f);

@@ -8,10 +8,10 @@ use crate::data::{Csr, Indices, Rows, Targets};
 use crate::error::Error;
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::parallel;
+use crate::parallel::{self, Pool};
 use crate::rng::Rng;
 use crate::solver::polish::KernelRows;
-use crate::solver::polish::watch::Watch;
+use crate::watch::{Cancel, Progress, Watch};
 
 const LOSSES: [AnyLoss; 6] = [
     AnyLoss::Hinge,
@@ -77,7 +77,7 @@ impl Toy {
         let m = targets.n_outputs();
         let (coef, intercept) = (vec![0.0; self.n * m], vec![0.0; m]);
         let start = Start { targets, cost, coef: &coef, intercept: &intercept };
-        parallel::run(2, || newton(polish, gram, start, &mut go_on)).unwrap().unwrap()
+        parallel::run(2, |_| newton(polish, gram, start, &mut Watch::of_tests())).unwrap().unwrap()
     }
 
     fn rows(&self) -> Array2<f64> {
@@ -103,10 +103,6 @@ impl<F: Real> KernelRows<F> for Blocks<'_> {
     fn fill_gram(&self, first: usize, out: &mut [f64]) {
         out.copy_from_slice(&self.0.gram[first * self.0.n..][..out.len()]);
     }
-}
-
-fn go_on(_: usize, _: f64) -> ControlFlow<StopReason> {
-    ControlFlow::Continue(())
 }
 
 fn polish(loss: AnyLoss, fit_intercept: bool, h: f64) -> Polish {
@@ -226,8 +222,7 @@ fn a_border_solves_what_a_factor_solves() {
     let toy = Toy::new(5, 80, 2);
     let ridge: Vec<f64> = toy.cost.iter().map(|c| 0.5 / c).collect();
     let mut rng = Rng::new(1);
-    let mut go_on = go_on;
-    let mut watch = Watch::new(&mut go_on);
+    let mut watch = Watch::of_tests();
     let mut rows: Vec<usize> = (0..60).collect();
     let mut bordered = Bordered::default();
     for change in 0..6 {
@@ -267,17 +262,20 @@ fn conjugate_gradients_come_as_near_as_they_say() {
             let m = targets.n_outputs();
             let (coef, intercept) = (vec![0.0; toy.n * m], vec![0.0; m]);
             let start = Start { targets, cost: &toy.cost, coef: &coef, intercept: &intercept };
-            let kept = pcg::<f64>(&polish, Metric::Kernel, &Blocks(&toy), start, &mut go_on);
+            let kept =
+                pcg::<f64>(&polish, Metric::Kernel, &Blocks(&toy), start, &mut Watch::of_tests());
             let kept = kept.unwrap();
             assert!(kept.converged, "{loss:?} {fit_intercept}");
             let gap = kept.smoothed / exact.smoothed - 1.0;
             assert!(gap > -1e-9 && gap <= polish.tol, "{loss:?} {fit_intercept}: {gap}");
             // The same bits where nothing is kept.
             let frugal = Polish { cache_bytes: 0, ..polish };
-            let made = pcg::<f64>(&frugal, Metric::Kernel, &Blocks(&toy), start, &mut go_on);
+            let made =
+                pcg::<f64>(&frugal, Metric::Kernel, &Blocks(&toy), start, &mut Watch::of_tests());
             assert_eq!(made.unwrap().coef, kept.coef);
             // In single precision near it.
-            let single = pcg::<f32>(&polish, Metric::Kernel, &Blocks(&toy), start, &mut go_on);
+            let single =
+                pcg::<f32>(&polish, Metric::Kernel, &Blocks(&toy), start, &mut Watch::of_tests());
             assert!((single.unwrap().smoothed / exact.smoothed - 1.0).abs() < 1e-4);
         }
     }
@@ -290,7 +288,8 @@ fn the_preconditioner_pays() {
     let (coef, intercept) = (vec![0.0; toy.n], [0.0]);
     let targets = toy.targets(polish.loss);
     let start = Start { targets, cost: &toy.cost, coef: &coef, intercept: &intercept };
-    let by = |metric| pcg::<f64>(&polish, metric, &Blocks(&toy), start, &mut go_on).unwrap();
+    let by =
+        |metric| pcg::<f64>(&polish, metric, &Blocks(&toy), start, &mut Watch::of_tests()).unwrap();
     let (with, without) = (by(Metric::Kernel), by(Metric::Plain));
     assert!(with.steps * 2 < without.steps, "{} {}", with.steps, without.steps);
 }
@@ -324,7 +323,7 @@ fn linear_machines_agree_with_the_linear_kernel() {
                 (Linear::Truncated, Rows::Dense(rows.view())),
                 (Linear::Truncated, Rows::Csr(csr)),
             ] {
-                let found = linear(&polish, method, &x, start, &mut go_on).unwrap();
+                let found = linear(&polish, method, &x, start, &mut Watch::of_tests()).unwrap();
                 assert!(found.converged, "{loss:?} {fit_intercept} {method:?}");
                 let off = (found.smoothed / expansion.smoothed - 1.0).abs();
                 assert!(off < 1e-8, "{loss:?} {fit_intercept} {method:?}: {off}");
@@ -352,7 +351,7 @@ fn leaving_one_out_is_training_without_it() {
             let targets = toy.targets(loss);
             let solution =
                 Start { targets, cost: &toy.cost, coef: &whole.coef, intercept: &whole.intercept };
-            let told = leave_one_out(&polish, &toy.gram, solution, &mut go_on).unwrap();
+            let told = leave_one_out(&polish, &toy.gram, solution, &mut Watch::of_tests()).unwrap();
             let zones_of = |found: &Polished| {
                 let f: Vec<f64> = decisions(&toy, found);
                 let loss = polish.final_loss();
@@ -412,7 +411,7 @@ fn the_criterion_has_this_gradient() {
                 let targets = toy.targets(loss);
                 let (coef, intercept) = (&found.coef, &found.intercept);
                 let solution = Start { targets, cost: &cost, coef, intercept };
-                criterion(&polish, &gram, solution, &weight, &mut go_on).unwrap()
+                criterion(&polish, &gram, solution, &weight, &mut Watch::of_tests()).unwrap()
             };
             let (here, t) = (at(0.0, 0.0), 1e-5);
             let by_c = (at(t, 0.0).value - at(-t, 0.0).value) / (2.0 * t);
@@ -435,16 +434,18 @@ fn the_same_bits_for_any_number_of_threads() {
     let rows = toy.rows();
     let zero = [0.0; D];
     let run = |threads| {
-        parallel::run(threads, || {
-            let by_newton = newton(&polish, &toy.gram, start, &mut go_on).unwrap();
+        parallel::run(threads, |_| {
+            let by_newton = newton(&polish, &toy.gram, start, &mut Watch::of_tests()).unwrap();
             let few = Polish { max_steps: 20, ..polish };
-            let by_cg = pcg::<f64>(&few, Metric::Kernel, &Blocks(&toy), start, &mut go_on).unwrap();
+            let by_cg =
+                pcg::<f64>(&few, Metric::Kernel, &Blocks(&toy), start, &mut Watch::of_tests())
+                    .unwrap();
             let start = Start { coef: &zero, ..start };
             let x = Rows::Dense(rows.view());
-            let w = linear(&polish, Linear::Direct, &x, start, &mut go_on).unwrap();
+            let w = linear(&polish, Linear::Direct, &x, start, &mut Watch::of_tests()).unwrap();
             let solution =
                 Start { coef: &by_newton.coef, intercept: &by_newton.intercept, ..start };
-            let told = leave_one_out(&polish, &toy.gram, solution, &mut go_on).unwrap();
+            let told = leave_one_out(&polish, &toy.gram, solution, &mut Watch::of_tests()).unwrap();
             (by_newton.coef, by_cg.coef, w.coef, told)
         })
         .unwrap()
@@ -460,16 +461,18 @@ fn a_watcher_stops_the_work() {
     let (coef, intercept) = (vec![0.0; toy.n], [0.0]);
     let start = Start { targets, cost: &toy.cost, coef: &coef, intercept: &intercept };
     let mut asked = 0;
-    let mut later = |_: usize, _: f64| {
+    let mut later = |_: &Progress| {
         asked += 1;
-        if asked > 20 { ControlFlow::Break(StopReason::MaxTime) } else { ControlFlow::Continue(()) }
+        if asked > 20 { ControlFlow::Break(Cancel::Keep) } else { ControlFlow::Continue(()) }
     };
-    let stopped = newton(&polish, &toy.gram, start, &mut later).unwrap();
-    assert_eq!(stopped.stop, StopReason::MaxTime);
+    let mut watch = Watch::new(&mut later, Pool::of_tests());
+    let stopped = newton(&polish, &toy.gram, start, &mut watch).unwrap();
+    assert_eq!(stopped.stop, StopReason::Callback);
     assert!(stopped.smoothed.is_finite());
-    let mut interrupt = |_: usize, _: f64| ControlFlow::Break(StopReason::Interrupted);
-    let ended = newton(&polish, &toy.gram, start, &mut interrupt);
+    let mut interrupt = |_: &Progress| ControlFlow::Break(Cancel::Discard);
+    let mut watch = Watch::new(&mut interrupt, Pool::of_tests());
+    let ended = newton(&polish, &toy.gram, start, &mut watch);
     assert!(matches!(ended, Err(Error::Interrupted)));
-    let ended = pcg::<f64>(&polish, Metric::Kernel, &Blocks(&toy), start, &mut interrupt);
+    let ended = pcg::<f64>(&polish, Metric::Kernel, &Blocks(&toy), start, &mut watch);
     assert!(matches!(ended, Err(Error::Interrupted)));
 }

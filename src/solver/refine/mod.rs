@@ -52,9 +52,7 @@ use crate::linalg::{Descent, Lbfgs};
 use crate::loss::AnyLoss;
 use crate::model::KernelModel;
 use crate::rng::Rng;
-use crate::solver::StopReason;
-use crate::solver::polish::Watcher;
-use crate::solver::polish::watch::{Halt, Step, Watch};
+use crate::watch::{Halt, Step, StopReason, Tick, Watch};
 use objective::Objective;
 
 /// Pairs that L-BFGS remembers.
@@ -91,38 +89,41 @@ pub struct Refined<F: Real> {
     pub smoothed: f64,
     /// Evaluations on all samples.
     pub evaluations: usize,
-    /// `Converged`, `MaxIter`, or what the watcher asked for.
+    /// `Converged`, `MaxIter`, or what the watch said.
     pub stop: StopReason,
 }
 
 impl Refine {
-    /// Refines `model` on `problem`. Call it inside [`crate::parallel::run`].
+    /// Refines `model` on `problem`.
     ///
     /// # Errors
     /// `Unsupported` unless the kernel is Gaussian, `InvalidParam`, `FeatureMismatch`,
-    /// `NonFinite`, `OutOfMemory`, and `Interrupted` when the watcher said so. Any other stop is
+    /// `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer said so. Any other stop is
     /// a result.
     pub fn solve<F: Real>(
         &self,
         problem: &Problem<'_, F>,
         model: &KernelModel<F>,
-        watcher: &mut Watcher<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<Refined<F>> {
         self.check(model.kernel())?;
         let (expected, got) = (model.n_features(), problem.rows().n_cols());
         if expected != got {
             return Err(Error::FeatureMismatch { expected, got });
         }
-        let mut watch = Watch::new(watcher);
+        watch.begin();
         let mut objective = Objective::new(*self, problem, model)?;
         let mut x = objective.variables(model)?;
-        let found = self.descend_in_stages(&mut objective, &mut x, &mut watch);
+        let found = self.descend_in_stages(&mut objective, &mut x, watch);
         let (smoothed, evaluations, stop) = match found {
             Ok(Descent { value, evaluations, converged: true }) => {
                 (value, evaluations, StopReason::Converged)
             }
             Ok(Descent { value, evaluations, .. }) => (value, evaluations, StopReason::MaxIter),
-            Err(Halt::Stop(reason)) => (watch.objective, watch.step, reason),
+            Err(Halt::Stop(reason)) => {
+                let Tick { objective, iteration, .. } = watch.tick;
+                (objective.unwrap_or(f64::NAN), iteration, reason)
+            }
             Err(Halt::Fail(error)) => return Err(error),
         };
         Ok(Refined { model: objective.model(&x)?, smoothed, evaluations, stop })
@@ -155,7 +156,7 @@ impl Refine {
         &self,
         objective: &mut Objective<'_, '_, F>,
         x: &mut [f64],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Descent> {
         let mut all = try_vec("samples", objective.problem().len(), 0u32)?;
         all.iter_mut().zip(0..).for_each(|(sample, i)| *sample = i);
@@ -186,17 +187,18 @@ impl Refine {
         &self,
         objective: &mut Objective<'_, '_, F>,
         x: &mut [f64],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Descent> {
         let inverse = objective.step_1_inverse_curvature(x, watch)?;
         let memory = objective.affordable_pairs(MEMORY);
         let search = Lbfgs { memory, max_evaluations: self.max_evaluations, tol: TOL };
-        watch.step = 0;
+        watch.tick.iteration = 0;
         search.minimise(x, &inverse, |x, gradient| {
             let value = objective.evaluate(x, gradient, watch)?;
-            watch.step += 1;
-            // What a watcher is shown only ever falls.
-            watch.objective = if watch.step == 1 { value } else { watch.objective.min(value) };
+            let Tick { objective, iteration, .. } = watch.tick;
+            // What is shown only ever falls.
+            let before = objective.filter(|_| iteration > 0).unwrap_or(f64::INFINITY);
+            watch.at(iteration + 1, before.min(value));
             Ok(value)
         })
     }

@@ -14,11 +14,11 @@ use crate::loss::Smoothed;
 use crate::model::KernelModel;
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{Packed, Tile};
-use crate::solver::polish::watch::{Step, Watch};
+use crate::watch::{Step, Watch};
 
 /// Rows of a stripe at most: long enough for matrix products to run at full speed.
 const STRIPE: usize = 512;
-/// Bytes of a stripe's blocks, and of all stripes between two looks at the watcher.
+/// Bytes of a stripe's blocks, and of all stripes between two looks at the watch.
 const STRIPE_BYTES: usize = 8 << 20;
 const WAVE_BYTES: usize = 96 << 20;
 /// Samples that the scales are estimated from.
@@ -146,10 +146,10 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     fn stripes<T: Send>(
         &self,
         samples: &[u32],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
         work: impl Fn(&[u32]) -> Result<T> + Sync,
         mut add: impl FnMut(T),
-    ) -> Step<()> {
+    ) -> Step {
         let (terms, d, m) = self.sizes;
         let row_bytes = size_of::<F>() * (2 * terms + d);
         let rows = (STRIPE_BYTES / row_bytes.max(1)).clamp(ROW_CHUNK, STRIPE);
@@ -170,7 +170,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         &mut self,
         x: &[f64],
         gradient: &mut [f64],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<f64> {
         self.move_to(x);
         let (terms, d, m) = self.sizes;
@@ -267,7 +267,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     pub(super) fn step_1_inverse_curvature(
         &mut self,
         x: &[f64],
-        watch: &mut Watch<'_, '_>,
+        watch: &mut Watch<'_>,
     ) -> Step<Vec<f64>> {
         self.move_to(x);
         let (terms, d, m) = self.sizes;

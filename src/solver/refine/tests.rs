@@ -10,7 +10,8 @@ use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::loss::Smoothed;
 use crate::model::Expansion;
-use crate::parallel;
+use crate::parallel::{self, Pool};
+use crate::watch::{Cancel, Progress};
 
 const GAMMA: f64 = 0.7;
 
@@ -125,8 +126,7 @@ fn value_and_gradient_are_those_of_the_formula() -> Result<()> {
         objective.choose(everyone(150, &case.cost), 1.0);
         let mut x = objective.variables(&model)?;
         let mut gradient = vec![0.0; x.len()];
-        let mut go_on = |_, _| ControlFlow::Continue(());
-        let mut watch = Watch::new(&mut go_on);
+        let mut watch = Watch::of_tests();
         let value = objective.evaluate(&x, &mut gradient, &mut watch).unwrap();
         let expected = naive(&case, classes, &refine, &x);
         assert!((value - expected).abs() < 1e-10 * expected, "{loss:?}: {value} {expected}");
@@ -156,8 +156,7 @@ fn scales_are_those_of_the_formula() -> Result<()> {
         let mut objective = Objective::new(refine, &problem, &model)?;
         objective.choose(everyone(90, &case.cost), 1.0);
         let x = objective.variables(&model)?;
-        let mut go_on = |_, _| ControlFlow::Continue(());
-        let inverse = objective.step_1_inverse_curvature(&x, &mut Watch::new(&mut go_on)).unwrap();
+        let inverse = objective.step_1_inverse_curvature(&x, &mut Watch::of_tests()).unwrap();
         let smoothed = Smoothed { loss, h: refine.h };
         let mut f = vec![0.0; 90 * case.outputs];
         model.decision(&problem.rows(), &mut f)?;
@@ -198,9 +197,7 @@ fn the_objective_falls_and_threads_change_no_bit() -> Result<()> {
             Objective::new(refine, &problem, &model)?.variables(&model)?
         });
         let run = |threads| {
-            parallel::run(threads, || {
-                refine.solve(&problem, &model, &mut |_, _| ControlFlow::Continue(()))
-            })
+            parallel::run(threads, |_| refine.solve(&problem, &model, &mut Watch::of_tests()))
         };
         let one = run(1)??;
         assert!(one.smoothed < 0.9 * start, "{loss:?}: {} of {start}", one.smoothed);
@@ -226,9 +223,9 @@ fn single_precision_goes_the_same_way() -> Result<()> {
     let intercept = model.intercept().to_vec();
     let model =
         KernelModel::from_parts(model.kernel(), origin, (&centers, 3), &model.coef(), intercept)?;
-    let found = refine.solve(&problem, &model, &mut |_, _| ControlFlow::Continue(()))?;
+    let found = refine.solve(&problem, &model, &mut Watch::of_tests())?;
     let wide = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
-    let exact = refine.solve(&wide, &case.model(), &mut |_, _| ControlFlow::Continue(()))?;
+    let exact = refine.solve(&wide, &case.model(), &mut Watch::of_tests())?;
     assert!((found.smoothed / exact.smoothed - 1.0).abs() < 0.03, "{found:?} {exact:?}");
     Ok(())
 }
@@ -239,14 +236,17 @@ fn a_wish_to_stop_is_heard_and_other_kernels_are_refused() -> Result<()> {
     let refine = refine(AnyLoss::Hinge);
     let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
     let mut calls = 0;
-    let stopped = refine.solve(&problem, &case.model(), &mut |_, _| {
+    let mut later = |_: &Progress| {
         calls += 1;
-        if calls > 40 { ControlFlow::Break(StopReason::MaxTime) } else { ControlFlow::Continue(()) }
-    })?;
-    assert_eq!(stopped.stop, StopReason::MaxTime);
+        if calls > 40 { ControlFlow::Break(Cancel::Keep) } else { ControlFlow::Continue(()) }
+    };
+    let mut watch = Watch::new(&mut later, Pool::of_tests());
+    let stopped = refine.solve(&problem, &case.model(), &mut watch)?;
+    assert_eq!(stopped.stop, StopReason::Callback);
     assert!(stopped.model.centers().iter().all(|v| v.is_finite()));
-    let interrupted = refine
-        .solve(&problem, &case.model(), &mut |_, _| ControlFlow::Break(StopReason::Interrupted));
+    let mut interrupt = |_: &Progress| ControlFlow::Break(Cancel::Discard);
+    let mut watch = Watch::new(&mut interrupt, Pool::of_tests());
+    let interrupted = refine.solve(&problem, &case.model(), &mut watch);
     assert!(matches!(interrupted, Err(Error::Interrupted)));
     let refused = refine.check(AnyKernel::Laplacian { gamma: 1.0 });
     assert!(refused.is_err_and(|e| e.to_string().contains("kernel='rbf'")));

@@ -117,12 +117,12 @@ fn objective_never_rises_at_the_final_width_and_beats_start_and_zero() {
         let mut seen = Vec::new();
         let start =
             Start { targets: toy.targets(loss), cost: &toy.cost, coef: &coef, intercept: &[0.0] };
-        let result = polish
-            .solve(&toy.kernel, start, &mut |step, value| {
-                seen.push((step, value));
-                ControlFlow::Continue(())
-            })
-            .unwrap();
+        let mut observer = |told: &Progress| {
+            seen.push((told.iteration, told.objective.unwrap_or(f64::NAN)));
+            ControlFlow::Continue(())
+        };
+        let mut watch = Watch::new(&mut observer, Pool::of_tests());
+        let result = polish.solve(&toy.kernel, start, &mut watch).unwrap();
         // Within a width values fall; a narrower width lowers the loss itself.
         for pair in seen.windows(2).filter(|p| p[0].1.is_finite()) {
             assert!(pair[1].1 <= pair[0].1 * (1.0 + 1e-12), "{loss:?} {pair:?}");
@@ -183,7 +183,7 @@ fn bits_depend_neither_on_threads_nor_on_the_cache() {
             [(1, 1 << 30), (2, 1 << 30), (3, 0), (7, 9000 * 70 * 3), (1, 0)]
         {
             let polish = Polish { cache_bytes, tol: 1e-6, ..polish(loss, true) };
-            let got = crate::parallel::run(threads, || toy.solve(&polish, &coef)).unwrap();
+            let got = crate::parallel::run(threads, |_| toy.solve(&polish, &coef)).unwrap();
             match &first {
                 None => first = Some(got),
                 Some(want) => assert_eq!(&got, want, "{threads} threads, cache {cache_bytes}"),
@@ -247,20 +247,21 @@ fn stops_are_obeyed_at_every_point() {
         intercept: &[0.0; 3],
     };
     let calls = AtomicUsize::new(0);
-    let run = |after: usize, reason: StopReason| {
+    let run = |after: usize, wish: Cancel| {
         calls.store(0, Ordering::Relaxed);
-        polish.solve(&toy.kernel, start, &mut |_, _| {
+        let mut observer = |_: &Progress| {
             if calls.fetch_add(1, Ordering::Relaxed) >= after {
-                ControlFlow::Break(reason)
+                ControlFlow::Break(wish)
             } else {
                 ControlFlow::Continue(())
             }
-        })
+        };
+        polish.solve(&toy.kernel, start, &mut Watch::new(&mut observer, Pool::of_tests()))
     };
     for after in [0, 1, 3, 10, 30, 60] {
-        assert!(matches!(run(after, StopReason::Interrupted), Err(Error::Interrupted)));
-        let stopped = run(after, StopReason::MaxTime).unwrap();
-        assert_eq!((stopped.stop, stopped.converged), (StopReason::MaxTime, false));
+        assert!(matches!(run(after, Cancel::Discard), Err(Error::Interrupted)));
+        let stopped = run(after, Cancel::Keep).unwrap();
+        assert_eq!((stopped.stop, stopped.converged), (StopReason::Callback, false));
         assert!(calls.load(Ordering::Relaxed) == after + 1);
         if stopped.smoothed.is_finite() {
             check(&toy, &polish, &stopped);
@@ -281,7 +282,7 @@ fn bad_input_is_refused() {
     let try_with = |polish: Polish, coef: &[f64]| {
         let targets = toy.targets(polish.loss);
         let start = Start { targets, cost: &toy.cost, coef, intercept: &[0.0] };
-        polish.solve(&toy.kernel, start, &mut |_, _| ControlFlow::Continue(()))
+        polish.solve(&toy.kernel, start, &mut Watch::of_tests())
     };
     assert!(try_with(good, &[0.0; 4]).is_ok());
     for h in [0.0, -1.0, f64::NAN] {

@@ -47,7 +47,7 @@ impl Copies {
             Targets::Values(&self.values)
         };
         let data = Distinct { gram: &self.gram, point: &self.point, targets, cost: &self.cost };
-        polish.solve_exactly(data, &mut |_, _| ControlFlow::Continue(())).unwrap()
+        polish.solve_exactly(data, &mut Watch::of_tests()).unwrap()
     }
 }
 
@@ -165,13 +165,14 @@ fn a_zero_kernel_and_an_interrupt() {
     let targets = Targets::Values(&[1.0, 2.0, 4.0]);
     let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.0 };
     let data = Distinct { gram: &[0.0], point: &[0, 0, 0], targets, cost: &[1.0; 3] };
-    let result =
-        polish(loss, true).solve_exactly(data, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    let result = polish(loss, true).solve_exactly(data, &mut Watch::of_tests()).unwrap();
     // The median.
     assert!(result.converged && (result.intercept[0] - 2.0).abs() < 0.02);
-    let stop = |reason: StopReason| {
-        polish(loss, true).solve_exactly(data, &mut |_, _| ControlFlow::Break(reason))
+    let stop = |wish: Cancel| {
+        let mut observer = |_: &Progress| ControlFlow::Break(wish);
+        let mut watch = Watch::new(&mut observer, Pool::of_tests());
+        polish(loss, true).solve_exactly(data, &mut watch)
     };
-    assert!(matches!(stop(StopReason::Interrupted), Err(Error::Interrupted)));
-    assert_eq!(stop(StopReason::MaxTime).unwrap().stop, StopReason::MaxTime);
+    assert!(matches!(stop(Cancel::Discard), Err(Error::Interrupted)));
+    assert_eq!(stop(Cancel::Keep).unwrap().stop, StopReason::Callback);
 }

@@ -1,8 +1,12 @@
 mod accuracy;
 mod exactly;
 
+use std::ops::ControlFlow;
+
 use super::*;
+use crate::parallel::Pool;
 use crate::rng::Rng;
+use crate::watch::{Cancel, Progress};
 
 /// A Gaussian kernel on dense rows, written plainly.
 pub(super) struct Dense<F> {
@@ -89,7 +93,7 @@ impl<F: Real> Toy<F> {
         let targets = self.targets(polish.loss);
         let intercept = vec![0.3; targets.n_outputs()];
         let start = Start { targets, cost: &self.cost, coef, intercept: &intercept };
-        polish.solve(&self.kernel, start, &mut |_, _| ControlFlow::Continue(())).unwrap()
+        polish.solve(&self.kernel, start, &mut Watch::of_tests()).unwrap()
     }
 
     pub(super) fn random_coef(&self, loss: AnyLoss) -> Vec<f64> {
@@ -115,7 +119,7 @@ pub(super) fn naive<F: Real>(
     offset: f64,
 ) -> (f64, Vec<f64>) {
     let (n, b) = (toy.kernel.n_rows(), toy.kernel.n_terms());
-    let gram = basis_gram(&toy.kernel, || Ok::<_, Error>(())).unwrap();
+    let gram = basis_gram(&toy.kernel, &mut Watch::of_tests()).unwrap();
     let mut k = vec![F::zero(); n * b];
     toy.kernel.fill(&(0..n).collect::<Vec<_>>(), &mut k);
     let (mut value, mut gradient) = (0.0, vec![0.0; b + 1]);

@@ -1,5 +1,5 @@
-//! What a running solver tells, and how it is stopped: progress bars, Ctrl-C, time limits and
-//! early stopping are all observers.
+//! What a running fit tells, and what may be answered: progress bars, Ctrl-C and callbacks are all
+//! observers.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -17,8 +17,6 @@ pub enum StopReason {
     EarlyStopping,
     /// A callback asked to stop; the model is usable.
     Callback,
-    /// The user interrupted; the result is to be thrown away.
-    Interrupted,
 }
 
 impl StopReason {
@@ -31,8 +29,13 @@ impl StopReason {
             Self::MaxTime => "max_time",
             Self::EarlyStopping => "early_stopping",
             Self::Callback => "callback",
-            Self::Interrupted => "interrupted",
         }
+    }
+
+    /// Whether the fit was told to end, by a limit or by somebody, before it was done.
+    #[must_use]
+    pub fn is_early(self) -> bool {
+        matches!(self, Self::MaxTime | Self::Callback)
     }
 }
 
@@ -74,13 +77,28 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-/// Watches a fit, at least every few milliseconds of work, and may stop it.
+/// What an observer may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// End with the model so far ([`StopReason::Callback`]).
+    Keep,
+    /// End with nothing, as at Ctrl-C ([`crate::error::Error::Interrupted`]).
+    Discard,
+}
+
+/// Watches a fit, at least every few milliseconds of work, and may stop it. Closures are observers.
 pub trait Observer: Send {
     /// Called on a thread that runs the fit, not always the same.
-    fn observe(&mut self, progress: &Progress) -> ControlFlow<StopReason>;
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<Cancel>;
 
     /// The score of the validation part after a pass, told before the end of that pass.
     fn scored(&mut self, _score: f64) {}
+}
+
+impl<T: FnMut(&Progress) -> ControlFlow<Cancel> + Send> Observer for T {
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<Cancel> {
+        self(progress)
+    }
 }
 
 /// An observer that lets everything pass.
@@ -88,7 +106,7 @@ pub trait Observer: Send {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn observe(&mut self, _: &Progress) -> ControlFlow<StopReason> {
+    fn observe(&mut self, _: &Progress) -> ControlFlow<Cancel> {
         ControlFlow::Continue(())
     }
 }

@@ -1,0 +1,51 @@
+//! The one loop over passes.
+
+use super::order::SampleOrder;
+use crate::error::{Result, try_vec};
+use crate::rng::Rng;
+use crate::watch::{Phase, Step, StopReason, Tick, Watch};
+
+/// A pass over the samples, about to begin.
+#[derive(Debug)]
+pub struct Pass<'a> {
+    order: &'a SampleOrder,
+    ids: &'a mut [usize],
+}
+
+impl Pass<'_> {
+    /// The samples in the order of this pass.
+    ///
+    /// # Errors
+    /// Those of [`SampleOrder::next_pass`].
+    pub fn ids(&mut self, rng: &mut Rng) -> Result<&[usize]> {
+        self.order.next_pass(rng, self.ids)?;
+        Ok(self.ids)
+    }
+}
+
+/// Calls `pass` up to `max_iter` times over `n` samples, and tells the end of each, until the watch
+/// says so or `pass` has its own reason to make it the last: why they ended. `pass` keeps up the
+/// tick of the watch.
+///
+/// # Errors
+/// `OutOfMemory`, those of `pass`, `Interrupted`.
+pub fn passes(
+    watch: &mut Watch<'_>,
+    (order, n, max_iter): (&SampleOrder, usize, usize),
+    mut pass: impl FnMut(&mut Watch<'_>, &mut Pass<'_>) -> Step<Option<StopReason>>,
+) -> Result<StopReason> {
+    let mut ids = try_vec("the order of the samples", n, 0)?;
+    let mut one = |watch: &mut Watch<'_>, iteration: usize| -> Step<Option<StopReason>> {
+        watch.enter(Phase::Pass, Tick { iteration, n_samples: n, ..Tick::default() });
+        let last = pass(watch, &mut Pass { order, ids: &mut ids })?;
+        watch.enter(Phase::EndOfPass, Tick { iteration: iteration + 1, ..watch.tick });
+        watch.poll()?;
+        Ok(last)
+    };
+    for iteration in 0..max_iter {
+        if let Some(reason) = one(watch, iteration).or_else(|halt| halt.into_reason().map(Some))? {
+            return Ok(reason);
+        }
+    }
+    Ok(StopReason::MaxIter)
+}

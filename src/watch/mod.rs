@@ -1,0 +1,343 @@
+//! How a running fit is watched, limited and stopped.
+//!
+//! Whoever works asks its [`Watch`] again and again whether to go on, by `watch.poll()?`: the watch
+//! tells the observer where the work stands ([`Tick`]), looks at the clock, and answers with a
+//! [`Halt`], which `?` carries up to the one who knows what to do with half a result: a wish to
+//! stop with what there is ([`Halt::Stop`]), or an error, an interrupt among them ([`Halt::Fail`]).
+//!
+//! Work of which a half is of no use runs [`Watch::unbroken`]; machines that are trained side by
+//! side have watches of their own, with one clock and one observer ([`Watch::side_by_side`]).
+
+mod observe;
+mod shared;
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::parallel::{self, Pool};
+
+pub use observe::{Cancel, Observer, Phase, Progress, Silent, StopReason};
+
+/// Least time between two questions of [`Watch::glance`].
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Why work ended before its end.
+#[derive(Debug)]
+pub enum Halt {
+    /// As asked for, or by a limit: what is held is the result.
+    Stop(StopReason),
+    /// Nothing usable.
+    Fail(Error),
+}
+
+impl Halt {
+    /// Why to end with what is held.
+    ///
+    /// # Errors
+    /// When nothing is usable.
+    pub fn into_reason(self) -> Result<StopReason> {
+        match self {
+            Self::Stop(reason) => Ok(reason),
+            Self::Fail(error) => Err(error),
+        }
+    }
+}
+
+/// What every part of the work returns.
+pub type Step<T = ()> = std::result::Result<T, Halt>;
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Fail(error)
+    }
+}
+
+/// Where the work stands: what is told of it beside phase and time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tick {
+    /// Passes or steps finished.
+    pub iteration: usize,
+    /// Samples seen in the running pass.
+    pub seen: usize,
+    /// Samples of a pass.
+    pub n_samples: usize,
+    /// Terms of the model.
+    pub n_terms: usize,
+    /// Share of the pass's steps that changed a coefficient.
+    pub moved: f64,
+    /// Share of the pass's steps that ran budget maintenance.
+    pub maintained: f64,
+    /// Objective, where it is known.
+    pub objective: Option<f64>,
+}
+
+/// The one to ask whether work goes on: observer, clock and limits of a fit, and the pool that it
+/// runs in.
+pub struct Watch<'a> {
+    observer: &'a mut dyn Observer,
+    pool: Pool<'a>,
+    /// Where the work stands.
+    pub tick: Tick,
+    /// What is going on.
+    pub phase: Phase,
+    /// The steps of what went before it, which the observer sees counted on.
+    pub steps_before: usize,
+    started: Instant,
+    /// When this fit began, which may be part of another one; all times count from the start.
+    origin: Duration,
+    /// When this machine of the fit began ...
+    begun: Duration,
+    /// ... and for how many like it, one after another, the rest of the time is.
+    rounds: f64,
+    deadline: Option<Duration>,
+    /// The deadline of the fit that this one is a part of.
+    outer: Option<Duration>,
+    asked: Duration,
+    /// Wishes to stop wait.
+    unbroken: bool,
+    /// The share of the time for what comes before the fit itself, while that runs.
+    before: Option<f64>,
+    /// Why what follows is to end at once.
+    stopped: Option<StopReason>,
+    /// Seconds and objective at each step whose objective was known.
+    history: Vec<[f64; 2]>,
+}
+
+impl<'a> Watch<'a> {
+    /// A fit begins; no limit yet.
+    pub fn new(observer: &'a mut dyn Observer, pool: Pool<'a>) -> Self {
+        Self {
+            observer,
+            pool,
+            tick: Tick::default(),
+            phase: Phase::Pass,
+            steps_before: 0,
+            started: Instant::now(),
+            origin: Duration::ZERO,
+            begun: Duration::ZERO,
+            rounds: 1.0,
+            deadline: None,
+            outer: None,
+            asked: Duration::ZERO,
+            unbroken: false,
+            before: None,
+            stopped: None,
+            history: Vec::new(),
+        }
+    }
+
+    /// Runs `task` with a watch inside the pool of `threads` threads.
+    ///
+    /// # Errors
+    /// Those of the task; `OutOfMemory` when the system refuses the threads.
+    pub fn run<T: Send>(
+        threads: usize,
+        observer: &mut dyn Observer,
+        task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        parallel::run(threads, |pool| task(&mut Watch::new(observer, pool)))?
+    }
+
+    /// For unit tests: nobody watches, in the pool that rayon makes by itself.
+    #[cfg(test)]
+    pub(crate) fn of_tests() -> Watch<'static> {
+        Watch::new(Box::leak(Box::new(Silent)), Pool::of_tests())
+    }
+
+    /// The pool that the work runs in.
+    #[must_use]
+    pub fn pool(&self) -> Pool<'a> {
+        self.pool
+    }
+
+    /// Sets the time limit to a share of what `seconds`, counted from the start of the fit, leave
+    /// to this machine.
+    pub fn limit(&mut self, seconds: Option<f64>, share: f64) {
+        let begun = (self.begun.saturating_sub(self.origin)).as_secs_f64();
+        self.deadline = seconds.map(|whole| {
+            let seconds = begun + share * (whole - begun).max(0.0) / self.rounds;
+            // A limit too long for a `Duration` is none that anybody reaches.
+            let own = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+            own.saturating_add(self.origin)
+        });
+    }
+
+    /// Time since the fit began.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.origin)
+    }
+
+    /// Seconds and objective at each step so far whose objective was known.
+    pub fn take_history(&mut self) -> Vec<[f64; 2]> {
+        std::mem::take(&mut self.history)
+    }
+
+    /// Another part of the work begins.
+    pub fn enter(&mut self, phase: Phase, tick: Tick) {
+        (self.phase, self.tick) = (phase, tick);
+    }
+
+    /// A solver begins: no step yet, and no objective.
+    pub fn begin(&mut self) {
+        self.at(0, f64::NAN);
+    }
+
+    /// The work stands at this step, with this objective where that is a number.
+    pub fn at(&mut self, step: usize, objective: f64) {
+        self.tick.iteration = step;
+        self.tick.objective = Some(objective).filter(|value| value.is_finite());
+    }
+
+    /// Tells the observer where the work stands; a wish to stop, a limit or an interrupt is the
+    /// error.
+    ///
+    /// # Errors
+    /// What is to be done instead.
+    pub fn poll(&mut self) -> Step {
+        let mut told = self.tick;
+        if self.before.is_some() {
+            (told.iteration, told.objective) = (0, None);
+        }
+        told.iteration += self.steps_before;
+        let elapsed = self.started.elapsed();
+        self.asked = elapsed;
+        if let Some(value) = told.objective
+            && told.iteration >= self.history.len()
+        {
+            self.history.push([elapsed.saturating_sub(self.origin).as_secs_f64(), value]);
+        }
+        match self.ask(told, elapsed)? {
+            // A limit stays where it is.
+            Some(StopReason::MaxTime) if self.unbroken => Ok(()),
+            // It is heard as soon as there is something to keep.
+            Some(reason) if self.unbroken => {
+                self.stopped = Some(reason);
+                Ok(())
+            }
+            Some(reason) => {
+                if self.before.is_some() {
+                    self.stopped = Some(reason);
+                }
+                Err(Halt::Stop(reason))
+            }
+            None if self.before.is_some_and(|share| self.spent(share)) => {
+                Err(Halt::Stop(StopReason::MaxTime))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Why to stop, if so.
+    fn ask(&mut self, told: Tick, elapsed: Duration) -> Step<Option<StopReason>> {
+        if self.stopped.is_some() && !self.unbroken {
+            return Ok(self.stopped);
+        }
+        let Tick { iteration, seen, n_samples, n_terms, moved, maintained, objective } = told;
+        let phase = self.phase;
+        let answer = self.observer.observe(&Progress {
+            phase,
+            iteration,
+            seen,
+            n_samples,
+            n_terms,
+            moved,
+            maintained,
+            objective,
+            elapsed,
+        });
+        let over = |deadline: Option<Duration>| deadline.is_some_and(|end| elapsed >= end);
+        match answer {
+            ControlFlow::Break(Cancel::Discard) => Err(Halt::Fail(Error::Interrupted)),
+            ControlFlow::Break(Cancel::Keep) => Ok(Some(StopReason::Callback)),
+            ControlFlow::Continue(()) if over(self.deadline) || over(self.outer) => {
+                Ok(Some(StopReason::MaxTime))
+            }
+            ControlFlow::Continue(()) => Ok(None),
+        }
+    }
+
+    /// [`Watch::poll`], for those who ask more often than anybody wants to hear.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn glance(&mut self) -> Step {
+        let heard = self.stopped.is_some() && !self.unbroken;
+        if !heard && self.started.elapsed().saturating_sub(self.asked) < PATIENCE {
+            return Ok(());
+        }
+        self.poll()
+    }
+
+    /// Tells the score of the validation part.
+    pub fn scored(&mut self, score: f64) {
+        self.observer.scored(score);
+    }
+
+    /// For work that comes before the fit itself and may end at any time with what it has: it
+    /// stops after this share of the time, and is told as no step. Where it is asked to stop, all
+    /// that follows ends at once too.
+    pub fn beforehand<T>(&mut self, share: f64, work: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.before.replace(share);
+        let done = work(self);
+        self.before = outer;
+        self.begin();
+        done
+    }
+
+    /// Whether work that keeps what it has goes on.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn goes_on(&mut self) -> Result<bool> {
+        match self.poll() {
+            Ok(()) => Ok(true),
+            Err(Halt::Stop(_)) => Ok(false),
+            Err(Halt::Fail(error)) => Err(error),
+        }
+    }
+
+    /// Whether this share of the time of this machine is over.
+    fn spent(&self, share: f64) -> bool {
+        let spent = self.started.elapsed().saturating_sub(self.begun);
+        self.deadline.is_some_and(|end| spent >= end.saturating_sub(self.begun).mul_f64(share))
+    }
+
+    /// For work of which a half is of no use: an error alone ends it, an interrupt among them;
+    /// other wishes to stop are heard afterwards.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn unbroken<T>(&mut self, work: impl FnOnce(&mut Self) -> Step<T>) -> Result<T> {
+        let before = std::mem::replace(&mut self.unbroken, true);
+        let done = work(self);
+        self.unbroken = before;
+        done.map_err(|halt| match halt {
+            Halt::Fail(error) => error,
+            // Nobody said so.
+            Halt::Stop(_) => Error::Interrupted,
+        })
+    }
+
+    /// The watch of a whole fit that is a part of this one: its time counts from now, and the
+    /// limit of this one holds too.
+    pub fn inner(&mut self) -> Watch<'_> {
+        let begun = self.started.elapsed();
+        let outer = match (self.outer, self.deadline) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Watch {
+            started: self.started,
+            origin: begun,
+            begun,
+            outer,
+            stopped: self.stopped,
+            ..Watch::new(&mut *self.observer, self.pool)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

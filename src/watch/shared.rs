@@ -1,0 +1,75 @@
+//! One watch for machines that are trained side by side.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::{Cancel, Observer, Progress, Watch};
+use crate::error::Result;
+
+/// One observer for all: a wish to stop is everybody's.
+struct Shared<'a>(Mutex<(&'a mut dyn Observer, Option<Cancel>)>);
+
+struct Handle<'a, 'b>(&'a Shared<'b>);
+
+impl Observer for Handle<'_, '_> {
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<Cancel> {
+        let mut guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (observer, wish) = &mut *guard;
+        if wish.is_none() {
+            *wish = observer.observe(progress).break_value();
+        }
+        wish.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+    }
+
+    fn scored(&mut self, score: f64) {
+        let mut guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.0.scored(score);
+    }
+}
+
+impl Watch<'_> {
+    /// Calls `train(i, watch)` for every i below `count`, in parallel inside the pool, and gathers
+    /// the results in order. A machine may take as much of the time that is left as leaves the same
+    /// to every machine after it, with as many at once as the pool has threads.
+    ///
+    /// # Errors
+    /// Those of `train`; the first one's when several fail.
+    pub fn side_by_side<T: Send>(
+        &mut self,
+        count: usize,
+        train: impl Fn(usize, &mut Watch<'_>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let shared = Shared(Mutex::new((&mut *self.observer, None)));
+        let (pool, phase, tick, steps_before) =
+            (self.pool, self.phase, self.tick, self.steps_before);
+        let (started, origin, deadline, outer) =
+            (self.started, self.origin, self.deadline, self.outer);
+        let (unbroken, stopped) = (self.unbroken, self.stopped);
+        // Machines that have not begun.
+        let waiting = AtomicUsize::new(count);
+        let one = |i: usize| {
+            let waiting = waiting.fetch_sub(1, Ordering::Relaxed).max(1);
+            let mut handle = Handle(&shared);
+            let mut watch = Watch {
+                phase,
+                tick,
+                steps_before,
+                started,
+                origin,
+                begun: started.elapsed(),
+                rounds: waiting.div_ceil(pool.threads()) as f64,
+                deadline,
+                outer,
+                unbroken,
+                stopped,
+                ..Watch::new(&mut handle, pool)
+            };
+            train(i, &mut watch)
+        };
+        let results: Vec<Result<T>> = (0..count).into_par_iter().map(one).collect();
+        results.into_iter().collect()
+    }
+}
