@@ -62,7 +62,7 @@ impl<F: Real> Block<F> {
         self.points_ready = false;
         let line = Packed::<F>::line();
         // Every sample of the block may become a term.
-        let most = if model.map.is_some() { model.row_len() } else { model.len() + ids.len() };
+        let most = if model.map().is_some() { model.row_len() } else { model.len() + ids.len() };
         let stride = most.next_multiple_of(line);
         if stride > self.stride {
             // Doubled, so that a growing model does not allocate at every block.
@@ -72,7 +72,7 @@ impl<F: Real> Block<F> {
         if self.rows.len() < needed {
             self.rows = try_vec("kernel rows", needed, F::zero())?;
         }
-        if let Some(map) = &model.map {
+        if let Some(map) = model.map() {
             // z(x)·z(x) of paired waves.
             self.own.clear();
             self.own.resize(ids.len(), 1.0);
@@ -105,14 +105,14 @@ impl<F: Real> Block<F> {
 
     /// Finds the coordinates of the samples from `first` on, if the model has a basis.
     pub(super) fn project(&mut self, first: usize, model: &BudgetedExpansion<F>) -> Result<()> {
-        let Some(basis) = &model.basis else { return Ok(()) };
+        let Some(basis) = model.basis() else { return Ok(()) };
         let rows = KernelRows { values: &self.rows, stride: self.stride, terms: model.len() };
         self.coordinates.fill(basis, rows, (first, self.len))
     }
 
     /// The coordinates of one sample; none for a model without a basis.
     pub(super) fn coordinates(&self, turn: usize, model: &BudgetedExpansion<F>) -> &[f64] {
-        match &model.basis {
+        match model.basis() {
             Some(basis) => self.coordinates.of(turn, basis.len()),
             None => &[],
         }
@@ -147,7 +147,7 @@ impl<F: Real> Block<F> {
         for i in turn + 1..self.len {
             self.rows[i * self.stride + slot] = self.cross[i];
         }
-        if let Some(basis) = &model.basis {
+        if let Some(basis) = model.basis() {
             let rows = KernelRows { values: &self.rows, stride: self.stride, terms: model.len() };
             self.coordinates.append(basis, rows, (turn + 1, self.len))?;
         }

@@ -61,6 +61,17 @@ pub enum Update {
     Term(usize),
 }
 
+/// What coefficients are of.
+#[derive(Clone, Debug)]
+pub(super) enum Span<F: Real> {
+    /// The terms.
+    Terms,
+    /// Functions in the span of the terms.
+    Basis(Basis),
+    /// Features; there are no terms.
+    Features(Box<FeatureMap<F>>),
+}
+
 /// `f(x) = Σ_j β_j k(s_j, x)`. Slots are filled in the order of arrival; over budget a learner
 /// replaces a slot, so none is ever empty.
 #[derive(Clone, Debug)]
@@ -72,10 +83,8 @@ pub struct BudgetedExpansion<F: Real> {
     pub(super) own: Vec<f64>,
     /// Coefficients.
     pub weights: Weights,
-    /// What the coefficients are of, when not of the terms themselves.
-    pub(super) basis: Option<Basis>,
-    /// Features instead of terms.
-    pub(super) map: Option<FeatureMap<F>>,
+    /// What the coefficients are of.
+    pub(super) span: Span<F>,
     /// Terms that went and still count in the mean.
     pub(super) dropped: Dropped<F>,
     row: Vec<F>,
@@ -100,8 +109,7 @@ impl<F: Real> BudgetedExpansion<F> {
             centers: Packed::new(n_features)?,
             own: Vec::new(),
             weights: Weights::new(average.is_some()),
-            basis: None,
-            map: None,
+            span: Span::Terms,
             dropped: Dropped::new(n_features, average.unwrap_or(0))?,
             // As long as a sample once there is one: a file alone makes no large allocation.
             row: Vec::new(),
@@ -117,19 +125,30 @@ impl<F: Real> BudgetedExpansion<F> {
         for _ in 0..map.n_outputs() {
             model.weights.push(0.0)?;
         }
-        model.map = Some(map);
+        model.span = Span::Features(Box::new(map));
         Ok(model)
     }
 
     /// The features, of a model that has no terms.
     #[must_use]
     pub fn map(&self) -> Option<&FeatureMap<F>> {
-        self.map.as_ref()
+        match &self.span {
+            Span::Features(map) => Some(map),
+            Span::Terms | Span::Basis(_) => None,
+        }
+    }
+
+    /// The basis, of a model whose coefficients are those of one.
+    pub(super) fn basis(&self) -> Option<&Basis> {
+        match &self.span {
+            Span::Basis(basis) => Some(basis),
+            Span::Terms | Span::Features(_) => None,
+        }
     }
 
     /// Length of a sample's row: terms, or features.
     pub(super) fn row_len(&self) -> usize {
-        if self.map.is_some() { self.weights.len() } else { self.len() }
+        if self.map().is_some() { self.weights.len() } else { self.len() }
     }
 
     /// Number of terms.
@@ -194,7 +213,7 @@ impl<F: Real> BudgetedExpansion<F> {
         delta: f64,
         coef: f64,
     ) -> Result<Update> {
-        if let Some(basis) = &mut self.basis {
+        if let Span::Basis(basis) = &mut self.span {
             basis.extend(turn.coordinates, delta)?;
         }
         self.add_center(turn)?;
@@ -282,7 +301,7 @@ impl<F: Real> BudgetedExpansion<F> {
     #[must_use]
     pub fn for_prediction(&self) -> [Vec<f64>; 3] {
         let [older, newer] = self.dropped.for_prediction(self.weights.window());
-        let Some(basis) = &self.basis else {
+        let Some(basis) = self.basis() else {
             return [self.weights.for_prediction(), older, newer];
         };
         let mut coefs = vec![0.0; self.centers.padded_len()];

@@ -34,6 +34,7 @@
 //!
 //! *References*: each learner's page.
 
+mod any;
 mod basis;
 mod block;
 pub mod budget_ogd;
@@ -52,11 +53,12 @@ pub mod sparse_pa;
 mod stream;
 mod weights;
 
+pub use any::{ASIDE, AnyLearner};
 pub use budget_ogd::{BudgetOgd, Sampling};
 pub use expansion::{BudgetedExpansion, Turn, Update};
 pub use forgetron::Forgetron;
 pub use fourier_ogd::FourierOgd;
-pub use learner::{ASIDE, AnyLearner, OnlineLearner};
+pub use learner::OnlineLearner;
 pub use nystroem_ogd::NystroemOgd;
 pub use ogd::KernelOgd;
 pub use passive_aggressive::PassiveAggressive;

@@ -17,7 +17,7 @@
 //! *Cost* O(B k) a sample, as products of matrices (`src/online/basis.rs`), O(B³) once; memory B k.
 
 use super::basis::Basis;
-use super::expansion::{BudgetedExpansion, Turn, Update};
+use super::expansion::{BudgetedExpansion, Span, Turn, Update};
 use super::learner::OnlineLearner;
 use crate::config::{at_least, hyperparameters, positive};
 use crate::error::{Result, try_vec};
@@ -53,7 +53,7 @@ impl NystroemOgd {
 
     /// Whether the terms are chosen and K is still to be decomposed.
     pub(super) fn is_due<F: Real>(&self, model: &BudgetedExpansion<F>) -> bool {
-        model.basis.is_none() && model.is_full(self.budget)
+        model.basis().is_none() && model.is_full(self.budget)
     }
 
     /// Step 2.
@@ -92,7 +92,7 @@ impl NystroemOgd {
         };
         basis.past = (0..n).map(sum).collect();
         model.weights.restart(&along)?;
-        model.basis = Some(basis);
+        model.span = Span::Basis(basis);
         Ok(())
     }
 }
@@ -104,7 +104,7 @@ impl<F: Real> OnlineLearner<F> for NystroemOgd {
         }
         let step = self.learning_rate * turn.y;
         // 1.
-        if model.basis.is_none() {
+        if model.basis().is_none() {
             return model.add(turn, step);
         }
         // 3.

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::Stream;
+use super::any::AnyLearner;
 use super::basis::Basis;
-use super::expansion::BudgetedExpansion;
-use super::learner::AnyLearner;
+use super::expansion::{BudgetedExpansion, Span};
 use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap};
@@ -162,7 +162,7 @@ impl<F: Real> Stream<F> {
             let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
             put("dropped.newer.sums", doubles(&sums));
         }
-        if let Some(basis) = &model.basis {
+        if let Some(basis) = model.basis() {
             let triangular = matches!(self.learner, AnyLearner::Projectron(_));
             let (mut row, mut values) = (Vec::new(), Vec::new());
             for slot in 0..basis.len() {
@@ -173,7 +173,7 @@ impl<F: Real> Stream<F> {
             put("basis", doubles(&values));
             put("past", doubles(&basis.past));
         }
-        if let Some(FeatureMap::Fourier(map)) = &model.map {
+        if let Some(FeatureMap::Fourier(map)) = model.map() {
             put("frequencies", doubles(&map.frequencies()));
         }
         json!({
@@ -230,7 +230,10 @@ impl<F: Real> Stream<F> {
         }
         let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
         points.chunks_exact(d).try_for_each(|row| model.centers.push(row))?;
-        (model.own, model.basis) = (own, basis);
+        model.own = own;
+        if let Some(basis) = basis {
+            model.span = Span::Basis(basis);
+        }
         if features.is_none() {
             model.weights.restart(&values)?;
         } else {

@@ -1,9 +1,10 @@
 //! A learner on its stream: the state that lasts, and the loop over samples.
 
+use super::any::AnyLearner;
 use super::basis::Basis;
 use super::block::Block;
-use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{AnyLearner, OnlineLearner as _};
+use super::expansion::{BudgetedExpansion, Span, Turn, Update};
+use super::learner::OnlineLearner as _;
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -39,7 +40,7 @@ impl<F: Real> Stream<F> {
     #[must_use]
     pub fn new(learner: AnyLearner, mut model: BudgetedExpansion<F>, seed: u64) -> Self {
         if let AnyLearner::Projectron(_) = learner {
-            model.basis = Some(Basis::default());
+            model.span = Span::Basis(Basis::default());
         }
         Self { learner, model, seed }
     }
@@ -55,7 +56,7 @@ impl<F: Real> Stream<F> {
     /// # Errors
     /// `Unsupported` for another learner, `InvalidParam` for what cannot change on the way.
     pub fn adopt(&mut self, fresh: &AnyLearner) -> Result<()> {
-        self.learner.adopt(fresh, self.model.basis.is_some())
+        self.learner.adopt(fresh, self.model.basis().is_some())
     }
 
     /// The model.
@@ -140,7 +141,7 @@ impl<F: Real> Stream<F> {
 
     /// Samples of the next block: fewer where the coordinates of one are long work.
     fn block_len(&self) -> usize {
-        let work = self.model.basis.as_ref().map_or(0, Basis::work);
+        let work = self.model.basis().map_or(0, Basis::work);
         (MOST_WORK / work.max(1)).clamp(1, BLOCK)
     }
 
@@ -153,7 +154,7 @@ impl<F: Real> Stream<F> {
     ) -> Result<f64> {
         let row = block.row(at, self.model.row_len());
         let coordinates = block.coordinates(at, &self.model);
-        let f = match self.model.basis {
+        let f = match self.model.basis() {
             Some(_) => self.model.value_along(coordinates),
             None => self.model.value(row),
         };
