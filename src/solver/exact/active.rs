@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use super::dual::{Dual, Solution, read_off};
 use super::product::{Product, WORK_BETWEEN_LOOKS, steps_told};
+use super::rounds::{DRIFT, Goal, Run, Settings};
 use super::select::{extremes, violation};
-use super::smo::{DRIFT, Goal, Run, Settings};
+
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};

@@ -1,7 +1,8 @@
 //! The five machines as [`Dual`] problems, and what is read off their solutions.
 
 use super::dual::{Dual, Solution};
-use super::smo::{Settings, solve};
+use super::rounds::Settings;
+use super::smo::solve;
 use crate::error::{Error, Result};
 use crate::kernel::{AnyBuffers, AnyColumns};
 use crate::watch::{StopReason, Watch};

@@ -35,6 +35,7 @@ mod active;
 mod dual;
 mod machines;
 mod product;
+mod rounds;
 mod select;
 mod smo;
 mod working;
@@ -42,8 +43,9 @@ mod working;
 pub use dual::{Dual, Solution};
 pub use machines::{Fitted, Kind, MpdOutcome, Part, Trace, fit};
 pub(super) use machines::{dual, fitted};
-pub(super) use product::Product;
-pub use smo::{Settings, solve};
+pub(super) use product::{Held, Product};
+pub use rounds::Settings;
+pub use smo::solve;
 
 #[cfg(test)]
 mod tests;

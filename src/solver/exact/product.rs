@@ -11,6 +11,22 @@ const AT_ONCE: usize = 512;
 /// Multiply-adds of kernel rows between two looks at the watch.
 pub(super) const WORK_BETWEEN_LOOKS: usize = u32::MAX as usize;
 
+/// Inner steps between two looks at the watch: some milliseconds.
+const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
+
+/// The samples behind a working set, each once and rising, and the slots of their rows.
+pub(in crate::solver) struct Held {
+    samples: Vec<usize>,
+    slots: Vec<u32>,
+}
+
+impl Held {
+    /// Where the row of one of the samples is.
+    pub(in crate::solver) fn slot(&self, sample: usize) -> u32 {
+        self.samples.binary_search(&sample).map_or(0, |at| self.slots[at])
+    }
+}
+
 /// The kernel rows of a problem, `f` and the watch.
 pub(in crate::solver) struct Product<'r, 'a, 'w, F: Real> {
     pub(in crate::solver) cache: &'r mut RowCache<'a, F>,
@@ -66,18 +82,49 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
     }
 
     /// Has the rows of these samples computed, with looks at the watch between blocks.
-    pub(in crate::solver) fn fetch(
-        &mut self,
-        samples: &[usize],
-        slots: &mut Vec<u32>,
-        beta: &[f64],
-    ) -> Step {
-        let step = self.rows_between_looks();
+    pub(in crate::solver) fn fetch(&mut self, mut samples: Vec<usize>, beta: &[f64]) -> Step<Held> {
+        samples.sort_unstable();
+        samples.dedup();
+        let (step, mut slots) = (self.rows_between_looks(), Vec::new());
         for upto in (step..samples.len()).step_by(step) {
-            self.cache.request(&samples[..upto], slots)?;
+            self.cache.request(&samples[..upto], &mut slots)?;
             self.look(beta)?;
         }
-        Ok(self.cache.request(samples, slots)?)
+        self.cache.request(&samples, &mut slots)?;
+        Ok(Held { samples, slots })
+    }
+
+    /// Steps on a working set, by `run(at most)` which says how many it took and whether it is
+    /// done, until there are `max_iter` in all; with looks at the watch in between.
+    pub(in crate::solver) fn inner_steps(
+        &mut self,
+        max_iter: u64,
+        mut run: impl FnMut(u64) -> (u64, bool),
+    ) -> Step {
+        loop {
+            let left = max_iter.saturating_sub(self.steps);
+            let (steps, done) = run(left.min(STEPS_BETWEEN_LOOKS));
+            self.steps += steps;
+            if done || steps == 0 || self.steps >= max_iter {
+                return Ok(());
+            }
+            self.look_again()?;
+        }
+    }
+
+    /// `f` follows variables that moved by so much, each given by its sample: what their samples'
+    /// `β` moved by in all, in magnitude.
+    pub(in crate::solver) fn follow(&mut self, held: &Held, moves: &[(usize, f64)]) -> f64 {
+        let mut change = vec![0.0; held.samples.len()];
+        for &(sample, by) in moves {
+            if let Ok(at) = held.samples.binary_search(&sample) {
+                change[at] += by;
+            }
+        }
+        let terms = held.slots.iter().zip(&change).filter(|(_, c)| **c != 0.0);
+        let terms: Vec<(u32, f64)> = terms.map(|(&slot, &c)| (slot, c)).collect();
+        self.cache.accumulate(&terms, &mut self.f);
+        terms.iter().map(|(_, c)| c.abs()).sum()
     }
 
     fn rows_between_looks(&self) -> usize {
@@ -96,7 +143,7 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
     }
 
     /// The same, with the number of terms that was told last.
-    pub(in crate::solver) fn look_again(&mut self) -> Step {
+    fn look_again(&mut self) -> Step {
         self.watch.tick.iteration = steps_told(self.steps);
         self.watch.poll()
     }

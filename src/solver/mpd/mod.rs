@@ -41,11 +41,13 @@
 //!
 //! *References*: \[MPD\]; \[BERTSEKAS\] for the augmented Lagrangian.
 
+mod augmented;
 mod basis;
 mod descent;
 mod machines;
 mod newton;
 mod problem;
+mod run;
 mod solve;
 
 pub use machines::{Form, fit};

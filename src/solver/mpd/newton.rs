@@ -1,7 +1,7 @@
 //! The paper's own loop (\[MPD\] Algorithm 1).
 
 use super::problem::MpdSettings;
-use super::solve::Run;
+use super::run::Run;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::simd::LEAST_CURVATURE;

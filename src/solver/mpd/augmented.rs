@@ -1,0 +1,212 @@
+//! The loop of the augmented Lagrangian.
+
+use std::cmp::Ordering;
+
+use rayon::prelude::*;
+
+use super::basis::INFEASIBLE;
+use super::descent::Descent;
+use super::problem::{Equality, MpdSettings};
+use super::run::Run;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::simd::LEAST_CURVATURE;
+use crate::solver::exact::Held;
+use crate::watch::{Step, StopReason};
+
+/// τ of the first round, in units of the largest score.
+const FIRST_TOL: f64 = 0.1;
+
+/// By how much τ falls at an update of the multipliers.
+const TOL_FACTOR: f64 = 0.3;
+
+/// By how much violations of the constraints must fall, else ρ rises as much.
+const GROWTH: f64 = 4.0;
+
+/// By how much ρ rises in all, at most: the multipliers converge for any ρ > 0, and steps of one
+/// variable along the constraints crawl as ρ grows.
+const MOST_GROWTH: f64 = 1e6;
+
+/// When multipliers reach this many times the largest score and the constraints are not met, the
+/// dual function has no bound: nothing in the box meets them.
+const MOST_MULTIPLIER: f64 = 1e6;
+
+/// Updates of the multipliers in a row that bring the constraints no nearer, at most: ρ has grown
+/// to its end then, and what is left is rounding.
+const STALLED: u32 = 20;
+
+/// A violation of this size, in the unit of `constraint_tol`, counts as met but for rounding.
+const ROUNDING: f64 = 1e-8;
+
+impl<F: Real> Run<'_, '_, '_, F> {
+    pub(super) fn augmented(&mut self, settings: &MpdSettings) -> Step<StopReason> {
+        let n = self.beta.len().max(1) as f64;
+        let mean = self.product.diagonal.iter().sum::<f64>() / self.product.f.len().max(1) as f64;
+        let mean = if mean > 0.0 { mean } else { 1.0 };
+        let largest = self.dual.linear.iter().fold(1.0f64, |m, z| m.max(z.abs()));
+        for (rho, equality) in self.rho.iter_mut().zip(self.equalities) {
+            // Where the box is small, a multiplier of the scores' size is still one step away.
+            *rho = (mean / n).max(largest / equality.most(self.dual));
+        }
+        let most_rho: Vec<f64> = self.rho.iter().map(|rho| MOST_GROWTH * rho).collect();
+        let mut tau = if self.eta.is_empty() { 0.0 } else { FIRST_TOL * largest };
+        let size = settings.working_set.min(self.product.cache.capacity()).max(1);
+        let (mut set, mut last) = (Vec::new(), f64::INFINITY);
+        let (mut fresh, mut idle) = (false, 0);
+        let (mut nearest, mut stalled) = (f64::INFINITY, 0);
+        loop {
+            self.rescore();
+            let now = self.violation();
+            self.record(settings, now);
+            let least = self.tolerance(settings);
+            tau = tau.max(least);
+            // A working set that cannot move is as solved as rounding lets it be.
+            if now <= tau || idle > 1 {
+                let off = self.infeasibility();
+                if off <= 1.0 && (tau <= least || idle > 1) {
+                    if fresh {
+                        let met = now <= tau;
+                        return Ok(if met { StopReason::Converged } else { StopReason::MaxIter });
+                    }
+                    self.refresh()?;
+                    (fresh, idle) = (true, 0);
+                    continue;
+                }
+                // 3. The multipliers.
+                self.eta = self.effective();
+                let score = self.product.f.iter().fold(largest, |m, f| m.max(f.abs()));
+                if off > 1.0 && self.eta.iter().any(|eta| eta.abs() > MOST_MULTIPLIER * score) {
+                    // Multipliers that only rounding drives are no sign of an empty box.
+                    if off * settings.constraint_tol <= ROUNDING {
+                        return Ok(StopReason::MaxIter);
+                    }
+                    return Err(Error::Unsupported(INFEASIBLE.into()).into());
+                }
+                if off < 0.9 * nearest {
+                    (nearest, stalled) = (off, 0);
+                } else if off > 1.0 {
+                    stalled += 1;
+                    // What is more than rounding goes on: the multipliers tell in the end.
+                    if stalled > STALLED && off * settings.constraint_tol <= ROUNDING {
+                        return Ok(StopReason::MaxIter);
+                    }
+                }
+                if off > 1.0 && off > last / GROWTH {
+                    let rho = self.rho.iter_mut().zip(&most_rho);
+                    rho.for_each(|(rho, most)| *rho = (GROWTH * *rho).min(*most));
+                }
+                last = off;
+                tau = least.max(TOL_FACTOR * tau);
+                self.updates += 1;
+                (fresh, idle) = (false, 0);
+                if self.product.steps >= settings.max_iter {
+                    return Ok(StopReason::MaxIter);
+                }
+                continue;
+            }
+            if self.product.steps >= settings.max_iter {
+                return Ok(StopReason::MaxIter);
+            }
+            self.product.look(&self.beta)?;
+            // 2. A working set.
+            set = self.select(size, tau, &set);
+            let moved = self.round(&set, tau.max(0.1 * now), settings.max_iter)?;
+            idle = if moved { 0 } else { idle + 1 };
+        }
+    }
+
+    /// `K_jj + Σ ρ_i f_ij²`.
+    fn curvature(&self, v: usize) -> f64 {
+        let of = |(e, rho): (&Equality, &f64)| rho * e.column[v] * e.column[v];
+        let sum: f64 = self.equalities.iter().zip(&self.rho).map(of).sum();
+        (self.product.diagonal[self.dual.sample[v]] + sum).max(LEAST_CURVATURE)
+    }
+
+    /// The decrease that a step of one variable brings.
+    fn gain(&self, v: usize) -> f64 {
+        let (score, curvature) = (self.scores[v], self.curvature(v));
+        let to = (self.beta[v] + score / curvature).max(self.dual.lower[v]);
+        let by = to.min(self.dual.upper[v]) - self.beta[v];
+        by * (score - 0.5 * curvature * by)
+    }
+
+    /// At most `size` variables: half the last set, free variables first, and those of most gain.
+    fn select(&self, size: usize, tol: f64, last: &[usize]) -> Vec<usize> {
+        if size >= self.beta.len() {
+            return (0..self.beta.len()).collect();
+        }
+        let candidates: Vec<(f64, usize)> = (0..self.beta.len())
+            .filter(|&v| self.badness(v) > tol)
+            .map(|v| (self.gain(v), v))
+            .collect();
+        let mut candidates = candidates;
+        let larger = |a: &(f64, usize), b: &(f64, usize)| {
+            b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(a.1.cmp(&b.1))
+        };
+        let free =
+            |v: usize| self.beta[v] < self.dual.upper[v] && self.beta[v] > self.dual.lower[v];
+        let keep = if size < 8 { 0 } else { size / 2 };
+        // `last` ends with its newest variables.
+        let newest = last.iter().rev().copied();
+        let kept = newest.clone().filter(|&v| free(v)).chain(newest.filter(|&v| !free(v)));
+        let mut set: Vec<usize> = kept.take(keep).collect();
+        set.reverse();
+        let mut taken = set.clone();
+        taken.sort_unstable();
+        candidates.retain(|(_, v)| taken.binary_search(v).is_err());
+        let quota = size - set.len();
+        if candidates.len() > quota {
+            candidates.select_nth_unstable_by(quota - 1, larger);
+            candidates.truncate(quota);
+        }
+        candidates.sort_unstable_by(larger);
+        set.extend(candidates.iter().map(|(_, v)| v));
+        set
+    }
+
+    /// One working set: its rows, its steps, f and g. Whether anything moved.
+    fn round(&mut self, set: &[usize], tol: f64, max_iter: u64) -> Step<bool> {
+        let samples = set.iter().map(|&v| self.dual.sample[v]).collect();
+        let held = self.product.fetch(samples, &self.beta)?;
+        let mut descent = self.descent(set, &held)?;
+        let said = self.product.inner_steps(max_iter, |steps| descent.run(tol, steps));
+        let mut moves = Vec::new();
+        for (&v, &beta) in set.iter().zip(&descent.beta) {
+            let by = beta - self.beta[v];
+            if by != 0.0 {
+                self.beta[v] = beta;
+                for (g, equality) in self.excess.iter_mut().zip(self.equalities) {
+                    *g += by * equality.column[v];
+                }
+                moves.push((self.dual.sample[v], by));
+            }
+        }
+        self.product.follow(&held, &moves);
+        said.map(|()| !moves.is_empty())
+    }
+
+    fn descent(&self, set: &[usize], held: &Held) -> Result<Descent> {
+        let q = set.len();
+        let pick = |list: &[f64]| set.iter().map(|&v| list[v]).collect::<Vec<_>>();
+        let columns: Vec<Vec<f64>> = self.equalities.iter().map(|e| pick(&e.column)).collect();
+        let sample: Vec<usize> = set.iter().map(|&v| self.dual.sample[v]).collect();
+        let mut matrix = try_vec("the working set", q * q, 0.0)?;
+        let (cache, diagonal, rho) = (&*self.product.cache, &self.product.diagonal, &self.rho);
+        matrix.par_chunks_mut(q.max(1)).enumerate().for_each(|(t, row)| {
+            let slot = held.slot(sample[t]);
+            row.iter_mut().zip(&sample).for_each(|(to, &c)| *to = cache.value(slot, c).to_f64());
+            row[t] = diagonal[sample[t]];
+            for (column, rho) in columns.iter().zip(rho) {
+                let factor = rho * column[t];
+                row.iter_mut().zip(column).for_each(|(to, f)| *to += factor * f);
+            }
+        });
+        Ok(Descent {
+            beta: pick(&self.beta),
+            lower: pick(&self.dual.lower),
+            upper: pick(&self.dual.upper),
+            scores: pick(&self.scores),
+            matrix,
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! A run of either update: where it stands, and what both ask of it.
+
+use rayon::prelude::*;
+
+use super::basis::Basis;
+use super::problem::{Equality, MpdSettings};
+use crate::error::Result;
+use crate::float::Real;
+use crate::solver::exact::{Dual, MpdOutcome, Product, Solution, Trace};
+use crate::watch::StopReason;
+
+/// A ν-SVC's ρ counts at least this much as the divisor of its scores.
+const LEAST_DIVISOR: f64 = 1e-3;
+
+pub(super) struct Run<'r, 'a, 'w, F: Real> {
+    pub(super) dual: &'r Dual,
+    /// The constraints as the steps see them.
+    pub(super) equalities: &'r [Equality],
+    pub(super) basis: &'r Basis,
+    pub(super) divisor: Option<usize>,
+    pub(super) product: Product<'r, 'a, 'w, F>,
+    /// Effective scores `z - Kβ - F(η + ρ∘g)`, a value a variable.
+    pub(super) scores: Vec<f64>,
+    pub(super) beta: Vec<f64>,
+    pub(super) eta: Vec<f64>,
+    pub(super) rho: Vec<f64>,
+    /// g.
+    pub(super) excess: Vec<f64>,
+    /// ε_d,i.
+    pub(super) allowed: Vec<f64>,
+    pub(super) updates: u64,
+    pub(super) trace: Trace,
+}
+
+impl<F: Real> Run<'_, '_, '_, F> {
+    /// `Kβ` and g anew: what rounding has gathered in them goes.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        self.product.recompute(&self.dual.sample, &self.beta)?;
+        for (g, equality) in self.excess.iter_mut().zip(self.equalities) {
+            *g = equality.excess(&self.beta);
+        }
+        Ok(())
+    }
+
+    /// η + ρ∘g.
+    pub(super) fn effective(&self) -> Vec<f64> {
+        let steps = self.rho.iter().zip(&self.excess).map(|(r, g)| r * g);
+        self.eta.iter().zip(steps).map(|(eta, step)| eta + step).collect()
+    }
+
+    /// Effective scores anew.
+    pub(super) fn rescore(&mut self) {
+        let eta = self.effective();
+        let (dual, equalities, f) = (self.dual, self.equalities, &self.product.f);
+        const CHUNK: usize = 1 << 13;
+        self.scores.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, scores)| {
+            let first = chunk * CHUNK;
+            for (at, score) in scores.iter_mut().enumerate() {
+                let v = first + at;
+                *score = dual.linear[v] - f[dual.sample[v]];
+            }
+            for (equality, &eta) in equalities.iter().zip(&eta) {
+                let column = &equality.column[first..];
+                scores.iter_mut().zip(column).for_each(|(score, f)| *score -= eta * f);
+            }
+        });
+    }
+
+    /// How much a variable's score violates the conditions of the box.
+    #[inline]
+    pub(super) fn badness(&self, v: usize) -> f64 {
+        let score = self.scores[v];
+        let held = if score > 0.0 {
+            self.beta[v] >= self.dual.upper[v]
+        } else {
+            self.beta[v] <= self.dual.lower[v]
+        };
+        if held { 0.0 } else { score.abs() }
+    }
+
+    /// The largest violation of the conditions of the box.
+    pub(super) fn violation(&self) -> f64 {
+        (0..self.beta.len()).map(|v| self.badness(v)).fold(0.0, f64::max)
+    }
+
+    /// `max |g_i| / ε_d,i`: 1 or less when the constraints are met.
+    pub(super) fn infeasibility(&self) -> f64 {
+        self.basis
+            .given(&self.excess)
+            .iter()
+            .zip(&self.allowed)
+            .map(|(g, e)| g.abs() / e)
+            .fold(0.0, f64::max)
+    }
+
+    /// ε_p, in the unit of the machine that is read off.
+    pub(super) fn tolerance(&self, settings: &MpdSettings) -> f64 {
+        let Some(at) = self.divisor else { return settings.tol };
+        let divisor = self.basis.multipliers(&self.effective())[at].abs();
+        if self.updates == 0 {
+            settings.tol
+        } else {
+            settings.tol * divisor.clamp(LEAST_DIVISOR, 1.0)
+        }
+    }
+
+    pub(super) fn record(&mut self, settings: &MpdSettings, violation: f64) {
+        if settings.record {
+            self.trace.violation.push(violation);
+            let given = self.basis.given(&self.excess);
+            self.trace.constraint.push(given.iter().fold(0.0, |m: f64, g| m.max(g.abs())));
+            self.trace.multipliers.extend(self.basis.multipliers(&self.effective()));
+        }
+    }
+
+    pub(super) fn finish(mut self, stop: StopReason) -> (Solution, MpdOutcome) {
+        self.rescore();
+        let violation = self.violation();
+        let eta = self.effective();
+        let (mut objective, mut gap) = (0.0, 0.0);
+        for v in 0..self.beta.len() {
+            let f = self.product.f[self.dual.sample[v]];
+            objective += self.beta[v] * (0.5 * f - self.dual.linear[v]);
+            let (slope, beta) = (self.scores[v], self.beta[v]);
+            let bound = if slope > 0.0 { self.dual.upper[v] } else { self.dual.lower[v] };
+            if slope != 0.0 && bound != beta {
+                gap += slope * (bound - beta);
+            }
+        }
+        gap += eta.iter().zip(&self.excess).map(|(eta, g)| eta * g).sum::<f64>().abs();
+        let outcome = MpdOutcome {
+            parametric: self.basis.multipliers(&eta),
+            constraint: self.basis.given(&self.excess).iter().fold(0.0, |m: f64, g| m.max(g.abs())),
+            updates: self.updates,
+            trace: self.trace,
+        };
+        let (n_iter, n_rows) = (self.product.steps, self.product.cache.computed());
+        let level = [0.0; 2];
+        let beta = self.beta;
+        (Solution { beta, level, objective, gap, violation, n_iter, n_rows, stop }, outcome)
+    }
+}
