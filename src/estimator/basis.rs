@@ -8,7 +8,7 @@ use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::model::{Expansion, KernelModel};
 use crate::simd::{Packed, Tile};
-use crate::solver::polish::KernelRows;
+use crate::solver::smoothed::KernelRows;
 
 /// K_nB of the rows and the terms of a model, computed when asked for.
 pub(super) struct ModelRows<'a, F: Real> {

@@ -9,6 +9,7 @@
 mod asset;
 mod basis;
 mod budget;
+mod coefficients;
 mod exact;
 mod labels;
 mod local;

@@ -6,13 +6,14 @@ use crate::config::megabytes;
 use crate::data::{Problem, Targets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
+use crate::estimator::coefficients::{self, Refinement};
 use crate::estimator::report::{Entry, Kind};
 use crate::estimator::score::score;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::model::KernelModel;
-use crate::solver::polish::{Polish, Polished, Start, basis_gram};
 use crate::solver::primal::Distinct;
+use crate::solver::smoothed::{Polish, Polished, basis_gram};
 use crate::solver::{Budgeted, Look, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, StopReason, Tick, Watch};
 
@@ -20,8 +21,6 @@ use crate::watch::{Phase, StopReason, Tick, Watch};
 const POLISH_STEPS: usize = 200;
 /// Polishing ends when a step would lower the objective by less than this share of it.
 const POLISH_TOL: f64 = 1e-3;
-/// The share of `max_time` after which refining gives way to the last polish.
-const REFINE_TIME: f64 = 0.9;
 
 /// A part and how it came about.
 pub(super) struct Trained<F: Real> {
@@ -80,22 +79,23 @@ fn refine<F: Real>(
     trained: &mut Trained<F>,
     watch: &mut Watch<'_>,
 ) -> Result<()> {
-    watch.limit(config.max_time, REFINE_TIME);
-    enter(watch, Phase::Refine, problem.len(), trained.part.model.n_terms());
-    let moved = config.refiner().solve(problem, &trained.part.model, watch)?;
-    let part = Part { model: moved.model, ..trained.part.clone() };
-    let polished = polish(config, problem, &part, watch)?;
-    let (before, last) = (&mut trained.outcome, polished.outcome);
-    let lower = |a: Option<f64>, b: Option<f64>| matches!((a, b), (Some(a), Some(b)) if a <= b);
-    if lower(last.smoothed, before.smoothed) {
-        trained.part = polished.part;
-        (before.smoothed, before.primal, before.advice) = (last.smoothed, last.primal, last.advice);
-    }
+    let (n, n_terms) = (problem.len(), trained.part.model.n_terms());
+    let (refine, polish) = (config.refiner(), polisher(config));
+    let refinement = Refinement { refine, polish, max_time: config.max_time };
+    enter(watch, Phase::Refine, n, n_terms);
+    let before = &mut trained.outcome;
+    let start = (&trained.part.model, before.smoothed.unwrap_or(f64::NAN));
+    let moved = refinement.run(problem, start, watch, |refined, watch| {
+        enter(watch, Phase::Polish, n, n_terms);
+        Ok(refined.model)
+    })?;
+    let last = polished_outcome(&moved.polished, n_terms, watch, 0);
     before.entries.extend(last.entries.into_iter().map(|e| Entry { kind: Kind::Refine, ..e }));
-    for stop in [moved.stop, last.stop] {
-        if stop.is_early() {
-            before.stop = stop;
-        }
+    before.stop = moved.stop.unwrap_or(before.stop);
+    if moved.better {
+        (before.smoothed, before.primal, before.advice) = (last.smoothed, last.primal, last.advice);
+        let polished = moved.polished;
+        trained.part.model = moved.model.with_coef(&polished.coef, polished.intercept)?;
     }
     Ok(())
 }
@@ -123,17 +123,8 @@ pub(super) fn polish<F: Real>(
 ) -> Result<Trained<F>> {
     watch.limit(config.max_time, 1.0);
     let (model, n_terms) = (&part.model, part.model.n_terms());
-    let coef = model.coef();
-    let start = Start {
-        targets: problem.targets(),
-        cost: problem.cost(),
-        coef: &coef,
-        intercept: model.intercept(),
-    };
-    let rows = problem.rows();
-    let rows = ModelRows::new(rows.view(), model)?;
     enter(watch, Phase::Polish, problem.len(), n_terms);
-    let polished = polisher(config).solve(&rows, start, watch)?;
+    let polished = coefficients::polish(&polisher(config), problem, model, watch)?;
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
     Ok(Trained {
         part: Part { model, seen: part.seen, steps: part.steps },

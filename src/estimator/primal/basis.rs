@@ -26,6 +26,7 @@ use super::run::Shuffled;
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
+use crate::estimator::coefficients;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::linalg::{axpy, dot64};
@@ -33,7 +34,7 @@ use crate::loss::Smoothed;
 use crate::model::KernelModel;
 use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
-use crate::solver::polish::KernelRows as _;
+use crate::solver::smoothed::KernelRows as _;
 use crate::watch::Watch;
 
 /// The first points of a greedy basis, and the size of the pool for each point.
@@ -222,18 +223,9 @@ fn solution<F: Real>(
 ) -> Result<KernelModel<F>> {
     let outputs = problem.targets().n_outputs();
     let model = model_on(config.kernel, &problem.rows(), chosen, outputs)?;
-    let x = problem.rows();
-    let rows = ModelRows::new(x.view(), &model)?;
-    let coef = model.coef();
     let mut polish = config.polish();
     polish.tol = polish.tol.max(GROWING_TOL);
-    let start = crate::solver::polish::Start {
-        targets: problem.targets(),
-        cost: problem.cost(),
-        coef: &coef,
-        intercept: model.intercept(),
-    };
-    let solved = polish.solve(&rows, start, watch)?;
+    let solved = coefficients::polish(&polish, problem, &model, watch)?;
     model.with_coef(&solved.coef, solved.intercept)
 }
 

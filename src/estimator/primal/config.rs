@@ -6,8 +6,8 @@ use crate::config::{Config, config, count, megabytes, optional, positive};
 use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
-use crate::solver::polish::Polish;
 use crate::solver::refine::Refine;
+use crate::solver::smoothed::Polish;
 
 /// Bytes that Newton's method needs for each pair of samples, at most: the kernel matrix in
 /// double precision, the system and its factor.

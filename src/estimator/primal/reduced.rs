@@ -21,14 +21,12 @@ use super::run::{Run, SHARE_BEFORE, machine};
 use super::start::PrimalStart;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::basis::{ModelRows, model_on};
+use crate::estimator::basis::model_on;
+use crate::estimator::coefficients::{self, Refinement};
 use crate::float::Real;
 use crate::model::KernelModel;
-use crate::solver::polish::{Polished, Start};
+use crate::solver::smoothed::Polished;
 use crate::watch::Phase;
-
-/// The share of `max_time` after which refining gives way to the last polish.
-const REFINE_TIME: f64 = 0.9;
 
 impl Run<'_, '_> {
     pub(super) fn chosen<F: Real>(
@@ -94,16 +92,7 @@ impl Run<'_, '_> {
         model: &KernelModel<F>,
     ) -> Result<Polished> {
         self.watch.tick.n_terms = model.n_terms();
-        let x = problem.rows();
-        let rows = ModelRows::new(x.view(), model)?;
-        let coef = model.coef();
-        let start = Start {
-            targets: problem.targets(),
-            cost: problem.cost(),
-            coef: &coef,
-            intercept: model.intercept(),
-        };
-        self.config.polish().solve(&rows, start, self.watch)
+        coefficients::polish(&self.config.polish(), problem, model, self.watch)
     }
 
     /// Step 3, where it was asked for.
@@ -118,27 +107,33 @@ impl Run<'_, '_> {
         }
         (self.watch.phase, self.watch.steps_before) = (Phase::Refine, before.n_iter);
         let start = model.with_coef(&before.coef, before.intercept.clone())?;
-        self.watch.limit(self.config.max_time, REFINE_TIME);
-        let moved = self.config.refiner().solve(problem, &start, self.watch)?;
-        self.watch.limit(self.config.max_time, 1.0);
-        self.watch.steps_before += moved.evaluations;
-        let points = moved.model.centers();
-        let (terms, d) = (moved.model.n_terms(), moved.model.n_features());
-        let rows = ArrayView2::from_shape((terms, d), &points)
-            .map_err(|e| Error::Unsupported(e.to_string()))?;
-        let all: Vec<usize> = (0..terms).collect();
-        let intercept = moved.model.intercept().to_vec();
-        let model = model_on(self.config.kernel, &Rows::Dense(rows), &all, intercept.len())?
-            .with_coef(&moved.model.coef(), intercept)?;
-        let last = self.reduced(problem, &model)?;
-        let stop = [moved.stop, last.stop].into_iter().find(|stop| stop.is_early());
-        let n_iter = self.watch.steps_before + last.steps;
-        let better = last.smoothed <= before.objective[0];
-        let mut found = if better { machine(last, None) } else { before };
-        if better {
+        let config = &self.config;
+        let (refine, polish) = (config.refiner(), config.polish());
+        let refinement = Refinement { refine, polish, max_time: config.max_time };
+        let smoothed = before.objective[0];
+        let mut points = Vec::new();
+        let moved = refinement.run(problem, (&start, smoothed), self.watch, |refined, watch| {
+            watch.steps_before += refined.evaluations;
+            points = refined.model.centers();
+            on_points(&refined.model, &points)
+        })?;
+        let n_iter = self.watch.steps_before + moved.polished.steps;
+        let mut found = before;
+        if moved.better {
+            found = machine(moved.polished, None);
             found.points = Some(points.iter().map(|v| Real::to_f64(*v)).collect());
         }
-        (found.n_iter, found.stop) = (n_iter, stop.unwrap_or(found.stop));
+        (found.n_iter, found.stop) = (n_iter, moved.stop.unwrap_or(found.stop));
         Ok(found)
     }
+}
+
+/// The model on its points as they are handed out: rounded to the precision of the rows.
+fn on_points<F: Real>(model: &KernelModel<F>, points: &[F]) -> Result<KernelModel<F>> {
+    let terms = model.n_terms();
+    let rows = ArrayView2::from_shape((terms, model.n_features()), points)
+        .map_err(|e| Error::Unsupported(e.to_string()))?;
+    let (all, intercept): (Vec<usize>, _) = ((0..terms).collect(), model.intercept().to_vec());
+    model_on(model.kernel(), &Rows::Dense(rows), &all, intercept.len())?
+        .with_coef(&model.coef(), intercept)
 }

@@ -9,8 +9,8 @@ use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::rng::Rng;
-use crate::solver::polish::{Polished, Start, basis_gram};
 use crate::solver::primal::{Linear, Metric, leave_one_out, linear, newton, pcg};
+use crate::solver::smoothed::{Polished, Start, basis_gram};
 use crate::watch::{Halt, Watch};
 
 /// The order in which a kernel machine meets its samples: any will do that is a fair mixture.

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::solver::polish::{Polish, Start, basis_gram};
 use crate::solver::primal::{Criterion, criterion, leave_one_out, newton};
+use crate::solver::smoothed::{Polish, Start, basis_gram};
 use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Where log γ is sought: the range of a double.
