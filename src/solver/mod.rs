@@ -10,6 +10,7 @@ pub mod polish;
 pub mod primal;
 pub mod refine;
 mod run;
+pub mod smoothed;
 mod sweep;
 
 pub use budgeted::{Budgeted, Method, State};

@@ -1,7 +1,6 @@
 //! The offset alone, when the basis is empty.
 
-use super::steps::samples_of;
-use super::{Polish, Polished, Start};
+use crate::solver::smoothed::{Polish, Polished, Start};
 use crate::watch::{Step, Watch};
 
 /// The best offset; one that is not to be fitted stays.
@@ -14,7 +13,7 @@ pub(super) fn solve(
     let n = start.cost.len();
     for (output, offset) in result.intercept.iter_mut().enumerate() {
         watch.poll()?;
-        let samples = samples_of(polish, start, output);
+        let samples = start.samples(polish, output, polish.h);
         let mut f = vec![*offset; n];
         if polish.fit_intercept {
             samples.best_offset(offset, &mut f);

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::panels::Wave;
-use super::ray::Samples;
 use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{GramAccumulator, add_scaled_rows};
+use crate::solver::smoothed::panels::Wave;
+use crate::solver::smoothed::ray::Samples;
 use crate::watch::{Step, Watch};
 
 /// Rows summed by one task into its own vector; the vectors are added in order.

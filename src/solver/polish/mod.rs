@@ -63,96 +63,14 @@ mod constant;
 mod curvature;
 mod newton;
 mod output;
-pub(super) mod panels;
-pub(super) mod ray;
 mod steps;
 #[cfg(test)]
 mod tests;
 
-pub use panels::basis_gram;
-
-use crate::data::Targets;
-use crate::error::{Error, Result};
+use super::smoothed::{KernelRows, Polish, Polished, Start};
+use crate::error::Result;
 use crate::float::Real;
-use crate::loss::{AnyLoss, Smoothed};
-use crate::watch::{StopReason, Watch};
-
-/// Blocks of K_nB: kernel values between samples and basis.
-pub trait KernelRows<F: Real>: Sync {
-    /// Number of samples n.
-    fn n_rows(&self) -> usize;
-    /// Number of basis points B.
-    fn n_terms(&self) -> usize;
-    /// Kernel values of these samples with the basis, row-major samples x B. The same values
-    /// whatever the other samples are. Called from several threads, with up to
-    /// [`crate::parallel::ROW_CHUNK`] samples.
-    fn fill(&self, samples: &[usize], out: &mut [F]);
-    /// Rows `first..` of K_BB, row-major, as many as `out` holds. Called from several threads.
-    fn fill_gram(&self, first: usize, out: &mut [f64]);
-}
-
-/// How to polish.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Polish {
-    /// The loss.
-    pub loss: AnyLoss,
-    /// Whether there is an offset, not penalised.
-    pub fit_intercept: bool,
-    /// Final half-width of the smoothed zone, > 0 (squared losses do not use it).
-    pub h: f64,
-    /// Newton steps at most, all widths together.
-    pub max_steps: usize,
-    /// Stop when the decrease predicted is at most this share of the objective, > 0.
-    pub tol: f64,
-    /// K_nB is kept when it needs no more bytes than this.
-    pub cache_bytes: usize,
-}
-
-impl Default for Polish {
-    fn default() -> Self {
-        Self {
-            loss: AnyLoss::Hinge,
-            fit_intercept: false,
-            h: 0.05,
-            max_steps: 50,
-            tol: 1e-4,
-            cache_bytes: 128 << 20,
-        }
-    }
-}
-
-/// Coefficients found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Polished {
-    /// B x m, term-major: the m outputs of a term together.
-    pub coef: Vec<f64>,
-    /// One an output; 0 without an offset.
-    pub intercept: Vec<f64>,
-    /// Smoothed objective at the final h, summed over the outputs. NaN when the work was stopped
-    /// before any margins were known.
-    pub smoothed: f64,
-    /// The same with the loss itself.
-    pub primal: f64,
-    /// Newton steps (the largest number over the outputs).
-    pub steps: usize,
-    /// Whether every output met the stopping criterion.
-    pub converged: bool,
-    /// `Converged`, `MaxIter`, or what the watch said.
-    pub stop: StopReason,
-}
-
-/// What is given to [`Polish::solve`] beside the kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
-    /// Targets of the n samples.
-    pub targets: Targets<'a>,
-    /// C_i of the n samples.
-    pub cost: &'a [f64],
-    /// Trained coefficients, B x m, term-major.
-    pub coef: &'a [f64],
-    /// Trained offsets, m; read when there is an offset to fit.
-    pub intercept: &'a [f64],
-}
+use crate::watch::Watch;
 
 impl Polish {
     /// Polishes `start` on the basis behind `rows`.
@@ -167,37 +85,7 @@ impl Polish {
         start: Start<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<Polished> {
-        self.check()?;
-        let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
-        for (what, got, expected) in [
-            ("y", start.targets.len(), n),
-            ("sample_weight", start.cost.len(), n),
-            ("coefficients", start.coef.len(), b * m),
-            ("intercept", start.intercept.len(), m),
-        ] {
-            if got != expected {
-                return Err(Error::LengthMismatch { what, expected, got });
-            }
-        }
+        start.check(self, rows.n_rows(), rows.n_terms())?;
         newton::solve(self, rows, start, watch)
-    }
-
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// `InvalidParam`.
-    pub fn check(&self) -> Result<()> {
-        self.loss.check()?;
-        for (name, value) in [("h", self.h), ("tol", self.tol)] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::param(name, "a finite number > 0", value));
-            }
-        }
-        Ok(())
-    }
-
-    /// The loss at the final width.
-    pub(crate) fn final_loss(&self) -> Smoothed {
-        Smoothed { loss: self.loss, h: self.h }
     }
 }

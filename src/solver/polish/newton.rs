@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::constant;
 use super::output::{Output, State};
-use super::panels::{Panels, basis_gram};
 use super::steps::Shared;
-use super::{KernelRows, Polish, Polished, Start};
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::solver::smoothed::panels::Panels;
+use crate::solver::smoothed::{KernelRows, Polish, Polished, Start, basis_gram};
 use crate::watch::{Step, StopReason, Watch};
 
 /// Bytes that the Hessians of a group of outputs may take.

@@ -1,9 +1,9 @@
 //! One output of the machine as it stands, and its Newton direction.
 
-use super::Polish;
 use super::curvature::{Derivatives, Rule};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
+use crate::solver::smoothed::Polish;
 use crate::watch::{Halt, Step};
 
 /// Relative jitter of the Hessian: well above its rounding, far below what would damp a

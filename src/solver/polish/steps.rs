@@ -1,21 +1,20 @@
 //! The steps of the Newton loop that see the samples.
 
 use super::output::{JITTER, Output, State};
-use super::panels::Panels;
-use super::ray::{Found, Ray, Samples};
-use super::{Polish, Start};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::linalg::{axpy, dot64, symmetric_times};
-use crate::loss::Smoothed;
+use crate::solver::smoothed::panels::Panels;
+use crate::solver::smoothed::ray::{Found, Ray, Samples};
+use crate::solver::smoothed::{Polish, Start};
 use crate::watch::{Step, Watch};
 
 /// First width of the quadratic zone, in units of the margin.
-pub(super) const FIRST_H: f64 = 1.0;
+const FIRST_H: f64 = 1.0;
 /// What h is divided by when a width is done.
-pub(super) const H_FACTOR: f64 = 4.0;
+const H_FACTOR: f64 = 4.0;
 /// A width is done when a step promised less than this share of the objective.
-pub(super) const STAGE_TOL: f64 = 0.03;
+const STAGE_TOL: f64 = 0.03;
 /// Fruitless steps at the final h, each with a larger jitter, before giving up.
 const MAX_STALLS: usize = 3;
 /// Share of the objective below which a promised decrease is rounding.
@@ -69,8 +68,7 @@ impl<'a> Shared<'a> {
     }
 
     pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'a> {
-        let samples = samples_of(self.polish, self.start, output);
-        Samples { loss: Smoothed { h, ..samples.loss }, ..samples }
+        self.start.samples(self.polish, output, h)
     }
 
     /// Step 1: the multiple of the start, t ≥ 0, that is best at the first width.
@@ -194,12 +192,6 @@ impl<'a> Shared<'a> {
         o.value = o.penalty() + self.samples(o.index, o.h).loss_at(&o.f);
         (o.stalls, o.jitter) = (0, JITTER);
     }
-}
-
-/// The samples of one output at the final width.
-pub(super) fn samples_of<'a>(polish: &Polish, start: Start<'a>, output: usize) -> Samples<'a> {
-    let loss = polish.final_loss();
-    Samples { loss, targets: start.targets, output, cost: start.cost }
 }
 
 impl Output {

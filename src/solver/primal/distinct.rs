@@ -24,12 +24,11 @@
 use ndarray::ArrayView2;
 
 use super::linear::{Linear, linear};
-use super::nothing;
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{dot64, pivoted_cholesky};
-use crate::solver::polish::ray::Samples;
-use crate::solver::polish::{Polish, Polished, Start};
+use crate::solver::smoothed::ray::Samples;
+use crate::solver::smoothed::{Polish, Polished, Start};
 use crate::watch::{Halt, Watch};
 
 /// Relative diagonal left when the rank of K is found.
@@ -77,7 +76,7 @@ impl Polish {
             let reason = format!("distinct point {bad} of {size}");
             return Err(Error::InvalidData { what: "X", reason });
         }
-        let mut result = nothing(size, m);
+        let mut result = Polished::nothing(size, m);
         watch.begin();
         // 1.
         let factor = match pivoted_cholesky(data.gram, size, RANK_TOL, || watch.poll()) {

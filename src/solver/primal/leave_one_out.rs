@@ -31,12 +31,11 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::check;
 use super::path::{Piece, Zone, piece, zones};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
-use crate::solver::polish::ray::Samples;
-use crate::solver::polish::{Polish, Start};
+use crate::solver::smoothed::ray::Samples;
+use crate::solver::smoothed::{Polish, Start};
 use crate::watch::{Step, Watch};
 
 /// Columns of a task.
@@ -109,7 +108,7 @@ pub fn criterion(
 
 fn check_all(polish: &Polish, gram: &[f64], solution: &Start<'_>) -> Result<()> {
     let n = solution.cost.len();
-    check(polish, solution, n, n)?;
+    solution.check(polish, n, n)?;
     if gram.len() != n * n {
         let (what, expected, got) = ("kernel matrix", n * n, gram.len());
         return Err(Error::LengthMismatch { what, expected, got });

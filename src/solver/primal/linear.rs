@@ -36,13 +36,13 @@
 use rayon::prelude::*;
 
 use super::path::{Direction, Goal, Newton, Piece, Zone, all_quadratic, follow, piece};
-use super::{Solved, check, nothing, take};
 use crate::data::{Point, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
-use crate::solver::polish::ray::Samples;
-use crate::solver::polish::{Polish, Polished, Start};
+use crate::solver::smoothed::Solved;
+use crate::solver::smoothed::ray::Samples;
+use crate::solver::smoothed::{Polish, Polished, Start};
 use crate::watch::{Step, Watch};
 
 /// Up to this many unknowns the Hessian is a matrix.
@@ -78,14 +78,14 @@ pub fn linear<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     let (n, d, m) = (rows.n_rows(), rows.n_cols(), start.targets.n_outputs());
-    check(polish, &start, n, d)?;
+    start.check(polish, n, d)?;
     let direct = match method {
         Linear::Auto => d <= DIRECT,
         Linear::Direct => true,
         Linear::Truncated => false,
     };
     watch.begin();
-    let mut result = nothing(d, m);
+    let mut result = Polished::nothing(d, m);
     for output in 0..m {
         let mut machine = Machine::new(polish, rows.view(), start, output)?;
         machine.direct = direct;
@@ -100,7 +100,7 @@ pub fn linear<F: Real>(
             steps: machine.steps,
             converged: machine.converged,
         };
-        if !take(&mut result, output, &solved, done)? {
+        if !result.take_output(output, &solved, done)? {
             break;
         }
     }
@@ -363,10 +363,7 @@ impl<'a, F: Real> Machine<'a, F> {
 
 impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
     fn samples(&self, h: f64) -> Samples<'a> {
-        let mut loss = self.polish.final_loss();
-        loss.h = h;
-        let Start { targets, cost, .. } = self.start;
-        Samples { loss, targets, output: self.output, cost }
+        self.start.samples(self.polish, self.output, h)
     }
 
     fn decisions(&self) -> &[f64] {

@@ -39,11 +39,11 @@ use rayon::prelude::*;
 
 use super::border::{Bordered, System};
 use super::path::{Direction, Goal, Newton, Piece, Zone, all_quadratic, follow, piece};
-use super::{Solved, check, nothing, take};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::dot64;
-use crate::solver::polish::ray::Samples;
-use crate::solver::polish::{Polish, Polished, Start};
+use crate::solver::smoothed::Solved;
+use crate::solver::smoothed::ray::Samples;
+use crate::solver::smoothed::{Polish, Polished, Start};
 use crate::watch::{Step, Watch};
 
 /// Up to this many samples are solved for directly.
@@ -65,7 +65,7 @@ pub fn newton(
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     let (n, m) = (start.cost.len(), start.targets.n_outputs());
-    check(polish, &start, n, n)?;
+    start.check(polish, n, n)?;
     if gram.len() != n * n {
         let (what, expected, got) = ("kernel matrix", n * n, gram.len());
         return Err(Error::LengthMismatch { what, expected, got });
@@ -74,7 +74,7 @@ pub fn newton(
         return Err(Error::NonFinite { what: "kernel matrix", row: bad / n, column: bad % n });
     }
     watch.begin();
-    let mut result = nothing(n, m);
+    let mut result = Polished::nothing(n, m);
     for output in 0..m {
         let mut machine = Machine::new(polish, gram, start, output)?;
         let done = machine.minimise(watch);
@@ -88,7 +88,7 @@ pub fn newton(
             steps: machine.steps - machine.steps_before,
             converged: machine.converged,
         };
-        if !take(&mut result, output, &solved, done)? {
+        if !result.take_output(output, &solved, done)? {
             break;
         }
     }

@@ -19,7 +19,7 @@
 //! References: \[PRIMAL\] section 4.2 for zones and steps; the path is ours.
 
 use crate::loss::{AnyLoss, Smoothed};
-use crate::solver::polish::ray::{Ray, Samples};
+use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
 
 /// What h is divided by at first, and at most.

@@ -45,13 +45,13 @@
 //! References: \[PRIMAL\] section 5 (Algorithm 2).
 
 use super::path::all_quadratic;
-use super::{Solved, check, nothing, take};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::dot64;
-use crate::solver::polish::panels::Panels;
-use crate::solver::polish::ray::{Ray, Samples};
-use crate::solver::polish::{KernelRows, Polish, Polished, Start};
+use crate::solver::smoothed::Solved;
+use crate::solver::smoothed::panels::Panels;
+use crate::solver::smoothed::ray::{Ray, Samples};
+use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
 use crate::watch::{Step, Watch};
 
 /// A gap below this share of the objective, negative, is no rounding error.
@@ -95,13 +95,13 @@ pub fn pcg<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     let (n, m) = (rows.n_rows(), start.targets.n_outputs());
-    check(polish, &start, n, n)?;
+    start.check(polish, n, n)?;
     if rows.n_terms() != n {
         let (what, expected, got) = ("basis", n, rows.n_terms());
         return Err(Error::LengthMismatch { what, expected, got });
     }
     watch.begin();
-    let mut result = nothing(n, m);
+    let mut result = Polished::nothing(n, m);
     let mut panels = match Panels::new(rows, polish.cache_bytes, watch) {
         Ok(panels) => panels,
         Err(halt) => {
@@ -124,7 +124,7 @@ pub fn pcg<F: Real>(
             steps: machine.steps,
             converged: machine.converged,
         };
-        if !take(&mut result, output, &solved, done)? {
+        if !result.take_output(output, &solved, done)? {
             break;
         }
     }
@@ -169,10 +169,7 @@ impl<'a> Descent<'a> {
 
     /// At the costs wanted.
     fn samples(&self, h: f64) -> Samples<'a> {
-        let mut loss = self.polish.final_loss();
-        loss.h = h;
-        let Start { targets, cost, .. } = self.start;
-        Samples { loss, targets, output: self.output, cost }
+        self.start.samples(self.polish, self.output, h)
     }
 
     /// Step 5: the share of the costs to begin with.

@@ -10,8 +10,8 @@ use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::parallel::{self, Pool};
 use crate::rng::Rng;
-use crate::solver::polish::KernelRows;
-use crate::watch::{Cancel, Progress, Watch};
+use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
+use crate::watch::{Cancel, Progress, StopReason, Watch};
 
 const LOSSES: [AnyLoss; 6] = [
     AnyLoss::Hinge,
@@ -355,7 +355,7 @@ fn leaving_one_out_is_training_without_it() {
             let zones_of = |found: &Polished| {
                 let f: Vec<f64> = decisions(&toy, found);
                 let loss = polish.final_loss();
-                let samples = crate::solver::polish::ray::Samples {
+                let samples = crate::solver::smoothed::ray::Samples {
                     loss,
                     targets,
                     output: 0,

@@ -39,6 +39,7 @@
 //!
 //! References: algorithm ours; objective \[PRIMAL\] section 4.2, reduced expansion 6.2.
 
+mod config;
 mod objective;
 mod sums;
 #[cfg(test)]
@@ -47,12 +48,11 @@ mod tests;
 use crate::data::Problem;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::kernel::AnyKernel;
 use crate::linalg::{Descent, Lbfgs};
-use crate::loss::AnyLoss;
 use crate::model::KernelModel;
 use crate::rng::Rng;
 use crate::watch::{Halt, Step, StopReason, Tick, Watch};
+pub use config::Refine;
 use objective::Objective;
 
 /// Pairs that L-BFGS remembers.
@@ -63,21 +63,6 @@ const TOL: f64 = 1e-4;
 /// times outputs) a variable at least: fewer would be fitted, not learnt from.
 const PART: usize = 8;
 const EQUATIONS_A_VARIABLE: usize = 4;
-
-/// How to refine.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Refine {
-    /// The loss.
-    pub loss: AnyLoss,
-    /// Whether offsets are fitted.
-    pub fit_intercept: bool,
-    /// Half-width of the smoothed zone, > 0.
-    pub h: f64,
-    /// Evaluations on all samples at most, at least 1.
-    pub max_evaluations: usize,
-    /// Seed of the part that the first stage sees.
-    pub seed: u64,
-}
 
 /// The refined model and how it came about.
 #[derive(Clone, Debug)]
@@ -127,28 +112,6 @@ impl Refine {
             Err(Halt::Fail(error)) => return Err(error),
         };
         Ok(Refined { model: objective.model(&x)?, smoothed, evaluations, stop })
-    }
-
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// `InvalidParam`, `Unsupported`.
-    pub fn check(&self, kernel: AnyKernel) -> Result<()> {
-        self.loss.check()?;
-        if !matches!(kernel, AnyKernel::Gaussian { .. }) {
-            return Err(Error::Unsupported(format!(
-                "refine=True needs kernel='rbf', got kernel='{}': its points can be moved along a \
-                 gradient that the same kernel values give",
-                kernel.name()
-            )));
-        }
-        if !(self.h.is_finite() && self.h > 0.0) {
-            return Err(Error::param("smoothing", "> 0 and finite", self.h));
-        }
-        if self.max_evaluations == 0 {
-            return Err(Error::param("refine_iter", ">= 1", 0));
-        }
-        Ok(())
     }
 
     /// Method, 2. `x` is the best point found whenever this returns.

@@ -4,7 +4,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::Refine;
+use super::config::Refine;
 use super::sums::{Point, Samples};
 use crate::data::Problem;
 use crate::error::{Error, Result, try_vec};

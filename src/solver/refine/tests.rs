@@ -8,6 +8,8 @@ use super::objective::Objective;
 use super::*;
 use crate::data::{Rows, Targets};
 use crate::error::Result;
+use crate::kernel::AnyKernel;
+use crate::loss::AnyLoss;
 use crate::loss::Smoothed;
 use crate::model::Expansion;
 use crate::parallel::{self, Pool};

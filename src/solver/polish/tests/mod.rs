@@ -4,9 +4,13 @@ mod exactly;
 use std::ops::ControlFlow;
 
 use super::*;
+use crate::data::Targets;
+use crate::error::Error;
+use crate::loss::{AnyLoss, Smoothed};
 use crate::parallel::Pool;
 use crate::rng::Rng;
-use crate::watch::{Cancel, Progress};
+use crate::solver::smoothed::basis_gram;
+use crate::watch::{Cancel, Progress, StopReason};
 
 /// A Gaussian kernel on dense rows, written plainly.
 pub(super) struct Dense<F> {
