@@ -70,7 +70,7 @@ pub fn thread_count(n_jobs: Option<i64>) -> Result<usize> {
     let cores = cores();
     match n_jobs {
         None => Ok(cores),
-        Some(0) => Err(Error::param("n_jobs", "a non-zero integer or None", 0)),
+        Some(0) => Err(Error::param("n_jobs", "a non-zero integer, or none", 0)),
         Some(n) if n > 0 => Ok(usize::try_from(n).unwrap_or(cores).min(1024)),
         Some(n) => {
             let back = usize::try_from(n.unsigned_abs() - 1).unwrap_or(usize::MAX);

@@ -19,8 +19,9 @@
 //! *References*: \[BSCA\] Alg. 1 and 2, eq. 4; \[PEGASOS\].
 
 use crate::budget::{AnyMaintenance, Maintainer};
+use crate::config::{count, optional};
 use crate::data::SampleOrder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -70,12 +71,8 @@ impl Budgeted {
     pub fn check(&self) -> Result<()> {
         self.kernel.check()?;
         self.loss.check()?;
-        if self.budget == Some(0) {
-            return Err(Error::param("budget", ">= 1 or None", 0));
-        }
-        if self.n_expected == Some(0) {
-            return Err(Error::param("n_expected", ">= 1 or None", 0));
-        }
+        optional(count, "budget", self.budget)?;
+        optional(count, "n_expected", self.n_expected)?;
         match self.budget {
             Some(_) => self.maintenance.check(self.kernel),
             None => Ok(()),
