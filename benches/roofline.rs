@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::rng::Rng;
-use budgetsvm::simd::{self, Job, Metric, Packed, Sums, Tile};
+use budgetsvm::simd::{self, Job, Map, Metric, Packed, Sums, Tile};
 
 const CENTERS: usize = 512;
 const POINTS: usize = 64;
@@ -68,6 +68,7 @@ fn main() {
                             centers: &packed,
                             metric,
                             gamma: 0.5,
+                            map: Map::Exponential,
                             values: None,
                             sums: Some(Sums { coef: &coef, out: &mut sums }),
                         },

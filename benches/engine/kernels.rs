@@ -7,7 +7,7 @@ use budgetsvm::kernel::load_tile;
 use budgetsvm::model::KernelModel;
 use budgetsvm::parallel::{self, ROW_CHUNK};
 use budgetsvm::rng::Rng;
-use budgetsvm::simd::{self, Job, Metric, Sums, Tile};
+use budgetsvm::simd::{self, Job, Map, Metric, Sums, Tile};
 use criterion::{BenchmarkId, Criterion, Throughput};
 use rayon::prelude::*;
 
@@ -85,6 +85,7 @@ pub(crate) fn kernel(c: &mut Criterion) {
                         centers: model.centers(),
                         metric,
                         gamma: 3.0 / d as f32,
+                        map: Map::Exponential,
                         values: None,
                         sums: Some(Sums { coef: model.padded_coef(), out: &mut sums }),
                     });

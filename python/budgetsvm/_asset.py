@@ -27,7 +27,7 @@ PAGE = {
         features, kernels "rbf" and "laplacian".
     n_components : int, default=100
         Landmarks, or Fourier features, >= 1. Error falls and time grows with it.
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+    @kernel-names@
         As in `BudgetSVC`.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0, as in `BudgetSVC`. `partial_fit` settles it on the first part it sees.

@@ -36,6 +36,9 @@ def documented(**own: str) -> Callable[[Documented], Documented]:
 
 
 COMMON = {
+    "kernel-names": """
+    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+""",
     "degree": """
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
@@ -70,7 +73,7 @@ COMMON = {
         Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
 """,
     "kernel-formulas": """
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+    @kernel-names@
         ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
         ``tanh(γ x·z + coef0)``, ``x·z``.
 """,

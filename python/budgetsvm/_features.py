@@ -67,7 +67,7 @@ class Nystroem(_OnLandmarks):
     n_components : int, default=100
         Columns that come out, >= 1. Directions below `eigenvalue_threshold`, or beyond the number
         of samples, are columns of zeros at the end.
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+    @kernel-names@
         As in `BudgetSVC`. "sigmoid" is not positive definite: its negative eigenvalues are left
         out.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -147,7 +147,7 @@ class IncompleteCholesky(_OnLandmarks):
     ----------
     n_components : int, default=100
         Columns that come out, >= 1: the most pivots. Beyond the numerical rank they are zero.
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+    @kernel-names@
         As in `BudgetSVC`; must be positive definite.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0, as in `BudgetSVC`.

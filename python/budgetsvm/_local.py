@@ -40,7 +40,7 @@ class LocalBudgetSVC(OnlineLearner):
         The most support vectors of a cell, >= 1.
     C : float, default=1.0
         Bound of a weight, > 0.
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+    @kernel-names@
         Kernel of the cells; samples are assigned by the Euclidean distance.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.

@@ -30,11 +30,10 @@ _OPTIONAL = (
 #: What the pages of PrimalSVC and PrimalSVR share.
 PAGE = {
     "kernel": """
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
-        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
-        ``tanh(γ x·z + coef0)``, ``x·z``. With "linear" and without a basis the weights of the
-        features are solved for. "sigmoid", and "poly" with a negative `coef0`, are positive
-        definite for few data: a ValueError says so where the objective has no minimum.
+    @kernel-formulas@
+        With "linear" and without a basis the weights of the features are solved for. "sigmoid",
+        and "poly" with a negative `coef0`, are positive definite for few data: a ValueError says
+        so where the objective has no minimum.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
         "auto" is ``1 / n_features``.

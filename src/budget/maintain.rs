@@ -44,21 +44,34 @@ impl AnyMaintenance {
     /// # Errors
     /// `Unsupported`, naming what works; `InvalidParam` for a merge of fewer than two.
     pub fn check(&self, kernel: AnyKernel) -> Result<()> {
+        match *self {
+            Self::Merge { .. } => check_merging(kernel),
+            Self::MultiMerge { size, .. } => {
+                check_merging(kernel)?;
+                if size < 2 {
+                    return Err(Error::param("merge_size", ">= 2", size));
+                }
+                Ok(())
+            }
+            Self::RemoveSmallest
+            | Self::RemoveRandom
+            | Self::RemoveOldest
+            | Self::Project
+            | Self::Stop => Ok(()),
+        }
+    }
+
+    /// Whether a full model takes no new term, so that no sample need be tried for one.
+    #[must_use]
+    pub fn refuses_new_terms(&self) -> bool {
         match self {
-            Self::Merge { .. } | Self::MultiMerge { .. }
-                if !matches!(kernel, AnyKernel::Gaussian { .. }) =>
-            {
-                Err(Error::Unsupported(format!(
-                    "maintenance by merging works with kernel='rbf' only, got kernel='{}'; use \
-                     maintenance='project', 'remove-smallest', 'remove-random', 'remove-oldest' \
-                     or 'stop', or kernel='rbf'",
-                    kernel.name()
-                )))
-            }
-            Self::MultiMerge { size, .. } if *size < 2 => {
-                Err(Error::param("merge_size", ">= 2", size))
-            }
-            _ => Ok(()),
+            Self::Stop => true,
+            Self::Merge { .. }
+            | Self::MultiMerge { .. }
+            | Self::RemoveSmallest
+            | Self::RemoveRandom
+            | Self::RemoveOldest
+            | Self::Project => false,
         }
     }
 
@@ -67,18 +80,65 @@ impl AnyMaintenance {
     pub fn terms_an_event(&self) -> usize {
         match self {
             Self::MultiMerge { size, .. } => size - 1,
-            _ => 1,
+            Self::Merge { .. }
+            | Self::RemoveSmallest
+            | Self::RemoveRandom
+            | Self::RemoveOldest
+            | Self::Project
+            | Self::Stop => 1,
         }
     }
+}
+
+fn check_merging(kernel: AnyKernel) -> Result<()> {
+    if kernel.gaussian_gamma().is_some() {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "maintenance by merging works with kernel='rbf' only, got kernel='{}'; use \
+         maintenance='project', 'remove-smallest', 'remove-random', 'remove-oldest' or 'stop', or \
+         kernel='rbf'",
+        kernel.name()
+    )))
 }
 
 /// A maintenance with the state it keeps.
 #[derive(Clone, Debug)]
 pub struct Maintainer<F: Real> {
     policy: AnyMaintenance,
-    rng: Rng,
-    merging: Merging<F>,
-    projection: Projection,
+    state: State<F>,
+}
+
+/// What each of them keeps.
+#[derive(Clone, Debug)]
+enum State<F: Real> {
+    Merging { size: usize, search: MergeSearch, rows: Box<Merging<F>> },
+    Projection(Projection),
+    Removal(Removal),
+}
+
+/// Which term goes.
+#[derive(Clone, Debug)]
+enum Removal {
+    Smallest,
+    Random(Rng),
+    Oldest,
+    Newest,
+}
+
+impl Removal {
+    fn slot<F: Real>(&mut self, expansion: &Expansion<F>) -> usize {
+        match self {
+            Self::Smallest => smallest(expansion),
+            // One of the old terms: the newest is last and stays.
+            Self::Random(rng) => rng.below((expansion.len() - 1).max(1)),
+            Self::Oldest => {
+                let oldest = (0..expansion.len()).min_by_key(|&s| expansion.stamp(s));
+                oldest.unwrap_or(0)
+            }
+            Self::Newest => expansion.len() - 1,
+        }
+    }
 }
 
 impl<F: Real> Maintainer<F> {
@@ -88,12 +148,17 @@ impl<F: Real> Maintainer<F> {
     /// As [`AnyMaintenance::check`].
     pub fn new(policy: AnyMaintenance, kernel: AnyKernel, seed: u64) -> Result<Self> {
         policy.check(kernel)?;
-        Ok(Self {
-            policy,
-            rng: Rng::stream(seed, 1),
-            merging: Merging::default(),
-            projection: Projection::default(),
-        })
+        let merging = |size, search| State::Merging { size, search, rows: Box::default() };
+        let state = match policy {
+            AnyMaintenance::Merge { search } => merging(2, search),
+            AnyMaintenance::MultiMerge { size, search } => merging(size, search),
+            AnyMaintenance::RemoveSmallest => State::Removal(Removal::Smallest),
+            AnyMaintenance::RemoveRandom => State::Removal(Removal::Random(Rng::stream(seed, 1))),
+            AnyMaintenance::RemoveOldest => State::Removal(Removal::Oldest),
+            AnyMaintenance::Project => State::Projection(Projection::default()),
+            AnyMaintenance::Stop => State::Removal(Removal::Newest),
+        };
+        Ok(Self { policy, state })
     }
 
     /// The maintenance in use.
@@ -114,33 +179,20 @@ impl<F: Real> Maintainer<F> {
         budget: usize,
         event: &mut dyn Event,
     ) -> Result<Option<f64>> {
-        if self.policy == AnyMaintenance::Project {
-            return self.projection.reduce(expansion, budget, event);
-        }
         let mut total = None;
-        while expansion.len() > budget {
-            let degradation = match self.policy {
-                AnyMaintenance::Merge { search } => {
-                    self.merging.merge(expansion, 2, search, event)?
+        match &mut self.state {
+            State::Projection(projection) => return projection.reduce(expansion, budget, event),
+            State::Merging { size, search, rows } => {
+                while expansion.len() > budget {
+                    *total.get_or_insert(0.0) += rows.merge(expansion, *size, *search, event)?;
                 }
-                AnyMaintenance::MultiMerge { size, search } => {
-                    self.merging.merge(expansion, size, search, event)?
+            }
+            State::Removal(removal) => {
+                while expansion.len() > budget {
+                    let slot = removal.slot(expansion);
+                    *total.get_or_insert(0.0) += remove(expansion, slot, event);
                 }
-                AnyMaintenance::RemoveRandom => {
-                    // One of the old terms: the newest is last and stays.
-                    let slot = self.rng.below((expansion.len() - 1).max(1));
-                    remove(expansion, slot, event)
-                }
-                AnyMaintenance::RemoveOldest => {
-                    let oldest = (0..expansion.len()).min_by_key(|&s| expansion.stamp(s));
-                    remove(expansion, oldest.unwrap_or(0), event)
-                }
-                AnyMaintenance::Stop => remove(expansion, expansion.len() - 1, event),
-                AnyMaintenance::RemoveSmallest | AnyMaintenance::Project => {
-                    remove(expansion, smallest(expansion), event)
-                }
-            };
-            *total.get_or_insert(0.0) += degradation;
+            }
         }
         Ok(total)
     }
@@ -152,7 +204,9 @@ impl<F: Real> Maintainer<F> {
         slot: usize,
         event: &mut dyn Event,
     ) {
-        self.projection.forget(slot);
+        if let State::Projection(projection) = &mut self.state {
+            projection.forget(slot);
+        }
         remove(expansion, slot, event);
     }
 }

@@ -47,7 +47,9 @@ impl MergeSearch {
     pub fn degradation(self, m: f64, distance: f64) -> f64 {
         match self {
             Self::Table => Table::get().look_up(m, (-distance).exp(), |cell| cell.degradation),
-            _ => degradation_at(m, distance, self.best_h(m, distance)),
+            Self::Auto | Self::GoldenSection => {
+                degradation_at(m, distance, self.best_h(m, distance))
+            }
         }
     }
 }

@@ -9,6 +9,8 @@
 //! *References*: \[BSCA\] Alg. 1; \[GQ18\] (the table); \[QG18\] (multi-merge); plain
 //! projection with an updated inverse.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod event;
 mod maintain;
 pub mod merge_search;

@@ -1,4 +1,4 @@
-//! Random Fourier features of the Gaussian and the Laplacian kernel.
+//! Random Fourier features of the kernels of a distance.
 //!
 //! ```text
 //! k(x, x') = E[cos(ν·(x - x'))],     ν ~ N(0, 2γ I) (Gaussian),  ν_k ~ Cauchy(γ) (Laplacian)
@@ -22,7 +22,7 @@ use crate::config::{Config, count, hyperparameters};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::kernel::{AnyKernel, load_tile};
+use crate::kernel::{AnyKernel, Spectrum, load_tile};
 use crate::linalg::dot64;
 use crate::rng::Rng;
 use crate::simd::{self, Packed};
@@ -58,23 +58,29 @@ hyperparameters! {
 impl Config for Fourier {
     fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        if !self.kernel.is_translation_invariant() {
-            let got = format!("'{}'", self.kernel.name());
-            return Err(Error::param("kernel", "'rbf' or 'laplacian'", got));
-        }
+        let spectrum = self.spectrum()?;
         count("n_components", self.n_components)?;
-        if self.orthogonal && matches!(self.kernel, AnyKernel::Laplacian { .. }) {
-            return Err(Error::Unsupported(
-                "orthogonal=True needs kernel='rbf': the spectrum of the Laplacian kernel is not \
-                 rotation invariant"
-                    .into(),
-            ));
+        if self.orthogonal && !spectrum.is_rotation_invariant() {
+            let turns = |k: &AnyKernel| k.spectrum().is_some_and(Spectrum::is_rotation_invariant);
+            return Err(Error::Unsupported(format!(
+                "orthogonal=True needs kernel={}: the spectrum of kernel='{}' is not rotation \
+                 invariant",
+                AnyKernel::names(turns),
+                self.kernel.name()
+            )));
         }
         Ok(())
     }
 }
 
 impl Fourier {
+    fn spectrum(&self) -> Result<Spectrum> {
+        self.kernel.spectrum().ok_or_else(|| {
+            let known = AnyKernel::names(|kernel| kernel.spectrum().is_some());
+            Error::param("kernel", known, format!("'{}'", self.kernel.name()))
+        })
+    }
+
     /// Draws the map for rows of `d` features.
     ///
     /// # Errors
@@ -91,24 +97,13 @@ impl Fourier {
         };
         // 1.
         let mut frequencies = try_vec("frequencies", count.saturating_mul(d), 0.0)?;
-        match self.kernel {
-            AnyKernel::Gaussian { gamma } => {
-                let scale = (2.0 * gamma).sqrt();
-                for group in frequencies.chunks_mut(d * d) {
-                    group.fill_with(|| rng.normal());
-                    if self.orthogonal {
-                        rotate(group, d, &mut rng);
-                    }
-                    group.iter_mut().for_each(|v| *v *= scale);
+        let spectrum = self.spectrum()?;
+        for group in frequencies.chunks_mut(d * d) {
+            spectrum.draw((group, d), &mut rng, |rows, rng| {
+                if self.orthogonal {
+                    rotate(rows, d, rng);
                 }
-            }
-            // The quantile function of the Cauchy distribution; a uniform of exactly 0 would give
-            // a wave of no use.
-            AnyKernel::Laplacian { gamma } => frequencies.fill_with(|| {
-                gamma * (std::f64::consts::PI * (rng.uniform().max(1e-12) - 0.5)).tan()
-            }),
-            // `check` has refused the others.
-            _ => {}
+            });
         }
         let phases: Vec<f64> =
             (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform()).collect();

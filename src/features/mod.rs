@@ -23,6 +23,8 @@
 //!
 //! References: \[ASSET\] section 2.3, \[NYSTROEM\], \[RFF\], \[ORF\], \[FINE\].
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod fourier;
 pub mod incomplete_cholesky;
 mod landmarks;

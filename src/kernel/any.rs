@@ -1,7 +1,11 @@
 //! The kernels, as a closed enum: the one choice made at run time, matched once a block.
+//!
+//! Nobody else asks which kernel it is. What a kernel is made of is its [`Form`], what can be done
+//! with it are the questions below; none has a wildcard arm, so a new kernel answers all of them.
 
 use serde::{Deserialize, Serialize};
 
+use super::form::{Distance, Form, Product, Spectrum};
 use crate::error::{Error, Result};
 
 /// A kernel function and its parameters.
@@ -60,7 +64,27 @@ fn three() -> u32 {
     3
 }
 
+/// One of every kind, in the order in which messages name them.
+const EVERY: [AnyKernel; 5] = [
+    AnyKernel::Gaussian { gamma: 1.0 },
+    AnyKernel::Laplacian { gamma: 1.0 },
+    AnyKernel::Polynomial { gamma: 1.0, coef0: 0.0, degree: 3 },
+    AnyKernel::Sigmoid { gamma: 1.0, coef0: 0.0 },
+    AnyKernel::Linear,
+];
+
 impl AnyKernel {
+    /// The names of the kernels that are `wanted`, for messages: `'rbf', 'poly' or 'linear'`.
+    #[must_use]
+    pub fn names(wanted: impl Fn(&Self) -> bool) -> String {
+        let names: Vec<String> =
+            EVERY.iter().filter(|k| wanted(k)).map(|k| format!("'{}'", k.name())).collect();
+        match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => names.concat(),
+        }
+    }
+
     /// The kernel of this name, its parameters checked.
     ///
     /// # Errors
@@ -74,11 +98,7 @@ impl AnyKernel {
             "sigmoid" => Self::Sigmoid { gamma, coef0 },
             "linear" => Self::Linear,
             _ => {
-                return Err(Error::param(
-                    "kernel",
-                    "'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear'",
-                    format!("'{name}'"),
-                ));
+                return Err(Error::param("kernel", Self::names(|_| true), format!("'{name}'")));
             }
         };
         kernel.check()?;
@@ -128,5 +148,79 @@ impl AnyKernel {
             return Err(Error::param("coef0", "finite", coef0));
         }
         Ok(())
+    }
+
+    /// How it is computed.
+    pub(crate) fn form(&self) -> Form {
+        match *self {
+            Self::Gaussian { gamma } => Form::exponential(Distance::Squared, gamma),
+            Self::Laplacian { gamma } => Form::exponential(Distance::Absolute, gamma),
+            Self::Polynomial { gamma, coef0, degree } => {
+                Form::Product(Product::Power { gamma, coef0, degree })
+            }
+            Self::Sigmoid { gamma, coef0 } => Form::Product(Product::Tanh { gamma, coef0 }),
+            Self::Linear => Form::Product(Product::Plain),
+        }
+    }
+
+    /// Whether `k(x, z)` depends on `x - z` alone; `k(x, x)` is 1 then.
+    #[must_use]
+    pub fn is_translation_invariant(&self) -> bool {
+        matches!(self.form(), Form::Distance { .. })
+    }
+
+    /// γ, if the kernel is `exp(-γ ‖x - z‖²)`. Merging and the gradients in the points are derived
+    /// for this kernel: for a point z on the line from a to b, `k(a, z)` is a power of `k(a, b)`,
+    /// and the gradient is a multiple of the value. Its blocks keep `G = γ ‖x - z‖²`
+    /// ([`AnyKernel::stored`]).
+    #[must_use]
+    pub fn gaussian_gamma(&self) -> Option<f64> {
+        match *self {
+            Self::Gaussian { gamma } => Some(gamma),
+            Self::Laplacian { .. }
+            | Self::Polynomial { .. }
+            | Self::Sigmoid { .. }
+            | Self::Linear => None,
+        }
+    }
+
+    /// The kernel with γ times this factor, if it is `exp(-γ distance)`: then `dk/d ln γ = k ln k`,
+    /// which tuning by the leave-one-out criterion needs.
+    #[must_use]
+    pub fn with_width(&self, factor: f64) -> Option<Self> {
+        match *self {
+            Self::Gaussian { gamma } => Some(Self::Gaussian { gamma: gamma * factor }),
+            Self::Laplacian { gamma } => Some(Self::Laplacian { gamma: gamma * factor }),
+            Self::Polynomial { .. } | Self::Sigmoid { .. } | Self::Linear => None,
+        }
+    }
+
+    /// The distribution of frequencies whose waves have this kernel as their mean, if there is one.
+    #[must_use]
+    pub fn spectrum(&self) -> Option<Spectrum> {
+        match *self {
+            Self::Gaussian { gamma } => Some(Spectrum::Normal { scale: (2.0 * gamma).sqrt() }),
+            Self::Laplacian { gamma } => Some(Spectrum::Cauchy { scale: gamma }),
+            Self::Polynomial { .. } | Self::Sigmoid { .. } | Self::Linear => None,
+        }
+    }
+
+    /// `k(x, z)` of two rows, plainly: the twin of the blocks.
+    #[must_use]
+    pub fn eval(&self, x: &[f64], z: &[f64]) -> f64 {
+        let pairs = || x.iter().zip(z);
+        let square = || pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        let dot = || pairs().map(|(a, b)| a * b).sum::<f64>();
+        match *self {
+            Self::Gaussian { gamma } => (-gamma * square()).exp(),
+            Self::Laplacian { gamma } => {
+                (-gamma * pairs().map(|(a, b)| (a - b).abs()).sum::<f64>()).exp()
+            }
+            Self::Polynomial { gamma, coef0, degree } => {
+                (gamma * dot() + coef0).powi(i32::try_from(degree).unwrap_or(i32::MAX))
+            }
+            Self::Sigmoid { gamma, coef0 } => (gamma * dot() + coef0).tanh(),
+            Self::Linear => dot(),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Blocks of kernel values: points in tiles against packed centres, dense and CSR written once.
 
 use super::AnyKernel;
+use super::form::{Distance, Form, Product};
 use crate::float::Real;
-use crate::simd::{self, Job, Metric, Packed, Sums, Tile, Values};
+use crate::simd::{self, Job, Map, Metric, Packed, Sums, Tile, Values};
 
 /// Up to this many features differences are summed, not norms: no slower, and nothing cancels
 /// (`cargo bench --bench engine`, group `kernel`, and `--bench roofline`).
@@ -21,44 +22,27 @@ impl AnyKernel {
     /// against many centres is bound by reading them, and a zero needs no reading.
     pub fn load_center<F: Real>(&self, centers: &Packed<F>, slot: usize, tile: &mut Tile<F>) {
         let d = centers.n_features();
-        let products = d > differences_up_to() && !matches!(self, Self::Laplacian { .. });
+        let products = match self.form() {
+            Form::Distance { of: Distance::Absolute, .. } => false,
+            Form::Distance { of: Distance::Squared, .. } | Form::Product(_) => {
+                d > differences_up_to()
+            }
+        };
         tile.fill_center(centers, slot, if products { d / 2 } else { 0 });
     }
 
-    /// Whether `k(x, z)` depends on `x - z` alone.
-    #[must_use]
-    pub fn is_translation_invariant(&self) -> bool {
-        matches!(self, Self::Gaussian { .. } | Self::Laplacian { .. })
-    }
-
-    fn metric<F: Real>(&self, tile: &Tile<F>, centers: &Packed<F>) -> Metric {
-        match *self {
-            Self::Gaussian { gamma } => {
-                let precise = gamma * centers.max_sq_norm() > norm_limit::<F>();
-                let cheap = tile.is_dense() && tile.n_features() <= differences_up_to();
-                if precise || cheap { Metric::Squared } else { Metric::SquaredByNorms }
-            }
-            Self::Laplacian { .. } => Metric::Absolute,
-            _ => Metric::Dot,
+    /// Whether the block engine's sums are the kernel's: the function of a product is left to
+    /// [`AnyKernel::map_products`].
+    fn sums_in_one_pass(&self) -> bool {
+        match self.form() {
+            Form::Distance { .. } | Form::Product(Product::Plain) => true,
+            Form::Product(Product::Power { .. } | Product::Tanh { .. }) => false,
         }
     }
 
-    fn factor(&self) -> f64 {
-        match *self {
-            Self::Gaussian { gamma } | Self::Laplacian { gamma } => gamma,
-            _ => 1.0,
-        }
-    }
-
-    /// `k` from the dot product, for the kernels that are a function of it.
-    fn of_dot(&self, dot: f64) -> f64 {
-        match *self {
-            Self::Polynomial { gamma, coef0, degree } => {
-                (gamma * dot + coef0).powi(i32::try_from(degree).unwrap_or(i32::MAX))
-            }
-            Self::Sigmoid { gamma, coef0 } => (gamma * dot + coef0).tanh(),
-            _ => dot,
-        }
+    /// Whether [`AnyKernel::stored`] keeps values, not distances.
+    fn stores_values(&self) -> bool {
+        self.gaussian_gamma().is_none()
     }
 
     /// Kernel values of the points `first..last` of a tile and all centres, row by row: row `i`
@@ -71,9 +55,9 @@ impl AnyKernel {
         out: &mut [F],
         stride: usize,
     ) {
-        let exponential = self.is_translation_invariant();
-        self.run(tile, (first, last), centers, Some(Values { out, stride, exponential }), None);
-        self.map_dots(out, stride, last - first, centers.len());
+        let values = Some(Values { out, stride, mapped: true });
+        self.run(tile, (first, last), centers, values, None);
+        self.map_products(out, stride, last - first, centers.len());
     }
 
     /// As [`AnyKernel::values`], but for the Gaussian the distances `G = γ‖x - s‖²`, from which
@@ -86,9 +70,9 @@ impl AnyKernel {
         out: &mut [F],
         stride: usize,
     ) {
-        let exponential = matches!(self, Self::Laplacian { .. });
-        self.run(tile, (first, last), centers, Some(Values { out, stride, exponential }), None);
-        self.map_dots(out, stride, last - first, centers.len());
+        let values = Some(Values { out, stride, mapped: self.stores_values() });
+        self.run(tile, (first, last), centers, values, None);
+        self.map_products(out, stride, last - first, centers.len());
     }
 
     /// [`AnyKernel::stored`] and, in the same pass, `Σ_j coef_j k(x, s_j)` for one output.
@@ -100,9 +84,8 @@ impl AnyKernel {
         (out, stride): (&mut [F], usize),
         (coef, sums): (&[f64], &mut [f64]),
     ) {
-        let exponential = matches!(self, Self::Laplacian { .. });
-        if self.is_translation_invariant() || matches!(self, Self::Linear) {
-            let values = Some(Values { out, stride, exponential });
+        if self.sums_in_one_pass() {
+            let values = Some(Values { out, stride, mapped: self.stores_values() });
             self.run(tile, (first, last), centers, values, Some(Sums { coef, out: sums }));
         } else {
             self.stored(tile, (first, last), centers, out, stride);
@@ -122,7 +105,7 @@ impl AnyKernel {
         (coef, outputs): (&[f64], usize),
         out: &mut [f64],
     ) {
-        if outputs == 1 && (self.is_translation_invariant() || matches!(self, Self::Linear)) {
+        if outputs == 1 && self.sums_in_one_pass() {
             self.run(tile, (first, last), centers, None, Some(Sums { coef, out }));
             return;
         }
@@ -140,7 +123,7 @@ impl AnyKernel {
 
     /// Turns what [`AnyKernel::stored`] gave into kernel values.
     pub fn stored_to_values<F: Real>(&self, stored: &mut [F]) {
-        if let Self::Gaussian { .. } = self {
+        if !self.stores_values() {
             stored.iter_mut().for_each(|v| *v = -*v);
             simd::exp_in_place(stored);
         }
@@ -154,40 +137,40 @@ impl AnyKernel {
         values: Option<Values<'_, F>>,
         sums: Option<Sums<'_>>,
     ) {
-        let metric = self.metric(tile, centers);
-        let gamma = F::from_f64(self.factor());
-        simd::run_block(&mut Job { tile, first, last, centers, metric, gamma, values, sums });
+        let (metric, gamma, map) = match self.form() {
+            Form::Distance { of, gamma, map, steepness } => {
+                let precise = steepness * gamma * centers.max_sq_norm() > norm_limit::<F>();
+                let cheap = tile.is_dense() && tile.n_features() <= differences_up_to();
+                let metric = match of {
+                    Distance::Absolute => Metric::Absolute,
+                    Distance::Squared if precise || cheap => Metric::Squared,
+                    Distance::Squared => Metric::SquaredByNorms,
+                };
+                (metric, gamma, map)
+            }
+            Form::Product(_) => (Metric::Dot, 1.0, Map::Identity),
+        };
+        let gamma = F::from_f64(gamma);
+        simd::run_block(&mut Job { tile, first, last, centers, metric, gamma, map, values, sums });
     }
 
-    fn map_dots<F: Real>(&self, out: &mut [F], stride: usize, rows: usize, len: usize) {
-        if let Self::Polynomial { .. } | Self::Sigmoid { .. } = self {
-            for row in out.chunks_mut(stride.max(1)).take(rows) {
-                row[..len].iter_mut().for_each(|v| *v = F::from_f64(self.of_dot(v.to_f64())));
-            }
+    /// Turns products into the kernel's values.
+    fn map_products<F: Real>(&self, out: &mut [F], stride: usize, rows: usize, len: usize) {
+        let product = match self.form() {
+            Form::Distance { .. } | Form::Product(Product::Plain) => return,
+            Form::Product(product) => product,
+        };
+        for row in out.chunks_mut(stride.max(1)).take(rows) {
+            row[..len].iter_mut().for_each(|v| *v = F::from_f64(product.at(v.to_f64())));
         }
     }
 
     /// `k(x, x)` of every point of a tile.
     pub fn diagonal<F: Real>(&self, tile: &Tile<F>, out: &mut Vec<f64>) {
         out.clear();
-        match self {
-            Self::Gaussian { .. } | Self::Laplacian { .. } => out.resize(tile.len(), 1.0),
-            _ => out.extend(tile.sq_norms().iter().map(|&n| self.of_dot(n.to_f64()))),
-        }
-    }
-
-    /// `k(x, z)` of two rows, plainly: the twin of the blocks.
-    #[must_use]
-    pub fn eval(&self, x: &[f64], z: &[f64]) -> f64 {
-        let pairs = || x.iter().zip(z);
-        match *self {
-            Self::Gaussian { gamma } => {
-                (-gamma * pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>()).exp()
-            }
-            Self::Laplacian { gamma } => {
-                (-gamma * pairs().map(|(a, b)| (a - b).abs()).sum::<f64>()).exp()
-            }
-            _ => self.of_dot(pairs().map(|(a, b)| a * b).sum()),
+        match self.form() {
+            Form::Distance { .. } => out.resize(tile.len(), 1.0),
+            Form::Product(of) => out.extend(tile.sq_norms().iter().map(|&n| of.at(n.to_f64()))),
         }
     }
 }

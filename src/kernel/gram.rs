@@ -3,6 +3,7 @@
 use ndarray::ArrayView2;
 
 use super::AnyKernel;
+use super::form::{Form, Product};
 use crate::data::Rows;
 
 /// Where kernel values come from.
@@ -19,12 +20,12 @@ impl Gram<'_> {
     #[must_use]
     pub fn suits_single(&self) -> bool {
         let Self::Kernel(kernel, rows) = self else { return true };
-        let gamma = match *kernel {
-            AnyKernel::Gaussian { gamma } | AnyKernel::Laplacian { gamma } => gamma,
+        match kernel.form() {
+            Form::Distance { gamma, .. } => (1e-20..=1e20).contains(&gamma) && small(rows),
+            Form::Product(Product::Plain) => small(rows),
             // Powers of dot products lose too many digits.
-            _ => return matches!(kernel, AnyKernel::Linear) && small(rows),
-        };
-        (1e-20..=1e20).contains(&gamma) && small(rows)
+            Form::Product(Product::Power { .. } | Product::Tanh { .. }) => false,
+        }
     }
 }
 

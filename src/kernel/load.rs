@@ -22,7 +22,7 @@ pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
         Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => {
             x.row(0).iter().copied().collect()
         }
-        _ => Vec::new(),
+        Rows::Dense(_) | Rows::Csr(_) => Vec::new(),
     }
 }
 
@@ -63,7 +63,9 @@ pub fn load_tile<S: Real, F: Real>(
                 });
             });
         }
-        _ => tile.fill_dense(len, |i, out| copy_moved(rows, row(i), origin, out)),
+        Rows::Dense(_) | Rows::Csr(_) => {
+            tile.fill_dense(len, |i, out| copy_moved(rows, row(i), origin, out))
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 //! *Cost* of a block of P points and B centres: O(P B d), or O(B · stored entries) for sparse
 //! points.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod any;
 mod blocks;
 mod buffers;
 mod cache;
 mod classes;
 mod columns;
+mod form;
 mod gaussian;
 mod gram;
 mod halves;
@@ -20,6 +23,7 @@ pub use buffers::{AnyBuffers, Buffers};
 pub use cache::{Places, RowCache};
 pub use classes::{AnyColumns, Classes};
 pub use columns::{Columns, Points};
+pub use form::Spectrum;
 pub use gaussian::Gaussian;
 pub use gram::Gram;
 pub use load::{load_tile, origin_for, sparse_density};

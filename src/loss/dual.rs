@@ -67,14 +67,12 @@ impl AnyLoss {
     /// The interval that α is kept in.
     #[must_use]
     pub fn dual_box(&self, cost: f64) -> (f64, f64) {
+        let most = if cost > 0.0 { f64::INFINITY } else { 0.0 };
         match self {
             Self::Hinge => (0.0, cost),
-            Self::SquaredHinge if cost > 0.0 => (0.0, f64::INFINITY),
+            Self::SquaredHinge => (0.0, most),
             Self::EpsilonInsensitive { .. } => (-cost, cost),
-            Self::SquaredEpsilonInsensitive { .. } if cost > 0.0 => {
-                (f64::NEG_INFINITY, f64::INFINITY)
-            }
-            _ => (0.0, 0.0),
+            Self::SquaredEpsilonInsensitive { .. } => (-most, most),
         }
     }
 }

@@ -13,13 +13,21 @@
 //! in the primal ([`Smoothed`]). Losses know numbers only; the cost `C_i` of a sample multiplies
 //! outside, except in the dual, where it is the box.
 //!
+//! Nobody else asks which loss it is: a loss says of which corners it is made
+//! ([`pieces`]), and what else can be done with it are questions below.
+//!
 //! References: \[BSCA\] Alg. 2 for the steps, \[PRIMAL\] section 4.2 for the smoothing.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod dual;
+mod pieces;
 mod smooth;
 #[cfg(test)]
 mod tests;
 
+use pieces::{Corner, Pieces};
+pub use pieces::{Piece, Zone};
 pub use smooth::{Curve, Smoothed};
 
 use serde::{Deserialize, Serialize};
@@ -60,12 +68,13 @@ impl AnyLoss {
     /// `InvalidParam` for an ε that is negative or not finite.
     pub fn check(&self) -> Result<()> {
         match *self {
-            Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon }
-                if !(epsilon.is_finite() && epsilon >= 0.0) =>
-            {
+            Self::Hinge | Self::SquaredHinge => Ok(()),
+            Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon } => {
+                if epsilon.is_finite() && epsilon >= 0.0 {
+                    return Ok(());
+                }
                 Err(Error::param("epsilon", "a finite number >= 0", epsilon))
             }
-            _ => Ok(()),
         }
     }
 
@@ -83,7 +92,40 @@ impl AnyLoss {
     /// Whether targets are labels -1 and +1 (else real numbers).
     #[must_use]
     pub fn is_classification(&self) -> bool {
-        matches!(self, Self::Hinge | Self::SquaredHinge)
+        match self {
+            Self::Hinge | Self::SquaredHinge => true,
+            Self::EpsilonInsensitive { .. } | Self::SquaredEpsilonInsensitive { .. } => false,
+        }
+    }
+
+    /// Whether it is `(y - f)²`, which serves classes too.
+    #[must_use]
+    pub fn is_least_squares(&self) -> bool {
+        matches!(self.pieces(1.0), Pieces::Parabola { .. })
+    }
+
+    /// Whether its slope has a bound, as stochastic gradients need it.
+    #[must_use]
+    pub fn has_bounded_slope(&self) -> bool {
+        match self.pieces(1.0) {
+            Pieces::Linear(_) => true,
+            Pieces::Squared(_) | Pieces::Parabola { .. } => false,
+        }
+    }
+
+    /// What it is made of at the target y.
+    #[inline]
+    fn pieces(&self, y: f64) -> Pieces {
+        // `1 - y f`.
+        let margin = Corner { sign: -y, center: 0.0, edge: -1.0, weight: 1.0 };
+        let tube = |epsilon| (Corner::down(y, epsilon, 1.0), Some(Corner::up(y, epsilon, 1.0)));
+        match *self {
+            Self::Hinge => Pieces::Linear((margin, None)),
+            Self::SquaredHinge => Pieces::Squared((margin, None)),
+            Self::EpsilonInsensitive { epsilon } => Pieces::Linear(tube(epsilon)),
+            Self::SquaredEpsilonInsensitive { epsilon: 0.0 } => Pieces::Parabola { center: y },
+            Self::SquaredEpsilonInsensitive { epsilon } => Pieces::Squared(tube(epsilon)),
+        }
     }
 
     /// Refuses a loss for the other kind of targets.
@@ -99,14 +141,7 @@ impl AnyLoss {
     #[inline]
     #[must_use]
     pub fn value(&self, y: f64, f: f64) -> f64 {
-        match *self {
-            Self::Hinge => (1.0 - y * f).max(0.0),
-            Self::SquaredHinge => (1.0 - y * f).max(0.0).powi(2),
-            Self::EpsilonInsensitive { epsilon } => ((y - f).abs() - epsilon).max(0.0),
-            Self::SquaredEpsilonInsensitive { epsilon } => {
-                ((y - f).abs() - epsilon).max(0.0).powi(2)
-            }
-        }
+        self.pieces(y).at(f, 0.0).value
     }
 
     /// Minus a subgradient of the loss in `f`: what a stochastic step adds to the model, up to
@@ -114,14 +149,7 @@ impl AnyLoss {
     #[inline]
     #[must_use]
     pub fn violation(&self, y: f64, f: f64) -> f64 {
-        match *self {
-            Self::Hinge if y * f < 1.0 => y,
-            Self::SquaredHinge if y * f < 1.0 => 2.0 * y * (1.0 - y * f),
-            Self::EpsilonInsensitive { epsilon } if (y - f).abs() > epsilon => (y - f).signum(),
-            Self::SquaredEpsilonInsensitive { epsilon } if (y - f).abs() > epsilon => {
-                2.0 * (y - f).signum() * ((y - f).abs() - epsilon)
-            }
-            _ => 0.0,
-        }
+        // Not -0.
+        0.0 - self.pieces(y).at(f, 0.0).slope
     }
 }

@@ -1,4 +1,4 @@
-use super::{AnyLoss, Smoothed};
+use super::{AnyLoss, Piece, Smoothed};
 use proptest::prelude::*;
 
 fn losses() -> [AnyLoss; 5] {
@@ -96,6 +96,37 @@ proptest! {
             let moved = f + k * loss.model_change(y, alpha, new);
             let again = loss.dual_step(new, y, moved, k, cost);
             prop_assert!((again - new).abs() <= 1e-9 * (1.0 + new.abs()));
+        }
+    }
+}
+
+/// A piece has the slope and the curvature of the loss wherever a sample is in its zone.
+#[test]
+fn pieces_are_the_loss() {
+    let losses = [
+        AnyLoss::Hinge,
+        AnyLoss::SquaredHinge,
+        AnyLoss::EpsilonInsensitive { epsilon: 0.3 },
+        AnyLoss::EpsilonInsensitive { epsilon: 0.05 },
+        AnyLoss::EpsilonInsensitive { epsilon: 0.0 },
+        AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.3 },
+        AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 },
+    ];
+    for loss in losses {
+        let smoothed = Smoothed { loss, h: 0.1 };
+        for y in [-1.0, 1.0] {
+            for k in -300..300 {
+                let f = f64::from(k) / 100.0 + 0.001_234;
+                let zone = smoothed.zone(y, f);
+                let (slope, curvature) = match smoothed.piece(y, zone) {
+                    Piece::Nothing => (0.0, 0.0),
+                    Piece::Linear(slope) => (slope, 0.0),
+                    Piece::Quadratic { curvature, target } => (curvature * (f - target), curvature),
+                };
+                let curve = smoothed.at(y, f);
+                assert!((slope - curve.slope).abs() < 1e-12, "{loss:?} {y} {f} {zone:?}");
+                assert!((curvature - curve.curvature).abs() < 1e-12, "{loss:?} {y} {f}");
+            }
         }
     }
 }

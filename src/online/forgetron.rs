@@ -43,7 +43,8 @@ impl Forgetron {
         if kernel.is_translation_invariant() {
             return Ok(());
         }
-        Err(Error::param("kernel", "'rbf' or 'laplacian' (k(x, x) = 1)", kernel.name()))
+        let known = AnyKernel::names(AnyKernel::is_translation_invariant);
+        Err(Error::param("kernel", format!("{known} (k(x, x) = 1)"), kernel.name()))
     }
 }
 

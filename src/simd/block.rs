@@ -19,6 +19,15 @@ pub enum Metric {
     Absolute,
 }
 
+/// What becomes of a distance t (γ included) on the way to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Map {
+    /// Nothing; the only one for [`Metric::Dot`].
+    Identity,
+    /// `exp(-t)`.
+    Exponential,
+}
+
 /// Where the values of a block go: row `i` (counted from the first point of the job) begins at
 /// `i * stride` and is padded to whole lines.
 #[derive(Debug)]
@@ -27,8 +36,8 @@ pub struct Values<'a, F> {
     pub out: &'a mut [F],
     /// Distance between rows, at least the padded number of centres.
     pub stride: usize,
-    /// Store `exp(-value)` (not with [`Metric::Dot`]).
-    pub exponential: bool,
+    /// Store what the job's map makes of a distance, not the distance.
+    pub mapped: bool,
 }
 
 /// Weighted sums over the centres, in `f64`.
@@ -36,7 +45,7 @@ pub struct Values<'a, F> {
 pub struct Sums<'a> {
     /// One coefficient a slot, padded with 0 to whole lines.
     pub coef: &'a [f64],
-    /// One sum a point of the job: `Σ coef exp(-value)`, or `Σ coef value` with [`Metric::Dot`].
+    /// One sum a point of the job: `Σ coef map(value)`.
     pub out: &'a mut [f64],
 }
 
@@ -55,6 +64,8 @@ pub struct Job<'a, F: Real> {
     pub metric: Metric,
     /// Factor of the distances.
     pub gamma: F,
+    /// What becomes of them.
+    pub map: Map,
     /// Where single values go, if anywhere.
     pub values: Option<Values<'a, F>>,
     /// Where sums go, if anywhere.
@@ -67,6 +78,7 @@ impl<F: Real> Job<'_, F> {
         let lines = self.centers.padded_len();
         assert!(self.first <= self.last && self.last <= self.tile.len(), "points in the tile");
         assert!(self.tile.n_features() == self.centers.n_features(), "equal numbers of features");
+        assert!(self.metric != Metric::Dot || self.map == Map::Identity, "products as they are");
         let n = self.last - self.first;
         if let Some(values) = &self.values {
             assert!(values.stride >= lines, "a stride of whole lines");
@@ -313,16 +325,19 @@ unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
         } else {
             acc
         };
-        let exponential = job.values.as_ref().is_some_and(|v| v.exponential);
+        let mapped = job.values.as_ref().is_some_and(|v| v.mapped);
         let value = if M == DOT { raw } else { L::mul(raw, L::splat(job.gamma)) };
-        let kernel = if M != DOT && (exponential || job.sums.is_some()) {
-            exp2::<F, L>(L::mul(raw, L::splat(-job.gamma * F::LOG2_E)))
+        let kernel = if M != DOT && (mapped || job.sums.is_some()) {
+            match job.map {
+                Map::Identity => value,
+                Map::Exponential => exp2::<F, L>(L::mul(raw, L::splat(-job.gamma * F::LOG2_E))),
+            }
         } else {
-            raw
+            value
         };
         if let Some(values) = &mut job.values {
             let to = values.out.as_mut_ptr().add(row * values.stride + line * w);
-            L::store(to, if exponential { kernel } else { value });
+            L::store(to, if mapped { kernel } else { value });
         }
         if let Some(sums) = &job.sums {
             *wide = L::wide_fma(*wide, sums.coef.as_ptr().add(line * w), kernel);

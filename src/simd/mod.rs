@@ -27,7 +27,7 @@ mod search;
 mod slices;
 mod waves;
 
-pub use block::{Job, Metric, Sums, Values};
+pub use block::{Job, Map, Metric, Sums, Values};
 pub use dispatch::{Level, level, levels};
 pub use packed::{Packed, Tile};
 pub use pairs::LEAST_CURVATURE;

@@ -124,7 +124,8 @@ fn blocks_agree<F: Real>(tolerance: f64) {
                     centers: &packed,
                     metric,
                     gamma: F::from_f64(gamma),
-                    values: Some(Values { out: &mut out, stride, exponential }),
+                    map: if metric == Metric::Dot { Map::Identity } else { Map::Exponential },
+                    values: Some(Values { out: &mut out, stride, mapped: exponential }),
                     sums: Some(Sums { coef: &coef, out: &mut sums }),
                 },
             );
@@ -173,7 +174,8 @@ fn a_point_is_at_distance_zero_from_itself() {
                 centers: &packed,
                 metric: Metric::SquaredByNorms,
                 gamma: 1.0,
-                values: Some(Values { out: &mut out, stride: 16, exponential: false }),
+                map: Map::Identity,
+                values: Some(Values { out: &mut out, stride: 16, mapped: false }),
                 sums: None,
             });
             assert!(out.iter().step_by(16).all(|&g| g == 0.0), "d = {d}, n = {n}");

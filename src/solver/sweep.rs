@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock};
 
 use super::block::{Block, Snapshot, Touched};
 use super::budgeted::{Budgeted, Method, State};
-use crate::budget::{AnyMaintenance, Event};
+use crate::budget::Event;
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
@@ -234,7 +234,7 @@ fn sweep<F: Real>(
         let expansion = &mut state.expansion;
         let place = duals.slot(sample);
         let full = solver.budget.is_some_and(|budget| expansion.len() >= budget);
-        if place.is_none() && full && solver.maintenance == AnyMaintenance::Stop {
+        if place.is_none() && full && solver.maintenance.refuses_new_terms() {
             continue;
         }
         counts.moved += 1;

@@ -107,9 +107,7 @@ impl Config for BudgetConfig {
         positive("cache_size", self.cache_size)?;
         not_negative("tol", self.tol)?;
         at_least(2, "merge_size", self.merge_size)?;
-        let squared =
-            matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. });
-        if squared && self.solver == Method::Bsgd {
+        if !self.loss.has_bounded_slope() && self.solver == Method::Bsgd {
             return Err(Error::Unsupported(format!(
                 "loss='{}' needs solver='bsca': gradients without a bound make the steps of \
                  solver='bsgd' diverge",
@@ -148,9 +146,9 @@ impl BudgetConfig {
     /// `Unsupported` for merging with a kernel that cannot merge, `InvalidParam` for a
     /// `merge_size` that no budget of this size can hold.
     pub fn resolve_maintenance(&self) -> Result<AnyMaintenance> {
-        let gaussian = matches!(self.kernel, AnyKernel::Gaussian { .. });
+        let merges = self.kernel.gaussian_gamma().is_some();
         let merging = match self.maintenance {
-            Maintenance::Auto => gaussian,
+            Maintenance::Auto => merges,
             Maintenance::Merge | Maintenance::MultiMerge => true,
             _ => false,
         };

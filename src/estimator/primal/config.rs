@@ -189,12 +189,11 @@ impl PrimalConfig {
 
 /// The kernel with γ times this factor.
 pub(super) fn with_gamma(kernel: AnyKernel, factor: f64) -> Result<AnyKernel> {
-    match kernel {
-        AnyKernel::Gaussian { gamma } => Ok(AnyKernel::Gaussian { gamma: gamma * factor }),
-        AnyKernel::Laplacian { gamma } => Ok(AnyKernel::Laplacian { gamma: gamma * factor }),
-        _ => Err(Error::Unsupported(format!(
-            "tune=True needs kernel='rbf' or 'laplacian', got kernel='{}'",
+    kernel.with_width(factor).ok_or_else(|| {
+        Error::Unsupported(format!(
+            "tune=True needs kernel={}, got kernel='{}'",
+            AnyKernel::names(|kernel| kernel.with_width(1.0).is_some()),
             kernel.name()
-        ))),
-    }
+        ))
+    })
 }

@@ -294,7 +294,7 @@ impl Settings {
         if self.max_iter == 0 {
             return Err(Error::param("max_iter", ">= 1", 0));
         }
-        if matches!(self.loss, AnyLoss::SquaredHinge | AnyLoss::SquaredEpsilonInsensitive { .. }) {
+        if !self.loss.has_bounded_slope() {
             return Err(Error::Unsupported(
                 "a squared loss needs solver='dual': its gradient has no bound".into(),
             ));

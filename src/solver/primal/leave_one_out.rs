@@ -31,9 +31,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::path::{Piece, Zone, piece, zones};
+use super::path::{piece, zones};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
+use crate::loss::Piece;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Start};
 use crate::watch::{Step, Watch};
@@ -123,7 +124,8 @@ struct Held<'a> {
     n: usize,
     beta: Vec<f64>,
     f: Vec<f64>,
-    zones: Vec<Zone>,
+    /// T.
+    steep: Vec<usize>,
     /// Q, 1/D and z of its samples.
     rows: Vec<usize>,
     ridge: Vec<f64>,
@@ -149,14 +151,17 @@ impl<'a> Held<'a> {
         let beta: Vec<f64> = solution.coef.iter().skip(output).step_by(m).copied().collect();
         let b = if polish.fit_intercept { solution.intercept[output] } else { 0.0 };
         let f: Vec<f64> = gram.par_chunks(n.max(1)).map(|row| dot64(row, &beta) + b).collect();
-        let zones = zones(&samples, &f);
         let (mut rows, mut ridge, mut target) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, &zone) in zones.iter().enumerate() {
-            let y = targets.value(i, output);
-            if let Piece::Quadratic { curvature, target: z } = piece(&samples.loss, y, zone) {
-                rows.push(i);
-                ridge.push(1.0 / (cost[i] * curvature));
-                target.push(z);
+        let mut steep = Vec::new();
+        for (i, &zone) in zones(&samples, &f).iter().enumerate() {
+            match piece(&samples, i, zone) {
+                Piece::Nothing => {}
+                Piece::Linear(_) => steep.push(i),
+                Piece::Quadratic { curvature, target: z } => {
+                    rows.push(i);
+                    ridge.push(1.0 / (cost[i] * curvature));
+                    target.push(z);
+                }
             }
         }
         let q = rows.len();
@@ -183,7 +188,7 @@ impl<'a> Held<'a> {
             corner = -1.0 / total;
         }
         let held =
-            Self { samples, gram, n, beta, f, zones, rows, ridge, target, inverse, border, corner };
+            Self { samples, gram, n, beta, f, steep, rows, ridge, target, inverse, border, corner };
         Ok(held)
     }
 
@@ -208,14 +213,12 @@ impl<'a> Held<'a> {
         for (a, &i) in self.rows.iter().enumerate() {
             out[i] = self.target[a] - self.beta[i] / self.diagonal(a);
         }
-        for (i, zone) in self.zones.iter().enumerate() {
-            if matches!(zone, 1 | -1) {
-                let k: Vec<f64> = self.rows.iter().map(|&j| self.gram[i * self.n + j]).collect();
-                let offset = if self.border.is_empty() { 0.0 } else { 1.0 };
-                let (g, border) = self.times(&k, offset);
-                let spanned = dot64(&k, &g) + offset * border;
-                out[i] -= self.beta[i] * (self.gram[i * self.n + i] - spanned);
-            }
+        for &i in &self.steep {
+            let k: Vec<f64> = self.rows.iter().map(|&j| self.gram[i * self.n + j]).collect();
+            let offset = if self.border.is_empty() { 0.0 } else { 1.0 };
+            let (g, border) = self.times(&k, offset);
+            let spanned = dot64(&k, &g) + offset * border;
+            out[i] -= self.beta[i] * (self.gram[i * self.n + i] - spanned);
         }
         out
     }

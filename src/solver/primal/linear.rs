@@ -35,11 +35,12 @@
 
 use rayon::prelude::*;
 
-use super::path::{Direction, Goal, Newton, Piece, Zone, all_quadratic, follow, piece};
+use super::path::{Direction, Goal, Newton, all_quadratic, follow, piece};
 use crate::data::{Point, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
+use crate::loss::{Piece, Zone};
 use crate::solver::smoothed::Solved;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Polished, Start};
@@ -386,7 +387,7 @@ impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
         let mut curvatures = try_vec("slopes", n, 0.0)?;
         for (i, &zone) in zones.iter().enumerate() {
             let cost = samples.cost[i];
-            match piece(&samples.loss, samples.targets.value(i, self.output), zone) {
+            match piece(samples, i, zone) {
                 Piece::Nothing => {}
                 Piece::Linear(slope) => slopes[i] = cost * slope,
                 Piece::Quadratic { curvature, target } => {

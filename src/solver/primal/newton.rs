@@ -38,9 +38,10 @@ use std::mem::swap;
 use rayon::prelude::*;
 
 use super::border::{Bordered, System};
-use super::path::{Direction, Goal, Newton, Piece, Zone, all_quadratic, follow, piece};
+use super::path::{Direction, Goal, Newton, all_quadratic, follow, piece};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::dot64;
+use crate::loss::{Piece, Zone};
 use crate::solver::smoothed::Solved;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Polished, Start};
@@ -228,7 +229,7 @@ impl<'a> Newton<'a> for Machine<'a> {
         let (mut quadratic, mut ridge, mut right) = (Vec::new(), Vec::new(), Vec::new());
         for (i, &zone) in zones.iter().enumerate() {
             let cost = samples.cost[i];
-            match piece(&samples.loss, samples.targets.value(i, self.output), zone) {
+            match piece(samples, i, zone) {
                 Piece::Nothing => {}
                 Piece::Linear(slope) => beta[i] = -cost * slope,
                 Piece::Quadratic { curvature, target } => {

@@ -18,7 +18,7 @@
 //!
 //! References: \[PRIMAL\] section 4.2 for zones and steps; the path is ours.
 
-use crate::loss::{AnyLoss, Smoothed};
+use crate::loss::{Piece, Zone};
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
 
@@ -232,122 +232,25 @@ fn step_length<'a>(
 
 /// A width at which every sample is in the quadratic zone.
 pub(super) fn all_quadratic(samples: &Samples<'_>, f: &[f64]) -> f64 {
-    let distance = |i: usize| {
-        let y = samples.targets.value(i, samples.output);
-        let classes = samples.loss.loss.is_classification();
-        if classes { (1.0 - y * f[i]).abs() } else { (y - f[i]).abs() }
-    };
+    let distance = |i: usize| samples.loss.reach(samples.targets.value(i, samples.output), f[i]);
     1.5 * (0..samples.cost.len()).map(distance).fold(0.0, f64::max)
 }
 
-/// Where a sample lies: the sign of its slope in a linear zone, 2 in a quadratic one (3 where the
-/// slope is negative, 4 where both ends of a tube overlap), 0 where it costs nothing.
-pub(super) type Zone = i8;
-
-/// The zone of every sample.
+/// The zone of every sample; that of samples of cost 0 means nothing.
 pub(super) fn zones(samples: &Samples<'_>, f: &[f64]) -> Vec<Zone> {
-    let loss = samples.loss;
     let zone = |i: usize| {
         if samples.cost[i] <= 0.0 {
-            return 0;
+            return Zone::default();
         }
-        let curve = loss.at(samples.targets.value(i, samples.output), f[i]);
-        let both = match loss.loss {
-            // Twice the curvature of one end.
-            AnyLoss::EpsilonInsensitive { .. } => curve.curvature * loss.h > 0.75,
-            // Least squares: one piece.
-            AnyLoss::SquaredEpsilonInsensitive { epsilon } => epsilon == 0.0,
-            _ => false,
-        };
-        match (curve.curvature > 0.0, curve.slope) {
-            (true, _) if both => 4,
-            (true, slope) => {
-                if slope < 0.0 {
-                    3
-                } else {
-                    2
-                }
-            }
-            (false, 0.0) => 0,
-            (false, slope) => {
-                if slope < 0.0 {
-                    -1
-                } else {
-                    1
-                }
-            }
-        }
+        samples.loss.zone(samples.targets.value(i, samples.output), f[i])
     };
     (0..samples.cost.len()).map(zone).collect()
 }
 
-/// The loss in a zone: `curvature/2 (f - target)²`, or linear with this slope, up to a constant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Piece {
-    Nothing,
-    Linear(f64),
-    Quadratic { curvature: f64, target: f64 },
-}
-
-/// The piece of this loss at target y, for a sample of cost 1.
-pub(super) fn piece(loss: &Smoothed, y: f64, zone: Zone) -> Piece {
-    let h = loss.h;
-    match (zone, loss.loss) {
-        (0, _) => Piece::Nothing,
-        (1 | -1, _) => Piece::Linear(f64::from(zone)),
-        (_, AnyLoss::Hinge) => Piece::Quadratic { curvature: 0.5 / h, target: y * (1.0 + h) },
-        (_, AnyLoss::SquaredHinge) => Piece::Quadratic { curvature: 2.0, target: y },
-        (4, AnyLoss::EpsilonInsensitive { .. }) => {
-            Piece::Quadratic { curvature: 1.0 / h, target: y }
-        }
-        (_, AnyLoss::EpsilonInsensitive { epsilon }) => {
-            let edge = if zone == 3 { h - epsilon } else { epsilon - h };
-            Piece::Quadratic { curvature: 0.5 / h, target: y + edge }
-        }
-        (_, AnyLoss::SquaredEpsilonInsensitive { epsilon }) => {
-            let edge = if zone == 3 { -epsilon } else { epsilon };
-            Piece::Quadratic { curvature: 2.0, target: y + edge }
-        }
+/// What sample i costs in its zone, for a cost of 1; nothing when it has none.
+pub(super) fn piece(samples: &Samples<'_>, i: usize, zone: Zone) -> Piece {
+    if samples.cost[i] <= 0.0 {
+        return Piece::Nothing;
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::Targets;
-
-    /// A piece has the slope and the curvature of the loss wherever a sample is in its zone.
-    #[test]
-    fn pieces_are_the_loss() {
-        let losses = [
-            AnyLoss::Hinge,
-            AnyLoss::SquaredHinge,
-            AnyLoss::EpsilonInsensitive { epsilon: 0.3 },
-            AnyLoss::EpsilonInsensitive { epsilon: 0.05 },
-            AnyLoss::EpsilonInsensitive { epsilon: 0.0 },
-            AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.3 },
-            AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 },
-        ];
-        for loss in losses {
-            let smoothed = Smoothed { loss, h: 0.1 };
-            for (class, y) in [(0, -1.0), (1, 1.0)] {
-                let targets = Targets::Classes { index: &[class], n_classes: 2 };
-                let samples = Samples { loss: smoothed, targets, output: 0, cost: &[3.0] };
-                for k in -300..300 {
-                    let f = f64::from(k) / 100.0 + 0.001_234;
-                    let zone = zones(&samples, &[f])[0];
-                    let (slope, curvature) = match piece(&smoothed, y, zone) {
-                        Piece::Nothing => (0.0, 0.0),
-                        Piece::Linear(slope) => (slope, 0.0),
-                        Piece::Quadratic { curvature, target } => {
-                            (curvature * (f - target), curvature)
-                        }
-                    };
-                    let curve = smoothed.at(y, f);
-                    assert!((slope - curve.slope).abs() < 1e-12, "{loss:?} {y} {f} {zone}");
-                    assert!((curvature - curve.curvature).abs() < 1e-12, "{loss:?} {y} {f}");
-                }
-            }
-        }
-    }
+    samples.loss.piece(samples.targets.value(i, samples.output), zone)
 }

@@ -7,7 +7,7 @@ use super::*;
 use crate::data::{Csr, Indices, Rows, Targets};
 use crate::error::Error;
 use crate::float::Real;
-use crate::loss::AnyLoss;
+use crate::loss::{AnyLoss, Piece};
 use crate::parallel::{self, Pool};
 use crate::rng::Rng;
 use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
@@ -352,17 +352,10 @@ fn leaving_one_out_is_training_without_it() {
             let solution =
                 Start { targets, cost: &toy.cost, coef: &whole.coef, intercept: &whole.intercept };
             let told = leave_one_out(&polish, &toy.gram, solution, &mut Watch::of_tests()).unwrap();
-            let zones_of = |found: &Polished| {
-                let f: Vec<f64> = decisions(&toy, found);
-                let loss = polish.final_loss();
-                let samples = crate::solver::smoothed::ray::Samples {
-                    loss,
-                    targets,
-                    output: 0,
-                    cost: &toy.cost,
-                };
-                path::zones(&samples, &f)
-            };
+            let loss = polish.final_loss();
+            let samples =
+                crate::solver::smoothed::ray::Samples { loss, targets, output: 0, cost: &toy.cost };
+            let zones_of = |found: &Polished| path::zones(&samples, &decisions(&toy, found));
             let before = zones_of(&whole);
             let mut checked = 0;
             for p in 0..toy.n {
@@ -375,7 +368,8 @@ fn leaving_one_out_is_training_without_it() {
                 if stayed {
                     let off = (decisions(&toy, &without)[p] - told[p]).abs();
                     assert!(off < 1e-7, "{loss:?} {fit_intercept} {p}: {off}");
-                    checked += usize::from(before[p] != 0);
+                    let piece = path::piece(&samples, p, before[p]);
+                    checked += usize::from(piece != Piece::Nothing);
                 }
             }
             assert!(checked >= 5, "{loss:?} {fit_intercept}: {checked}");

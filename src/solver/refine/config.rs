@@ -26,7 +26,7 @@ impl Refine {
     /// `InvalidParam`, `Unsupported`.
     pub fn check(&self, kernel: AnyKernel) -> Result<()> {
         self.loss.check()?;
-        if !matches!(kernel, AnyKernel::Gaussian { .. }) {
+        if kernel.gaussian_gamma().is_none() {
             return Err(Error::Unsupported(format!(
                 "refine=True needs kernel='rbf', got kernel='{}': its points can be moved along a \
                  gradient that the same kernel values give",

@@ -51,7 +51,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         model: &KernelModel<F>,
     ) -> Result<Self> {
         let sizes = (model.n_terms(), model.n_features(), model.n_outputs());
-        let AnyKernel::Gaussian { gamma } = model.kernel() else {
+        let Some(gamma) = model.kernel().gaussian_gamma() else {
             return Err(Error::Unsupported("refining needs the Gaussian kernel".into()));
         };
         let point = Point {
