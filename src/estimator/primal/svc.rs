@@ -9,7 +9,6 @@ use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode, sorted};
 use crate::float::Real;
-use crate::loss::AnyLoss;
 use crate::watch::{Observer, Silent};
 
 /// Classification in the primal, to be fitted; several classes one against the rest.
@@ -51,8 +50,7 @@ pub struct PrimalSvcModel<F: Real, L> {
 impl FromConfig<PrimalConfig> for PrimalSvc {
     /// Least squares serve classes too, whose targets are 1 and -1.
     fn from_config(config: PrimalConfig) -> Result<Self> {
-        let squares = AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 };
-        if config.loss != squares {
+        if !config.loss.is_least_squares() {
             config.loss.expect_classes(true)?;
         }
         Ok(Self { config })
