@@ -37,7 +37,8 @@ def documented(**own: str) -> Callable[[Documented], Documented]:
 
 COMMON = {
     "kernel-names": """
-    kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear"}, \
+        default="rbf"
 """,
     "degree": """
     degree : int, default=3
@@ -74,8 +75,9 @@ COMMON = {
 """,
     "kernel-formulas": """
     @kernel-names@
-        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, ``(γ x·z + coef0)^degree``,
-        ``tanh(γ x·z + coef0)``, ``x·z``.
+        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, the Matérn kernels ``(1 + t) exp(-t)`` with
+        ``t = √(6γ) ‖x-z‖`` and ``(1 + t + t²/3) exp(-t)`` with ``t = √(10γ) ‖x-z‖`` (length
+        scale ``1/√(2γ)``), ``(γ x·z + coef0)^degree``, ``tanh(γ x·z + coef0)``, ``x·z``.
 """,
     "new_rows": """
         Parameters

@@ -52,7 +52,7 @@ class ExactEstimator(Estimator):
     }  # fmt: skip
 
     _parameter_constraints: ClassVar[dict] = {
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "kernel": [StrOptions({*_parameters.KERNELS, "precomputed"}), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],

@@ -24,9 +24,9 @@ class SVC(ExactClassifier):
     ----------
     C : float, default=1.0
         Cost of a violation, in (0, inf].
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        ``x·z``, ``(γ x·z + coef0)^degree``, ``exp(-γ ‖x-z‖²)``, ``tanh(γ x·z + coef0)``; X is the
-        kernel matrix; a function of two matrices that returns it.
+    kernel : a kernel of `BudgetSVC`, "precomputed" or callable, default="rbf"
+        With "precomputed" X is the kernel matrix; a function is given two matrices and returns
+        it.
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
     gamma : {"scale", "auto"} or float, default="scale"

@@ -236,13 +236,13 @@ class RandomFourier(KernelFeatures):
     ----------
     n_components : int, default=100
         Columns D that come out, >= 1.
-    kernel : {"rbf", "laplacian"}, default="rbf"
-        ``exp(-γ ‖x-z‖²)`` or ``exp(-γ ‖x-z‖₁)``.
+    kernel : {"rbf", "laplacian", "matern32", "matern52"}, default="rbf"
+        Kernels of a distance, as in `BudgetSVC`.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0, as in `BudgetSVC`.
     orthogonal : bool, default=False
         Whether frequencies are drawn orthogonal, as many at a time as there are features [2]_: a
-        smaller error for the same D ("rbf" only).
+        smaller error for the same D (not for "laplacian").
     waves : {"paired", "shifted"}, default="paired"
         A cosine and a sine a frequency (the last of an odd number is alone), or a cosine with a
         random phase.

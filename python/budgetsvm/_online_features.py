@@ -15,10 +15,10 @@ from ._online import PAGE, StreamLearner
 class FourierOGD(StreamLearner):
     r"""Online gradient descent on random Fourier features [1]_.
 
-    A linear model on ``2 * n_frequencies`` features whose products approximate the kernel ("rbf" or
-    "laplacian"); a sample within the margin moves it. There are no terms: `coef_` and
-    `frequencies_` are the model, the attributes of terms are empty. `kernel` is "rbf" or
-    "laplacian"; `degree` and `coef0` play no part.
+    A linear model on ``2 * n_frequencies`` features whose products approximate the kernel, one of a
+    distance ("rbf", "laplacian", "matern32" or "matern52"); a sample within the margin moves it.
+    There are no terms: `coef_` and `frequencies_` are the model, the attributes of terms are
+    empty. `degree` and `coef0` play no part.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ class Forgetron(StreamLearner):
 
     A mistake becomes a term; over budget all coefficients shrink by a factor φ <= 1 and the oldest
     term goes. φ is the largest that keeps the bound on the number of mistakes: the self-tuned
-    variant. Only for kernels with ``k(x, x) = 1``: "rbf" and "laplacian".
+    variant. Only for kernels with ``k(x, x) = 1``: those of a distance.
 
     Parameters
     ----------

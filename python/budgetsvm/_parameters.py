@@ -33,7 +33,7 @@ PYTHON_OWN = frozenset(
     "basis callback class_weight functions n_jobs random_state verbose warm_start".split()
 )
 
-KERNELS = ("rbf", "laplacian", "poly", "sigmoid", "linear")
+KERNELS = ("rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear")
 
 
 def check(estimator: Any) -> None:

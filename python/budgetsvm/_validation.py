@@ -169,7 +169,8 @@ def check_kernel(kernel: Any) -> None:
     if callable(kernel) or kernel == "precomputed":
         what = "a callable" if callable(kernel) else "'precomputed'"
         raise ValueError(
-            "kernel must be 'rbf', 'laplacian', 'poly', 'sigmoid' or 'linear', got "
+            "kernel must be 'rbf', 'laplacian', 'matern32', 'matern52', 'poly', 'sigmoid' or "
+            "'linear', got "
             f"{what}: a machine on a budget makes its own support vectors, so it must be able to "
             "evaluate the kernel anywhere. sklearn.svm.SVC and SVR accept such kernels."
         )

@@ -170,6 +170,9 @@ fn fourier_features_estimate_the_kernel() {
         (AnyKernel::Gaussian { gamma: 0.05 }, false),
         (AnyKernel::Gaussian { gamma: 0.05 }, true),
         (AnyKernel::Laplacian { gamma: 0.05 }, false),
+        (AnyKernel::Matern32 { gamma: 0.05 }, false),
+        (AnyKernel::Matern52 { gamma: 0.05 }, false),
+        (AnyKernel::Matern52 { gamma: 0.05 }, true),
     ] {
         for waves in [Waves::Shifted, Waves::Paired] {
             // An odd number: the last of the paired waves is a shifted one.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::form::{Distance, Form, Product, Spectrum};
+use super::matern;
 use crate::error::{Error, Result};
 
 /// A kernel function and its parameters.
@@ -23,6 +24,20 @@ pub enum AnyKernel {
     #[serde(rename = "laplacian")]
     Laplacian {
         /// γ > 0.
+        #[serde(default = "one")]
+        gamma: f64,
+    },
+    /// Matérn, of smoothness 3/2: `"matern32"`.
+    #[serde(rename = "matern32")]
+    Matern32 {
+        /// γ > 0, `1/(2ℓ²)` of the length scale ℓ.
+        #[serde(default = "one")]
+        gamma: f64,
+    },
+    /// Matérn, of smoothness 5/2: `"matern52"`.
+    #[serde(rename = "matern52")]
+    Matern52 {
+        /// γ > 0, `1/(2ℓ²)` of the length scale ℓ.
         #[serde(default = "one")]
         gamma: f64,
     },
@@ -65,9 +80,11 @@ fn three() -> u32 {
 }
 
 /// One of every kind, in the order in which messages name them.
-const EVERY: [AnyKernel; 5] = [
+const EVERY: [AnyKernel; 7] = [
     AnyKernel::Gaussian { gamma: 1.0 },
     AnyKernel::Laplacian { gamma: 1.0 },
+    AnyKernel::Matern32 { gamma: 1.0 },
+    AnyKernel::Matern52 { gamma: 1.0 },
     AnyKernel::Polynomial { gamma: 1.0, coef0: 0.0, degree: 3 },
     AnyKernel::Sigmoid { gamma: 1.0, coef0: 0.0 },
     AnyKernel::Linear,
@@ -94,6 +111,8 @@ impl AnyKernel {
         let kernel = match name {
             "rbf" => Self::Gaussian { gamma },
             "laplacian" => Self::Laplacian { gamma },
+            "matern32" => Self::Matern32 { gamma },
+            "matern52" => Self::Matern52 { gamma },
             "poly" => Self::Polynomial { gamma, coef0, degree },
             "sigmoid" => Self::Sigmoid { gamma, coef0 },
             "linear" => Self::Linear,
@@ -111,6 +130,8 @@ impl AnyKernel {
         match self {
             Self::Gaussian { .. } => "rbf",
             Self::Laplacian { .. } => "laplacian",
+            Self::Matern32 { .. } => "matern32",
+            Self::Matern52 { .. } => "matern52",
             Self::Polynomial { .. } => "poly",
             Self::Sigmoid { .. } => "sigmoid",
             Self::Linear => "linear",
@@ -123,6 +144,8 @@ impl AnyKernel {
         match *self {
             Self::Gaussian { gamma }
             | Self::Laplacian { gamma }
+            | Self::Matern32 { gamma }
+            | Self::Matern52 { gamma }
             | Self::Polynomial { gamma, .. }
             | Self::Sigmoid { gamma, .. } => gamma,
             Self::Linear => 1.0,
@@ -136,6 +159,8 @@ impl AnyKernel {
     pub fn check(&self) -> Result<()> {
         if let Self::Gaussian { gamma }
         | Self::Laplacian { gamma }
+        | Self::Matern32 { gamma }
+        | Self::Matern52 { gamma }
         | Self::Polynomial { gamma, .. }
         | Self::Sigmoid { gamma, .. } = *self
             && !(gamma > 0.0 && gamma.is_finite())
@@ -155,6 +180,8 @@ impl AnyKernel {
         match *self {
             Self::Gaussian { gamma } => Form::exponential(Distance::Squared, gamma),
             Self::Laplacian { gamma } => Form::exponential(Distance::Absolute, gamma),
+            Self::Matern32 { gamma } => matern::form(3, gamma),
+            Self::Matern52 { gamma } => matern::form(5, gamma),
             Self::Polynomial { gamma, coef0, degree } => {
                 Form::Product(Product::Power { gamma, coef0, degree })
             }
@@ -178,6 +205,8 @@ impl AnyKernel {
         match *self {
             Self::Gaussian { gamma } => Some(gamma),
             Self::Laplacian { .. }
+            | Self::Matern32 { .. }
+            | Self::Matern52 { .. }
             | Self::Polynomial { .. }
             | Self::Sigmoid { .. }
             | Self::Linear => None,
@@ -191,7 +220,11 @@ impl AnyKernel {
         match *self {
             Self::Gaussian { gamma } => Some(Self::Gaussian { gamma: gamma * factor }),
             Self::Laplacian { gamma } => Some(Self::Laplacian { gamma: gamma * factor }),
-            Self::Polynomial { .. } | Self::Sigmoid { .. } | Self::Linear => None,
+            Self::Matern32 { .. }
+            | Self::Matern52 { .. }
+            | Self::Polynomial { .. }
+            | Self::Sigmoid { .. }
+            | Self::Linear => None,
         }
     }
 
@@ -201,6 +234,8 @@ impl AnyKernel {
         match *self {
             Self::Gaussian { gamma } => Some(Spectrum::Normal { scale: (2.0 * gamma).sqrt() }),
             Self::Laplacian { gamma } => Some(Spectrum::Cauchy { scale: gamma }),
+            Self::Matern32 { gamma } => Some(matern::spectrum(3, gamma)),
+            Self::Matern52 { gamma } => Some(matern::spectrum(5, gamma)),
             Self::Polynomial { .. } | Self::Sigmoid { .. } | Self::Linear => None,
         }
     }
@@ -216,6 +251,8 @@ impl AnyKernel {
             Self::Laplacian { gamma } => {
                 (-gamma * pairs().map(|(a, b)| (a - b).abs()).sum::<f64>()).exp()
             }
+            Self::Matern32 { gamma } => matern::value(3, gamma, square()),
+            Self::Matern52 { gamma } => matern::value(5, gamma, square()),
             Self::Polynomial { gamma, coef0, degree } => {
                 (gamma * dot() + coef0).powi(i32::try_from(degree).unwrap_or(i32::MAX))
             }

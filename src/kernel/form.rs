@@ -70,6 +70,13 @@ pub enum Spectrum {
         /// Standard deviation of an entry.
         scale: f64,
     },
+    /// `N(0, scale² I)` over the root of an independent `χ²(degrees)/degrees`: multivariate t.
+    Student {
+        /// Scale of an entry.
+        scale: f64,
+        /// Degrees of freedom, at least 1.
+        degrees: u32,
+    },
     /// Entries of their own, each Cauchy distributed: not rotation invariant.
     Cauchy {
         /// Scale of an entry.
@@ -93,6 +100,15 @@ impl Spectrum {
                 turn(rows, rng);
                 rows.iter_mut().for_each(|v| *v *= scale);
             }
+            Self::Student { scale, degrees } => {
+                rows.fill_with(|| rng.normal());
+                turn(rows, rng);
+                for row in rows.chunks_exact_mut(d) {
+                    let square = (0..degrees).map(|_| rng.normal().powi(2)).sum::<f64>();
+                    let by = scale / (square / f64::from(degrees)).sqrt().max(1e-6);
+                    row.iter_mut().for_each(|v| *v *= by);
+                }
+            }
             // The quantile function of the Cauchy distribution; a uniform of exactly 0 would give
             // a wave of no use.
             Self::Cauchy { scale } => rows.fill_with(|| {
@@ -105,7 +121,7 @@ impl Spectrum {
     #[must_use]
     pub fn is_rotation_invariant(self) -> bool {
         match self {
-            Self::Normal { .. } => true,
+            Self::Normal { .. } | Self::Student { .. } => true,
             Self::Cauchy { .. } => false,
         }
     }

@@ -17,6 +17,7 @@ mod gram;
 mod halves;
 mod layout;
 mod load;
+mod matern;
 
 pub use any::AnyKernel;
 pub use buffers::{AnyBuffers, Buffers};

@@ -20,12 +20,17 @@ pub enum Metric {
 }
 
 /// What becomes of a distance t (γ included) on the way to the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Map {
     /// Nothing; the only one for [`Metric::Dot`].
     Identity,
     /// `exp(-t)`.
     Exponential,
+    /// `(1 + u + quadratic u²) exp(-u)`, `u = √t`.
+    Matern {
+        /// The coefficient of u².
+        quadratic: f64,
+    },
 }
 
 /// Where the values of a block go: row `i` (counted from the first point of the job) begins at
@@ -331,6 +336,7 @@ unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
             match job.map {
                 Map::Identity => value,
                 Map::Exponential => exp2::<F, L>(L::mul(raw, L::splat(-job.gamma * F::LOG2_E))),
+                Map::Matern { quadratic } => matern::<F, L>(value, F::from_f64(quadratic)),
             }
         } else {
             value
@@ -342,6 +348,26 @@ unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
         if let Some(sums) = &job.sums {
             *wide = L::wide_fma(*wide, sums.coef.as_ptr().add(line * w), kernel);
         }
+    }
+}
+
+/// The map of the Matérn kernels, at most 1.
+#[inline(always)]
+unsafe fn matern<F: ExpConstants, L: Lanes<F>>(square: L::Line, quadratic: F) -> L::Line {
+    // Beyond this the exponential is 0; infinity would make 0 · ∞.
+    let most = -F::LOWEST;
+    let mut roots = [F::zero(); 16];
+    // SAFETY: a line is at most 16 values; the caller enables the features of `L`.
+    unsafe {
+        L::store(roots.as_mut_ptr(), square);
+        // No closure: it would be compiled without the level's features.
+        for root in &mut roots[..width::<F>()] {
+            *root = root.sqrt();
+        }
+        let u = L::min(L::load(roots.as_ptr()), L::splat(most));
+        let one = L::splat(F::one());
+        let polynomial = L::fma(L::fma(u, L::splat(quadratic), one), u, one);
+        L::min(L::mul(polynomial, exp2::<F, L>(L::mul(u, L::splat(-F::LOG2_E)))), one)
     }
 }
 

@@ -8,9 +8,11 @@ use crate::data::{Csr, Indices};
 use crate::kernel::{load_tile, origin_for};
 use crate::rng::Rng;
 
-const KERNELS: [AnyKernel; 5] = [
+const KERNELS: [AnyKernel; 7] = [
     AnyKernel::Gaussian { gamma: 0.4 },
     AnyKernel::Laplacian { gamma: 0.2 },
+    AnyKernel::Matern32 { gamma: 0.4 },
+    AnyKernel::Matern52 { gamma: 0.4 },
     AnyKernel::Polynomial { gamma: 0.3, coef0: 1.0, degree: 3 },
     AnyKernel::Sigmoid { gamma: 0.1, coef0: -0.5 },
     AnyKernel::Linear,
