@@ -83,68 +83,14 @@ impl IncompleteCholesky {
         }
         rows.check_finite("X")?;
         let most = self.n_components.min(n);
-        let mut factor: Vec<F> =
-            try_vec("incomplete Cholesky factor", n.saturating_mul(most), F::zero())?;
-        // 1.
-        let origin = origin_for(self.kernel, rows);
-        let mut rest = try_vec("incomplete Cholesky factor", n, 0.0)?;
-        rest.par_chunks_mut(ROW_CHUNK).enumerate().for_each_init(
-            || (Tile::<F>::new(d), Vec::new()),
-            |(tile, diagonal), (c, rest)| {
-                load_tile(rows, rest.len(), |i| c * ROW_CHUNK + i, &origin, tile);
-                self.kernel.diagonal(tile, diagonal);
-                rest.copy_from_slice(diagonal);
-            },
-        );
-        let top = rest.iter().fold(0.0, |a: f64, &b| a.max(b));
         // Differences of kernel values are noise below their own rounding.
-        let floor = top * self.tolerance.max(8.0 * F::epsilon().to_f64());
-        let mut index = Vec::new();
-        let mut pivot_row = vec![0.0; most];
-        let mut pivot_values = vec![F::zero(); d];
-        for step in 0..most {
-            // 2.
-            let (pivot, value) = largest(&rest);
-            if value.is_nan() || value <= floor || value <= 0.0 {
-                break;
-            }
-            index.push(pivot);
-            let root = value.sqrt();
-            for (to, from) in pivot_row.iter_mut().zip(&factor[pivot * most..][..step]) {
-                *to = (*from).to_f64();
-            }
-            rows.copy_row(pivot, &mut pivot_values);
-            pivot_values.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
-            let mut center = Packed::new(d)?;
-            center.push(&pivot_values)?;
-            // 3.
-            let (pivot_row, stride) = (&pivot_row[..step], center.padded_len());
-            let chunks = factor.par_chunks_mut(ROW_CHUNK * most);
-            chunks.zip(rest.par_chunks_mut(ROW_CHUNK)).enumerate().for_each_init(
-                || (Tile::new(d), vec![F::zero(); ROW_CHUNK * stride]),
-                |(tile, values), (c, (part, rest))| {
-                    let len = rest.len();
-                    load_tile(rows, len, |i| c * ROW_CHUNK + i, &origin, tile);
-                    self.kernel.values(tile, (0, len), &center, values, stride);
-                    let lines = part.chunks_exact_mut(most).zip(values.chunks_exact(stride));
-                    for (k, ((row, value), rest)) in lines.zip(rest).enumerate() {
-                        // A row already chosen is spanned: its remainder is 0 by construction.
-                        if *rest == f64::NEG_INFINITY {
-                            continue;
-                        }
-                        let entry = if c * ROW_CHUNK + k == pivot {
-                            root
-                        } else {
-                            (value[0].to_f64() - dot(&row[..step], pivot_row)) / root
-                        };
-                        row[step] = F::from_f64(entry);
-                        *rest -= entry * entry;
-                    }
-                },
-            );
+        let tolerance = self.tolerance.max(8.0 * F::epsilon().to_f64());
+        let (identity, limits) = (|i: usize| i, (most, tolerance));
+        let factor = factor(self.kernel, rows, (&identity, n), limits, &mut || {
             watch.unbroken(Watch::glance)?;
-            rest[pivot] = f64::NEG_INFINITY;
-        }
+            Ok(true)
+        })?;
+        let Factor { index, lower: factor, rest, top } = factor;
         // A remainder is a square, and falls below 0 by rounding alone.
         let least = rest.iter().filter(|r| r.is_finite()).fold(0.0, |a: f64, &b| a.min(b));
         if index.is_empty() || least < -10.0 * F::epsilon().to_f64().sqrt() * top {
@@ -164,6 +110,97 @@ impl IncompleteCholesky {
         };
         Ok((map, pivots))
     }
+}
+
+/// The factor, as far as it is made.
+pub(crate) struct Factor<F> {
+    /// The rows chosen, in order.
+    pub(crate) index: Vec<usize>,
+    /// L, with room for as many columns as were allowed.
+    lower: Vec<F>,
+    /// The diagonal of `K - LLᵀ`; -∞ for the rows chosen.
+    rest: Vec<f64>,
+    /// The largest `k(x, x)`.
+    top: f64,
+}
+
+/// The factor of the `n` rows `row(0), row(1), ...`: of `most` columns, or fewer when what remains is
+/// at most `tolerance` times the largest `k(x, x)`, or when `go_on`, asked after each, says no.
+///
+/// # Errors
+/// `OutOfMemory`, those of `go_on`.
+pub(crate) fn factor<F: Real>(
+    kernel: AnyKernel,
+    rows: &Rows<'_, F>,
+    (row, n): (&(dyn Fn(usize) -> usize + Sync), usize),
+    (most, tolerance): (usize, f64),
+    go_on: &mut dyn FnMut() -> Result<bool>,
+) -> Result<Factor<F>> {
+    let d = rows.n_cols();
+    let mut lower: Vec<F> =
+        try_vec("incomplete Cholesky factor", n.saturating_mul(most), F::zero())?;
+    // 1.
+    let origin = origin_for(kernel, rows);
+    let mut rest = try_vec("incomplete Cholesky factor", n, 0.0)?;
+    rest.par_chunks_mut(ROW_CHUNK).enumerate().for_each_init(
+        || (Tile::<F>::new(d), Vec::new()),
+        |(tile, diagonal), (c, rest)| {
+            load_tile(rows, rest.len(), |i| row(c * ROW_CHUNK + i), &origin, tile);
+            kernel.diagonal(tile, diagonal);
+            rest.copy_from_slice(diagonal);
+        },
+    );
+    let top = rest.iter().fold(0.0, |a: f64, &b| a.max(b));
+    let floor = top * tolerance;
+    let mut index = Vec::new();
+    let mut pivot_row = vec![0.0; most];
+    let mut pivot_values = vec![F::zero(); d];
+    for step in 0..most {
+        // 2.
+        let (pivot, value) = largest(&rest);
+        if value.is_nan() || value <= floor || value <= 0.0 {
+            break;
+        }
+        index.push(pivot);
+        let root = value.sqrt();
+        for (to, from) in pivot_row.iter_mut().zip(&lower[pivot * most..][..step]) {
+            *to = (*from).to_f64();
+        }
+        rows.copy_row(row(pivot), &mut pivot_values);
+        pivot_values.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
+        let mut center = Packed::new(d)?;
+        center.push(&pivot_values)?;
+        // 3.
+        let (pivot_row, stride) = (&pivot_row[..step], center.padded_len());
+        let chunks = lower.par_chunks_mut(ROW_CHUNK * most);
+        chunks.zip(rest.par_chunks_mut(ROW_CHUNK)).enumerate().for_each_init(
+            || (Tile::new(d), vec![F::zero(); ROW_CHUNK * stride]),
+            |(tile, values), (c, (part, rest))| {
+                let len = rest.len();
+                load_tile(rows, len, |i| row(c * ROW_CHUNK + i), &origin, tile);
+                kernel.values(tile, (0, len), &center, values, stride);
+                let lines = part.chunks_exact_mut(most).zip(values.chunks_exact(stride));
+                for (k, ((line, value), rest)) in lines.zip(rest).enumerate() {
+                    // A row already chosen is spanned: its remainder is 0 by construction.
+                    if *rest == f64::NEG_INFINITY {
+                        continue;
+                    }
+                    let entry = if c * ROW_CHUNK + k == pivot {
+                        root
+                    } else {
+                        (value[0].to_f64() - dot(&line[..step], pivot_row)) / root
+                    };
+                    line[step] = F::from_f64(entry);
+                    *rest -= entry * entry;
+                }
+            },
+        );
+        rest[pivot] = f64::NEG_INFINITY;
+        if !go_on()? {
+            break;
+        }
+    }
+    Ok(Factor { index, lower, rest, top })
 }
 
 /// The first of the largest values, or `(0, 0.0)` when none is positive.

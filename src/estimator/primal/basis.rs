@@ -27,6 +27,7 @@ use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::estimator::coefficients;
+use crate::features::incomplete_cholesky::factor;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::linalg::{axpy, dot64};
@@ -143,42 +144,10 @@ fn pivots<F: Real>(
     order: &[usize],
     count: usize,
 ) -> Result<Vec<usize>> {
-    let (kernel, n) = (config.kernel, order.len());
-    let mut rest = diagonal(kernel, problem, order);
-    let floor = PIVOT_TOL * rest.iter().copied().fold(0.0, f64::max);
-    // One row of A a sample.
-    let mut factor = try_vec("incomplete Cholesky factor", n * count, F::zero())?;
-    let mut values = try_vec("kernel values", n, 0.0)?;
-    let mut chosen: Vec<usize> = Vec::new();
-    while chosen.len() < count && (chosen.is_empty() || watch.goes_on()?) {
-        let step = chosen.len();
-        let (pivot, value) = rest
-            .iter()
-            .enumerate()
-            .fold((0, 0.0), |best, (i, &v)| if v > best.1 { (i, v) } else { best });
-        if value <= floor {
-            break;
-        }
-        column(kernel, problem, order, order[pivot], &mut values)?;
-        let root = value.sqrt();
-        let own: Vec<f64> =
-            factor[pivot * count..pivot * count + step].iter().map(|v| Real::to_f64(*v)).collect();
-        factor
-            .par_chunks_mut(ROW_CHUNK * count)
-            .zip(rest.par_chunks_mut(ROW_CHUNK))
-            .zip(values.par_chunks(ROW_CHUNK))
-            .for_each(|((rows, rest), values)| {
-                for ((row, rest), value) in rows.chunks_exact_mut(count).zip(rest).zip(values) {
-                    let known = crate::linalg::dot(&row[..step], &own);
-                    let entry = (value - known) / root;
-                    row[step] = F::from_f64(entry);
-                    *rest -= entry * entry;
-                }
-            });
-        rest[pivot] = f64::NEG_INFINITY;
-        chosen.push(pivot);
-    }
-    Ok(chosen.into_iter().map(|at| order[at]).collect())
+    let (sample, limits) = (|i: usize| order[i], (count.min(order.len()), PIVOT_TOL));
+    let go_on = &mut || watch.goes_on();
+    let found = factor(config.kernel, &problem.rows(), (&sample, order.len()), limits, go_on)?;
+    Ok(found.index.into_iter().map(|at| order[at]).collect())
 }
 
 fn greedy<F: Real>(
