@@ -2,7 +2,7 @@
 
 Parts of the training sets alone: every learner that drops terms learns from 80 % of it (at most
 20,000 rows), and the mean's accuracy on the other 20 % is compared for one place in 2, 3, 4, 8 and
-16, in `--tries` orders. The library's constant is `ASIDE` (src/online/learner.rs).
+16, in `--tries` orders. The library's constant is `ASIDE` (src/online/any.rs).
 """
 
 from __future__ import annotations
