@@ -183,15 +183,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    archive = _core.archive_load(os.fspath(path))
-    if archive is None:
-        raise damaged("no description of an estimator")
-    text, arrays = archive
+    archive: tuple[Any, ...] | None = _core.archive_load(os.fspath(path))
+    # A budgeted machine's file is the crate's own, read without a second copy of its points.
+    loaded = _core.BudgetMachine.load(os.fspath(path)) if archive is None else archive
     try:
-        description = json.loads(text)
+        description = json.loads(loaded[0 if archive else 1])
         cls = ESTIMATORS.get(description["kind"])
         if cls is None:
             raise damaged("unknown kind of estimator")
-        return cls._from_archive(description, arrays)
+        if archive:
+            return cls._from_archive(description, archive[1])
+        return cls._from_machine(description, loaded)  # type: ignore[attr-defined]
     except _MALFORMED as error:
         raise damaged(error) from error

@@ -141,7 +141,7 @@ def test_damaged_files_are_refused(tmp_path):
         ('kind\\":\\"BudgetSVC', 'kind\\":\\"BudgetSVR'),
         ('max_iter\\"', 'min_iter\\"'),
         ('fitted\\"', 'fatted\\"'),
-        ('stop_reason_\\"', 'step_reason_\\"'),
+        ('stop_reason\\"', 'step_reason\\"'),
         ("int64", "int65"),
         ("int64", "<U999"),
     ],
