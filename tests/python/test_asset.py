@@ -211,7 +211,10 @@ def test_features_are_those_of_the_transformer():
         ({"n_components": 0}, "n_components must be >= 1, got 0"),
         ({"kernel": "cosine"}, "kernel"),
         ({"gamma": 0}, "gamma"),
-        ({"features": "fourier", "kernel": "poly"}, "kernel must be 'rbf' or 'laplacian'"),
+        (
+            {"features": "fourier", "kernel": "poly"},
+            "kernel must be 'rbf', 'laplacian', 'matern32' or 'matern52'",
+        ),
         ({"solver": "sgd"}, "solver must be 'asset' or 'dual', got 'sgd'"),
         ({"strongly_convex": True, "fit_intercept": True}, "strongly_convex=True needs"),
         ({"averaging": 0}, "averaging"),

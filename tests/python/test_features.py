@@ -117,7 +117,10 @@ def test_fewer_samples_than_components_fill_up_with_zeros():
         (Nystroem(eigenvalue_threshold=1.0), "eigenvalue_threshold"),
         (Nystroem(kernel="cosine"), "kernel"),
         (Nystroem(gamma=-1), "gamma must be > 0"),
-        (RandomFourier(kernel="poly"), "kernel must be 'rbf' or 'laplacian'"),
+        (
+            RandomFourier(kernel="poly"),
+            "kernel must be 'rbf', 'laplacian', 'matern32' or 'matern52'",
+        ),
         (RandomFourier(kernel="laplacian", orthogonal=True), "orthogonal"),
         (RandomFourier(waves="square"), "waves"),
         (IncompleteCholesky(tol=-1), "tol"),
