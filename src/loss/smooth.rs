@@ -10,7 +10,7 @@
 //! 4.2.
 
 use super::AnyLoss;
-use super::pieces::{Piece, Pieces, Zone};
+use super::pieces::{Curve, Piece, Pieces, Zone};
 
 /// A loss with two derivatives in the decision value, almost everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,17 +19,6 @@ pub struct Smoothed {
     pub loss: AnyLoss,
     /// Half-width of the quadratic zone at a corner, at least 0; at 0 there is none.
     pub h: f64,
-}
-
-/// Value and derivatives in `f` at one point.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Curve {
-    /// `L_h(y, f)`.
-    pub value: f64,
-    /// First derivative.
-    pub slope: f64,
-    /// Second derivative, at least 0.
-    pub curvature: f64,
 }
 
 impl Smoothed {

@@ -1,0 +1,126 @@
+//! The losses, as a closed enum: what each of them is, and what it can do.
+
+use serde::{Deserialize, Serialize};
+
+use super::pieces::{Corner, Pieces};
+use crate::error::{Error, Result};
+
+/// The losses, as a closed enum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum AnyLoss {
+    /// `max(0, 1 - y f)`, y = ±1: `"hinge"`.
+    Hinge,
+    /// `max(0, 1 - y f)²`, y = ±1: `"squared_hinge"`.
+    SquaredHinge,
+    /// `max(0, |y - f| - ε)`: `"epsilon_insensitive"`.
+    EpsilonInsensitive {
+        /// Half-width of the tube, at least 0.
+        #[serde(default = "tenth")]
+        epsilon: f64,
+    },
+    /// `max(0, |y - f| - ε)²`: `"squared_epsilon_insensitive"`.
+    SquaredEpsilonInsensitive {
+        /// Half-width of the tube, at least 0.
+        #[serde(default = "tenth")]
+        epsilon: f64,
+    },
+}
+
+/// ε, where JSON does not tell.
+fn tenth() -> f64 {
+    0.1
+}
+
+impl AnyLoss {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// `InvalidParam` for an ε that is negative or not finite.
+    pub fn check(&self) -> Result<()> {
+        match *self {
+            Self::Hinge | Self::SquaredHinge => Ok(()),
+            Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon } => {
+                if epsilon.is_finite() && epsilon >= 0.0 {
+                    return Ok(());
+                }
+                Err(Error::param("epsilon", "a finite number >= 0", epsilon))
+            }
+        }
+    }
+
+    /// The loss's name in Python and in files.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Hinge => "hinge",
+            Self::SquaredHinge => "squared_hinge",
+            Self::EpsilonInsensitive { .. } => "epsilon_insensitive",
+            Self::SquaredEpsilonInsensitive { .. } => "squared_epsilon_insensitive",
+        }
+    }
+
+    /// Whether targets are labels -1 and +1 (else real numbers).
+    #[must_use]
+    pub fn is_classification(&self) -> bool {
+        match self {
+            Self::Hinge | Self::SquaredHinge => true,
+            Self::EpsilonInsensitive { .. } | Self::SquaredEpsilonInsensitive { .. } => false,
+        }
+    }
+
+    /// Whether it is `(y - f)²`, which serves classes too.
+    #[must_use]
+    pub fn is_least_squares(&self) -> bool {
+        matches!(self.pieces(1.0), Pieces::Parabola { .. })
+    }
+
+    /// Whether its slope has a bound, as stochastic gradients need it.
+    #[must_use]
+    pub fn has_bounded_slope(&self) -> bool {
+        match self.pieces(1.0) {
+            Pieces::Linear(_) => true,
+            Pieces::Squared(_) | Pieces::Parabola { .. } => false,
+        }
+    }
+
+    /// What it is made of at the target y.
+    #[inline]
+    pub(super) fn pieces(&self, y: f64) -> Pieces {
+        // `1 - y f`.
+        let margin = Corner { sign: -y, center: 0.0, edge: -1.0, weight: 1.0 };
+        let tube = |epsilon| (Corner::down(y, epsilon, 1.0), Some(Corner::up(y, epsilon, 1.0)));
+        match *self {
+            Self::Hinge => Pieces::Linear((margin, None)),
+            Self::SquaredHinge => Pieces::Squared((margin, None)),
+            Self::EpsilonInsensitive { epsilon } => Pieces::Linear(tube(epsilon)),
+            Self::SquaredEpsilonInsensitive { epsilon: 0.0 } => Pieces::Parabola { center: y },
+            Self::SquaredEpsilonInsensitive { epsilon } => Pieces::Squared(tube(epsilon)),
+        }
+    }
+
+    /// Refuses a loss for the other kind of targets.
+    pub(crate) fn expect_classes(&self, classes: bool) -> Result<()> {
+        if self.is_classification() == classes {
+            return Ok(());
+        }
+        let expected = if classes { "a loss for classes" } else { "a loss for real values" };
+        Err(Error::param("loss", expected, self.name()))
+    }
+
+    /// `L(y, f)`, at least 0.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, y: f64, f: f64) -> f64 {
+        self.pieces(y).at(f, 0.0).value
+    }
+
+    /// Minus a subgradient of the loss in `f`: what a stochastic step adds to the model, up to
+    /// its length. 0 where the loss is 0.
+    #[inline]
+    #[must_use]
+    pub fn violation(&self, y: f64, f: f64) -> f64 {
+        // Not -0.
+        0.0 - self.pieces(y).at(f, 0.0).slope
+    }
+}
