@@ -24,6 +24,7 @@ __all__ = [
     "fourier_decide",
     "fourier_fit",
     "fourier_transform",
+    "hyperparameters",
     "landmark_transform",
     "nystroem_fit",
     "primal_decide",
