@@ -166,6 +166,10 @@ def test_every_hyperparameter_changes_something(model, changes):
         assert np.abs(other - base).max() > 1e-6, change
 
 
+#: Of the distance alone, with known frequencies.
+FOURIER_KERNELS = "kernel must be 'rbf', 'laplacian', 'matern32' or 'matern52'"
+
+
 @pytest.mark.parametrize(("model", "params", "message"), [
     (Stoptron(), {"budget": 0}, "budget must be >= 1, got 0"),
     (KernelOGD(), {"learning_rate": 0.0}, "learning_rate must be > 0 and finite, got 0"),
@@ -176,9 +180,9 @@ def test_every_hyperparameter_changes_something(model, changes):
     (Projectron(), {"threshold": -0.1}, "threshold must be >= 0"),
     (SparsePassiveAggressive(), {"sampling_numerator": 9.0}, "sampling_numerator must be <="),
     (FourierOGD(), {"n_frequencies": 0}, "n_frequencies must be >= 1"),
-    (FourierOGD(), {"kernel": "poly"}, "kernel must be 'rbf', 'laplacian', 'matern32' or 'matern52'"),
+    (FourierOGD(), {"kernel": "poly"}, FOURIER_KERNELS),
     (NystroemOGD(), {"n_components": 0}, "n_components must be >= 1"),
-    (Forgetron(), {"kernel": "linear"}, "kernel must be 'rbf', 'laplacian', 'matern32' or 'matern52'"),
+    (Forgetron(), {"kernel": "linear"}, FOURIER_KERNELS),
     (Stoptron(), {"kernel": "precomputed"}, "kernel must be"),
     (Stoptron(), {"gamma": -1.0}, "gamma must be > 0"),
     (Stoptron(), {"max_iter": 0}, "max_iter must be >= 1, got 0"),
