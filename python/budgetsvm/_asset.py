@@ -235,7 +235,7 @@ class AssetEstimator(Trained):
         ValueError
             If the hyperparameters ask for another kernel or other features.
         """
-        gamma = _validation.settled_gamma(self.gamma, self.gamma_)
+        gamma = _validation.settled_gamma(self.kernel, self.gamma, self.gamma_)
         kernel, _, *shape = stored_kernel(self._kernel)
         asked, _, *asked_shape = kernel_of(self, gamma)
         if asked != kernel or (kernel in ("poly", "sigmoid") and asked_shape != shape):

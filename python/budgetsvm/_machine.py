@@ -59,7 +59,7 @@ class MachineEstimator(Trained):
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
         """The γ of a machine that is made, or of `machine`, which training goes on with."""
         if machine is not None:
-            return _validation.settled_gamma(self.gamma, machine.gamma)
+            return _validation.settled_gamma(self.kernel, self.gamma, machine.gamma)
         return _validation.settle_gamma(self.gamma, rows, d, weights)
 
     def _decision(self, X: Any) -> np.ndarray:

@@ -118,15 +118,17 @@ def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
     raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}")
 
 
-def settled_gamma(gamma: Any, used: float) -> float:
+def settled_gamma(kernel: Any, gamma: Any, used: float) -> float:
     """The γ of training that goes on: the one in use, which no other number may contradict.
+
+    The linear kernel has none, so no number contradicts it.
 
     Raises
     ------
     ValueError
         If `gamma` is another number.
     """
-    if is_number(gamma) and float(gamma) != used:
+    if kernel != "linear" and is_number(gamma) and float(gamma) != used:
         raise ValueError(
             f"gamma must stay as it is while training goes on ({used:.6g}), got {gamma!r}: fit anew"
         )

@@ -9,12 +9,21 @@ from sklearn.datasets import make_moons
 
 from budgetsvm import (
     AssetSVC,
+    AssetSVR,
+    BudgetOGD,
+    BudgetPassiveAggressive,
     BudgetSVC,
     BudgetSVR,
     FourierOGD,
     KernelOGD,
+    KernelPerceptron,
     LocalBudgetSVC,
     NystroemOGD,
+    Projectron,
+    ProjectronPlusPlus,
+    RandomizedBudgetPerceptron,
+    SparsePassiveAggressive,
+    Stoptron,
 )
 
 X, Y = make_moons(3000, noise=0.15, random_state=0)
@@ -115,6 +124,22 @@ def test_another_gamma_is_refused_on_the_way(model):
     # The one in use, and a name, which stands for it now.
     for gamma in (2.0, "scale"):
         model.set_params(gamma=gamma).partial_fit(X[500:], Y[500:])
+
+
+@pytest.mark.parametrize("model", [
+    BudgetSVC(), BudgetSVR(), AssetSVC(), AssetSVR(), LocalBudgetSVC(), KernelPerceptron(),
+    KernelOGD(), RandomizedBudgetPerceptron(), Stoptron(), Projectron(), ProjectronPlusPlus(),
+    BudgetPassiveAggressive(), BudgetOGD(), SparsePassiveAggressive(), NystroemOGD(),
+], ids=lambda model: type(model).__name__)  # fmt: skip
+def test_a_linear_kernel_has_no_gamma_to_contradict(model):
+    parts = (X[:500], Y[:500]), (X[500:1000], Y[500:1000])
+    model = clone(model).set_params(kernel="linear", random_state=0)
+    plain = clone(model).set_params(gamma=1.0).fit(*parts[0]).partial_fit(*parts[1])
+    model.set_params(gamma=0.02).fit(*parts[0])
+    model.set_params(gamma=0.5).partial_fit(*parts[1])
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    with pytest.raises(ValueError, match="kernel"):
+        model.set_params(kernel="rbf", gamma="scale").partial_fit(*parts[1])
 
 
 @pytest.mark.parametrize(
