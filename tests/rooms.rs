@@ -125,6 +125,23 @@ fn unsafe_stays_in_simd() {
     }
 }
 
+/// A new online learner is its own file, a member of the enum and a line of the room; the
+/// perceptron, with which a configuration begins, is the exception.
+#[test]
+fn a_learner_is_named_by_its_file_the_enum_and_the_room() {
+    let code: Vec<_> =
+        sources().into_iter().map(|(file, text)| (file, source::code(&text))).collect();
+    let learners = "KernelOgd RandomizedBudgetPerceptron Stoptron Forgetron Projectron \
+         PassiveAggressive BudgetOgd SparsePassiveAggressive FourierOgd NystroemOgd";
+    for learner in learners.split_whitespace() {
+        let naming = code.iter().filter(|(_, code)| code.iter().any(|token| token == learner));
+        let naming: Vec<_> = naming.map(|(file, _)| file.display().to_string()).collect();
+        let expected = ["online/any.rs", "online/mod.rs"];
+        let others = expected.iter().all(|file| naming.iter().any(|name| name == file));
+        assert!(naming.len() == 3 && others, "{learner} is named by {}", naming.join(", "));
+    }
+}
+
 #[test]
 fn files_stay_short() {
     for (file, text) in sources() {

@@ -1,9 +1,11 @@
 //! The closed enum of the learners.
 
+use std::any::Any;
+
 use serde::{Deserialize, Serialize};
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{BasisForm, Bound, OnlineLearner};
 use super::{
     BudgetOgd, Forgetron, FourierOgd, KernelOgd, KernelPerceptron, NystroemOgd, PassiveAggressive,
     Projectron, RandomizedBudgetPerceptron, SparsePassiveAggressive, Stoptron,
@@ -13,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
+use crate::watch::{Step, Watch};
 
 /// The mean of the iterates has one part in so many of the budget for terms that went: little,
 /// because the terms that learn become fewer. On parts of training sets, three orders, a half, a
@@ -78,43 +81,23 @@ macro_rules! each {
     };
 }
 
-impl<F: Real> OnlineLearner<F> for AnyLearner {
+/// What [`OnlineLearner`] asks, answered by the learner that it is.
+impl AnyLearner {
     #[inline]
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+    pub(super) fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         each!(self, learner => learner.learn(turn, model))
     }
-}
 
-impl AnyLearner {
     /// The most terms, if there is a bound.
     #[must_use]
     pub fn budget(&self) -> Option<usize> {
-        match self {
-            Self::KernelPerceptron(_) | Self::KernelOgd(_) | Self::FourierOgd(_) => None,
-            Self::RandomizedBudgetPerceptron(l) => Some(l.budget),
-            Self::Stoptron(l) => Some(l.budget),
-            Self::Forgetron(l) => Some(l.budget),
-            Self::Projectron(l) => Some(l.budget),
-            Self::PassiveAggressive(l) => Some(l.budget),
-            Self::BudgetOgd(l) => Some(l.budget),
-            Self::SparsePassiveAggressive(l) => Some(l.budget),
-            Self::NystroemOgd(l) => Some(l.budget),
-        }
-    }
-
-    /// The features that the learner works on, drawn anew, if it works on features.
-    ///
-    /// # Errors
-    /// `InvalidParam`, `OutOfMemory`.
-    pub fn features<F: Real>(
-        &self,
-        kernel: AnyKernel,
-        n_features: usize,
-        seed: u64,
-    ) -> Result<Option<FeatureMap<F>>> {
-        match self {
-            Self::FourierOgd(learner) => learner.draw(kernel, n_features, seed).map(Some),
-            _ => Ok(None),
+        match each!(self, learner => learner.bound()) {
+            Bound::None => None,
+            Bound::Stays(budget) | Bound::Drops(budget) => Some(budget),
         }
     }
 
@@ -122,12 +105,9 @@ impl AnyLearner {
     /// is wanted: one in `aside` for learners that drop terms, none for the others.
     #[must_use]
     pub fn places_aside(&self, aside: usize) -> usize {
-        match self {
-            Self::RandomizedBudgetPerceptron(_)
-            | Self::Forgetron(_)
-            | Self::PassiveAggressive(_)
-            | Self::BudgetOgd(_) => self.budget().unwrap_or(0) / aside.max(1),
-            _ => 0,
+        match each!(self, learner => learner.bound()) {
+            Bound::None | Bound::Stays(_) => 0,
+            Bound::Drops(budget) => budget / aside.max(1),
         }
     }
 
@@ -137,40 +117,51 @@ impl AnyLearner {
     /// `InvalidParam`, `Unsupported`.
     pub fn check(&self, kernel: AnyKernel) -> Result<()> {
         at_least(1, "budget", self.budget().unwrap_or(1))?;
-        match self {
-            Self::KernelOgd(l) => l.check(),
-            Self::Forgetron(l) => l.check(kernel),
-            Self::Projectron(l) => l.check(),
-            Self::PassiveAggressive(l) => l.check(),
-            Self::BudgetOgd(l) => l.check(),
-            Self::SparsePassiveAggressive(l) => l.check(),
-            Self::FourierOgd(l) => l.check(kernel),
-            Self::NystroemOgd(l) => l.check(),
-            _ => Ok(()),
-        }
+        each!(self, learner => learner.check(kernel))
     }
 
-    /// Takes over the hyperparameters of `fresh` and keeps what it remembers; `settled`: the model
-    /// works on a basis.
+    /// [`OnlineLearner::adopt`] of a learner of the same kind.
     ///
     /// # Errors
-    /// `Unsupported` for another learner.
+    /// `Unsupported` for another learner, `InvalidParam` for what cannot change on the way.
     pub(super) fn adopt(&mut self, fresh: &Self, settled: bool) -> Result<()> {
-        match (self, fresh) {
-            (Self::Forgetron(old), Self::Forgetron(new)) => old.budget = new.budget,
-            (Self::NystroemOgd(old), Self::NystroemOgd(new)) => old.adopt(new, settled),
-            (Self::FourierOgd(old), Self::FourierOgd(new)) => {
-                if old.n_frequencies != new.n_frequencies {
-                    let expected = format!("{} while training goes on", old.n_frequencies);
-                    return Err(Error::param("n_frequencies", expected, new.n_frequencies));
-                }
-                *old = new.clone();
-            }
-            (old, new) if std::mem::discriminant(old) == std::mem::discriminant(new) => {
-                *old = new.clone();
-            }
-            _ => return Err(Error::Unsupported("the model is of another learner".into())),
-        }
-        Ok(())
+        let fresh: &dyn Any = each!(fresh, learner => learner);
+        each!(self, learner => match fresh.downcast_ref() {
+            Some(fresh) => learner.adopt(fresh, settled),
+            None => Err(Error::Unsupported("the model is of another learner".into())),
+        })
+    }
+
+    pub(super) fn n_features(&self) -> Option<usize> {
+        each!(self, learner => learner.n_features())
+    }
+
+    /// The features that the learner works on, drawn anew, if it works on features.
+    ///
+    /// # Errors
+    /// `InvalidParam`, `OutOfMemory`.
+    pub fn features<F: Real>(
+        &self,
+        kernel: AnyKernel,
+        n_columns: usize,
+        seed: u64,
+    ) -> Result<Option<FeatureMap<F>>> {
+        each!(self, learner => learner.features(kernel, n_columns, seed))
+    }
+
+    pub(super) fn basis(&self) -> BasisForm {
+        each!(self, learner => learner.basis())
+    }
+
+    pub(super) fn is_due<F: Real>(&self, model: &BudgetedExpansion<F>) -> bool {
+        each!(self, learner => learner.is_due(model))
+    }
+
+    pub(super) fn decompose<F: Real>(
+        &self,
+        model: &mut BudgetedExpansion<F>,
+        watch: &mut Watch<'_>,
+    ) -> Step {
+        each!(self, learner => learner.decompose(model, watch))
     }
 }

@@ -20,10 +20,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_rates};
+use super::learner::{Bound, OnlineLearner, check_rates};
 use crate::config::{hyperparameters, positive};
 use crate::error::Result;
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 
 /// How a term to be dropped is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +53,6 @@ hyperparameters! {
 }
 
 impl BudgetOgd {
-    pub(super) fn check(&self) -> Result<()> {
-        check_rates(self.learning_rate, self.regularization)?;
-        positive("max_coef", self.max_coef)
-    }
-
     /// Draws the term that goes and makes up for it in the others.
     fn drop_one<F: Real>(&self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> usize {
         let n = model.len();
@@ -116,8 +112,12 @@ pub(super) fn keep_probabilities(sizes: &[f64]) -> Vec<f64> {
     }
 }
 
-impl<F: Real> OnlineLearner<F> for BudgetOgd {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for BudgetOgd {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         let eta = self.learning_rate;
         model.weights.decay(1.0 - eta * self.regularization);
         if turn.y * turn.f >= 1.0 {
@@ -134,6 +134,15 @@ impl<F: Real> OnlineLearner<F> for BudgetOgd {
             model.weights.decay(eta * self.max_coef / largest);
         }
         Ok(update)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Drops(self.budget)
+    }
+
+    fn check(&self, _kernel: AnyKernel) -> Result<()> {
+        check_rates(self.learning_rate, self.regularization)?;
+        positive("max_coef", self.max_coef)
     }
 }
 

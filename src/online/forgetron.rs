@@ -18,7 +18,7 @@
 //! row of the oldest term.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{Bound, OnlineLearner};
 use crate::config::hyperparameters;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -38,18 +38,12 @@ hyperparameters! {
     }
 }
 
-impl Forgetron {
-    pub(super) fn check(&self, kernel: AnyKernel) -> Result<()> {
-        if kernel.is_translation_invariant() {
-            return Ok(());
-        }
-        let known = AnyKernel::names(AnyKernel::is_translation_invariant);
-        Err(Error::param("kernel", format!("{known} (k(x, x) = 1)"), kernel.name()))
-    }
-}
-
-impl<F: Real> OnlineLearner<F> for Forgetron {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for Forgetron {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         if !turn.is_mistake() {
             return Ok(Update::None);
         }
@@ -75,5 +69,25 @@ impl<F: Real> OnlineLearner<F> for Forgetron {
         self.damage += a * phi * phi + b * phi;
         self.oldest = (r + 1) % model.len();
         model.replace(r, turn, phi * turn.y)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Drops(self.budget)
+    }
+
+    fn check(&self, kernel: AnyKernel) -> Result<()> {
+        if self.oldest >= self.budget {
+            return Err(Error::param("oldest", "a term", self.oldest));
+        }
+        if kernel.is_translation_invariant() {
+            return Ok(());
+        }
+        let known = AnyKernel::names(AnyKernel::is_translation_invariant);
+        Err(Error::param("kernel", format!("{known} (k(x, x) = 1)"), kernel.name()))
+    }
+
+    fn adopt(&mut self, fresh: &Self, _settled: bool) -> Result<()> {
+        self.budget = fresh.budget;
+        Ok(())
     }
 }

@@ -9,9 +9,9 @@
 //! Algorithm 1). *Cost* O(D d) a step, memory O(D d), both whatever the number of samples.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{Bound, OnlineLearner};
 use crate::config::{Config as _, at_least, hyperparameters, positive};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::{FeatureMap, Fourier, Waves};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -28,38 +28,58 @@ hyperparameters! {
 
 impl FourierOgd {
     /// Length of z.
-    pub(super) fn n_features(&self) -> usize {
+    fn length(&self) -> usize {
         self.n_frequencies.saturating_mul(2)
     }
 
-    fn features(&self, kernel: AnyKernel, seed: u64) -> Fourier {
-        let (n_components, waves) = (self.n_features(), Waves::Paired);
+    fn waves(&self, kernel: AnyKernel, seed: u64) -> Fourier {
+        let (n_components, waves) = (self.length(), Waves::Paired);
         Fourier { kernel, n_components, orthogonal: false, waves, seed }
-    }
-
-    pub(super) fn check(&self, kernel: AnyKernel) -> Result<()> {
-        positive("learning_rate", self.learning_rate)?;
-        at_least(1, "n_frequencies", self.n_frequencies)?;
-        self.features(kernel, 0).check()
-    }
-
-    /// Draws the features for rows of `d` columns.
-    pub(super) fn draw<F: Real>(
-        &self,
-        kernel: AnyKernel,
-        d: usize,
-        seed: u64,
-    ) -> Result<FeatureMap<F>> {
-        self.features(kernel, seed).fit(d).map(FeatureMap::Fourier)
     }
 }
 
-impl<F: Real> OnlineLearner<F> for FourierOgd {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for FourierOgd {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         if turn.y * turn.f >= 1.0 {
             return Ok(Update::None);
         }
-        model.weights.add_all(self.learning_rate * turn.y, &turn.row[..self.n_features()]);
+        model.weights.add_all(self.learning_rate * turn.y, &turn.row[..self.length()]);
         Ok(Update::Coefficients)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::None
+    }
+
+    fn check(&self, kernel: AnyKernel) -> Result<()> {
+        positive("learning_rate", self.learning_rate)?;
+        at_least(1, "n_frequencies", self.n_frequencies)?;
+        self.waves(kernel, 0).check()
+    }
+
+    fn adopt(&mut self, fresh: &Self, _settled: bool) -> Result<()> {
+        if self.n_frequencies != fresh.n_frequencies {
+            let expected = format!("{} while training goes on", self.n_frequencies);
+            return Err(Error::param("n_frequencies", expected, fresh.n_frequencies));
+        }
+        *self = fresh.clone();
+        Ok(())
+    }
+
+    fn n_features(&self) -> Option<usize> {
+        Some(self.length())
+    }
+
+    fn features<F: Real>(
+        &self,
+        kernel: AnyKernel,
+        n_columns: usize,
+        seed: u64,
+    ) -> Result<Option<FeatureMap<F>>> {
+        self.waves(kernel, seed).fit(n_columns).map(FeatureMap::Fourier).map(Some)
     }
 }

@@ -34,6 +34,8 @@
 //!
 //! *References*: each learner's page.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod any;
 mod basis;
 mod block;
@@ -58,7 +60,7 @@ pub use budget_ogd::{BudgetOgd, Sampling};
 pub use expansion::{BudgetedExpansion, Turn, Update};
 pub use forgetron::Forgetron;
 pub use fourier_ogd::FourierOgd;
-pub use learner::OnlineLearner;
+pub use learner::{BasisForm, Bound, OnlineLearner};
 pub use nystroem_ogd::NystroemOgd;
 pub use ogd::KernelOgd;
 pub use passive_aggressive::PassiveAggressive;

@@ -18,10 +18,11 @@
 
 use super::basis::Basis;
 use super::expansion::{BudgetedExpansion, Span, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{BasisForm, Bound, OnlineLearner};
 use crate::config::{at_least, hyperparameters, positive};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 use crate::linalg::symmetric_eigen;
 use crate::watch::{Step, Watch};
 
@@ -37,31 +38,53 @@ hyperparameters! {
     }
 }
 
-impl NystroemOgd {
-    pub(super) fn check(&self) -> Result<()> {
+impl OnlineLearner for NystroemOgd {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
+        if turn.y * turn.f >= 1.0 {
+            return Ok(Update::None);
+        }
+        let step = self.learning_rate * turn.y;
+        // 1.
+        if model.basis().is_none() {
+            return model.add(turn, step);
+        }
+        // 3.
+        model.weights.add_all(step, turn.coordinates);
+        Ok(Update::Coefficients)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Stays(self.budget)
+    }
+
+    fn check(&self, _kernel: AnyKernel) -> Result<()> {
         positive("learning_rate", self.learning_rate)?;
         at_least(1, "n_components", self.n_components.unwrap_or(1))
     }
 
-    /// Takes over hyperparameters; `settled`: the terms are chosen, their number stays.
-    pub(super) fn adopt(&mut self, new: &Self, settled: bool) {
-        self.learning_rate = new.learning_rate;
+    /// Once the terms are chosen their number stays.
+    fn adopt(&mut self, fresh: &Self, settled: bool) -> Result<()> {
+        self.learning_rate = fresh.learning_rate;
         if !settled {
-            (self.budget, self.n_components) = (new.budget, new.n_components);
+            (self.budget, self.n_components) = (fresh.budget, fresh.n_components);
         }
+        Ok(())
     }
 
-    /// Whether the terms are chosen and K is still to be decomposed.
-    pub(super) fn is_due<F: Real>(&self, model: &BudgetedExpansion<F>) -> bool {
+    fn basis(&self) -> BasisForm {
+        BasisForm::Full
+    }
+
+    fn is_due<F: Real>(&self, model: &BudgetedExpansion<F>) -> bool {
         model.basis().is_none() && model.is_full(self.budget)
     }
 
     /// Step 2.
-    pub(super) fn decompose<F: Real>(
-        &self,
-        model: &mut BudgetedExpansion<F>,
-        watch: &mut Watch<'_>,
-    ) -> Step {
+    fn decompose<F: Real>(&self, model: &mut BudgetedExpansion<F>, watch: &mut Watch<'_>) -> Step {
         let n = model.len();
         let mut gram = try_vec("the kernel matrix of the terms", n.saturating_mul(n), 0.0)?;
         for (slot, out) in gram.chunks_exact_mut(n).enumerate() {
@@ -94,21 +117,5 @@ impl NystroemOgd {
         model.weights.restart(&along)?;
         model.span = Span::Basis(basis);
         Ok(())
-    }
-}
-
-impl<F: Real> OnlineLearner<F> for NystroemOgd {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
-        if turn.y * turn.f >= 1.0 {
-            return Ok(Update::None);
-        }
-        let step = self.learning_rate * turn.y;
-        // 1.
-        if model.basis().is_none() {
-            return model.add(turn, step);
-        }
-        // 3.
-        model.weights.add_all(step, turn.coordinates);
-        Ok(Update::Coefficients)
     }
 }

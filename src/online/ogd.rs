@@ -8,10 +8,11 @@
 //! f (\[NORMA\] eq. 10, offset 0, margin 1). *Cost* O(1) beside the kernel row.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::{OnlineLearner, check_rates};
+use super::learner::{Bound, OnlineLearner, check_rates};
 use crate::config::hyperparameters;
 use crate::error::Result;
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 
 hyperparameters! {
     /// Adds every sample within the margin; never drops one.
@@ -23,18 +24,24 @@ hyperparameters! {
     }
 }
 
-impl KernelOgd {
-    pub(super) fn check(&self) -> Result<()> {
-        check_rates(self.learning_rate, self.regularization)
-    }
-}
-
-impl<F: Real> OnlineLearner<F> for KernelOgd {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for KernelOgd {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         model.weights.decay(1.0 - self.learning_rate * self.regularization);
         if turn.y * turn.f >= 1.0 {
             return Ok(Update::None);
         }
         model.add(turn, self.learning_rate * turn.y)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::None
+    }
+
+    fn check(&self, _kernel: AnyKernel) -> Result<()> {
+        check_rates(self.learning_rate, self.regularization)
     }
 }

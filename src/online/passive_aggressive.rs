@@ -16,10 +16,11 @@
 //! *Cost* O(B) a step.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{Bound, OnlineLearner};
 use crate::config::{hyperparameters, positive};
 use crate::error::Result;
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 
 hyperparameters! {
     /// Passive-aggressive on a budget.
@@ -32,14 +33,12 @@ hyperparameters! {
     }
 }
 
-impl PassiveAggressive {
-    pub(super) fn check(&self) -> Result<()> {
-        positive("C", self.c)
-    }
-}
-
-impl<F: Real> OnlineLearner<F> for PassiveAggressive {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for PassiveAggressive {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         // A point of no length cannot carry a step (linear and polynomial kernels).
         if turn.loss() == 0.0 || turn.own <= 0.0 {
             return Ok(Update::None);
@@ -60,5 +59,13 @@ impl<F: Real> OnlineLearner<F> for PassiveAggressive {
         }
         let kept = model.weights.get(best) * turn.row[best].to_f64() / turn.own;
         model.replace(best, turn, kept + step)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Drops(self.budget)
+    }
+
+    fn check(&self, _kernel: AnyKernel) -> Result<()> {
+        positive("C", self.c)
     }
 }

@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{Bound, OnlineLearner};
 use crate::config::hyperparameters;
 use crate::error::Result;
 use crate::float::Real;
@@ -23,9 +23,17 @@ use crate::float::Real;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelPerceptron {}
 
-impl<F: Real> OnlineLearner<F> for KernelPerceptron {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for KernelPerceptron {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         if turn.is_mistake() { model.add(turn, turn.y) } else { Ok(Update::None) }
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::None
     }
 }
 
@@ -37,10 +45,18 @@ hyperparameters! {
     }
 }
 
-impl<F: Real> OnlineLearner<F> for Stoptron {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for Stoptron {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         let room = !model.is_full(self.budget);
         if turn.is_mistake() && room { model.add(turn, turn.y) } else { Ok(Update::None) }
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Stays(self.budget)
     }
 }
 
@@ -52,8 +68,12 @@ hyperparameters! {
     }
 }
 
-impl<F: Real> OnlineLearner<F> for RandomizedBudgetPerceptron {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for RandomizedBudgetPerceptron {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         if !turn.is_mistake() {
             return Ok(Update::None);
         }
@@ -62,5 +82,9 @@ impl<F: Real> OnlineLearner<F> for RandomizedBudgetPerceptron {
         }
         let slot = turn.random().below(model.len());
         model.replace(slot, turn, turn.y)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Drops(self.budget)
     }
 }

@@ -21,10 +21,11 @@
 //! *Cost* B²/2 multiply-adds a sample, as products of matrices; memory B²/2.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{BasisForm, Bound, OnlineLearner};
 use crate::config::{hyperparameters, not_negative};
 use crate::error::Result;
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 use crate::linalg::dot64;
 
 /// Below this share of `k_tt` the squared distance to the span is no ground for a new term: single
@@ -43,14 +44,12 @@ hyperparameters! {
     }
 }
 
-impl Projectron {
-    pub(super) fn check(&self) -> Result<()> {
-        not_negative("threshold", self.threshold)
-    }
-}
-
-impl<F: Real> OnlineLearner<F> for Projectron {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for Projectron {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         let inside = turn.y * turn.f < 1.0 && self.plus_plus && self.threshold > 0.0;
         if !turn.is_mistake() && !inside {
             return Ok(Update::None);
@@ -75,6 +74,18 @@ impl<F: Real> OnlineLearner<F> for Projectron {
         };
         model.weights.add_all(turn.y * step, z);
         Ok(Update::Coefficients)
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Stays(self.budget)
+    }
+
+    fn check(&self, _kernel: AnyKernel) -> Result<()> {
+        not_negative("threshold", self.threshold)
+    }
+
+    fn basis(&self) -> BasisForm {
+        BasisForm::Triangular
     }
 }
 

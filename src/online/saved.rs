@@ -6,48 +6,17 @@ use super::Stream;
 use super::any::AnyLearner;
 use super::basis::Basis;
 use super::expansion::{BudgetedExpansion, Span};
+use super::learner::BasisForm;
 use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::model::persist::{Data, Tensor, Tensors};
+use crate::model::persist::{Tensor, Tensors};
 use crate::simd::Packed;
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("online learner: {what}")))
-}
-
-fn doubles(values: &[f64]) -> Tensor {
-    Tensor { shape: vec![values.len()], data: Data::F64(values.to_vec()) }
-}
-
-fn floats<F: Real>(values: &[F]) -> Tensor {
-    let data = if F::NAME == f32::NAME {
-        Data::F32(values.iter().map(|v| Real::to_f64(*v) as f32).collect())
-    } else {
-        Data::F64(values.iter().map(|v| Real::to_f64(*v)).collect())
-    };
-    Tensor { shape: vec![values.len()], data }
-}
-
-fn take_doubles(arrays: &mut Tensors, name: &str) -> Result<Vec<f64>> {
-    match arrays.remove(name) {
-        Some(Tensor { data: Data::F64(values), .. }) => Ok(values),
-        _ => bad(name),
-    }
-}
-
-fn take_floats<F: Real>(arrays: &mut Tensors, name: &str) -> Result<Vec<F>> {
-    match arrays.remove(name) {
-        Some(Tensor { data: Data::F64(v), .. }) if F::NAME == f64::NAME => {
-            Ok(v.into_iter().map(F::from_f64).collect())
-        }
-        Some(Tensor { data: Data::F32(v), .. }) if F::NAME == f32::NAME => {
-            Ok(v.into_iter().map(|v| F::from_f64(f64::from(v))).collect())
-        }
-        _ => bad(name),
-    }
 }
 
 /// Reads one JSON object, every entry once.
@@ -55,10 +24,8 @@ struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
     fn new(value: &'a Value, size: usize) -> Result<Self> {
-        match value {
-            Value::Object(map) if map.len() == size => Ok(Self(map)),
-            _ => bad("fields"),
-        }
+        let map = value.as_object().filter(|map| map.len() == size);
+        map.map_or_else(|| bad("fields"), |map| Ok(Self(map)))
     }
 
     fn value(&self, name: &str) -> Result<&'a Value> {
@@ -84,17 +51,33 @@ fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
     rows
 }
 
-fn take_dropped<F: Real>(
-    prefix: &str,
-    model: &mut BudgetedExpansion<F>,
-    arrays: &mut Tensors,
-) -> Result<()> {
+/// The arrays whose names begin with `prefix`, each taken once.
+struct Arrays<'a> {
+    prefix: &'a str,
+    all: &'a mut Tensors,
+}
+
+impl Arrays<'_> {
+    fn name(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn doubles(&mut self, name: &str) -> Result<Vec<f64>> {
+        Tensor::take_doubles(self.all, &self.name(name))
+    }
+
+    fn floats<F: Real>(&mut self, name: &str) -> Result<Vec<F>> {
+        Tensor::take_floats(self.all, &self.name(name))
+    }
+}
+
+fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, arrays: &mut Arrays<'_>) -> Result<()> {
     let d = model.n_features();
-    let older = take_floats::<F>(arrays, &format!("{prefix}dropped.older.centers"))?;
-    let newer = take_floats::<F>(arrays, &format!("{prefix}dropped.newer.centers"))?;
+    let older = arrays.floats::<F>("dropped.older.centers")?;
+    let newer = arrays.floats::<F>("dropped.newer.centers")?;
     let dropped = &mut model.dropped;
-    dropped.older_sums = take_doubles(arrays, &format!("{prefix}dropped.older.sums"))?;
-    let sums = take_doubles(arrays, &format!("{prefix}dropped.newer.sums"))?;
+    dropped.older_sums = arrays.doubles("dropped.older.sums")?;
+    let sums = arrays.doubles("dropped.newer.sums")?;
     dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
     let sized = n.checked_mul(d) == Some(older.len())
@@ -111,17 +94,14 @@ fn take_dropped<F: Real>(
 fn take_basis(
     learner: &AnyLearner,
     (terms, n): (usize, usize),
-    prefix: &str,
-    arrays: &mut Tensors,
+    arrays: &mut Arrays<'_>,
 ) -> Result<Option<Basis>> {
-    let name = format!("{prefix}basis");
-    let triangular = match learner {
-        AnyLearner::Projectron(_) => true,
-        AnyLearner::NystroemOgd(_) if arrays.contains_key(&name) => false,
-        _ => return Ok(None),
+    let triangular = match learner.basis() {
+        BasisForm::Triangular => true,
+        BasisForm::Full if arrays.all.contains_key(&arrays.name("basis")) => false,
+        BasisForm::Full | BasisForm::None => return Ok(None),
     };
-    let (values, past) =
-        (take_doubles(arrays, &name)?, take_doubles(arrays, &format!("{prefix}past"))?);
+    let (values, past) = (arrays.doubles("basis")?, arrays.doubles("past")?);
     let (size, sums) = match triangular {
         true => ((n == terms).then(|| n * (n + 1) / 2), 0),
         false => ((n <= terms).then(|| n.checked_mul(terms)).flatten(), terms),
@@ -148,33 +128,33 @@ impl<F: Real> Stream<F> {
         let (model, weights) = (&self.model, &self.model.weights);
         let d = model.n_features();
         let mut put = |name: &str, tensor| arrays.insert(format!("{prefix}{name}"), tensor);
-        put("centers", floats(&rows_of(&model.centers)));
-        put("origin", floats(&model.origin));
-        put("own", doubles(&model.own));
-        put("values", doubles(&weights.values[..weights.len]));
+        put("centers", Tensor::floats(&rows_of(&model.centers)));
+        put("origin", Tensor::floats(&model.origin));
+        put("own", Tensor::doubles(model.own.clone()));
+        put("values", Tensor::doubles(weights.values[..weights.len].to_vec()));
         if let Some(debt) = &weights.debt {
-            put("debt", doubles(&debt[..weights.len]));
-            put("older", doubles(&weights.older));
+            put("debt", Tensor::doubles(debt[..weights.len].to_vec()));
+            put("older", Tensor::doubles(weights.older.clone()));
             let dropped = &model.dropped;
-            put("dropped.older.centers", floats(&rows_of(&dropped.older)));
-            put("dropped.older.sums", doubles(&dropped.older_sums));
-            put("dropped.newer.centers", floats(&rows_of(&dropped.newer)));
+            put("dropped.older.centers", Tensor::floats(&rows_of(&dropped.older)));
+            put("dropped.older.sums", Tensor::doubles(dropped.older_sums.clone()));
+            put("dropped.newer.centers", Tensor::floats(&rows_of(&dropped.newer)));
             let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
-            put("dropped.newer.sums", doubles(&sums));
+            put("dropped.newer.sums", Tensor::doubles(sums));
         }
         if let Some(basis) = model.basis() {
-            let triangular = matches!(self.learner, AnyLearner::Projectron(_));
+            let triangular = self.learner.basis() == BasisForm::Triangular;
             let (mut row, mut values) = (Vec::new(), Vec::new());
             for slot in 0..basis.len() {
                 basis.row(slot, &mut row);
                 let known = if triangular { slot + 1 } else { model.len() };
                 values.extend_from_slice(&row[..known]);
             }
-            put("basis", doubles(&values));
-            put("past", doubles(&basis.past));
+            put("basis", Tensor::doubles(values));
+            put("past", Tensor::doubles(basis.past.clone()));
         }
         if let Some(FeatureMap::Fourier(map)) = model.map() {
-            put("frequencies", doubles(&map.frequencies()));
+            put("frequencies", Tensor::doubles(map.frequencies()));
         }
         json!({
             "kernel": model.kernel,
@@ -197,22 +177,20 @@ impl<F: Real> Stream<F> {
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
         let get = Fields::new(value, 11)?;
+        let arrays = &mut Arrays { prefix, all: arrays };
         let kernel: AnyKernel = exactly("kernel", get.value("kernel")?)?;
         let learner: AnyLearner = exactly("learner", get.value("learner")?)?;
         let fits = kernel.check().and_then(|()| learner.check(kernel));
         fits.or_else(|_| bad("hyperparameters"))?;
         let d = get.size("n_features")?;
-        let points = take_floats::<F>(arrays, &format!("{prefix}centers"))?;
-        let origin = take_floats::<F>(arrays, &format!("{prefix}origin"))?;
-        let own = take_doubles(arrays, &format!("{prefix}own"))?;
-        let values = take_doubles(arrays, &format!("{prefix}values"))?;
+        let points = arrays.floats::<F>("centers")?;
+        let origin = arrays.floats::<F>("origin")?;
+        let own = arrays.doubles("own")?;
+        let values = arrays.doubles("values")?;
         // Coefficients are one a term, one a feature, or one a function of the basis.
         let (terms, n) = (own.len(), values.len());
-        let features = match &learner {
-            AnyLearner::FourierOgd(l) => Some(l.n_features()),
-            _ => None,
-        };
-        let basis = take_basis(&learner, (terms, n), prefix, arrays)?;
+        let features = learner.n_features();
+        let basis = take_basis(&learner, (terms, n), arrays)?;
         let sized = d > 0
             && points.len() % d == 0
             && points.len() / d == terms
@@ -237,7 +215,7 @@ impl<F: Real> Stream<F> {
         if features.is_none() {
             model.weights.restart(&values)?;
         } else {
-            let frequencies = take_doubles(arrays, &format!("{prefix}frequencies"))?;
+            let frequencies = arrays.doubles("frequencies")?;
             if (n / 2).checked_mul(d) != Some(frequencies.len()) {
                 return bad("frequencies");
             }
@@ -246,17 +224,17 @@ impl<F: Real> Stream<F> {
             values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
         }
         if average {
-            let debt = take_doubles(arrays, &format!("{prefix}debt"))?;
+            let debt = arrays.doubles("debt")?;
             match &mut model.weights.debt {
                 Some(to) if debt.len() == n => to[..n].copy_from_slice(&debt),
                 _ => return bad("debt"),
             }
-            let older = take_doubles(arrays, &format!("{prefix}older"))?;
+            let older = arrays.doubles("older")?;
             if !older.is_empty() && older.len() != n {
                 return bad("older");
             }
             model.weights.older = older;
-            take_dropped(prefix, &mut model, arrays)?;
+            take_dropped(&mut model, arrays)?;
         }
         let (scale, age) = (get.number("scale")?, get.number("age")?);
         if !(scale > 0.0 && scale.is_finite() && age >= 0.0 && age.is_finite()) {
@@ -267,11 +245,6 @@ impl<F: Real> Stream<F> {
         model.weights.window = (get.count("older_steps")?, get.count("newer_steps")?);
         if learner.budget().is_some_and(|budget| model.n_terms() > budget) {
             return bad("more terms than the budget");
-        }
-        if let AnyLearner::Forgetron(l) = &learner
-            && l.oldest >= l.budget
-        {
-            return bad("oldest");
         }
         Ok(Self { learner, model, seed: get.count("seed")? })
     }

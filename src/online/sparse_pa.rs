@@ -13,10 +13,11 @@
 //! *Cost* O(1) a step beside the kernel row.
 
 use super::expansion::{BudgetedExpansion, Turn, Update};
-use super::learner::OnlineLearner;
+use super::learner::{Bound, OnlineLearner};
 use crate::config::{hyperparameters, positive};
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 
 hyperparameters! {
     /// Passive-aggressive on a random part of the stream.
@@ -34,21 +35,12 @@ hyperparameters! {
     }
 }
 
-impl SparsePassiveAggressive {
-    pub(super) fn check(&self) -> Result<()> {
-        positive("learning_rate", self.learning_rate)?;
-        positive("sampling_denominator", self.denominator)?;
-        positive("sampling_numerator", self.numerator)?;
-        if self.numerator > self.denominator {
-            let expected = format!("<= sampling_denominator = {}", self.denominator);
-            return Err(Error::param("sampling_numerator", expected, self.numerator));
-        }
-        Ok(())
-    }
-}
-
-impl<F: Real> OnlineLearner<F> for SparsePassiveAggressive {
-    fn learn(&mut self, turn: &Turn<'_, F>, model: &mut BudgetedExpansion<F>) -> Result<Update> {
+impl OnlineLearner for SparsePassiveAggressive {
+    fn learn<F: Real>(
+        &mut self,
+        turn: &Turn<'_, F>,
+        model: &mut BudgetedExpansion<F>,
+    ) -> Result<Update> {
         let loss = turn.loss();
         if loss == 0.0 || turn.own <= 0.0 || model.is_full(self.budget) {
             return Ok(Update::None);
@@ -58,5 +50,20 @@ impl<F: Real> OnlineLearner<F> for SparsePassiveAggressive {
             return Ok(Update::None);
         }
         model.add(turn, turn.y * (self.learning_rate / q).min(loss / turn.own))
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::Stays(self.budget)
+    }
+
+    fn check(&self, _kernel: AnyKernel) -> Result<()> {
+        positive("learning_rate", self.learning_rate)?;
+        positive("sampling_denominator", self.denominator)?;
+        positive("sampling_numerator", self.numerator)?;
+        if self.numerator > self.denominator {
+            let expected = format!("<= sampling_denominator = {}", self.denominator);
+            return Err(Error::param("sampling_numerator", expected, self.numerator));
+        }
+        Ok(())
     }
 }

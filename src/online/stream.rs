@@ -4,7 +4,7 @@ use super::any::AnyLearner;
 use super::basis::Basis;
 use super::block::Block;
 use super::expansion::{BudgetedExpansion, Span, Turn, Update};
-use super::learner::OnlineLearner as _;
+use super::learner::BasisForm;
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -39,7 +39,7 @@ impl<F: Real> Stream<F> {
     /// A stream before its first sample; `seed` is that of the learner's own random choices.
     #[must_use]
     pub fn new(learner: AnyLearner, mut model: BudgetedExpansion<F>, seed: u64) -> Self {
-        if let AnyLearner::Projectron(_) = learner {
+        if learner.basis() == BasisForm::Triangular {
             model.span = Span::Basis(Basis::default());
         }
         Self { learner, model, seed }
@@ -110,11 +110,9 @@ impl<F: Real> Stream<F> {
             rest = after;
             block.fill(rows, ids, &self.model)?;
             for (at, &id) in ids.iter().enumerate() {
-                if let AnyLearner::NystroemOgd(learner) = &self.learner
-                    && learner.is_due(&self.model)
-                {
+                if self.learner.is_due(&self.model) {
                     self.tell(counts, watch);
-                    learner.decompose(&mut self.model, watch)?;
+                    self.learner.decompose(&mut self.model, watch)?;
                     block.project(at, &self.model)?;
                 }
                 before(self.step(&mut block, at, label(id), counts)?);
