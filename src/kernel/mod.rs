@@ -18,6 +18,7 @@ mod halves;
 mod layout;
 mod load;
 mod matern;
+mod sample_rows;
 
 pub use any::AnyKernel;
 pub use buffers::{AnyBuffers, Buffers};
@@ -28,3 +29,4 @@ pub use form::Spectrum;
 pub use gaussian::Gaussian;
 pub use gram::Gram;
 pub use load::{load_tile, origin_for, sparse_density};
+pub use sample_rows::SampleRows;

@@ -1,14 +1,14 @@
-//! The kernel rows of the next samples, computed at once and kept true to the model.
+//! The kernel rows of the next samples, and their coordinates along the model's basis.
 
 use rayon::prelude::*;
 
 use super::basis::{Coordinates, KernelRows};
 use super::expansion::BudgetedExpansion;
 use crate::data::Rows;
-use crate::error::{Result, try_vec};
+use crate::error::Result;
 use crate::float::Real;
-use crate::kernel::{AnyKernel, load_tile};
-use crate::simd::{Packed, Tile};
+use crate::kernel::{AnyKernel, SampleRows};
+use crate::simd::Packed;
 
 /// Points of one unit of parallel work inside a block.
 const PART: usize = 16;
@@ -17,88 +17,57 @@ const PART: usize = 16;
 /// (`cargo bench --bench engine`, group `threshold`).
 const MIN_PARALLEL_BLOCK: usize = 1 << 17;
 
-/// Kernel rows of a run of samples against the terms.
+/// The next samples: rows of kernel values, or of features, and coordinates.
 #[derive(Clone, Debug)]
 pub(super) struct Block<F: Real> {
-    kernel: AnyKernel,
-    pub(super) tile: Tile<F>,
-    /// `k(x, x)`.
-    pub(super) own: Vec<f64>,
-    rows: Vec<F>,
-    stride: usize,
-    len: usize,
-    /// The samples of the block, as centres: made when the first of them becomes a term.
-    points: Packed<F>,
-    points_ready: bool,
-    cross: Vec<F>,
-    /// Along the model's basis, if it has one.
+    pub(super) samples: SampleRows<F>,
     coordinates: Coordinates,
 }
 
 impl<F: Real> Block<F> {
     pub(super) fn new(model: &BudgetedExpansion<F>) -> Result<Self> {
-        Ok(Self {
-            kernel: model.kernel(),
-            tile: Tile::new(model.n_features()),
-            own: Vec::new(),
-            rows: Vec::new(),
-            stride: 0,
-            len: 0,
-            points: Packed::new(model.n_features())?,
-            points_ready: false,
-            cross: Vec::new(),
-            coordinates: Coordinates::default(),
-        })
+        let samples = SampleRows::new(model.kernel(), model.n_features(), AnyKernel::values)?;
+        Ok(Self { samples, coordinates: Coordinates::default() })
     }
 
-    /// Loads the samples `ids` and computes their kernel rows, in parallel inside the current pool.
+    /// Loads the samples `ids` and computes their rows, in parallel inside the current pool.
     pub(super) fn fill(
         &mut self,
         rows: &Rows<'_, F>,
         ids: &[usize],
         model: &BudgetedExpansion<F>,
     ) -> Result<()> {
-        self.len = ids.len();
-        self.points_ready = false;
-        let line = Packed::<F>::line();
+        let samples = &mut self.samples;
         // Every sample of the block may become a term.
         let most = if model.map().is_some() { model.row_len() } else { model.len() + ids.len() };
-        let stride = most.next_multiple_of(line);
-        if stride > self.stride {
-            // Doubled, so that a growing model does not allocate at every block.
-            self.stride = stride.max(2 * self.stride.min(1 << 12));
-        }
-        let needed = ids.len().saturating_mul(self.stride);
-        if self.rows.len() < needed {
-            self.rows = try_vec("kernel rows", needed, F::zero())?;
-        }
+        // Doubled, so that a growing model does not allocate at every block.
+        let doubled = if most > samples.stride() { 2 * samples.stride().min(1 << 12) } else { 0 };
+        samples.resize(ids.len(), most.max(doubled))?;
+        let stride = samples.stride();
         if let Some(map) = model.map() {
             // z(x)·z(x) of paired waves.
-            self.own.clear();
-            self.own.resize(ids.len(), 1.0);
-            let (rows_out, width) = (&mut self.rows[..needed], self.stride);
+            samples.diagonal.clear();
+            samples.diagonal.resize(ids.len(), 1.0);
             // A block is less than what `FeatureMap::transform` gives to one thread.
-            rows_out.par_chunks_mut(PART * width).enumerate().for_each_init(
+            samples.parts().1.par_chunks_mut(PART * stride).enumerate().for_each_init(
                 || map.scratch(),
                 |scratch, (part, out)| {
-                    map.block(rows, |i| ids[part * PART + i], (out, width), scratch);
+                    map.block(rows, |i| ids[part * PART + i], (out, stride), scratch);
                 },
             );
             return Ok(());
         }
-        load_tile(rows, ids.len(), |i| ids[i], &model.origin, &mut self.tile);
-        self.kernel.diagonal(&self.tile, &mut self.own);
-        let (kernel, tile, stride) = (self.kernel, &self.tile, self.stride);
+        samples.load(rows, ids, &model.origin);
+        let (kernel, (tile, values)) = (model.kernel(), samples.parts());
         let part = |(at, rows): (usize, &mut [F])| {
             let range = (at * PART, at * PART + rows.len() / stride);
             kernel.values(tile, range, &model.centers, rows, stride);
         };
         let work = ids.len().saturating_mul(model.len()).saturating_mul(tile.n_features());
-        let rows = &mut self.rows[..needed];
         if work < MIN_PARALLEL_BLOCK {
-            rows.chunks_mut(PART * stride).enumerate().for_each(part);
+            values.chunks_mut(PART * stride).enumerate().for_each(part);
         } else {
-            rows.par_chunks_mut(PART * stride).enumerate().for_each(part);
+            values.par_chunks_mut(PART * stride).enumerate().for_each(part);
         }
         self.project(0, model)
     }
@@ -106,8 +75,8 @@ impl<F: Real> Block<F> {
     /// Finds the coordinates of the samples from `first` on, if the model has a basis.
     pub(super) fn project(&mut self, first: usize, model: &BudgetedExpansion<F>) -> Result<()> {
         let Some(basis) = model.basis() else { return Ok(()) };
-        let rows = KernelRows { values: &self.rows, stride: self.stride, terms: model.len() };
-        self.coordinates.fill(basis, rows, (first, self.len))
+        let rows = kernel_rows(&self.samples, model);
+        self.coordinates.fill(basis, rows, (first, self.samples.len()))
     }
 
     /// The coordinates of one sample; none for a model without a basis.
@@ -121,7 +90,7 @@ impl<F: Real> Block<F> {
     /// The kernel row of one sample, padded to whole lines; beyond `len` values it is stale.
     pub(super) fn row(&self, turn: usize, len: usize) -> &[F] {
         let padded = len.next_multiple_of(Packed::<F>::line());
-        &self.rows[turn * self.stride..][..padded]
+        &self.samples.rows()[turn * self.samples.stride()..][..padded]
     }
 
     /// The sample whose turn it is has become the term in `slot`: the samples to come follow.
@@ -131,26 +100,18 @@ impl<F: Real> Block<F> {
         slot: usize,
         model: &BudgetedExpansion<F>,
     ) -> Result<()> {
-        if !self.points_ready {
-            let mut row = vec![F::zero(); self.tile.n_features()];
-            self.points.resize_stale(self.len)?;
-            for i in 0..self.len {
-                self.tile.copy_row(i, &mut row);
-                self.points.set(i, &row);
-            }
-            self.points_ready = true;
-        }
-        let padded = self.points.padded_len();
-        self.cross.resize(padded, F::zero());
-        let range = (turn, turn + 1);
-        self.kernel.values(&self.tile, range, &self.points, &mut self.cross, padded);
-        for i in turn + 1..self.len {
-            self.rows[i * self.stride + slot] = self.cross[i];
-        }
+        self.samples.wrote(turn, slot)?;
         if let Some(basis) = model.basis() {
-            let rows = KernelRows { values: &self.rows, stride: self.stride, terms: model.len() };
-            self.coordinates.append(basis, rows, (turn + 1, self.len))?;
+            let rows = kernel_rows(&self.samples, model);
+            self.coordinates.append(basis, rows, (turn + 1, self.samples.len()))?;
         }
         Ok(())
     }
+}
+
+fn kernel_rows<'a, F: Real>(
+    samples: &'a SampleRows<F>,
+    model: &BudgetedExpansion<F>,
+) -> KernelRows<'a, F> {
+    KernelRows { values: samples.rows(), stride: samples.stride(), terms: model.len() }
 }

@@ -159,10 +159,10 @@ impl<F: Real> Stream<F> {
         let turn = Turn {
             y,
             f,
-            own: block.own[at],
+            own: block.samples.diagonal[at],
             row,
             coordinates,
-            tile: &block.tile,
+            tile: &block.samples.tile,
             at,
             seed: self.seed,
             step: self.model.weights.steps(),

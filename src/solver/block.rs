@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use crate::budget::Event;
 use crate::data::Rows;
-use crate::error::{Result, try_vec};
+use crate::error::Result;
 use crate::float::Real;
-use crate::kernel::{AnyKernel, load_tile};
+use crate::kernel::{AnyKernel, SampleRows};
 use crate::model::Expansion;
-use crate::simd::{self, Packed, Tile};
+use crate::simd::{self, Packed};
 
 /// Points of one unit of parallel work inside a block.
 const PART: usize = 8;
@@ -71,20 +71,13 @@ pub(super) struct Block<F: Real> {
     pub(super) ids: Vec<usize>,
     /// The sample whose turn it is; those after it follow the model's changes.
     pub(super) turn: usize,
-    pub(super) tile: Tile<F>,
-    /// `k(x, x)`.
-    pub(super) diagonal: Vec<f64>,
+    /// The samples and what [`AnyKernel::stored`] gives for them.
+    pub(super) samples: SampleRows<F>,
     /// `Σ_j β_jc k(s_j, x)`, a row of outputs a sample.
     pub(super) margins: Vec<f64>,
     kernel: AnyKernel,
     outputs: usize,
-    stored: Vec<F>,
-    stride: usize,
-    /// The points of the block, as centres.
-    points: Packed<F>,
-    points_ready: bool,
     column: Vec<F>,
-    cross: Vec<F>,
     delta: Vec<f64>,
     sums: Vec<f64>,
     /// Slots changed while this block took its turns.
@@ -139,17 +132,11 @@ impl<F: Real> Block<F> {
             most: len,
             ids: Vec::new(),
             turn: 0,
-            tile: Tile::new(d),
-            diagonal: Vec::new(),
+            samples: SampleRows::new(model.kernel(), d, AnyKernel::stored)?,
             margins: Vec::new(),
             kernel: model.kernel(),
             outputs: model.outputs(),
-            stored: Vec::new(),
-            stride: 0,
-            points: Packed::new(d)?,
-            points_ready: false,
             column: Vec::new(),
-            cross: Vec::new(),
             delta: Vec::new(),
             sums: Vec::new(),
             touched: Touched::default(),
@@ -169,25 +156,19 @@ impl<F: Real> Block<F> {
         self.ids.clear();
         self.ids.extend_from_slice(ids);
         self.turn = 0;
-        self.points_ready = false;
-        load_tile(rows, ids.len(), |i| ids[i], &snapshot.origin, &mut self.tile);
-        self.kernel.diagonal(&self.tile, &mut self.diagonal);
+        self.samples.load(rows, ids, &snapshot.origin);
         // Room for every term that this block and the one before it may add.
-        let terms = snapshot.centers.len() + 2 * self.most + 2;
-        let stride = terms.next_multiple_of(Packed::<F>::line()).max(self.stride);
-        if stride > self.stride || self.stored.len() < ids.len() * stride {
-            self.stride = stride;
-            self.stored = try_vec("kernel rows", ids.len().saturating_mul(stride), F::zero())?;
-        }
+        self.samples.resize(ids.len(), snapshot.centers.len() + 2 * self.most + 2)?;
         self.compute(snapshot);
         Ok(())
     }
 
     fn compute(&mut self, snapshot: &Snapshot<F>) {
-        let (n, outputs, stride) = (self.ids.len(), self.outputs, self.stride);
+        let (n, outputs, stride) = (self.ids.len(), self.outputs, self.samples.stride());
         self.margins.clear();
         self.margins.resize(n * outputs, 0.0);
-        let (kernel, tile) = (self.kernel, &self.tile);
+        let kernel = self.kernel;
+        let (tile, stored) = self.samples.parts();
         let part = |(at, (stored, margins)): (usize, (&mut [F], &mut [f64]))| {
             let first = at * PART;
             let range = (first, first + margins.len() / outputs);
@@ -208,7 +189,6 @@ impl<F: Real> Block<F> {
             }
         };
         let work = n * snapshot.centers.len() * tile.n_features();
-        let stored = &mut self.stored[..n * stride];
         if work < MIN_PARALLEL_BLOCK {
             let stored = stored.chunks_mut(PART * stride);
             stored.zip(self.margins.chunks_mut(PART * outputs)).enumerate().for_each(part);
@@ -283,18 +263,20 @@ impl<F: Real> Block<F> {
 
     fn apply(&mut self) {
         let (n, padded) = (self.ids.len(), self.fresh.padded_len());
+        let stride = self.samples.stride();
+        let (tile, stored) = self.samples.parts();
         self.column.resize(n * padded, F::zero());
         self.sums.resize(n * self.outputs, 0.0);
         let out = (&mut self.column[..], padded);
         let coef = &self.delta[..];
         if self.outputs == 1 {
             let sums = (coef, &mut self.sums[..]);
-            self.kernel.stored_and_sums(&self.tile, (0, n), &self.fresh, out, sums);
+            self.kernel.stored_and_sums(tile, (0, n), &self.fresh, out, sums);
         } else {
-            self.kernel.stored(&self.tile, (0, n), &self.fresh, out.0, padded);
+            self.kernel.stored(tile, (0, n), &self.fresh, out.0, padded);
         }
-        let rows = self.stored.chunks_mut(self.stride).zip(self.column.chunks(padded));
-        for (stored, row) in rows.take(n) {
+        let rows = stored.chunks_mut(stride).zip(self.column.chunks(padded));
+        for (stored, row) in rows {
             self.alive.iter().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
         }
         if self.outputs > 1 {
@@ -307,21 +289,9 @@ impl<F: Real> Block<F> {
 
     /// The sample whose turn it is has become a term, with these coefficients.
     pub(super) fn added(&mut self, slot: usize, coef: &[f64]) -> Result<()> {
-        let n = self.ids.len();
-        if !self.points_ready {
-            self.points.set_points(&self.tile)?;
-            self.points_ready = true;
-        }
-        self.cross.resize(self.points.padded_len(), F::zero());
-        let range = (self.turn, self.turn + 1);
-        let padded = self.cross.len();
-        self.kernel.stored(&self.tile, range, &self.points, &mut self.cross, padded);
-        for i in self.turn + 1..n {
-            self.stored[i * self.stride + slot] = self.cross[i];
-        }
         self.touched.add(slot);
         self.column.clear();
-        self.column.extend_from_slice(&self.cross[self.turn + 1..n]);
+        self.column.extend_from_slice(self.samples.wrote(self.turn, slot)?);
         self.kernel.stored_to_values(&mut self.column);
         self.add_columns(coef);
         Ok(())
@@ -350,7 +320,7 @@ impl<F: Real> Event for Block<F> {
         self.touched.add(slot);
         let first = self.turn + 1;
         self.column.clear();
-        let rows = self.stored.chunks_exact(self.stride).take(self.ids.len()).skip(first);
+        let rows = self.samples.rows().chunks_exact(self.samples.stride()).skip(first);
         self.column.extend(rows.map(|row| row[slot]));
         self.kernel.stored_to_values(&mut self.column);
         self.add_columns(delta);
@@ -361,8 +331,8 @@ impl<F: Real> Event for Block<F> {
         self.touched.add(into);
         // One row a point: what the parts gave, and what the merged term gives.
         self.column.clear();
-        let rows = self.stored.chunks_exact_mut(self.stride).take(self.ids.len());
-        for row in rows.skip(self.turn + 1) {
+        let stride = self.samples.stride();
+        for row in self.samples.parts().1.chunks_exact_mut(stride).skip(self.turn + 1) {
             let mut distance = -gap;
             for &(slot, weight) in parts {
                 distance += weight * row[slot].to_f64();
@@ -383,8 +353,9 @@ impl<F: Real> Event for Block<F> {
     fn removed(&mut self, slot: usize, last: usize) {
         self.touched.add(slot);
         self.touched.add(last);
-        for i in self.turn + 1..self.ids.len() {
-            self.stored[i * self.stride + slot] = self.stored[i * self.stride + last];
+        let stride = self.samples.stride();
+        for row in self.samples.parts().1.chunks_exact_mut(stride).skip(self.turn + 1) {
+            row[slot] = row[last];
         }
     }
 }

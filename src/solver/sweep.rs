@@ -224,7 +224,7 @@ fn sweep<F: Real>(
             problem,
             state,
             duals,
-            (sample, margins, block.diagonal[turn]),
+            (sample, margins, block.samples.diagonal[turn]),
             (&mut alpha, &mut delta),
         );
         if delta.iter().all(|&v| v == 0.0) {
@@ -242,11 +242,11 @@ fn sweep<F: Real>(
             duals.alpha[sample * outputs..][..outputs].copy_from_slice(&alpha);
         }
         let size = delta.iter().fold(0.0f64, |most, v| most.max(v.abs()));
-        counts.largest = counts.largest.max(size * block.diagonal[turn].abs());
+        counts.largest = counts.largest.max(size * block.samples.diagonal[turn].abs());
         let slot = match place {
             Some(slot) => slot,
             None => {
-                block.tile.copy_row(turn, &mut row);
+                block.samples.tile.copy_row(turn, &mut row);
                 let slot = expansion.push(&row)?;
                 duals.set(slot, sample as u32);
                 block.added(slot, &delta)?;
