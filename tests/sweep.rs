@@ -60,7 +60,7 @@ fn solver(method: Method, kernel: AnyKernel, loss: AnyLoss, budget: Option<usize
         kernel,
         loss,
         budget,
-        maintenance: AnyMaintenance::Merge { search: MergeSearch::Auto },
+        maintenance: AnyMaintenance::Merge { size: 2, search: MergeSearch::Auto },
         order: SampleOrder::Shuffled,
         seed: 3,
         record_objective: true,
@@ -73,7 +73,7 @@ fn the_blocked_sweep_takes_the_steps_of_the_plain_loop() {
     let rbf = AnyKernel::Gaussian { gamma: GAMMA };
     let poly = AnyKernel::Polynomial { gamma: 0.2, coef0: 1.0, degree: 2 };
     let laplacian = AnyKernel::Laplacian { gamma: 0.4 };
-    let merge = AnyMaintenance::Merge { search: MergeSearch::Auto };
+    let merge = AnyMaintenance::Merge { size: 2, search: MergeSearch::Auto };
     let eps = AnyLoss::EpsilonInsensitive { epsilon: 0.05 };
     let cases = [
         (rbf, merge, Over::Merge, AnyLoss::Hinge, 2, Some(20)),
@@ -181,8 +181,8 @@ fn never_over_budget_whatever_the_maintenance() {
     let cost = vec![3.0; N];
     let search = MergeSearch::Table;
     for maintenance in [
-        AnyMaintenance::Merge { search },
-        AnyMaintenance::MultiMerge { size: 4, search },
+        AnyMaintenance::Merge { size: 2, search },
+        AnyMaintenance::Merge { size: 4, search },
         AnyMaintenance::RemoveSmallest,
         AnyMaintenance::RemoveRandom,
         AnyMaintenance::RemoveOldest,

@@ -12,7 +12,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 
 use crate::data::{Data, expansion, kernel};
 
-const MERGE: AnyMaintenance = AnyMaintenance::Merge { search: MergeSearch::Auto };
+const MERGE: AnyMaintenance = AnyMaintenance::Merge { size: 2, search: MergeSearch::Auto };
 
 /// Merging events of a full model, a new term each, beside as many margins: an event should
 /// cost no more than a margin.

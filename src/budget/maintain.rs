@@ -14,16 +14,11 @@ use crate::rng::Rng;
 /// How a model over its budget is brought back to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnyMaintenance {
-    /// Merge the smallest term with its best partner (Gaussian kernel only).
-    Merge {
-        /// How the merged point is found.
-        search: MergeSearch,
-    },
     /// Merge the smallest term with its `size - 1` best partners at once (Gaussian kernel only).
-    MultiMerge {
+    Merge {
         /// Terms merged at one event, at least 2.
         size: usize,
-        /// How pairs are judged.
+        /// How pairs are judged, and the merged point of two is found.
         search: MergeSearch,
     },
     /// Remove the term of least `|β|`.
@@ -45,8 +40,7 @@ impl AnyMaintenance {
     /// `Unsupported`, naming what works; `InvalidParam` for a merge of fewer than two.
     pub fn check(&self, kernel: AnyKernel) -> Result<()> {
         match *self {
-            Self::Merge { .. } => check_merging(kernel),
-            Self::MultiMerge { size, .. } => {
+            Self::Merge { size, .. } => {
                 check_merging(kernel)?;
                 if size < 2 {
                     return Err(Error::param("merge_size", ">= 2", size));
@@ -67,7 +61,6 @@ impl AnyMaintenance {
         match self {
             Self::Stop => true,
             Self::Merge { .. }
-            | Self::MultiMerge { .. }
             | Self::RemoveSmallest
             | Self::RemoveRandom
             | Self::RemoveOldest
@@ -79,9 +72,8 @@ impl AnyMaintenance {
     #[must_use]
     pub fn terms_an_event(&self) -> usize {
         match self {
-            Self::MultiMerge { size, .. } => size - 1,
-            Self::Merge { .. }
-            | Self::RemoveSmallest
+            Self::Merge { size, .. } => size - 1,
+            Self::RemoveSmallest
             | Self::RemoveRandom
             | Self::RemoveOldest
             | Self::Project
@@ -148,10 +140,10 @@ impl<F: Real> Maintainer<F> {
     /// As [`AnyMaintenance::check`].
     pub fn new(policy: AnyMaintenance, kernel: AnyKernel, seed: u64) -> Result<Self> {
         policy.check(kernel)?;
-        let merging = |size, search| State::Merging { size, search, rows: Box::default() };
         let state = match policy {
-            AnyMaintenance::Merge { search } => merging(2, search),
-            AnyMaintenance::MultiMerge { size, search } => merging(size, search),
+            AnyMaintenance::Merge { size, search } => {
+                State::Merging { size, search, rows: Box::default() }
+            }
             AnyMaintenance::RemoveSmallest => State::Removal(Removal::Smallest),
             AnyMaintenance::RemoveRandom => State::Removal(Removal::Random(Rng::stream(seed, 1))),
             AnyMaintenance::RemoveOldest => State::Removal(Removal::Oldest),

@@ -273,14 +273,14 @@ impl<F: Real> LocalModel<F> {
                 .try_for_each_init(
                     || Workspace::new(got, self.outputs),
                     |workspace, (cell, queue)| -> Result<()> {
-                        for &sample in queue {
-                            let told = Sample {
-                                class: batch.classes[sample],
-                                cost: batch.cost[sample],
-                                id: batch.first_id + sample as u64,
+                        for &row in queue {
+                            let sample = Sample {
+                                class: batch.classes[row],
+                                cost: batch.cost[row],
+                                id: batch.first_id + row as u64,
                             };
-                            load_tile(batch.rows, 1, |_| sample, &[], &mut workspace.tile);
-                            cell.update(told, workspace)?;
+                            load_tile(batch.rows, 1, |_| row, &[], &mut workspace.tile);
+                            cell.update(sample, workspace)?;
                             cell.prune(budget, pruning, workspace);
                         }
                         Ok(())

@@ -20,7 +20,7 @@ pub enum Maintenance {
     Auto,
     /// Merge `merge_size` terms into one.
     Merge,
-    /// The same, always by mean shift.
+    /// The same: the field's name for more than two.
     MultiMerge,
     /// Remove the term of least weight.
     RemoveSmallest,
@@ -147,32 +147,24 @@ impl BudgetConfig {
     /// `merge_size` that no budget of this size can hold.
     pub fn resolve_maintenance(&self) -> Result<AnyMaintenance> {
         let merges = self.kernel.gaussian_gamma().is_some();
-        let merging = match self.maintenance {
-            Maintenance::Auto => merges,
-            Maintenance::Merge | Maintenance::MultiMerge => true,
-            _ => false,
-        };
-        if let (true, Some(budget)) = (merging, self.budget)
-            && self.merge_size > budget + 1
-            && self.merge_size > 2
-        {
-            let expected = format!("<= budget + 1 = {}", budget + 1);
-            return Err(Error::param("merge_size", expected, self.merge_size));
-        }
         let maintenance = match self.maintenance {
-            Maintenance::MultiMerge => {
-                AnyMaintenance::MultiMerge { size: self.merge_size, search: self.merge_search }
+            Maintenance::Auto if !merges => AnyMaintenance::Project,
+            Maintenance::Auto | Maintenance::Merge | Maintenance::MultiMerge => {
+                AnyMaintenance::Merge { size: self.merge_size, search: self.merge_search }
             }
-            _ if merging && self.merge_size > 2 => {
-                AnyMaintenance::MultiMerge { size: self.merge_size, search: self.merge_search }
-            }
-            _ if merging => AnyMaintenance::Merge { search: self.merge_search },
             Maintenance::RemoveSmallest => AnyMaintenance::RemoveSmallest,
             Maintenance::RemoveRandom => AnyMaintenance::RemoveRandom,
             Maintenance::RemoveOldest => AnyMaintenance::RemoveOldest,
+            Maintenance::Project => AnyMaintenance::Project,
             Maintenance::Stop => AnyMaintenance::Stop,
-            _ => AnyMaintenance::Project,
         };
+        if let (AnyMaintenance::Merge { size, .. }, Some(budget)) = (maintenance, self.budget)
+            && size > 2
+            && size > budget + 1
+        {
+            let expected = format!("<= budget + 1 = {}", budget + 1);
+            return Err(Error::param("merge_size", expected, size));
+        }
         maintenance.check(self.kernel)?;
         Ok(maintenance)
     }
