@@ -3,6 +3,8 @@
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
 
+use ndarray::{ArrayView, CowArray, Dimension};
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for f32 {}
@@ -33,6 +35,9 @@ pub trait Real:
 
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
+
+    /// These values as `f64`: themselves where they are.
+    fn widened<D: Dimension>(values: ArrayView<'_, Self, D>) -> CowArray<'_, f64, D>;
 }
 
 impl Real for f32 {
@@ -47,6 +52,10 @@ impl Real for f32 {
     fn from_f64(value: f64) -> Self {
         value as f32
     }
+
+    fn widened<D: Dimension>(values: ArrayView<'_, Self, D>) -> CowArray<'_, f64, D> {
+        values.mapv(f64::from).into()
+    }
 }
 
 impl Real for f64 {
@@ -60,5 +69,9 @@ impl Real for f64 {
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
+    }
+
+    fn widened<D: Dimension>(values: ArrayView<'_, Self, D>) -> CowArray<'_, f64, D> {
+        values.into()
     }
 }

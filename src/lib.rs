@@ -29,7 +29,8 @@
 //! | machine | what it is | its page |
 //! |---|---|---|
 //! | [`BudgetSvc`], [`BudgetSvr`] | the flagship: any kernel, a budget of terms, streams by `partial_fit` | [`estimator::BudgetSvc`] |
-//! | [`Svc`] | exact, one class against one, what LIBSVM solves | [`estimator::Svc`] |
+//! | [`Svc`], [`NuSvc`], [`Svr`], [`NuSvr`], [`OneClassSvm`] | exact, classes one against one: what LIBSVM solves | [`estimator::Svc`] |
+//! | [`SemiparametricSvc`], [`SemiparametricSvr`] | exact, beside functions that you know | [`estimator::SemiparametricSvr`] |
 //! | [`PrimalSvc`], [`PrimalSvr`] | Newton's method and conjugate gradients in the primal, exact or on a basis; tunes C and γ by itself | [`estimator::PrimalSvc`] |
 //! | [`AssetSvc`], [`AssetSvr`] | linear on Nyström or Fourier features | [`estimator::AssetSvc`] |
 //! | online learners | twelve of them, from the kernel perceptron on | [`online`] |
@@ -96,7 +97,9 @@ pub use ndarray;
 
 pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Svc, SvcModel,
+    BudgetSvrModel, NuSvc, NuSvr, OneClassSvm, OneClassSvmModel, PrimalSvc, PrimalSvcModel,
+    PrimalSvr, PrimalSvrModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
+    SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
 };
 
 /// The README's example runs as it stands.

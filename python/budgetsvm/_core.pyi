@@ -202,7 +202,7 @@ class OnlineMachine:
 
 def exact_fit(
     config: str,
-    kernel: tuple[str, float, float, int] | None,
+    precomputed: bool,
     x: _Rows,
     y: _Target | None,
     n_classes: int | None,

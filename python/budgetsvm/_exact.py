@@ -151,12 +151,17 @@ class ExactEstimator(Estimator):
             raise ValueError("fit_intercept=False needs solver='mpd'")
         numbers = {name: getattr(self, name, None) for name in _NUMBERS}
         numbers = {name: float(value) for name, value in numbers.items() if value is not None}
+        kernel = self._kernel_params()
+        name, gamma, coef0, degree = kernel or ("linear", 1.0, 0.0, 1)
+        # Distances and products vanish beside the least positive number. JSON has no infinity.
+        numbers |= {"gamma": gamma or np.finfo(np.float64).tiny, "coef0": coef0, "degree": degree}
+        C = getattr(self, "C", 1.0)
         config = _parameters.config(
-            self, kind=self._impl, solver=solver, C=None, gamma=None, kernel=None,
+            self, kind=self._impl, solver=solver, C=None if np.isinf(C) else float(C), kernel=name,
             max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
         )  # fmt: skip
         learnt = _core.exact_fit(
-            config, self._kernel_params(), rows, target, n_classes, cost,
+            config, kernel is None, rows, target, n_classes, cost,
             functions=self._function_values(X), notify=_progress if self.verbose else None,
             threads=self._threads(),
         )  # fmt: skip

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::json::Config;
+use super::setup::Setup;
 use crate::error::Result;
 
 /// Something made from checked hyperparameters.
@@ -11,13 +12,14 @@ pub trait FromConfig<C>: Sized {
     ///
     /// # Errors
     /// `InvalidParam` for what other machines of the family allow and this one does not.
-    fn from_config(config: C) -> Result<Self>;
+    fn from_config(config: C, setup: Setup) -> Result<Self>;
 }
 
 /// Sets the hyperparameters `C` and builds the estimator `E`.
 #[derive(Clone, Debug)]
 pub struct Builder<C, E> {
     pub(crate) config: C,
+    pub(crate) setup: Setup,
     estimator: PhantomData<fn() -> E>,
 }
 
@@ -25,13 +27,21 @@ impl<C: Config, E: FromConfig<C>> Builder<C, E> {
     /// Begins with these hyperparameters.
     #[must_use]
     pub fn new(config: C) -> Self {
-        Self { config, estimator: PhantomData }
+        Self { config, setup: Setup::default(), estimator: PhantomData }
     }
 
     /// The hyperparameters as they are set, unchecked.
     #[must_use]
     pub fn config(&self) -> &C {
         &self.config
+    }
+
+    /// Trains and predicts with this many threads, at least 1; unless set one a core. Results have
+    /// the same bits for any number.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.setup.threads = Some(threads);
+        self
     }
 
     /// Checks the hyperparameters.
@@ -41,7 +51,8 @@ impl<C: Config, E: FromConfig<C>> Builder<C, E> {
     /// offered.
     pub fn build(self) -> Result<E> {
         self.config.check()?;
-        E::from_config(self.config)
+        self.setup.check()?;
+        E::from_config(self.config, self.setup)
     }
 }
 

@@ -6,6 +6,7 @@ mod order;
 mod passes;
 mod problem;
 mod rows;
+mod wide;
 
 pub use csr::{Csr, Indices};
 pub use gathered::Gathered;
@@ -13,3 +14,4 @@ pub use order::SampleOrder;
 pub use passes::{Pass, passes};
 pub use problem::{Problem, Targets};
 pub use rows::{Point, Rows};
+pub(crate) use wide::Wide;

@@ -17,6 +17,7 @@ pub mod online;
 mod primal;
 mod report;
 mod score;
+mod setup;
 pub mod summary;
 
 pub use asset::{
@@ -27,8 +28,9 @@ pub use budget::{
     BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Machine, Maintenance, Start,
 };
 pub use exact::{
-    ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Svc, SvcModel,
-    exact_decision,
+    ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Functions, NuSvc,
+    NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel,
+    SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel, exact_decision,
 };
 pub use local::{Cells, LocalConfig, LocalMachine, local_precision};
 pub use online::{OnlineConfig, OnlineMachine};
@@ -37,3 +39,4 @@ pub use primal::{
     PrimalSvcModel, PrimalSvr, PrimalSvrModel, PrimalTold, Tuned, primal_decision,
 };
 pub use report::Report;
+pub use setup::{ClassWeighted, KernelConfig};

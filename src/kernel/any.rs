@@ -152,6 +152,21 @@ impl AnyKernel {
         }
     }
 
+    /// The kernel with this γ; the linear kernel as it is.
+    #[must_use]
+    pub fn with_gamma(mut self, value: f64) -> Self {
+        match &mut self {
+            Self::Gaussian { gamma }
+            | Self::Laplacian { gamma }
+            | Self::Matern32 { gamma }
+            | Self::Matern52 { gamma }
+            | Self::Polynomial { gamma, .. }
+            | Self::Sigmoid { gamma, .. } => *gamma = value,
+            Self::Linear => {}
+        }
+        self
+    }
+
     /// Whether the parameters are in range.
     ///
     /// # Errors

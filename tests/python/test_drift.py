@@ -55,8 +55,8 @@ OTHER_DEFAULTS = {
     "tune_size": "none in Rust where nothing is tuned",
     "average": "the sparse passive-aggressive learner's own",
 }
-#: What is told to the exact machines with the data, and scikit-learn's -1 for no limit.
-EXACT = {"C", "kernel", "gamma", "degree", "coef0", "max_iter"}
+#: Scikit-learn's -1 for no limit.
+EXACT = {"max_iter"}
 #: Values of choices that have parts of their own.
 CHOICES = [("kernel", "poly"), ("solver", "dual"), ("solver", "mpd"), ("features", "fourier")]
 #: Values around the bounds that hyperparameters have.

@@ -21,7 +21,7 @@ fn doubles<'a>(name: &str, samples: &'a Samples<'_>) -> Result<Rows<'a, f64>> {
     }
 }
 
-/// `(name, gamma, coef0, degree)`; None is a precomputed matrix. γ = 0 stands for the least
+/// `(name, gamma, coef0, degree)`. γ = 0 stands for the least
 /// positive number: distances and products vanish beside it.
 type KernelParams = (String, f64, f64, u32);
 
@@ -32,12 +32,12 @@ fn kernel((name, gamma, coef0, degree): &KernelParams) -> Result<AnyKernel> {
 
 /// Trains an exact machine: a dictionary of what was learnt.
 #[pyfunction]
-#[pyo3(signature = (config, kernel, x, y, n_classes, cost, *, functions, notify, threads))]
+#[pyo3(signature = (config, precomputed, x, y, n_classes, cost, *, functions, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
 pub(crate) fn exact_fit<'py>(
     py: Python<'py>,
     config: &str,
-    kernel: Option<KernelParams>,
+    precomputed: bool,
     x: &Bound<'py, PyAny>,
     y: Option<Bound<'py, PyAny>>,
     n_classes: Option<usize>,
@@ -50,10 +50,10 @@ pub(crate) fn exact_fit<'py>(
     let samples = Samples::new("X", x)?;
     let target = y.map(|y| Target::new(&y, n_classes)).transpose()?;
     let (rows, cost) = enter_briefly(|| Ok((doubles("X", &samples)?, contiguous(&cost)?)))?;
-    let gram = enter_briefly(|| match (&kernel, rows) {
-        (Some(params), rows) => Ok(Gram::Kernel(self::kernel(params)?, rows)),
-        (None, Rows::Dense(matrix)) => Ok(Gram::Given(matrix)),
-        (None, Rows::Csr(_)) => {
+    let gram = enter_briefly(|| match (precomputed, rows) {
+        (false, rows) => Ok(Gram::Kernel(config.kernel, rows)),
+        (true, Rows::Dense(matrix)) => Ok(Gram::Given(matrix)),
+        (true, Rows::Csr(_)) => {
             Err(Error::Unsupported("Sparse precomputed kernels are not supported.".into()))
         }
     })?;

@@ -4,14 +4,14 @@ use ndarray::Array2;
 
 use super::config::AssetConfig;
 use super::machine::{AssetMachine, decide_expansion, decide_features};
-use crate::config::{Builder, FromConfig};
+use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode};
+use crate::estimator::setup::ClassWeighted;
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::parallel;
 use crate::watch::{Observer, Silent, Watch};
 
 /// Classification on explicit features, to be fitted; several classes one against the rest.
@@ -40,6 +40,7 @@ use crate::watch::{Observer, Silent, Watch};
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssetSvc {
     config: AssetConfig,
+    setup: Setup,
 }
 
 /// Regression on explicit features, to be fitted.
@@ -60,11 +61,13 @@ pub struct AssetSvc {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssetSvr {
     config: AssetConfig,
+    setup: Setup,
 }
 
 /// A fitted classifier with labels of type `L`.
 #[derive(Clone, Debug)]
 pub struct AssetSvcModel<F: Real, L> {
+    settled: Settled,
     machine: AssetMachine<F>,
     classes: Vec<L>,
 }
@@ -72,24 +75,43 @@ pub struct AssetSvcModel<F: Real, L> {
 /// A fitted regression machine.
 #[derive(Clone, Debug)]
 pub struct AssetSvrModel<F: Real> {
+    settled: Settled,
     machine: AssetMachine<F>,
 }
 
 impl FromConfig<AssetConfig> for AssetSvc {
-    fn from_config(config: AssetConfig) -> Result<Self> {
+    fn from_config(config: AssetConfig, setup: Setup) -> Result<Self> {
         config.loss.expect_classes(true)?;
-        Ok(Self { config })
+        Ok(Self { config, setup })
     }
 }
 
 impl FromConfig<AssetConfig> for AssetSvr {
-    fn from_config(config: AssetConfig) -> Result<Self> {
+    fn from_config(config: AssetConfig, setup: Setup) -> Result<Self> {
         config.loss.expect_classes(false)?;
-        Ok(Self { config })
+        Ok(Self { config, setup })
     }
 }
 
-impl AssetConfig {
+impl ClassWeighted for AssetSvc {}
+
+/// What streams go on with beside the machine.
+#[derive(Clone, Debug)]
+struct Settled {
+    config: AssetConfig,
+    setup: Setup,
+}
+
+impl Settled {
+    fn new<F: Real>(
+        config: &AssetConfig,
+        setup: &Setup,
+        rows: &Rows<'_, F>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        Ok(Self { config: setup.settled(config, rows, weights)?, setup: setup.clone() })
+    }
+
     fn fit<F: Real>(
         &self,
         rows: &Rows<'_, F>,
@@ -97,18 +119,33 @@ impl AssetConfig {
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<AssetMachine<F>> {
-        let cost: Vec<f64> = match weights {
-            Some(weights) => weights.iter().map(|w| self.c * w).collect(),
-            None => vec![self.c; rows.n_rows()],
-        };
-        Watch::run(parallel::thread_count(None)?, observer, |watch| {
-            AssetMachine::fit(self, rows, targets, &cost, watch)
+        let cost = self.setup.cost(self.config.c, weights, (targets, rows.n_rows()))?;
+        Watch::run(self.setup.n_threads()?, observer, |watch| {
+            AssetMachine::fit(&self.config, rows, targets, &cost, watch)
+        })
+    }
+
+    /// A pass over new rows, the first ones where there is no machine.
+    fn partial_fit<F: Real>(
+        &self,
+        machine: Option<&AssetMachine<F>>,
+        rows: &Rows<'_, F>,
+        targets: Targets<'_>,
+    ) -> Result<AssetMachine<F>> {
+        self.setup.check_stream()?;
+        let start = machine.and_then(|m| Some((m.map.clone(), m.state.clone()?)));
+        let cost = self.setup.cost(self.config.c, None, (targets, rows.n_rows()))?;
+        Watch::run(self.setup.n_threads()?, &mut Silent, |watch| {
+            AssetMachine::partial_fit(&self.config, start, rows, targets, &cost, watch)
         })
     }
 }
 
-fn decide<F: Real>(machine: &AssetMachine<F>, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-    let values = Watch::run(parallel::thread_count(None)?, &mut Silent, |watch| {
+fn decide<F: Real>(
+    (machine, setup): (&AssetMachine<F>, &Setup),
+    rows: &Rows<'_, F>,
+) -> Result<Array2<f64>> {
+    let values = Watch::run(setup.n_threads()?, &mut Silent, |watch| {
         let intercept = &machine.intercept[..];
         match &machine.map {
             FeatureMap::Landmarks(map) => {
@@ -156,11 +193,45 @@ impl AssetSvc {
         let classes = classes(labels)?;
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
-        Ok(AssetSvcModel { machine: self.config.fit(rows, targets, weights, observer)?, classes })
+        let settled = Settled::new(&self.config, &self.setup, rows, weights)?;
+        let machine = settled.fit(rows, targets, weights, observer)?;
+        Ok(AssetSvcModel { settled, machine, classes })
+    }
+
+    /// Begins a stream: one pass over its first rows, among whose samples landmarks are chosen.
+    /// `classes` are all that the stream will have, sorted.
+    ///
+    /// # Errors
+    /// Those of [`AssetSvc::fit`], `BadLabels` for a label that is not among `classes`,
+    /// `Unsupported` with the dual and with balanced classes.
+    pub fn partial_fit<F: Real, L: Ord + Clone>(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+        classes: &[L],
+    ) -> Result<AssetSvcModel<F, L>> {
+        let classes = self::classes(classes)?;
+        let index = encode(labels, &classes)?;
+        let targets = Targets::Classes { index: &index, n_classes: classes.len() };
+        let settled = Settled::new(&self.config, &self.setup, rows, None)?;
+        let machine = settled.partial_fit(None, rows, targets)?;
+        Ok(AssetSvcModel { settled, machine, classes })
     }
 }
 
 impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
+    /// Goes on with one pass over new rows.
+    ///
+    /// # Errors
+    /// Those of [`AssetSvc::partial_fit`], `FeatureMismatch`.
+    pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        let index = encode(labels, &self.classes)?;
+        let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
+        let machine = self.settled.partial_fit(Some(&self.machine), rows, targets)?;
+        let (settled, classes) = (self.settled.clone(), self.classes.clone());
+        Ok(Self { settled, machine, classes })
+    }
+
     /// The label of every row.
     ///
     /// # Errors
@@ -176,7 +247,7 @@ impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
     /// # Errors
     /// As [`AssetSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        decide(&self.machine, rows)
+        decide((&self.machine, &self.settled.setup), rows)
     }
 
     /// The labels, sorted.
@@ -219,18 +290,43 @@ impl AssetSvr {
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<AssetSvrModel<F>> {
-        let machine = self.config.fit(rows, Targets::Values(values), weights, observer)?;
-        Ok(AssetSvrModel { machine })
+        let settled = Settled::new(&self.config, &self.setup, rows, weights)?;
+        let machine = settled.fit(rows, Targets::Values(values), weights, observer)?;
+        Ok(AssetSvrModel { settled, machine })
+    }
+
+    /// Begins a stream: one pass over its first rows, among whose samples landmarks are chosen.
+    ///
+    /// # Errors
+    /// Those of [`AssetSvr::fit`], `Unsupported` with the dual.
+    pub fn partial_fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+    ) -> Result<AssetSvrModel<F>> {
+        let settled = Settled::new(&self.config, &self.setup, rows, None)?;
+        let machine = settled.partial_fit(None, rows, Targets::Values(values))?;
+        Ok(AssetSvrModel { settled, machine })
     }
 }
 
 impl<F: Real> AssetSvrModel<F> {
+    /// Goes on with one pass over new rows.
+    ///
+    /// # Errors
+    /// Those of [`AssetSvr::partial_fit`], `FeatureMismatch`.
+    pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
+        let machine =
+            self.settled.partial_fit(Some(&self.machine), rows, Targets::Values(values))?;
+        Ok(Self { settled: self.settled.clone(), machine })
+    }
+
     /// The value of every row.
     ///
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        Ok(decide(&self.machine, rows)?.into_raw_vec_and_offset().0)
+        Ok(decide((&self.machine, &self.settled.setup), rows)?.into_raw_vec_and_offset().0)
     }
 
     /// The machine itself: features, coefficients, how the fit went.

@@ -100,10 +100,9 @@ impl<F: Real> Machine<F> {
         n_rows.saturating_mul(self.n_outputs()).saturating_mul(terms)
     }
 
-    /// [`Machine::decision`] on every core, or on the calling thread when the rows are few.
-    pub(super) fn decide(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        let (threads, work) = (parallel::thread_count(None)?, self.work(rows.n_rows()));
-        parallel::predict(threads, work, |pool| {
+    /// [`Machine::decision`] on so many threads, or on the calling one when the rows are few.
+    pub(super) fn decide(&self, rows: &Rows<'_, F>, threads: usize) -> Result<Array2<f64>> {
+        parallel::predict(threads, self.work(rows.n_rows()), |pool| {
             self.decision(rows, &mut Watch::new(&mut Silent, pool))
         })?
     }

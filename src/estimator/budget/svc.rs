@@ -6,14 +6,14 @@ use super::config::BudgetConfig;
 use super::machine::Machine;
 use super::saving;
 use super::train::Start;
-use crate::config::{Builder, FromConfig};
+use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{encode, sorted};
 use crate::estimator::report::Report;
 use crate::estimator::score::class;
+use crate::estimator::setup::ClassWeighted;
 use crate::model::persist::{Label, Stored};
-use crate::parallel;
 use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
@@ -40,30 +40,27 @@ use crate::watch::{Observer, Silent, Watch};
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetSvc {
     config: BudgetConfig,
+    setup: Setup,
 }
 
 /// A fitted classifier with labels of type `L`.
 #[derive(Clone, Debug)]
 pub struct BudgetSvcModel<F: Stored, L> {
     config: BudgetConfig,
+    setup: Setup,
     machine: Machine<F>,
     classes: Vec<L>,
     report: Report,
 }
 
 impl FromConfig<BudgetConfig> for BudgetSvc {
-    fn from_config(config: BudgetConfig) -> Result<Self> {
+    fn from_config(config: BudgetConfig, setup: Setup) -> Result<Self> {
         config.loss.expect_classes(true)?;
-        Ok(Self { config })
+        Ok(Self { config, setup })
     }
 }
 
-fn cost(config: &BudgetConfig, weights: Option<&[f64]>, n: usize) -> Vec<f64> {
-    match weights {
-        Some(weights) => weights.iter().map(|w| config.c * w).collect(),
-        None => vec![config.c; n],
-    }
-}
+impl ClassWeighted for BudgetSvc {}
 
 impl BudgetSvc {
     /// Sets hyperparameters.
@@ -97,13 +94,14 @@ impl BudgetSvc {
     ) -> Result<BudgetSvcModel<F, L>> {
         let classes = sorted(labels);
         let index = encode(labels, &classes)?;
-        let cost = cost(&self.config, weights, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
+        let config = self.setup.settled(&self.config, rows, weights)?;
+        let cost = self.setup.cost(config.c, weights, (targets, labels.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
-        let (machine, report) = Watch::run(parallel::thread_count(None)?, observer, |watch| {
-            Machine::fit(&self.config, &problem, Start::default(), watch)
+        let (machine, report) = Watch::run(self.setup.n_threads()?, observer, |watch| {
+            Machine::fit(&config, &problem, Start::default(), watch)
         })?;
-        Ok(BudgetSvcModel { config: self.config.clone(), machine, classes, report })
+        Ok(BudgetSvcModel { config, setup: self.setup.clone(), machine, classes, report })
     }
 }
 
@@ -125,7 +123,7 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// # Errors
     /// As [`BudgetSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<ndarray::Array2<f64>> {
-        self.machine.decide(rows)
+        self.machine.decide(rows, self.setup.n_threads()?)
     }
 
     /// The labels, sorted.
@@ -157,6 +155,7 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// # Errors
     /// Those of [`Problem::new`], `BadLabels` for a new label.
     pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        self.setup.check_stream()?;
         let (config, machine) = (&self.config, &self.machine);
         self.go_on(rows, labels, |problem, watch| {
             Machine::partial_fit(config, problem, Some(machine), watch)
@@ -179,13 +178,13 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
         train: impl FnOnce(&Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)> + Send,
     ) -> Result<Self> {
         let index = encode(labels, &self.classes)?;
-        let cost = cost(&self.config, None, labels.len());
         let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
+        let cost = self.setup.cost(self.config.c, None, (targets, labels.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
-        let threads = parallel::thread_count(None)?;
+        let threads = self.setup.n_threads()?;
         let (machine, report) = Watch::run(threads, &mut Silent, |watch| train(&problem, watch))?;
-        let (config, classes) = (self.config.clone(), self.classes.clone());
-        Ok(Self { config, machine, classes, report })
+        let Self { config, setup, classes, .. } = self.clone();
+        Ok(Self { config, setup, machine, classes, report })
     }
 }
 
@@ -213,6 +212,6 @@ impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
         let classes = L::from_labels(&loaded.labels)
             .ok_or_else(|| Error::Format("class labels of another type".into()))?;
         let saving::Loaded { config, machine, report, .. } = loaded;
-        Ok(Self { config, machine, classes, report })
+        Ok(Self { config, setup: Setup::default(), machine, classes, report })
     }
 }

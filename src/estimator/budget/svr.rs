@@ -6,14 +6,13 @@ use super::config::BudgetConfig;
 use super::machine::Machine;
 use super::saving;
 use super::train::Start;
-use crate::config::{Builder, FromConfig};
+use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
 use crate::estimator::report::Report;
 use crate::loss::AnyLoss;
 use crate::model::persist::{Labels, Stored};
-use crate::parallel;
-use crate::watch::{Silent, Watch};
+use crate::watch::{Observer, Silent, Watch};
 
 /// Kernel support vector regression with a bounded number of support vectors, to be fitted.
 ///
@@ -35,34 +34,39 @@ use crate::watch::{Silent, Watch};
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetSvr {
     config: BudgetConfig,
+    setup: Setup,
 }
 
 /// A fitted regression machine.
 #[derive(Clone, Debug)]
 pub struct BudgetSvrModel<F: Stored> {
     config: BudgetConfig,
+    setup: Setup,
     machine: Machine<F>,
     report: Report,
 }
 
 impl FromConfig<BudgetConfig> for BudgetSvr {
-    fn from_config(config: BudgetConfig) -> Result<Self> {
+    fn from_config(config: BudgetConfig, setup: Setup) -> Result<Self> {
         config.loss.expect_classes(false)?;
-        Ok(Self { config })
+        Ok(Self { config, setup })
     }
 }
 
 fn train<F: Stored>(
-    config: &BudgetConfig,
+    (config, setup): (BudgetConfig, &Setup),
     rows: &Rows<'_, F>,
-    values: &[f64],
-    train: impl FnOnce(&Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)> + Send,
+    (values, weights): (&[f64], Option<&[f64]>),
+    observer: &mut dyn Observer,
+    train: impl FnOnce(&BudgetConfig, &Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)>
+    + Send,
 ) -> Result<BudgetSvrModel<F>> {
-    let cost = vec![config.c; values.len()];
-    let problem = Problem::new(rows.view(), Targets::Values(values), &cost)?;
-    let threads = parallel::thread_count(None)?;
-    let (machine, report) = Watch::run(threads, &mut Silent, |watch| train(&problem, watch))?;
-    Ok(BudgetSvrModel { config: config.clone(), machine, report })
+    let targets = Targets::Values(values);
+    let cost = setup.cost(config.c, weights, (targets, values.len()))?;
+    let problem = Problem::new(rows.view(), targets, &cost)?;
+    let threads = setup.n_threads()?;
+    let (machine, report) = Watch::run(threads, observer, |watch| train(&config, &problem, watch))?;
+    Ok(BudgetSvrModel { config, setup: setup.clone(), machine, report })
 }
 
 impl BudgetSvr {
@@ -82,8 +86,23 @@ impl BudgetSvr {
     /// # Errors
     /// Those of [`Problem::new`], `OutOfMemory`.
     pub fn fit<F: Stored>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<BudgetSvrModel<F>> {
-        train(&self.config, rows, values, |problem, watch| {
-            Machine::fit(&self.config, problem, Start::default(), watch)
+        self.fit_observed(rows, values, None, &mut Silent)
+    }
+
+    /// [`BudgetSvr::fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`BudgetSvr::fit`], and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Stored>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<BudgetSvrModel<F>> {
+        let config = self.setup.settled(&self.config, rows, weights)?;
+        train((config, &self.setup), rows, (values, weights), observer, |config, problem, watch| {
+            Machine::fit(config, problem, Start::default(), watch)
         })
     }
 }
@@ -94,7 +113,7 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        Ok(self.machine.decide(rows)?.into_iter().collect())
+        Ok(self.machine.decide(rows, self.setup.n_threads()?)?.into_iter().collect())
     }
 
     /// Number of terms.
@@ -120,8 +139,8 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// Those of [`Problem::new`].
     pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
-        train(&self.config, rows, values, |problem, watch| {
-            Machine::partial_fit(&self.config, problem, Some(&self.machine), watch)
+        self.go_on(rows, values, |config, problem, watch| {
+            Machine::partial_fit(config, problem, Some(&self.machine), watch)
         })
     }
 
@@ -130,9 +149,19 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// # Errors
     /// Those of [`Problem::new`].
     pub fn polish(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
-        train(&self.config, rows, values, |problem, watch| {
-            self.machine.polish(&self.config, problem, watch)
+        self.go_on(rows, values, |config, problem, watch| {
+            self.machine.polish(config, problem, watch)
         })
+    }
+
+    fn go_on(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        how: impl FnOnce(&BudgetConfig, &Problem<'_, F>, &mut Watch<'_>) -> Result<(Machine<F>, Report)>
+        + Send,
+    ) -> Result<Self> {
+        train((self.config.clone(), &self.setup), rows, (values, None), &mut Silent, how)
     }
 
     /// Writes a safetensors file, whole or not at all; Python's `budgetsvm.load` reads it too.
@@ -151,6 +180,6 @@ impl<F: Stored> BudgetSvrModel<F> {
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let saving::Loaded { config, machine, report, .. } =
             saving::load::<F>("BudgetSVR", path.as_ref())?;
-        Ok(Self { config, machine, report })
+        Ok(Self { config, setup: Setup::default(), machine, report })
     }
 }

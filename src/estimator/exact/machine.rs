@@ -1,7 +1,7 @@
 //! The exact machines, one-vs-one for classes: what scikit-learn's drop-in classes are made of.
 
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::fitted::{ExactMachine, assemble};
 use super::pairs::{PairColumns, at_a_time};
@@ -9,7 +9,7 @@ use crate::config::{Config, config, hyperparameters, megabytes, not_negative, op
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::kernel::{AnyBuffers, AnyColumns, Gram};
+use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
@@ -97,11 +97,17 @@ impl ExactMpd {
 }
 
 config! {
-    /// Hyperparameters of an exact machine; kernel and cost come with the data.
+    /// Hyperparameters of an exact machine.
     #[derive(Copy)]
     pub struct ExactConfig {
         /// The machine.
         kind: ExactKind = ExactKind::CSvc;
+        /// Cost of a violation, > 0; ∞ is allowed but for ν-SVR, and JSON's null. ν-SVC and one
+        /// class have none.
+        #[serde(rename = "C", deserialize_with = "or_infinity")]
+        c: f64 = 1.0;
+        /// The kernel, where its values are not given.
+        kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
         /// Largest violation of the optimality conditions at which a fit ends, > 0.
         tol: f64 = 1e-3;
         /// Kernel rows, in units of 10^6 bytes, > 0, over all pairs of classes that are trained at
@@ -118,6 +124,11 @@ config! {
     }
 }
 
+/// JSON has no ∞.
+fn or_infinity<'de, D: Deserializer<'de>>(json: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(json)?.unwrap_or(f64::INFINITY))
+}
+
 /// What is to be predicted.
 #[derive(Clone, Copy, Debug)]
 pub enum ExactTargets<'a> {
@@ -131,6 +142,10 @@ pub enum ExactTargets<'a> {
 
 impl Config for ExactConfig {
     fn check(&self) -> Result<()> {
+        if self.c.is_nan() || self.c <= 0.0 {
+            return Err(Error::param("C", "> 0", self.c));
+        }
+        self.kernel.check()?;
         positive("tol", self.tol)?;
         positive("cache_size", self.cache_size)?;
         optional(positive, "max_time", self.max_time)?;
@@ -142,6 +157,9 @@ impl Config for ExactConfig {
             }
             ExactKind::EpsilonSvr { epsilon } => not_negative("epsilon", epsilon)?,
             ExactKind::CSvc => {}
+        }
+        if matches!(self.kind, ExactKind::NuSvr { .. }) && self.c.is_infinite() {
+            return Err(Error::param("C", "finite for NuSVR: its sum of α is C ν n / 2", self.c));
         }
         match self.solver {
             ExactSolver::Smo => Ok(()),

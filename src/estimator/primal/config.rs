@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, config, count, megabytes, optional, positive};
 use crate::error::{Error, Result};
+use crate::estimator::setup::KernelConfig;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::refine::Refine;
@@ -108,6 +109,12 @@ impl Config for PrimalConfig {
             self.check_tuning()?;
         }
         Ok(())
+    }
+}
+
+impl KernelConfig for PrimalConfig {
+    fn kernel_mut(&mut self) -> &mut AnyKernel {
+        &mut self.kernel
     }
 }
 

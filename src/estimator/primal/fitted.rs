@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::config::PrimalConfig;
 use super::found::{PrimalMachine, Tuned};
 use super::start::{PrimalBasis, PrimalStart};
+use crate::config::Setup;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::model_on;
@@ -37,6 +38,7 @@ pub struct PrimalTold {
 pub(super) struct Fitted<F: Real> {
     function: Function<F>,
     pub(super) told: PrimalTold,
+    threads: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -61,15 +63,14 @@ impl<F: Real> Given<'_, F> {
 impl PrimalConfig {
     pub(super) fn fit<F: Real>(
         &self,
+        setup: &Setup,
         rows: &Rows<'_, F>,
         targets: Targets<'_>,
         given: &Given<'_, F>,
         observer: &mut dyn Observer,
     ) -> Result<Fitted<F>> {
-        let cost: Vec<f64> = match given.weights {
-            Some(weights) => weights.iter().map(|w| self.c * w).collect(),
-            None => vec![self.c; rows.n_rows()],
-        };
+        let config = setup.settled(self, rows, given.weights)?;
+        let cost = setup.cost(config.c, given.weights, (targets, rows.n_rows()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
         if let Some(previous) = given.previous {
             let (expected, got) = (previous.n_features(), rows.n_cols());
@@ -103,13 +104,14 @@ impl PrimalConfig {
             }
             (None, Some((choice, count))) => PrimalBasis::Chosen(choice, count),
         };
-        Watch::run(parallel::thread_count(None)?, observer, |watch| {
-            let machine = PrimalMachine::fit(self, &problem, &basis, start.as_ref(), watch)?;
+        let threads = setup.n_threads()?;
+        Watch::run(threads, observer, |watch| {
+            let machine = PrimalMachine::fit(&config, &problem, &basis, start.as_ref(), watch)?;
             let source = match &basis {
                 PrimalBasis::Given(points, _) => points.view(),
                 _ => rows.view(),
             };
-            self.fitted(machine, &source)
+            Ok(Fitted { threads, ..config.fitted(machine, &source)? })
         })
     }
 
@@ -138,7 +140,7 @@ impl PrimalConfig {
         let [smoothed, primal] = machine.objective;
         let PrimalMachine { n_iter, stop, tuned, support, left_out, .. } = machine;
         let told = PrimalTold { smoothed, primal, n_iter, stop, tuned, support, left_out };
-        Ok(Fitted { function, told })
+        Ok(Fitted { function, told, threads: 1 })
     }
 }
 
@@ -178,9 +180,7 @@ impl<F: Real> Fitted<F> {
         let mut values = try_vec("decision values", n.saturating_mul(m), 0.0)?;
         match &self.function {
             Function::Expansion(model) => {
-                parallel::run(parallel::thread_count(None)?, |_| {
-                    model.decision(rows, &mut values)
-                })??;
+                parallel::run(self.threads, |_| model.decision(rows, &mut values))??;
             }
             Function::Linear(coef, intercept) => {
                 let (expected, got) = (self.n_terms(), rows.n_cols());

@@ -4,10 +4,11 @@ use ndarray::Array2;
 
 use super::config::PrimalConfig;
 use super::fitted::{Fitted, Given, PrimalTold};
-use crate::config::{Builder, FromConfig};
+use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode, sorted};
+use crate::estimator::setup::ClassWeighted;
 use crate::float::Real;
 use crate::watch::{Observer, Silent};
 
@@ -35,9 +36,10 @@ use crate::watch::{Observer, Silent};
 /// assert_eq!((small.n_terms(), small.predict(&rows)?), (10, labels));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PrimalSvc {
     config: PrimalConfig,
+    setup: Setup,
 }
 
 /// A fitted classifier with labels of type `L`.
@@ -49,13 +51,15 @@ pub struct PrimalSvcModel<F: Real, L> {
 
 impl FromConfig<PrimalConfig> for PrimalSvc {
     /// Least squares serve classes too, whose targets are 1 and -1.
-    fn from_config(config: PrimalConfig) -> Result<Self> {
+    fn from_config(config: PrimalConfig, setup: Setup) -> Result<Self> {
         if !config.loss.is_least_squares() {
             config.loss.expect_classes(true)?;
         }
-        Ok(Self { config })
+        Ok(Self { config, setup })
     }
 }
+
+impl ClassWeighted for PrimalSvc {}
 
 impl PrimalSvc {
     /// Sets hyperparameters; the loss is the squared hinge unless set.
@@ -135,7 +139,10 @@ impl PrimalSvc {
         let classes = classes(labels)?;
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
-        Ok(PrimalSvcModel { fitted: self.config.fit(rows, targets, given, observer)?, classes })
+        Ok(PrimalSvcModel {
+            fitted: self.config.fit(&self.setup, rows, targets, given, observer)?,
+            classes,
+        })
     }
 }
 

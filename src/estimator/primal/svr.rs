@@ -2,7 +2,7 @@
 
 use super::config::PrimalConfig;
 use super::fitted::{Fitted, Given, PrimalTold};
-use crate::config::{Builder, FromConfig};
+use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::float::Real;
@@ -23,9 +23,10 @@ use crate::watch::{Observer, Silent};
 /// assert!(model.predict(&rows)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.2));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PrimalSvr {
     config: PrimalConfig,
+    setup: Setup,
 }
 
 /// A fitted regression machine.
@@ -35,9 +36,9 @@ pub struct PrimalSvrModel<F: Real> {
 }
 
 impl FromConfig<PrimalConfig> for PrimalSvr {
-    fn from_config(config: PrimalConfig) -> Result<Self> {
+    fn from_config(config: PrimalConfig, setup: Setup) -> Result<Self> {
         config.loss.expect_classes(false)?;
-        Ok(Self { config })
+        Ok(Self { config, setup })
     }
 }
 
@@ -106,7 +107,8 @@ impl PrimalSvr {
         given: &Given<'_, F>,
         observer: &mut dyn Observer,
     ) -> Result<PrimalSvrModel<F>> {
-        let fitted = self.config.fit(rows, Targets::Values(values), given, observer)?;
+        let fitted =
+            self.config.fit(&self.setup, rows, Targets::Values(values), given, observer)?;
         Ok(PrimalSvrModel { fitted })
     }
 }

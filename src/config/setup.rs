@@ -1,0 +1,57 @@
+//! What a fit is told beside hyperparameters; no file holds it.
+
+use super::range::{count, not_negative, optional, positive};
+use crate::error::Result;
+
+/// γ of the kernel, or what it is computed from when the rows are there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Gamma {
+    /// `1 / (d v)`, v the variance of all entries of the rows, which count as they weigh.
+    Scale,
+    /// `1 / d`.
+    Auto,
+    /// This number, > 0.
+    Value(f64),
+}
+
+impl From<f64> for Gamma {
+    fn from(gamma: f64) -> Self {
+        Self::Value(gamma)
+    }
+}
+
+/// Factors of the cost of violations, a class.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum ClassWeight {
+    /// All classes count as their samples do.
+    #[default]
+    One,
+    /// Every class counts as much as any other: `n / (k n_c)`, with the weights of the samples.
+    Balanced,
+    /// A factor >= 0 a class, in the order of the labels.
+    Each(Vec<f64>),
+}
+
+/// What a [`Builder`](super::Builder) sets beside hyperparameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setup {
+    /// In the place of the kernel's own γ.
+    pub(crate) gamma: Option<Gamma>,
+    pub(crate) class_weight: ClassWeight,
+    /// None: one a core.
+    pub(crate) threads: Option<usize>,
+}
+
+impl Setup {
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(Gamma::Value(gamma)) = self.gamma {
+            positive("gamma", gamma)?;
+        }
+        if let ClassWeight::Each(factors) = &self.class_weight {
+            factors.iter().try_for_each(|&factor| not_negative("class_weight", factor))?;
+        }
+        optional(count, "threads", self.threads)
+    }
+}

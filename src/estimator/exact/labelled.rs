@@ -1,0 +1,135 @@
+//! What the exact machines with labels or targets share: one fit, and the function that it finds.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array2, ArrayView2};
+
+use super::fitted::ExactMachine;
+use super::machine::{ExactConfig, ExactKind, ExactTargets, exact_decision};
+use crate::config::Setup;
+use crate::data::{Rows, Targets, Wide};
+use crate::error::{Error, Result};
+use crate::estimator::setup::KernelConfig;
+use crate::float::Real;
+use crate::kernel::{AnyKernel, Gram};
+use crate::model::PairwiseModel;
+use crate::watch::{Observer, Silent, Watch};
+
+impl KernelConfig for ExactConfig {
+    fn kernel_mut(&mut self) -> &mut AnyKernel {
+        &mut self.kernel
+    }
+}
+
+/// An exact machine to be fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exact {
+    config: ExactConfig,
+    setup: Setup,
+}
+
+/// What a fit is given beside rows and targets.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Given<'a> {
+    pub(super) weights: Option<&'a [f64]>,
+    pub(super) functions: Option<ArrayView2<'a, f64>>,
+}
+
+/// A fitted function of rows, as a machine decides.
+#[derive(Clone, Debug)]
+pub(super) struct Function<F: Real> {
+    kernel: AnyKernel,
+    /// Support vectors, dense.
+    support: Array2<f64>,
+    pub(super) machine: ExactMachine,
+    threads: usize,
+    precision: PhantomData<F>,
+}
+
+impl Exact {
+    /// The hyperparameters of a machine of this kind.
+    pub(super) fn new(config: ExactConfig, setup: Setup, kind: &ExactKind) -> Result<Self> {
+        if std::mem::discriminant(kind) == std::mem::discriminant(&config.kind) {
+            return Ok(Self { config, setup });
+        }
+        Err(Error::param(
+            "kind",
+            format!("{kind:?} for this estimator"),
+            format!("{:?}", config.kind),
+        ))
+    }
+
+    pub(super) fn fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        targets: ExactTargets<'_>,
+        given: Given<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Function<F>> {
+        let config = self.setup.settled(&self.config, rows, given.weights)?;
+        let c = match config.kind {
+            ExactKind::NuSvc { .. } | ExactKind::OneClass { .. } => 1.0,
+            ExactKind::CSvc | ExactKind::EpsilonSvr { .. } | ExactKind::NuSvr { .. } => config.c,
+        };
+        let classes = match targets {
+            ExactTargets::Classes(index, n_classes) => Targets::Classes { index, n_classes },
+            ExactTargets::Values(_) | ExactTargets::None => Targets::Values(&[]),
+        };
+        let cost = self.setup.cost(c, given.weights, (classes, rows.n_rows()))?;
+        let (wide, threads) = (Wide::new(rows), self.setup.n_threads()?);
+        let gram = (Gram::Kernel(config.kernel, wide.rows()), given.functions);
+        let machine = Watch::run(threads, observer, |watch| {
+            ExactMachine::fit_with(&config, gram, targets, &cost, watch)
+        })?;
+        if !machine.dual_coef.iter().chain(&machine.intercept).all(|value| value.is_finite()) {
+            let reason = "too large for floating point numbers: scale it".into();
+            return Err(Error::InvalidData { what: "X", reason });
+        }
+        let mut support = Array2::zeros((machine.support.len(), rows.n_cols()));
+        for (mut to, &sample) in support.rows_mut().into_iter().zip(&machine.support) {
+            if let Some(to) = to.as_slice_mut() {
+                wide.rows().copy_row(sample, to);
+            }
+        }
+        Ok(Function { kernel: config.kernel, support, machine, threads, precision: PhantomData })
+    }
+}
+
+impl<F: Real> Function<F> {
+    /// Decision values, samples x outputs.
+    pub(super) fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        let model = PairwiseModel {
+            kernel: self.kernel,
+            support: Rows::Dense(self.support.view()),
+            n_support: self.machine.n_support.clone(),
+            coef: self.machine.dual_coef.view(),
+            intercept: &self.machine.intercept,
+        };
+        Watch::run(self.threads, &mut Silent, |watch| exact_decision(&model, rows, watch))
+    }
+
+    /// The one value of every row.
+    pub(super) fn values(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
+        Ok(self.decision(rows)?.into_raw_vec_and_offset().0)
+    }
+}
+
+/// What every model of an exact machine tells.
+macro_rules! tells {
+    ($($model:tt)*) => {
+        $($model)* {
+            /// Number of support vectors.
+            #[must_use]
+            pub fn n_terms(&self) -> usize {
+                self.machine().support.len()
+            }
+
+            /// Support vectors, coefficients, offsets and how each part of the fit went.
+            #[must_use]
+            pub fn machine(&self) -> &ExactMachine {
+                &self.function.machine
+            }
+        }
+    };
+}
+pub(super) use tells;

@@ -1,0 +1,113 @@
+//! The support of one class, exactly.
+
+use super::fitted::ExactMachine;
+use super::labelled::{Exact, Function, Given, tells};
+use super::machine::{ExactConfig, ExactKind, ExactTargets};
+use crate::config::{Builder, FromConfig, Setup};
+use crate::data::Rows;
+use crate::error::Result;
+use crate::float::Real;
+use crate::watch::{Observer, Silent};
+
+/// Decision values below this count as 0, relative to 1 + the offset: rounding does not decide the
+/// side of support vectors on the boundary.
+const BOUNDARY: f64 = 1e-9;
+
+/// The one class machine, to be fitted: what most rows have in common, and which are unlike them.
+///
+/// ```
+/// use budgetsvm::OneClassSvm;
+/// use budgetsvm::data::Rows;
+///
+/// let rows = ndarray::arr2(&[[0.0], [0.44], [0.45], [0.46], [1.0]]);
+/// let model = OneClassSvm::builder().nu(0.5).gamma(1.0).build()?.fit(&Rows::from(&rows))?;
+/// assert_eq!(model.predict(&Rows::of_slice(&[0.45, 5.0], 1)?)?, [true, false]);
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneClassSvm {
+    exact: Exact,
+}
+
+/// A fitted one class machine.
+#[derive(Clone, Debug)]
+pub struct OneClassSvmModel<F: Real> {
+    function: Function<F>,
+}
+
+/// Half of the samples, unless set.
+const KIND: ExactKind = ExactKind::OneClass { nu: 0.5 };
+
+impl FromConfig<ExactConfig> for OneClassSvm {
+    fn from_config(config: ExactConfig, setup: Setup) -> Result<Self> {
+        Ok(Self { exact: Exact::new(config, setup, &KIND)? })
+    }
+}
+
+impl Builder<ExactConfig, OneClassSvm> {
+    /// ν, in (0, 1], bounds the share of rows left out from above, that of support vectors from
+    /// below; 0.5 unless set.
+    #[must_use]
+    pub fn nu(self, nu: f64) -> Self {
+        self.kind(ExactKind::OneClass { nu })
+    }
+}
+
+impl OneClassSvm {
+    /// Sets hyperparameters.
+    #[must_use]
+    pub fn builder() -> Builder<ExactConfig, Self> {
+        Builder::new(ExactConfig { kind: KIND, ..ExactConfig::default() })
+    }
+
+    /// Finds the support of rows of any layout.
+    ///
+    /// # Errors
+    /// `InvalidParam`, `NonFinite`, `InvalidData` for no rows or numbers out of range,
+    /// `OutOfMemory` when two kernel rows do not fit the cache.
+    pub fn fit<F: Real>(&self, rows: &Rows<'_, F>) -> Result<OneClassSvmModel<F>> {
+        self.fit_observed(rows, None, &mut Silent)
+    }
+
+    /// [`OneClassSvm::fit`] with weights of the samples, watched by an observer. Samples of weight
+    /// 0 are left out.
+    ///
+    /// # Errors
+    /// Those of [`OneClassSvm::fit`], `LengthMismatch`, and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<OneClassSvmModel<F>> {
+        let given = Given { weights, functions: None };
+        Ok(OneClassSvmModel {
+            function: self.exact.fit(rows, ExactTargets::None, given, observer)?,
+        })
+    }
+}
+
+impl<F: Real> OneClassSvmModel<F> {
+    /// The signed distance of every row from the boundary, in units of the kernel's feature space
+    /// and not normalised: positive inside.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
+        let mut values = self.function.values(rows)?;
+        let offset = self.machine().intercept.first().map_or(0.0, |b| b.abs());
+        let on_boundary = |value: &&mut f64| value.abs() <= BOUNDARY * (1.0 + offset);
+        values.iter_mut().filter(on_boundary).for_each(|value| *value = 0.0);
+        Ok(values)
+    }
+
+    /// Whether every row is inside, or on the boundary.
+    ///
+    /// # Errors
+    /// As [`OneClassSvmModel::decision_function`].
+    pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<bool>> {
+        Ok(self.decision_function(rows)?.iter().map(|value| *value >= 0.0).collect())
+    }
+}
+
+tells!(impl<F: Real> OneClassSvmModel<F>);

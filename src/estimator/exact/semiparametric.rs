@@ -1,0 +1,325 @@
+//! Semi-parametric machines: `f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)`, the parameters c
+//! not penalised. What is known of the target goes into the functions φ, the kernel learns the
+//! rest. *References*: \[MPD\].
+
+use ndarray::{Array2, ArrayView2};
+
+use super::fitted::ExactMachine;
+use super::labelled::{Exact, Given};
+use super::machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
+use super::svc::SvcModel;
+use super::svr::SvrModel;
+use crate::config::{Builder, FromConfig, Setup};
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::estimator::setup::ClassWeighted;
+use crate::float::Real;
+use crate::solver::exact::Fitted;
+use crate::watch::{Observer, Silent};
+
+/// Parametric functions φ: their values on rows, or what computes them.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum Functions<'a, F: Real> {
+    /// The values on the rows at hand, samples x functions, finite.
+    Values(ArrayView2<'a, f64>),
+    /// The values of one row, which is given dense; as many for every row.
+    Of(&'a dyn Fn(&[F]) -> Vec<f64>),
+}
+
+impl<F: Real> Functions<'_, F> {
+    /// Samples x functions.
+    fn on(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        let what = "functions";
+        let values = match self {
+            Self::Values(values) => values.to_owned(),
+            Self::Of(values_of) => {
+                let mut row = try_vec("a row", rows.n_cols(), F::zero())?;
+                let (mut all, mut expected) = (Vec::new(), None);
+                for i in 0..rows.n_rows() {
+                    rows.copy_row(i, &mut row);
+                    let values = values_of(&row);
+                    let (expected, got) = (*expected.get_or_insert(values.len()), values.len());
+                    if expected != got {
+                        return Err(Error::LengthMismatch { what, expected, got });
+                    }
+                    all.extend(values);
+                }
+                let shape = (rows.n_rows(), expected.unwrap_or(0));
+                Array2::from_shape_vec(shape, all)
+                    .map_err(|e| Error::InvalidData { what, reason: e.to_string() })?
+            }
+        };
+        let (expected, got) = (rows.n_rows(), values.nrows());
+        if expected != got {
+            return Err(Error::LengthMismatch { what, expected, got });
+        }
+        Rows::from(&values).check_finite(what)?;
+        Ok(values)
+    }
+}
+
+/// The parameters c, outputs x functions, of a machine.
+fn parameters(machine: &ExactMachine, n_functions: usize) -> Result<Array2<f64>> {
+    let sign = if machine.n_support.len() == 2 { -1.0 } else { 1.0 };
+    let own =
+        |part: &Fitted| part.mpd.as_ref().map(|mpd| mpd.parametric.clone()).unwrap_or_default();
+    let all: Vec<f64> = machine.parts.iter().flat_map(own).map(|c| sign * c).collect();
+    let (expected, got) = (machine.parts.len() * n_functions, all.len());
+    Array2::from_shape_vec((machine.parts.len(), n_functions), all)
+        .map_err(|_| Error::LengthMismatch { what: "functions", expected, got })
+}
+
+/// `values` with what the functions add.
+fn add<F: Real>(
+    mut values: Array2<f64>,
+    parametric: &Array2<f64>,
+    functions: Functions<'_, F>,
+    rows: &Rows<'_, F>,
+) -> Result<Array2<f64>> {
+    let phi = functions.on(rows)?;
+    let (expected, got) = (parametric.ncols(), phi.ncols());
+    if expected != got && rows.n_rows() > 0 {
+        return Err(Error::LengthMismatch { what: "functions", expected, got });
+    }
+    for (mut values, phi) in values.rows_mut().into_iter().zip(phi.rows()) {
+        for (value, c) in values.iter_mut().zip(parametric.rows()) {
+            *value += c.iter().zip(phi).map(|(c, phi)| c * phi).sum::<f64>();
+        }
+    }
+    Ok(values)
+}
+
+/// Semi-parametric ε support vector regression, to be fitted.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::Functions;
+/// use budgetsvm::SemiparametricSvr;
+///
+/// let rows = ndarray::Array2::from_shape_fn((200, 1), |(i, _)| i as f64 / 20.0);
+/// let values: Vec<f64> = rows.iter().map(|x: &f64| 3.0 * x.sin() + 0.1 * (7.0 * x).cos()).collect();
+/// let (rows, sine) = (Rows::from(&rows), |row: &[f64]| vec![row[0].sin()]);
+/// let sine = Functions::Of(&sine);
+/// let svr = SemiparametricSvr::builder().epsilon(0.01).gamma(10.0).build()?;
+/// let model = svr.fit(&rows, sine, &values)?;
+/// assert!((model.parametric_coef()[(0, 0)] - 3.0).abs() < 0.1);
+/// assert!(model.predict(&rows, sine)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.1));
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SemiparametricSvr {
+    exact: Exact,
+}
+
+/// Semi-parametric support vector classification, to be fitted; several classes one against one.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::Functions;
+/// use budgetsvm::SemiparametricSvc;
+///
+/// let rows = ndarray::Array2::from_shape_fn((150, 2), |(i, j)| ((i * (3 + j)) % 17) as f64 / 8.0);
+/// let labels: Vec<u8> = rows.rows().into_iter().map(|x| u8::from(x[0] > x[1])).collect();
+/// let difference = ndarray::Array2::from_shape_fn((150, 1), |(i, _)| rows[(i, 0)] - rows[(i, 1)]);
+/// let (rows, known) = (Rows::from(&rows), Functions::Values(difference.view()));
+/// let model = SemiparametricSvc::builder().gamma(1.0).build()?.fit(&rows, known, &labels)?;
+/// assert!(model.parametric_coef()[(0, 0)] > 0.0);
+/// let right = model.predict(&rows, known)?.iter().zip(&labels).filter(|(a, b)| a == b).count();
+/// assert!(right > 140);
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SemiparametricSvc {
+    exact: Exact,
+}
+
+/// A fitted semi-parametric regression machine.
+#[derive(Clone, Debug)]
+pub struct SemiparametricSvrModel<F: Real> {
+    kernel: SvrModel<F>,
+    parametric: Array2<f64>,
+}
+
+/// A fitted semi-parametric classifier with labels of type `L`.
+#[derive(Clone, Debug)]
+pub struct SemiparametricSvcModel<F: Real, L> {
+    kernel: SvcModel<F, L>,
+    parametric: Array2<f64>,
+}
+
+impl ClassWeighted for SemiparametricSvc {}
+
+/// Semi-parametric machines need the method of any number of constraints.
+fn by_mpd(config: ExactConfig, setup: Setup, kind: &ExactKind) -> Result<Exact> {
+    if config.solver == ExactSolver::Smo {
+        let reason = "semi-parametric machines need the solver 'mpd'";
+        return Err(Error::Unsupported(reason.into()));
+    }
+    Exact::new(config, setup, kind)
+}
+
+macro_rules! semiparametric {
+    ($estimator:ident, $kind:expr) => {
+        impl FromConfig<ExactConfig> for $estimator {
+            fn from_config(config: ExactConfig, setup: Setup) -> Result<Self> {
+                Ok(Self { exact: by_mpd(config, setup, &$kind)? })
+            }
+        }
+
+        impl $estimator {
+            /// Sets hyperparameters.
+            #[must_use]
+            pub fn builder() -> Builder<ExactConfig, Self> {
+                let solver = ExactSolver::Mpd(ExactMpd::default());
+                Builder::new(ExactConfig { kind: $kind, solver, ..ExactConfig::default() })
+            }
+        }
+    };
+}
+
+semiparametric!(SemiparametricSvr, super::svr::EPSILON);
+semiparametric!(SemiparametricSvc, ExactKind::CSvc);
+
+impl Builder<ExactConfig, SemiparametricSvr> {
+    /// Half-width ε >= 0 of the tube in which errors cost nothing; 0.1 unless set.
+    #[must_use]
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        self.kind(ExactKind::EpsilonSvr { epsilon })
+    }
+}
+
+impl SemiparametricSvr {
+    /// Trains on rows of any layout and finite values.
+    ///
+    /// # Errors
+    /// As [`Svr::fit`](super::Svr::fit); `LengthMismatch` for functions of other rows.
+    pub fn fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        values: &[f64],
+    ) -> Result<SemiparametricSvrModel<F>> {
+        self.fit_observed(rows, functions, values, None, &mut Silent)
+    }
+
+    /// [`SemiparametricSvr::fit`] with weights of the samples, watched by an observer. Samples of
+    /// weight 0 are left out.
+    ///
+    /// # Errors
+    /// Those of [`SemiparametricSvr::fit`], and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<SemiparametricSvrModel<F>> {
+        let phi = functions.on(rows)?;
+        let given = Given { weights, functions: Some(phi.view()) };
+        let function = self.exact.fit(rows, ExactTargets::Values(values), given, observer)?;
+        let parametric = parameters(&function.machine, phi.ncols())?;
+        Ok(SemiparametricSvrModel { kernel: SvrModel { function }, parametric })
+    }
+}
+
+impl SemiparametricSvc {
+    /// Trains on rows of any layout and labels of any type with an order, at least two different
+    /// ones.
+    ///
+    /// # Errors
+    /// As [`Svc::fit`](super::Svc::fit); `LengthMismatch` for functions of other rows.
+    pub fn fit<F: Real, L: Ord + Clone>(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        labels: &[L],
+    ) -> Result<SemiparametricSvcModel<F, L>> {
+        self.fit_observed(rows, functions, labels, None, &mut Silent)
+    }
+
+    /// [`SemiparametricSvc::fit`] with weights of the samples, watched by an observer. Samples of
+    /// weight 0 are left out.
+    ///
+    /// # Errors
+    /// Those of [`SemiparametricSvc::fit`], and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Real, L: Ord + Clone>(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        labels: &[L],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<SemiparametricSvcModel<F, L>> {
+        let phi = functions.on(rows)?;
+        let given = Given { weights, functions: Some(phi.view()) };
+        let kernel = SvcModel::fit(&self.exact, rows, labels, given, observer)?;
+        let parametric = parameters(kernel.machine(), phi.ncols())?;
+        Ok(SemiparametricSvcModel { kernel, parametric })
+    }
+}
+
+impl<F: Real> SemiparametricSvrModel<F> {
+    /// The value of every row, on which the functions are those of the fit.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn predict(&self, rows: &Rows<'_, F>, functions: Functions<'_, F>) -> Result<Vec<f64>> {
+        let values = self.kernel.function.decision(rows)?;
+        Ok(add(values, &self.parametric, functions, rows)?.into_raw_vec_and_offset().0)
+    }
+
+    /// The parameters c, 1 x functions.
+    #[must_use]
+    pub fn parametric_coef(&self) -> &Array2<f64> {
+        &self.parametric
+    }
+
+    /// The kernel machine.
+    #[must_use]
+    pub fn machine(&self) -> &ExactMachine {
+        self.kernel.machine()
+    }
+}
+
+impl<F: Real, L: Ord + Clone> SemiparametricSvcModel<F, L> {
+    /// Decision values, on rows on which the functions are those of the fit; their layout is that
+    /// of [`SvcModel::decision_function`].
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn decision_function(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+    ) -> Result<Array2<f64>> {
+        add(self.kernel.decision_function(rows)?, &self.parametric, functions, rows)
+    }
+
+    /// The label of every row, elected as by [`SvcModel::predict`].
+    ///
+    /// # Errors
+    /// As [`SemiparametricSvcModel::decision_function`].
+    pub fn predict(&self, rows: &Rows<'_, F>, functions: Functions<'_, F>) -> Result<Vec<L>> {
+        Ok(self.kernel.elected(&self.decision_function(rows, functions)?))
+    }
+
+    /// The labels, sorted.
+    #[must_use]
+    pub fn classes(&self) -> &[L] {
+        self.kernel.classes()
+    }
+
+    /// The parameters c, outputs x functions.
+    #[must_use]
+    pub fn parametric_coef(&self) -> &Array2<f64> {
+        &self.parametric
+    }
+
+    /// The kernel machine.
+    #[must_use]
+    pub fn machine(&self) -> &ExactMachine {
+        self.kernel.machine()
+    }
+}

@@ -1,0 +1,124 @@
+//! What every builder sets beside hyperparameters: γ by name, weights of classes, threads; streams.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot train must fail")]
+
+use budgetsvm::config::{ClassWeight, Gamma};
+use budgetsvm::data::Rows;
+use budgetsvm::rng::Rng;
+use budgetsvm::watch::Silent;
+use budgetsvm::{AssetSvc, AssetSvr, BudgetSvc, BudgetSvr, PrimalSvc, PrimalSvr, Svc};
+use ndarray::Array2;
+
+fn data(n: usize) -> (Array2<f64>, Vec<bool>, Vec<f64>) {
+    let mut rng = Rng::new(5);
+    let rows = Array2::from_shape_fn((n, 2), |_| rng.normal());
+    let labels = rows.rows().into_iter().map(|x| x[0] * x[0] + x[1] > 1.0).collect();
+    let values = rows.rows().into_iter().map(|x| x[0].sin() + x[1]).collect();
+    (rows, labels, values)
+}
+
+/// γ by name is the number that it stands for; a sample weighs as its class does; the number of
+/// threads changes nothing.
+macro_rules! classifier {
+    ($estimator:ident) => {
+        let (rows, labels, _) = data(200);
+        let weights: Vec<f64> = labels.iter().map(|&l| if l { 3.0 } else { 1.0 }).collect();
+        let rows_of = Rows::from(&rows);
+        let variance = rows.mapv(|v| v * v).mean().unwrap() - rows.mean().unwrap().powi(2);
+        let gamma = 1.0 / (2.0 * variance);
+        let fit = |name: Gamma, threads: usize| {
+            let each = ClassWeight::Each(vec![1.0, 3.0]);
+            let builder = $estimator::builder().gamma(name).threads(threads).class_weight(each);
+            let model = builder.build().unwrap().fit(&rows_of, &labels).unwrap();
+            model.decision_function(&rows_of).unwrap()
+        };
+        let by_name = fit(Gamma::Scale, 1);
+        assert_eq!(by_name, fit(Gamma::Scale, 3));
+        let by_number = fit(Gamma::Value(gamma), 2);
+        assert!((&by_name - &by_number).iter().all(|gap| gap.abs() < 1e-5));
+        let plain = $estimator::builder().gamma(gamma).build().unwrap();
+        let by_sample = plain.fit_observed(&rows_of, &labels, Some(&weights), &mut Silent).unwrap();
+        let by_sample = by_sample.decision_function(&rows_of).unwrap();
+        assert!((&by_sample - &by_number).iter().all(|gap| gap.abs() < 1e-12));
+        let unweighted = plain.fit(&rows_of, &labels).unwrap();
+        assert_ne!(unweighted.decision_function(&rows_of).unwrap(), by_number);
+        // Balanced: as n / (2 n_c).
+        let balanced = $estimator::builder().gamma(gamma).class_weight(ClassWeight::Balanced);
+        let balanced = balanced.build().unwrap().fit(&rows_of, &labels).unwrap();
+        let count = labels.iter().filter(|l| **l).count() as f64;
+        let factor = |&l: &bool| 100.0 / if l { count } else { 200.0 - count };
+        let weights: Vec<f64> = labels.iter().map(factor).collect();
+        let by_sample = plain.fit_observed(&rows_of, &labels, Some(&weights), &mut Silent).unwrap();
+        let gaps = balanced.decision_function(&rows_of).unwrap()
+            - by_sample.decision_function(&rows_of).unwrap();
+        assert!(gaps.iter().all(|gap| gap.abs() < 1e-5));
+    };
+}
+
+#[test]
+fn budget() {
+    classifier!(BudgetSvc);
+}
+
+#[test]
+fn primal() {
+    classifier!(PrimalSvc);
+}
+
+#[test]
+fn asset() {
+    classifier!(AssetSvc);
+}
+
+#[test]
+fn exact() {
+    classifier!(Svc);
+}
+
+macro_rules! regressor {
+    ($estimator:ident) => {
+        let (rows, _, values) = data(150);
+        let rows = Rows::from(&rows);
+        let fit = |gamma: Gamma| {
+            let model = $estimator::builder().gamma(gamma).threads(2).build().unwrap();
+            model.fit_observed(&rows, &values, None, &mut Silent).unwrap().predict(&rows).unwrap()
+        };
+        assert_eq!(fit(Gamma::Auto), fit(Gamma::Value(0.5)));
+        assert_ne!(fit(Gamma::Auto), fit(Gamma::Scale));
+    };
+}
+
+#[test]
+fn regression() {
+    regressor!(BudgetSvr);
+    regressor!(PrimalSvr);
+    regressor!(AssetSvr);
+}
+
+#[test]
+fn asset_machines_learn_streams() {
+    let (rows, labels, values) = data(600);
+    let part = |first| Rows::from(&rows).range(first, first + 200);
+    let svc = AssetSvc::builder().gamma(1.0).c(10.0).build().unwrap();
+    let mut model = svc.partial_fit(&part(0), &labels[..200], &[false, true]).unwrap();
+    for first in [200, 400, 0, 200, 400] {
+        model = model.partial_fit(&part(first), &labels[first..first + 200]).unwrap();
+    }
+    let predicted = model.predict(&Rows::from(&rows)).unwrap();
+    let right = predicted.iter().zip(&labels).filter(|(a, b)| a == b).count();
+    assert!(right > 540, "{right}");
+    assert!(svc.partial_fit(&part(0), &labels[..200], &[false]).is_err());
+
+    let svr = AssetSvr::builder().gamma(0.5).c(10.0).build().unwrap();
+    let mut model = svr.partial_fit(&part(0), &values[..200]).unwrap();
+    for first in [200, 400, 0, 200, 400] {
+        model = model.partial_fit(&part(first), &values[first..first + 200]).unwrap();
+    }
+    let errors = model.predict(&Rows::from(&rows)).unwrap();
+    let mean = errors.iter().zip(&values).map(|(f, y)| (f - y).abs()).sum::<f64>() / 600.0;
+    assert!(mean < 0.3, "{mean}");
+
+    let balanced = AssetSvc::builder().class_weight(ClassWeight::Balanced).build().unwrap();
+    let refused = balanced.partial_fit(&part(0), &labels[..200], &[false, true]);
+    assert!(refused.unwrap_err().to_string().contains("class_weight"));
+}
