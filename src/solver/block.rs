@@ -257,7 +257,7 @@ impl<F: Real> Block<F> {
             Changes::Most => self.compute(snapshot),
             // Terms may have come and gone within one block.
             Changes::Some if !self.fresh.is_empty() => self.apply(),
-            _ => {}
+            Changes::Some | Changes::None => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! Solvers, the one training loop that runs them, and what it reports.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod asset;
 mod block;
 mod budgeted;

@@ -311,7 +311,7 @@ impl Settings {
             Average::Share(share) if !(share > 0.0 && share <= 1.0) => {
                 Err(Error::param("averaging", "in (0, 1]", share))
             }
-            _ => Ok(()),
+            Average::None | Average::Last(_) | Average::Share(_) => Ok(()),
         }
     }
 
@@ -319,7 +319,7 @@ impl Settings {
     fn power(&self) -> Option<f64> {
         match self.average {
             Average::Share(share) if self.stream => Some((1.0 - share) / share),
-            _ => None,
+            Average::None | Average::Last(_) | Average::Share(_) => None,
         }
     }
 

@@ -112,9 +112,8 @@ impl<F: Real> Whole<'_, '_, F> {
             let tol = settings.tol.max(fall * now);
             let goal = Goal { settings: Settings { tol, refine: false, ..*settings }, part: true };
             let (moved, stop) = self.solve_part(&active, space, &goal, watch)?;
-            match stop {
-                StopReason::Converged | StopReason::MaxIter => {}
-                other => return Ok(other),
+            if stop.is_early() {
+                return Ok(stop);
             }
             idle = if moved { 0 } else { idle + 1 };
             fall = (fall * FALL).max(LEAST_FALL);

@@ -209,7 +209,7 @@ pub(in crate::solver) fn fitted(
             intercept /= width;
         }
         Kind::NuValues(..) => width = (level[0] - level[1]) / 2.0,
-        _ => {}
+        Kind::Classes(..) | Kind::Values(..) | Kind::OneClass(..) => {}
     }
     Fitted { coef, intercept, width, objective, gap, violation, n_iter, n_rows, stop, mpd: None }
 }

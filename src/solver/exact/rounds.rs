@@ -201,6 +201,6 @@ impl<F: Real> Run<'_, '_, '_, F> {
 fn halted(halt: Halt, solved: bool) -> Step<StopReason> {
     match halt {
         Halt::Stop(_) if solved => Ok(StopReason::Converged),
-        halt => Err(halt),
+        Halt::Stop(_) | Halt::Fail(_) => Err(halt),
     }
 }

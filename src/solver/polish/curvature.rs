@@ -98,7 +98,9 @@ impl Derivatives {
             let order = self.gradient.len();
             let enough = match rule {
                 Rule::Majorant => FEWER_ROWS * order,
-                _ => (SKETCH_ROWS * order).min(MANY_ROWS).max(FEWER_ROWS * order),
+                Rule::Exact | Rule::Sketch | Rule::Wide => {
+                    (SKETCH_ROWS * order).min(MANY_ROWS).max(FEWER_ROWS * order)
+                }
             };
             self.every = (rows as usize / enough.max(1)).max(1);
         }
@@ -125,7 +127,7 @@ impl Derivatives {
             }
             let curvature = match self.rule {
                 Rule::Exact | Rule::Sketch => c.curvature,
-                rule => rule.curvature(samples, i, f),
+                Rule::Majorant | Rule::Wide => self.rule.curvature(samples, i, f),
             };
             if curvature > 0.0 {
                 self.met += 1;

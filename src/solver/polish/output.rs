@@ -113,7 +113,7 @@ impl Output {
         direction.iter_mut().zip(gradient.iter()).for_each(|(d, g)| *d = -g);
         let jitter = match self.last_rule {
             Rule::Exact => self.jitter,
-            _ => self.jitter.max(SKETCH_JITTER),
+            Rule::Sketch | Rule::Majorant | Rule::Wide => self.jitter.max(SKETCH_JITTER),
         };
         match Cholesky::factor("Hessian", &hessian, order, jitter, between) {
             Ok(factor) => factor.solve(direction),
