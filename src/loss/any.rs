@@ -84,6 +84,13 @@ impl AnyLoss {
         }
     }
 
+    /// How far from 0 decision values reach, at most, where an offset alone is fitted to targets
+    /// like y, `n` times as much in all as any of them counts.
+    #[must_use]
+    pub(crate) fn extent(&self, y: f64, _n: f64) -> f64 {
+        y.abs()
+    }
+
     /// What it is made of at the target y.
     #[inline]
     pub(super) fn pieces(&self, y: f64) -> Pieces {

@@ -124,6 +124,13 @@ impl Pieces {
         }
     }
 
+    /// Whether each zone is one quadratic function of f.
+    pub(super) fn has_zones(&self) -> bool {
+        match self {
+            Self::Linear(_) | Self::Squared(_) | Self::Parabola { .. } => true,
+        }
+    }
+
     /// [`Smoothed::majorant`](super::Smoothed::majorant): `slope/(t + h)` for a rounded corner.
     #[inline]
     pub(super) fn majorant(&self, f: f64, h: f64) -> f64 {

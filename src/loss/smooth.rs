@@ -12,6 +12,9 @@
 use super::AnyLoss;
 use super::pieces::{Curve, Piece, Pieces, Zone};
 
+/// A curvature below this bends nothing: the parabola's minimum would be far out of reach.
+const LEAST_CURVATURE: f64 = 1e-13;
+
 /// A loss with two derivatives in the decision value, almost everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Smoothed {
@@ -43,6 +46,19 @@ impl Smoothed {
         matches!(self.loss.pieces(1.0), Pieces::Linear(_))
     }
 
+    /// Whether it is one quadratic function in each zone: a Newton step that left no zone then ends
+    /// at the minimum.
+    #[must_use]
+    pub fn has_zones(&self) -> bool {
+        self.loss.pieces(1.0).has_zones()
+    }
+
+    /// Whether it is made of parabolas that do not depend on h.
+    #[must_use]
+    pub fn is_squared(&self) -> bool {
+        self.has_zones() && !self.uses_h()
+    }
+
     /// How wide the zones must be for `f` to lie in one that bends.
     #[must_use]
     pub fn reach(&self, y: f64, f: f64) -> f64 {
@@ -63,9 +79,22 @@ impl Smoothed {
         self.loss.pieces(y).zone(f, self.h)
     }
 
-    /// The loss in a zone.
+    /// The loss in a zone, where it has zones.
     #[must_use]
     pub fn piece(&self, y: f64, zone: Zone) -> Piece {
         self.loss.pieces(y).piece(zone, self.h)
+    }
+
+    /// The quadratic function with the slope and the curvature that the loss has at `f`.
+    #[must_use]
+    pub fn model(&self, y: f64, f: f64) -> Piece {
+        let Curve { slope, curvature, .. } = self.at(y, f);
+        if curvature > LEAST_CURVATURE {
+            Piece::Quadratic { curvature, target: f - slope / curvature }
+        } else if slope == 0.0 {
+            Piece::Nothing
+        } else {
+            Piece::Linear(slope)
+        }
     }
 }

@@ -118,14 +118,18 @@ fn pieces_are_the_loss() {
             for k in -300..300 {
                 let f = f64::from(k) / 100.0 + 0.001_234;
                 let zone = smoothed.zone(y, f);
-                let (slope, curvature) = match smoothed.piece(y, zone) {
-                    Piece::Nothing => (0.0, 0.0),
-                    Piece::Linear(slope) => (slope, 0.0),
-                    Piece::Quadratic { curvature, target } => (curvature * (f - target), curvature),
-                };
-                let curve = smoothed.at(y, f);
-                assert!((slope - curve.slope).abs() < 1e-12, "{loss:?} {y} {f} {zone:?}");
-                assert!((curvature - curve.curvature).abs() < 1e-12, "{loss:?} {y} {f}");
+                for piece in [smoothed.piece(y, zone), smoothed.model(y, f)] {
+                    let (slope, curvature) = match piece {
+                        Piece::Nothing => (0.0, 0.0),
+                        Piece::Linear(slope) => (slope, 0.0),
+                        Piece::Quadratic { curvature, target } => {
+                            (curvature * (f - target), curvature)
+                        }
+                    };
+                    let curve = smoothed.at(y, f);
+                    assert!((slope - curve.slope).abs() < 1e-12, "{loss:?} {y} {f} {zone:?}");
+                    assert!((curvature - curve.curvature).abs() < 1e-12, "{loss:?} {y} {f}");
+                }
             }
         }
     }

@@ -177,7 +177,7 @@ impl PrimalConfig {
     /// Whether the kernel and the loss are such as can be tuned.
     fn check_tuning(&self) -> Result<()> {
         with_gamma(self.kernel, 1.0)?;
-        if self.polish().final_loss().uses_h() {
+        if !self.polish().final_loss().is_squared() {
             return Err(Error::Unsupported(
                 "tune=True needs a squared loss (loss='squared_hinge', \
                  'squared_epsilon_insensitive' or 'least_squares'), whose leave-one-out values \

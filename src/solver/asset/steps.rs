@@ -337,33 +337,31 @@ impl Settings {
         let factor = task.cost.len() as f64 / sum;
         let one = if self.fit_intercept { 1.0 } else { 0.0 };
         if *gradient <= 0.0 {
-            let squares = |violated: bool| -> f64 {
+            let squares = |slope: &dyn Fn(f64) -> f64| -> f64 {
                 let outputs = task.targets.n_outputs();
                 let terms = block.iter().zip(sq_norms).map(|(&i, norm)| {
                     let p = factor * task.cost[i];
-                    let moved = (0..outputs).any(|c| {
-                        self.loss.violation(task.targets.value(task.index[i], c), 0.0) != 0.0
-                    });
-                    if moved || !violated { p * p * (norm + one) } else { 0.0 }
+                    let y = |c| task.targets.value(task.index[i], c);
+                    let d = (0..outputs).map(|c| slope(y(c)).abs()).fold(0.0, f64::max);
+                    d * d * (p * p * (norm + one))
                 });
                 terms.sum::<f64>() / block.len() as f64
             };
-            *gradient = squares(true);
+            *gradient = squares(&|y| self.loss.violation(y, 0.0));
             // No target outside the tube: no gradient to measure.
             if *gradient <= 0.0 {
-                *gradient = squares(false).max(f64::MIN_POSITIVE);
+                *gradient = squares(&|_| 1.0).max(f64::MIN_POSITIVE);
             }
         }
-        let excess = |i: usize| self.loss.value(task.targets.value(task.index[i], 0), 0.0);
-        let (radius, largest) = if self.loss.is_classification() {
-            ((1.0 / lambda).sqrt(), 1.0)
-        } else {
-            let excesses = task.cost.iter().enumerate().map(|(i, cost)| cost * excess(i));
-            let mean = excesses.sum::<f64>() / sum;
-            let y = |i: usize| task.targets.value(task.index[i], 0).abs();
-            let largest = (0..task.cost.len()).map(y).fold(0.0, f64::max);
-            ((2.0 * mean / lambda).sqrt(), largest)
-        };
+        let y = |i: usize| task.targets.value(task.index[i], 0);
+        let costs = task.cost.iter().enumerate();
+        let mean = costs.map(|(i, cost)| cost * self.loss.value(y(i), 0.0)).sum::<f64>() / sum;
+        // Of the dual's bound and the primal's.
+        let factor_of_mean = if self.loss.is_classification() { 1.0 } else { 2.0 };
+        let radius = (factor_of_mean * mean / lambda).sqrt();
+        let least = task.cost.iter().fold(f64::INFINITY, |a, &b| a.min(b));
+        let extents = (0..task.cost.len()).map(|i| self.loss.extent(y(i), sum / least));
+        let largest = extents.fold(0.0, f64::max);
         let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
         let bound = largest + norm * radius;
         let extent = (radius * radius + one * bound * bound).sqrt();

@@ -387,7 +387,7 @@ impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
         let mut curvatures = try_vec("slopes", n, 0.0)?;
         for (i, &zone) in zones.iter().enumerate() {
             let cost = samples.cost[i];
-            match piece(samples, i, zone) {
+            match piece(samples, i, zone, self.f[i]) {
                 Piece::Nothing => {}
                 Piece::Linear(slope) => slopes[i] = cost * slope,
                 Piece::Quadratic { curvature, target } => {

@@ -6,9 +6,8 @@
 //! f = w·x:                 1/2 ‖w‖² + Σ_i C_i L_h(y_i, w·x_i + b)
 //! ```
 //!
-//! L_h is a loss with two derivatives almost everywhere ([`crate::loss::Smoothed`]): squared
-//! hinge, huberised hinge, smoothed or squared ε-insensitive, and least squares (the last with
-//! ε = 0). The paper's λ is 1/(2C). How to minimise is told by [`Polish`], as for a basis that is
+//! L_h is a loss with two derivatives almost everywhere ([`crate::loss::Smoothed`]). The paper's λ
+//! is 1/(2C). How to minimise is told by [`Polish`], as for a basis that is
 //! given: the reduced expansion of \[PRIMAL\] section 6.2 *is* [`Polish::solve`].
 //!
 //! | solver | unknowns | a step | memory |

@@ -6,7 +6,8 @@
 //!
 //! # Method
 //!
-//! \[PRIMAL\] Algorithm 1, for every loss that is made of quadratic pieces.
+//! \[PRIMAL\] Algorithm 1, for every loss that is made of quadratic pieces; others are in the place
+//! of a piece the parabola that touches them.
 //!
 //! 1. More than 1000 samples: solve for the first half of them (in the same way, but only
 //!    roughly), and start from its solution. The first systems are then small.
@@ -229,7 +230,7 @@ impl<'a> Newton<'a> for Machine<'a> {
         let (mut quadratic, mut ridge, mut right) = (Vec::new(), Vec::new(), Vec::new());
         for (i, &zone) in zones.iter().enumerate() {
             let cost = samples.cost[i];
-            match piece(samples, i, zone) {
+            match piece(samples, i, zone, self.f[i]) {
                 Piece::Nothing => {}
                 Piece::Linear(slope) => beta[i] = -cost * slope,
                 Piece::Quadratic { curvature, target } => {

@@ -1,5 +1,5 @@
 //! Newton's method for losses made of quadratic pieces, and the path of solutions as their zones
-//! narrow.
+//! narrow; and for smooth ones.
 //!
 //! # Method
 //!
@@ -15,6 +15,8 @@
 //!    of the quadratic zone fall out of it.)
 //! 5. Where a step is then short, back to the old solution and on by the square root of the
 //!    factor; after an easy width by its square.
+//! 6. A loss without zones is in the place of a piece the quadratic function that touches it: full
+//!    steps where the objective falls as promised, until next to nothing is promised.
 //!
 //! References: \[PRIMAL\] section 4.2 for zones and steps; the path is ours.
 
@@ -42,7 +44,7 @@ const SHORT_STEP: f64 = 0.1;
 const MANY_STEPS: usize = 8;
 /// A width solved in this many steps was easy.
 const FEW_STEPS: usize = 2;
-/// Where a loss has no width, this many steps are full whatever the objective does: the next one
+/// Where a squared loss is minimised, this many steps are full whatever the objective does: the next one
 /// depends on the zones alone, and they settle sooner so. (Departs from \[PRIMAL\] Algorithm 1,
 /// all of whose steps are full: they can cycle.)
 const FREE_STEPS: usize = 12;
@@ -135,7 +137,7 @@ pub(super) fn follow<'a>(
             promised = promise(&samples, machine, &direction);
         }
         forced = None;
-        let t = if tries <= FREE_STEPS && !samples.loss.uses_h() {
+        let t = if tries <= FREE_STEPS && samples.loss.is_squared() {
             1.0
         } else {
             step_length(&samples, machine, &direction, (value, promised))
@@ -145,7 +147,8 @@ pub(super) fn follow<'a>(
         let share = promised.abs() / value.abs();
         // Step 3.
         // A direction that is not exact may leave every zone as it was, far from the minimum.
-        let stayed = goal.tol == 0.0 && t == 1.0 && zones == after;
+        let exact = goal.tol == 0.0 && samples.loss.has_zones();
+        let stayed = exact && t == 1.0 && zones == after;
         let settled = stayed || (promised >= 0.0 && share <= ROUNDING);
         if h <= last_h {
             if settled || (t == 1.0 && promised >= 0.0 && share <= goal.tol) {
@@ -247,10 +250,15 @@ pub(super) fn zones(samples: &Samples<'_>, f: &[f64]) -> Vec<Zone> {
     (0..samples.cost.len()).map(zone).collect()
 }
 
-/// What sample i costs in its zone, for a cost of 1; nothing when it has none.
-pub(super) fn piece(samples: &Samples<'_>, i: usize, zone: Zone) -> Piece {
+/// What sample i costs in its zone, or near `f` where the loss has no zones, for a cost of 1; nothing
+/// when it has none.
+pub(super) fn piece(samples: &Samples<'_>, i: usize, zone: Zone, f: f64) -> Piece {
+    let y = samples.targets.value(i, samples.output);
     if samples.cost[i] <= 0.0 {
-        return Piece::Nothing;
+        Piece::Nothing
+    } else if samples.loss.has_zones() {
+        samples.loss.piece(y, zone)
+    } else {
+        samples.loss.model(y, f)
     }
-    samples.loss.piece(samples.targets.value(i, samples.output), zone)
 }

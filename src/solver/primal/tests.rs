@@ -368,7 +368,7 @@ fn leaving_one_out_is_training_without_it() {
                 if stayed {
                     let off = (decisions(&toy, &without)[p] - told[p]).abs();
                     assert!(off < 1e-7, "{loss:?} {fit_intercept} {p}: {off}");
-                    let piece = path::piece(&samples, p, before[p]);
+                    let piece = path::piece(&samples, p, before[p], 0.0);
                     checked += usize::from(piece != Piece::Nothing);
                 }
             }
