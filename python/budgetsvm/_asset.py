@@ -24,7 +24,7 @@ PAGE = {
         Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
     features : {"nystroem", "fourier"}, default="nystroem"
         Eigenvectors of the kernel matrix of random landmarks, any kernel; or random Fourier
-        features, kernels of a distance ("rbf", "laplacian" and the Matérn ones).
+        features, kernels of a distance (those of `RandomFourier`).
     n_components : int, default=100
         Landmarks, or Fourier features, >= 1. Error falls and time grows with it.
     @kernel-names@

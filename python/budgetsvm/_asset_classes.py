@@ -10,6 +10,7 @@ from . import _parameters
 from ._asset import PAGE, AssetEstimator, streams
 from ._classifier import Classifier
 from ._docs import documented
+from ._names import VALUE_LOSSES
 from ._regressor import Regressor
 
 
@@ -23,8 +24,8 @@ class AssetSVC(Classifier, AssetEstimator):
     Parameters
     ----------
     @shared@
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        ``max(0, 1 - y f)`` or its square (solver "dual" only).
+    @class-losses@
+        A squared one needs solver "dual".
     @class_weight@
     @ending@
 
@@ -110,10 +111,9 @@ class AssetSVR(Regressor, AssetEstimator):
     Parameters
     ----------
     @shared@
-    epsilon : float, default=0.1
-        Half-width of the tube without cost, >= 0, in units of y.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The excess over the tube, or its square (solver "dual" only).
+    @loss-parameters@
+    @value-losses@
+        A squared one needs solver "dual".
     @ending@
 
     Attributes
@@ -133,7 +133,7 @@ class AssetSVR(Regressor, AssetEstimator):
     _family = "asset_svr"
     _ranges: ClassVar[dict] = {
         **AssetEstimator._ranges,
-        "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
+        "loss": _parameters.one_of(*VALUE_LOSSES),
     }
 
     def __init__(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from textwrap import dedent, indent
 from typing import TypeVar
+
+from ._names import CLASS_LOSSES, DISTANCES, KERNELS, LOSS_PARAMETERS, VALUE_LOSSES
 
 Documented = TypeVar("Documented", bound=Callable)
 
@@ -35,11 +37,28 @@ def documented(**own: str) -> Callable[[Documented], Documented]:
     return fill
 
 
+def head(parameter: str, names: Iterable[str], default: str) -> str:
+    """The line of a hyperparameter that is one of these names."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    return f'{parameter} : {{{listed}}}, default="{default}"'
+
+
+def choice(parameter: str, formulas: dict[str, str], default: str) -> str:
+    """The paragraph of such a hyperparameter: a formula for every name."""
+    lines = ";\n    ".join(f'"{name}": {formula}' for name, formula in formulas.items())
+    return f"{head(parameter, formulas, default)}\n    {lines}."
+
+
 COMMON = {
-    "kernel-names": """
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear"}, \
-        default="rbf"
-""",
+    "kernel-names": head("kernel", KERNELS, "rbf"),
+    "kernels-of-a-distance": head("kernel", DISTANCES, "rbf"),
+    "kernel-formulas": choice("kernel", KERNELS, "rbf"),
+    "class-losses": choice("loss", CLASS_LOSSES, "hinge"),
+    "value-losses": choice("loss", VALUE_LOSSES, "epsilon_insensitive"),
+    "loss-parameters": "\n".join(
+        f"{name} : float, default={default}\n    {page}"
+        for name, (_, default, page) in LOSS_PARAMETERS.items()
+    ),
     "degree": """
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
@@ -72,12 +91,6 @@ COMMON = {
     "threads": """
     n_jobs : int or None, default=None
         Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
-""",
-    "kernel-formulas": """
-    @kernel-names@
-        ``exp(-γ ‖x-z‖²)``, ``exp(-γ ‖x-z‖₁)``, the Matérn kernels ``(1 + t) exp(-t)`` with
-        ``t = √(6γ) ‖x-z‖`` and ``(1 + t + t²/3) exp(-t)`` with ``t = √(10γ) ‖x-z‖`` (length
-        scale ``1/√(2γ)``), ``(γ x·z + coef0)^degree``, ``tanh(γ x·z + coef0)``, ``x·z``.
 """,
     "new_rows": """
         Parameters

@@ -236,8 +236,8 @@ class RandomFourier(KernelFeatures):
     ----------
     n_components : int, default=100
         Columns D that come out, >= 1.
-    kernel : {"rbf", "laplacian", "matern32", "matern52"}, default="rbf"
-        Kernels of a distance, as in `BudgetSVC`.
+    @kernels-of-a-distance@
+        As in `BudgetSVC`.
     gamma : {"scale", "auto"} or float, default="scale"
         γ > 0, as in `BudgetSVC`.
     orthogonal : bool, default=False

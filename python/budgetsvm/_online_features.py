@@ -16,7 +16,7 @@ class FourierOGD(StreamLearner):
     r"""Online gradient descent on random Fourier features [1]_.
 
     A linear model on ``2 * n_frequencies`` features whose products approximate the kernel, one of a
-    distance ("rbf", "laplacian", "matern32" or "matern52"); a sample within the margin moves it.
+    distance (those of `RandomFourier`); a sample within the margin moves it.
     There are no terms: `coef_` and `frequencies_` are the model, the attributes of terms are
     empty. `degree` and `coef0` play no part.
 

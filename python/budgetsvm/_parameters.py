@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 
+from . import _names
 from ._validation import check_kernel, is_number, plain
 
 #: Takes a value; what it must be, when it is not.
@@ -33,7 +34,7 @@ PYTHON_OWN = frozenset(
     "basis callback class_weight functions n_jobs random_state verbose warm_start".split()
 )
 
-KERNELS = ("rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear")
+KERNELS = tuple(_names.KERNELS)
 
 
 def check(estimator: Any) -> None:
@@ -235,6 +236,7 @@ def basis(value: Any) -> str | None:
 
 
 RULES: dict[str, Rule] = {
+    **{name: partial(number, **bounds) for name, (bounds, *_) in _names.LOSS_PARAMETERS.items()},
     "C": positive,
     "assign": one_of("lvq", "kmeans"),
     "average": flag,
@@ -249,7 +251,6 @@ RULES: dict[str, Rule] = {
     "degree": partial(count, least=0, most=2**31 - 1),
     "early_stopping": flag,
     "eigenvalue_threshold": optional(partial(number, least=0, below=1)),
-    "epsilon": not_negative,
     "features": one_of("nystroem", "fourier"),
     "fit_intercept": flag,
     "gamma": _gamma,
@@ -257,7 +258,7 @@ RULES: dict[str, Rule] = {
     "learning_rate": positive,
     "leave_one_out": flag,
     "local": one_of("online", "bsca"),
-    "loss": one_of("hinge", "squared_hinge"),
+    "loss": one_of(*_names.CLASS_LOSSES),
     "maintenance": one_of(
         "auto",
         "merge",

@@ -17,6 +17,8 @@ from ._progress import Watcher
 from ._stored import require, stored_kernel
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
+#: A loss that the primal machines alone have, for labels and for values.
+LEAST_SQUARES = {"least_squares": "``(y - f)²``"}
 _OPTIONAL = (
     "support_",
     "support_vectors_",
@@ -139,7 +141,6 @@ PAGE = {
 class PrimalEstimator(Trained):
     """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
 
-    _losses: ClassVar[tuple[str, ...]]
     _ranges: ClassVar[dict] = {
         "solver": _parameters.one_of(*_SOLVERS),
         "tol": _parameters.positive,

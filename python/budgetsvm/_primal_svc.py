@@ -8,11 +8,14 @@ import numpy as np
 
 from . import _parameters
 from ._classifier import Classifier, one_column_flat
-from ._docs import documented
-from ._primal import PAGE, PrimalEstimator
+from ._docs import choice, documented
+from ._names import CLASS_LOSSES
+from ._primal import LEAST_SQUARES, PAGE, PrimalEstimator
+
+LOSSES = CLASS_LOSSES | LEAST_SQUARES
 
 
-@documented(**PAGE)
+@documented(**PAGE, losses=choice("loss", LOSSES, "squared_hinge"))
 class PrimalSVC(Classifier, PrimalEstimator):
     r"""Support vector classification solved in the primal [1]_.
 
@@ -26,9 +29,8 @@ class PrimalSVC(Classifier, PrimalEstimator):
     C : float, default=1.0
         Cost of a violation, > 0: a sample costs C times its weight. The paper's λ is 1/(2C).
     @kernel@
-    loss : {"squared_hinge", "hinge", "least_squares"}, default="squared_hinge"
-        ``max(0, 1 - y f)²``; ``max(0, 1 - y f)`` with its corner rounded (`smoothing`);
-        ``(y - f)²``.
+    @losses@
+        Corners are rounded (`smoothing`).
     @solver@
     @class_weight@
     @leave_one_out@
@@ -62,8 +64,7 @@ class PrimalSVC(Classifier, PrimalEstimator):
     """
 
     _family = "primal_svc"
-    _losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge", "least_squares")
-    _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*_losses)}
+    _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*LOSSES)}
 
     def __init__(
         self,

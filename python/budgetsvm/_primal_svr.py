@@ -8,12 +8,15 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from . import _parameters
-from ._docs import documented
-from ._primal import PAGE, PrimalEstimator
+from ._docs import choice, documented
+from ._names import VALUE_LOSSES
+from ._primal import LEAST_SQUARES, PAGE, PrimalEstimator
 from ._regressor import Regressor
 
+LOSSES = VALUE_LOSSES | LEAST_SQUARES
 
-@documented(**PAGE)
+
+@documented(**PAGE, losses=choice("loss", LOSSES, "epsilon_insensitive"))
 class PrimalSVR(Regressor, PrimalEstimator):
     r"""Support vector regression solved in the primal [1]_.
 
@@ -26,11 +29,9 @@ class PrimalSVR(Regressor, PrimalEstimator):
     C : float, default=1.0
         Cost of an error, > 0: a sample costs C times its weight. The paper's λ is 1/(2C).
     @kernel@
-    epsilon : float, default=0.1
-        Half-width ε >= 0 of the tube in which errors cost nothing.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "least_squares"}, \
-        default="epsilon_insensitive"
-        ``max(0, |y - f| - ε)`` with its corners rounded (`smoothing`); its square; ``(y - f)²``.
+    @loss-parameters@
+    @losses@
+        Corners are rounded (`smoothing`).
     @solver@
     @leave_one_out@
     tune : bool, default=False
@@ -61,12 +62,7 @@ class PrimalSVR(Regressor, PrimalEstimator):
     """
 
     _family = "primal_svr"
-    _losses: ClassVar[tuple[str, ...]] = (
-        "epsilon_insensitive",
-        "squared_epsilon_insensitive",
-        "least_squares",
-    )
-    _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*_losses)}
+    _ranges: ClassVar[dict] = {**PrimalEstimator._ranges, "loss": _parameters.one_of(*LOSSES)}
 
     def __init__(
         self,

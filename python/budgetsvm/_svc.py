@@ -26,8 +26,8 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
         The most terms that the model may hold, at least 1: all classes together when they share
         them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
     @kernel@
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        ``max(0, 1 - y f)`` or its square (solver "bsca" only).
+    @class-losses@
+        A squared one needs solver "bsca".
     @solver@
     smoothing : float, default=0.3
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.

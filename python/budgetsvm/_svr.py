@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from . import _parameters
 from ._base import PAGE, BudgetMachineEstimator
 from ._docs import documented
+from ._names import VALUE_LOSSES
 from ._regressor import Regressor
 
 
@@ -27,10 +28,9 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
         The most terms that the model may hold, at least 1. None is no budget: plain coordinate
         ascent or kernel Pegasos.
     @kernel@
-    epsilon : float, default=0.1
-        Half-width ε >= 0 of the tube in which errors cost nothing.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        ``max(0, |y - f| - ε)`` or its square (solver "bsca" only).
+    @loss-parameters@
+    @value-losses@
+        A squared one needs solver "bsca".
     @solver@
     smoothing : float, default=0.05
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
@@ -54,7 +54,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
     _family = "budget_svr"
     _ranges: ClassVar[dict] = {
         **BudgetMachineEstimator._ranges,
-        "loss": _parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
+        "loss": _parameters.one_of(*VALUE_LOSSES),
     }
 
     def __init__(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
-from . import _core
+from . import _core, _names
 
 #: Ranges of features further apart than this make one feature decide every kernel value.
 SCALE_RATIO = 1000.0
@@ -171,10 +171,9 @@ def check_kernel(kernel: Any) -> None:
     if callable(kernel) or kernel == "precomputed":
         what = "a callable" if callable(kernel) else "'precomputed'"
         raise ValueError(
-            "kernel must be 'rbf', 'laplacian', 'matern32', 'matern52', 'poly', 'sigmoid' or "
-            "'linear', got "
-            f"{what}: a machine on a budget makes its own support vectors, so it must be able to "
-            "evaluate the kernel anywhere. sklearn.svm.SVC and SVR accept such kernels."
+            f"kernel must be one of {', '.join(map(repr, _names.KERNELS))}, got {what}: a machine "
+            "on a budget makes its own support vectors, so it must be able to evaluate the kernel "
+            "anywhere. sklearn.svm.SVC and SVR accept such kernels."
         )
 
 

@@ -24,7 +24,7 @@ from scipy import sparse
 import budgetsvm
 from budgetsvm import _core
 from budgetsvm._exact import ExactEstimator
-from budgetsvm._parameters import KERNELS
+from budgetsvm._names import CLASS_LOSSES, KERNELS, VALUE_LOSSES
 
 SECONDS = float(os.environ.get("BUDGETSVM_FUZZ", "4"))
 FIRST = int(os.environ.get("BUDGETSVM_FUZZ_FROM", "0"))
@@ -319,12 +319,11 @@ VALUES = {
     "fit_intercept": [False, True],
     "functions": [None, np.sin, np.ones_like, first_twice],
     "gamma": ["scale", "auto", 1e-12, 0.5, 100, 1e12],
-    "kernel": KERNELS,
+    "kernel": list(KERNELS),
     "learning_rate": [0.01, 0.2, 5],
     "leave_one_out": [False, True],
     "local": ["online", "bsca"],
-    "loss": ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive",
-             "least_squares"],
+    "loss": [*CLASS_LOSSES, *VALUE_LOSSES, "least_squares"],
     "maintenance": ["auto", "merge", "multi-merge", "remove-smallest", "remove-random",
                     "remove-oldest", "project", "stop"],
     "max_coef": [0.5, 10],

@@ -1,0 +1,35 @@
+"""The kernels and the losses by name: what the hyperparameters allow and what the pages say.
+
+A new one is a line here; a loss with a hyperparameter of its own has a line in `LOSS_PARAMETERS`
+too, and stands in the signatures of the estimators that take it.
+"""
+
+from __future__ import annotations
+
+#: Kernels, with their formulas.
+KERNELS = {
+    "rbf": "``exp(-γ ‖x-z‖²)``",
+    "laplacian": "``exp(-γ ‖x-z‖₁)``",
+    "matern32": "``(1 + t) exp(-t)`` with ``t = √(6γ) ‖x-z‖``: Matérn, length scale ``1/√(2γ)``",
+    "matern52": "``(1 + t + t²/3) exp(-t)`` with ``t = √(10γ) ‖x-z‖``, smoother",
+    "poly": "``(γ x·z + coef0)^degree``",
+    "sigmoid": "``tanh(γ x·z + coef0)``",
+    "linear": "``x·z``",
+}
+#: Those of a distance: they have random Fourier features.
+DISTANCES = ("rbf", "laplacian", "matern32", "matern52")
+
+#: Losses for labels y = ±1.
+CLASS_LOSSES = {
+    "hinge": "``max(0, 1 - y f)``",
+    "squared_hinge": "``max(0, 1 - y f)²``",
+}
+#: Losses for values.
+VALUE_LOSSES = {
+    "epsilon_insensitive": "``max(0, |y - f| - ε)``",
+    "squared_epsilon_insensitive": "``max(0, |y - f| - ε)²``",
+}
+#: Hyperparameters that one of them has: bounds, default, and what a page says.
+LOSS_PARAMETERS = {
+    "epsilon": ({"least": 0}, "0.1", "Half-width ε >= 0 of the tube in which errors cost nothing."),
+}
