@@ -105,8 +105,8 @@ class AssetSVC(Classifier, AssetEstimator):
 class AssetSVR(Regressor, AssetEstimator):
     """Kernel support vector regression on explicit features.
 
-    Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - w·z(x_i) - b| - epsilon)`` where products of
-    features ``z`` stand for a kernel. Standardise y first.
+    Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for
+    a kernel. Standardise y first.
 
     Parameters
     ----------
@@ -141,6 +141,7 @@ class AssetSVR(Regressor, AssetEstimator):
         C: float = 1.0,
         *,
         epsilon: float = 0.1,
+        quantile: float = 0.5,
         features: str = "nystroem",
         n_components: int = 100,
         kernel: str = "rbf",

@@ -28,8 +28,10 @@ CLASS_LOSSES = {
 VALUE_LOSSES = {
     "epsilon_insensitive": "``max(0, |y - f| - ε)``",
     "squared_epsilon_insensitive": "``max(0, |y - f| - ε)²``",
+    "quantile": "``max(q (y - f), (1 - q) (f - y))``",
 }
 #: Hyperparameters that one of them has: bounds, default, and what a page says.
 LOSS_PARAMETERS = {
     "epsilon": ({"least": 0}, "0.1", "Half-width ε >= 0 of the tube in which errors cost nothing."),
+    "quantile": ({"above": 0, "below": 1}, "0.5", "The quantile q of y at x that f(x) is to be."),
 }

@@ -73,6 +73,7 @@ class PrimalSVR(Regressor, PrimalEstimator):
         degree: int = 3,
         coef0: float = 0.0,
         epsilon: float = 0.1,
+        quantile: float = 0.5,
         loss: str = "epsilon_insensitive",
         smoothing: float = 0.05,
         fit_intercept: bool = True,

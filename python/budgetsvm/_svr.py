@@ -15,7 +15,7 @@ from ._regressor import Regressor
 class BudgetSVR(Regressor, BudgetMachineEstimator):
     r"""Kernel support vector regression with at most `budget` support vectors.
 
-    Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` over machines
+    Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, f(x_i))`` over machines
     ``f(x) = Σ_{j <= budget} coef_j k(s_j, x)`` by dual coordinate ascent [1]_ or stochastic
     gradient descent [2]_: whenever a step adds a term too many, terms are merged. The coefficients
     of the support vectors so found are then solved for (polishing). Problems of no more samples
@@ -67,6 +67,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
         degree: int = 3,
         coef0: float = 0.0,
         epsilon: float = 0.1,
+        quantile: float = 0.5,
         loss: str = "epsilon_insensitive",
         solver: str = "bsca",
         maintenance: str = "auto",

@@ -25,6 +25,12 @@ pub enum AnyLoss {
         #[serde(default = "tenth")]
         epsilon: f64,
     },
+    /// `max(q (y - f), (1 - q) (f - y))`: `"quantile"`.
+    Quantile {
+        /// Which quantile q of the targets f is, in (0, 1).
+        #[serde(default = "half")]
+        quantile: f64,
+    },
 }
 
 /// ε, where JSON does not tell.
@@ -32,11 +38,16 @@ fn tenth() -> f64 {
     0.1
 }
 
+/// The median, where JSON does not tell.
+fn half() -> f64 {
+    0.5
+}
+
 impl AnyLoss {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `InvalidParam` for an ε that is negative or not finite.
+    /// `InvalidParam` for an ε that is negative or not finite, and a quantile outside (0, 1).
     pub fn check(&self) -> Result<()> {
         match *self {
             Self::Hinge | Self::SquaredHinge => Ok(()),
@@ -45,6 +56,12 @@ impl AnyLoss {
                     return Ok(());
                 }
                 Err(Error::param("epsilon", "a finite number >= 0", epsilon))
+            }
+            Self::Quantile { quantile } => {
+                if quantile > 0.0 && quantile < 1.0 {
+                    return Ok(());
+                }
+                Err(Error::param("quantile", "> 0 and < 1", quantile))
             }
         }
     }
@@ -57,6 +74,7 @@ impl AnyLoss {
             Self::SquaredHinge => "squared_hinge",
             Self::EpsilonInsensitive { .. } => "epsilon_insensitive",
             Self::SquaredEpsilonInsensitive { .. } => "squared_epsilon_insensitive",
+            Self::Quantile { .. } => "quantile",
         }
     }
 
@@ -65,7 +83,9 @@ impl AnyLoss {
     pub fn is_classification(&self) -> bool {
         match self {
             Self::Hinge | Self::SquaredHinge => true,
-            Self::EpsilonInsensitive { .. } | Self::SquaredEpsilonInsensitive { .. } => false,
+            Self::EpsilonInsensitive { .. }
+            | Self::SquaredEpsilonInsensitive { .. }
+            | Self::Quantile { .. } => false,
         }
     }
 
@@ -103,6 +123,10 @@ impl AnyLoss {
             Self::EpsilonInsensitive { epsilon } => Pieces::Linear(tube(epsilon)),
             Self::SquaredEpsilonInsensitive { epsilon: 0.0 } => Pieces::Parabola { center: y },
             Self::SquaredEpsilonInsensitive { epsilon } => Pieces::Squared(tube(epsilon)),
+            Self::Quantile { quantile } => Pieces::Linear((
+                Corner::down(y, 0.0, quantile),
+                Some(Corner::up(y, 0.0, 1.0 - quantile)),
+            )),
         }
     }
 

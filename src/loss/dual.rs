@@ -7,6 +7,7 @@
 //! squared hinge           term = α - α²/(4C)            0 ≤ α
 //! ε-insensitive           term = yα - ε|α|             -C ≤ α ≤ C
 //! squared ε-insensitive   term = yα - ε|α| - α²/(4C)
+//! quantile                term = yα           -(1-q)C ≤ α ≤ qC
 //! ```
 
 use super::AnyLoss;
@@ -40,6 +41,10 @@ impl AnyLoss {
                 let k = k + ridge;
                 soft_threshold(alpha + (y - f - alpha * ridge) / k, epsilon / k)
             }
+            Self::Quantile { .. } => {
+                let (low, high) = self.dual_box(cost);
+                (alpha + (y - f) / k).clamp(low, high)
+            }
         }
     }
 
@@ -61,6 +66,7 @@ impl AnyLoss {
             Self::SquaredEpsilonInsensitive { epsilon } => {
                 y * alpha - epsilon * alpha.abs() - square
             }
+            Self::Quantile { .. } => y * alpha,
         }
     }
 
@@ -73,6 +79,7 @@ impl AnyLoss {
             Self::SquaredHinge => (0.0, most),
             Self::EpsilonInsensitive { .. } => (-cost, cost),
             Self::SquaredEpsilonInsensitive { .. } => (-most, most),
+            Self::Quantile { quantile } => ((quantile - 1.0) * cost, quantile * cost),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! squared hinge                  max(0, 1 - y f)²
 //! ε-insensitive                  max(0, |y - f| - ε)
 //! squared ε-insensitive          max(0, |y - f| - ε)²
+//! quantile                       max(q (y - f), (1 - q) (f - y)),   whose mean is least at the q-quantile
 //! ```
 //!
 //! A loss is seen in three ways: as a value and a direction for stochastic gradients

@@ -3,6 +3,7 @@
 //! ```text
 //! hinge           L_h = hub(1 - y f)
 //! ε-insensitive   L_h = hub(y - f - ε) + hub(f - y - ε)
+//! quantile        L_h = q hub(y - f) + (1 - q) hub(f - y)
 //! ```
 //!
 //! `hub` is that of [`pieces`](super::pieces). The squared losses are smooth already (their second

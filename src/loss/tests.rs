@@ -1,13 +1,15 @@
 use super::{AnyLoss, Piece, Smoothed};
 use proptest::prelude::*;
 
-fn losses() -> [AnyLoss; 5] {
+fn losses() -> [AnyLoss; 7] {
     [
         AnyLoss::Hinge,
         AnyLoss::SquaredHinge,
         AnyLoss::EpsilonInsensitive { epsilon: 0.3 },
         AnyLoss::EpsilonInsensitive { epsilon: 0.0 },
         AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.2 },
+        AnyLoss::Quantile { quantile: 0.2 },
+        AnyLoss::Quantile { quantile: 0.9 },
     ]
 }
 
@@ -111,6 +113,7 @@ fn pieces_are_the_loss() {
         AnyLoss::EpsilonInsensitive { epsilon: 0.0 },
         AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.3 },
         AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 },
+        AnyLoss::Quantile { quantile: 0.7 },
     ];
     for loss in losses {
         let smoothed = Smoothed { loss, h: 0.1 };
@@ -170,5 +173,8 @@ fn names_round_trip_and_bad_ones_are_refused() {
     assert!(serde_json::from_str::<AnyLoss>(r#"{"name": "hinges"}"#).is_err());
     for epsilon in [-1.0, f64::NAN, f64::INFINITY] {
         assert!(AnyLoss::EpsilonInsensitive { epsilon }.check().is_err());
+    }
+    for quantile in [0.0, 1.0, -0.5, f64::NAN] {
+        assert!(AnyLoss::Quantile { quantile }.check().is_err());
     }
 }

@@ -58,7 +58,10 @@ OTHER_DEFAULTS = {
 #: Scikit-learn's -1 for no limit.
 EXACT = {"max_iter"}
 #: Values of choices that have parts of their own.
-CHOICES = [("kernel", "poly"), ("solver", "dual"), ("solver", "mpd"), ("features", "fourier")]
+CHOICES = [
+    ("kernel", "poly"), ("solver", "dual"), ("solver", "mpd"), ("features", "fourier"),
+    ("loss", "quantile"),
+]  # fmt: skip
 #: Values around the bounds that hyperparameters have.
 TRIED = [-1, 0, 1, 2, -1.5, -0.5, 0.0, 0.5, 1.0, 1.5]
 
@@ -81,8 +84,9 @@ def rust(cls, **changes):
 def fields(cls):
     """All fields with their defaults, those of every choice."""
     found = rust(cls)
+    allowed = _parameters.RULES | getattr(cls, "_ranges", {})
     for name, value in CHOICES:
-        if isinstance(defaults(cls).get(name), str):
+        if isinstance(defaults(cls).get(name), str) and allowed[name](value) is None:
             try:
                 found = rust(cls, **{name: value}) | found
             except ValueError:
@@ -109,7 +113,8 @@ def test_ranges(cls):
     if issubclass(cls, ExactEstimator):
         pytest.skip("these have scikit-learn's own ranges")
     rules = _parameters.RULES | getattr(cls, "_ranges", {})
-    for name, default in rust(cls).items():
+    chosen = {"loss": "quantile"} if "quantile" in defaults(cls) else {}
+    for name, default in (rust(cls) | rust(cls, **chosen)).items():
         if name not in defaults(cls).keys() - OTHER_DEFAULTS.keys():
             continue
         if isinstance(default, (bool, str)):
@@ -117,7 +122,7 @@ def test_ranges(cls):
         for value in TRIED:
             wrong = rules[name](value)
             try:
-                rust(cls, **{name: value})
+                rust(cls, **({} if name == "epsilon" else chosen), **{name: value})
                 told = None
             except ValueError as error:
                 told = str(error)

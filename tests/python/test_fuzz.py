@@ -349,6 +349,7 @@ VALUES = {
     "refine": [False, True],
     "refine_iter": [1, 20],
     "regularization": [0, 1e-4, 3],
+    "quantile": [0.01, 0.5, 0.9],
     "sampling": ["uniform", "weighted"],
     "sampling_denominator": [1, 5],
     "sampling_numerator": [1e-3, 1],

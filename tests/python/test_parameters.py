@@ -35,7 +35,7 @@ NAMES = (
 POSITIVE = (
     "C cache_size epsilon learning_rate max_coef max_time nu regularization "
     "sampling_denominator sampling_numerator smoothing threshold tol coef0 center_step "
-    "eigenvalue_threshold validation_fraction constraint_tol"
+    "eigenvalue_threshold validation_fraction constraint_tol quantile"
 ).split()
 COUNTS = (
     "budget degree max_iter merge_size n_clusters n_components n_expected n_frequencies "
@@ -51,6 +51,7 @@ BEYOND = {
     "epsilon": [-1, None], "max_time": [0, -1], "nu": [0, -1, 1.1, None],
     "regularization": [-1, None], "threshold": [-1, None], "tol": [-1, None],
     "validation_fraction": [0, 1, 1.5, -1, None], "degree": [2**40, None], "merge_size": [1],
+    "quantile": [0, 1, -1, None],
 }  # fmt: skip
 OTHERS = {
     "averaging": ["all", "", 0, -1, 1.5, math.nan, True, [3], {}, HUGE, np.array(3)],

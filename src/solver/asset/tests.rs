@@ -103,6 +103,7 @@ fn the_ascent_closes_the_gap_with_and_without_shrinking() {
         (AnyLoss::SquaredHinge, classes),
         (AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, values),
         (AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 }, values),
+        (AnyLoss::Quantile { quantile: 0.3 }, values),
     ] {
         let mut primal = Vec::new();
         for (shrinking, fit_intercept) in [(true, false), (false, false), (true, true)] {

@@ -13,13 +13,14 @@ use crate::rng::Rng;
 use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
 use crate::watch::{Cancel, Progress, StopReason, Watch};
 
-const LOSSES: [AnyLoss; 6] = [
+const LOSSES: [AnyLoss; 7] = [
     AnyLoss::Hinge,
     AnyLoss::SquaredHinge,
     AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
     AnyLoss::EpsilonInsensitive { epsilon: 0.01 },
     AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 },
     AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 },
+    AnyLoss::Quantile { quantile: 0.8 },
 ];
 
 struct Toy {

@@ -106,11 +106,12 @@ fn naive(case: &Case, classes: usize, refine: &Refine, x: &[f64]) -> f64 {
     value
 }
 
-const LOSSES: [(usize, AnyLoss); 4] = [
+const LOSSES: [(usize, AnyLoss); 5] = [
     (2, AnyLoss::Hinge),
     (4, AnyLoss::Hinge),
     (3, AnyLoss::SquaredHinge),
     (0, AnyLoss::EpsilonInsensitive { epsilon: 0.1 }),
+    (0, AnyLoss::Quantile { quantile: 0.7 }),
 ];
 
 fn everyone(n: usize, cost: &[f64]) -> Vec<u32> {

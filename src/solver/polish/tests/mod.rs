@@ -107,11 +107,12 @@ impl<F: Real> Toy<F> {
     }
 }
 
-pub(super) const LOSSES: [AnyLoss; 4] = [
+pub(super) const LOSSES: [AnyLoss; 5] = [
     AnyLoss::Hinge,
     AnyLoss::SquaredHinge,
     AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
     AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 },
+    AnyLoss::Quantile { quantile: 0.2 },
 ];
 
 /// Objective and gradient (offset last) of one output, written plainly from the formula.
