@@ -22,6 +22,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod any;
+mod curve;
 mod dual;
 mod pieces;
 mod smooth;
@@ -29,5 +30,6 @@ mod smooth;
 mod tests;
 
 pub use any::AnyLoss;
-pub use pieces::{Curve, Piece, Zone};
+pub use curve::Curve;
+pub use pieces::{Piece, Zone};
 pub use smooth::Smoothed;

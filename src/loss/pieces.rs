@@ -12,16 +12,7 @@
 //! parabola above it, where its slope is constant, and the quadratic function that it is in each
 //! zone. A loss without corners (smooth everywhere) has none of this to tell.
 
-/// Value and derivatives in `f` at one point.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Curve {
-    /// `L_h(y, f)`.
-    pub value: f64,
-    /// First derivative.
-    pub slope: f64,
-    /// Second derivative, at least 0.
-    pub curvature: f64,
-}
+use super::curve::Curve;
 
 /// `max(0, t)` or its square, with `t = sign (f - center) - edge`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,8 @@
 //! 4.2.
 
 use super::AnyLoss;
-use super::pieces::{Curve, Piece, Pieces, Zone};
+use super::curve::Curve;
+use super::pieces::{Piece, Pieces, Zone};
 
 /// A curvature below this bends nothing: the parabola's minimum would be far out of reach.
 const LEAST_CURVATURE: f64 = 1e-13;
