@@ -111,6 +111,13 @@ impl AnyLoss {
         y.abs()
     }
 
+    /// The loss that passes on a budget run with where the coefficients of the terms that they find
+    /// are solved for afterwards.
+    #[must_use]
+    pub(crate) fn of_passes(&self) -> Self {
+        *self
+    }
+
     /// What it is made of at the target y.
     #[inline]
     pub(super) fn pieces(&self, y: f64) -> Pieces {

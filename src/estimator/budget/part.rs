@@ -52,7 +52,9 @@ pub(super) fn fit<F: Real>(
         return exact(config, problem, &distinct, watch);
     }
     watch.limit(config.max_time, if polishing { 0.5 } else { 1.0 });
-    let mut trained = passes(config, problem, (from, held_out), watch, config.max_iter)?;
+    let loss = if polishing { config.loss.of_passes() } else { config.loss };
+    let of_passes = BudgetConfig { loss, ..config.clone() };
+    let mut trained = passes(&of_passes, problem, (from, held_out), watch, config.max_iter)?;
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
         let polished = polish(config, problem, &trained.part, watch)?;
