@@ -23,6 +23,7 @@ DISTANCES = ("rbf", "laplacian", "matern32", "matern52")
 CLASS_LOSSES = {
     "hinge": "``max(0, 1 - y f)``",
     "squared_hinge": "``max(0, 1 - y f)²``",
+    "log_loss": "``ln(1 + exp(-y f))``, f the logarithm of the odds",
 }
 #: Losses for values.
 VALUE_LOSSES = {

@@ -27,7 +27,9 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
         them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
     @kernel@
     @class-losses@
-        A squared one needs solver "bsca".
+        A squared one needs solver "bsca". Before polishing, the passes of "log_loss" are those of
+        "hinge", whose terms are as good a basis or a better one; polishing, `partial_fit` and fits
+        without polishing take steps of its own.
     @solver@
     smoothing : float, default=0.3
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.

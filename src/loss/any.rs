@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::log_loss::LogLoss;
 use super::pieces::{Corner, Pieces};
 use crate::error::{Error, Result};
 
@@ -13,6 +14,8 @@ pub enum AnyLoss {
     Hinge,
     /// `max(0, 1 - y f)²`, y = ±1: `"squared_hinge"`.
     SquaredHinge,
+    /// `ln(1 + exp(-y f))`, y = ±1: `"log_loss"`.
+    LogLoss,
     /// `max(0, |y - f| - ε)`: `"epsilon_insensitive"`.
     EpsilonInsensitive {
         /// Half-width of the tube, at least 0.
@@ -50,7 +53,7 @@ impl AnyLoss {
     /// `InvalidParam` for an ε that is negative or not finite, and a quantile outside (0, 1).
     pub fn check(&self) -> Result<()> {
         match *self {
-            Self::Hinge | Self::SquaredHinge => Ok(()),
+            Self::Hinge | Self::SquaredHinge | Self::LogLoss => Ok(()),
             Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon } => {
                 if epsilon.is_finite() && epsilon >= 0.0 {
                     return Ok(());
@@ -72,6 +75,7 @@ impl AnyLoss {
         match self {
             Self::Hinge => "hinge",
             Self::SquaredHinge => "squared_hinge",
+            Self::LogLoss => "log_loss",
             Self::EpsilonInsensitive { .. } => "epsilon_insensitive",
             Self::SquaredEpsilonInsensitive { .. } => "squared_epsilon_insensitive",
             Self::Quantile { .. } => "quantile",
@@ -82,7 +86,7 @@ impl AnyLoss {
     #[must_use]
     pub fn is_classification(&self) -> bool {
         match self {
-            Self::Hinge | Self::SquaredHinge => true,
+            Self::Hinge | Self::SquaredHinge | Self::LogLoss => true,
             Self::EpsilonInsensitive { .. }
             | Self::SquaredEpsilonInsensitive { .. }
             | Self::Quantile { .. } => false,
@@ -99,7 +103,7 @@ impl AnyLoss {
     #[must_use]
     pub fn has_bounded_slope(&self) -> bool {
         match self.pieces(1.0) {
-            Pieces::Linear(_) => true,
+            Pieces::Linear(_) | Pieces::Smooth(_) => true,
             Pieces::Squared(_) | Pieces::Parabola { .. } => false,
         }
     }
@@ -107,15 +111,31 @@ impl AnyLoss {
     /// How far from 0 decision values reach, at most, where an offset alone is fitted to targets
     /// like y, `n` times as much in all as any of them counts.
     #[must_use]
-    pub(crate) fn extent(&self, y: f64, _n: f64) -> f64 {
-        y.abs()
+    pub(crate) fn extent(&self, y: f64, n: f64) -> f64 {
+        match self {
+            Self::Hinge
+            | Self::SquaredHinge
+            | Self::EpsilonInsensitive { .. }
+            | Self::SquaredEpsilonInsensitive { .. }
+            | Self::Quantile { .. } => y.abs(),
+            // From where on n slopes of e⁻ᶠ are less than one of 1 - e⁻ᶠ.
+            Self::LogLoss => n.ln_1p(),
+        }
     }
 
     /// The loss that passes on a budget run with where the coefficients of the terms that they find
     /// are solved for afterwards.
     #[must_use]
     pub(crate) fn of_passes(&self) -> Self {
-        *self
+        match self {
+            // Every step of its own adds a term: maintenance after each, and a worse basis.
+            Self::LogLoss => Self::Hinge,
+            Self::Hinge
+            | Self::SquaredHinge
+            | Self::EpsilonInsensitive { .. }
+            | Self::SquaredEpsilonInsensitive { .. }
+            | Self::Quantile { .. } => *self,
+        }
     }
 
     /// What it is made of at the target y.
@@ -127,6 +147,7 @@ impl AnyLoss {
         match *self {
             Self::Hinge => Pieces::Linear((margin, None)),
             Self::SquaredHinge => Pieces::Squared((margin, None)),
+            Self::LogLoss => Pieces::Smooth(LogLoss { y }),
             Self::EpsilonInsensitive { epsilon } => Pieces::Linear(tube(epsilon)),
             Self::SquaredEpsilonInsensitive { epsilon: 0.0 } => Pieces::Parabola { center: y },
             Self::SquaredEpsilonInsensitive { epsilon } => Pieces::Squared(tube(epsilon)),

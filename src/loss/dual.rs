@@ -5,12 +5,13 @@
 //!
 //! hinge                   term = α                      0 ≤ α ≤ C
 //! squared hinge           term = α - α²/(4C)            0 ≤ α
+//! logistic                term = C H(α/C)               0 ≤ α ≤ C      H(p) = -p ln p - (1-p) ln(1-p)
 //! ε-insensitive           term = yα - ε|α|             -C ≤ α ≤ C
 //! squared ε-insensitive   term = yα - ε|α| - α²/(4C)
 //! quantile                term = yα           -(1-q)C ≤ α ≤ qC
 //! ```
 
-use super::AnyLoss;
+use super::{AnyLoss, log_loss};
 
 /// A kernel value k(x, x) below this counts as this: the step stays finite for a zero row under
 /// a linear kernel and for kernels that are not positive definite.
@@ -33,6 +34,7 @@ impl AnyLoss {
                 let ridge = 0.5 / cost;
                 (alpha + (1.0 - y * f - alpha * ridge) / (k + ridge)).max(0.0)
             }
+            Self::LogLoss => log_loss::dual_step(alpha, y * f, k, cost),
             Self::EpsilonInsensitive { epsilon } => {
                 soft_threshold(alpha + (y - f) / k, epsilon / k).clamp(-cost, cost)
             }
@@ -62,6 +64,7 @@ impl AnyLoss {
         match *self {
             Self::Hinge => alpha,
             Self::SquaredHinge => alpha - square,
+            Self::LogLoss => log_loss::dual_term(alpha, cost),
             Self::EpsilonInsensitive { epsilon } => y * alpha - epsilon * alpha.abs(),
             Self::SquaredEpsilonInsensitive { epsilon } => {
                 y * alpha - epsilon * alpha.abs() - square
@@ -75,7 +78,7 @@ impl AnyLoss {
     pub fn dual_box(&self, cost: f64) -> (f64, f64) {
         let most = if cost > 0.0 { f64::INFINITY } else { 0.0 };
         match self {
-            Self::Hinge => (0.0, cost),
+            Self::Hinge | Self::LogLoss => (0.0, cost),
             Self::SquaredHinge => (0.0, most),
             Self::EpsilonInsensitive { .. } => (-cost, cost),
             Self::SquaredEpsilonInsensitive { .. } => (-most, most),

@@ -3,13 +3,14 @@
 //! ```text
 //! hinge                          max(0, 1 - y f)
 //! squared hinge                  max(0, 1 - y f)²
+//! logistic                       ln(1 + exp(-y f))
 //! ε-insensitive                  max(0, |y - f| - ε)
 //! squared ε-insensitive          max(0, |y - f| - ε)²
 //! quantile                       max(q (y - f), (1 - q) (f - y)),   whose mean is least at the q-quantile
 //! ```
 //!
 //! A loss is seen in three ways: as a value and a direction for stochastic gradients
-//! ([`AnyLoss::value`], [`AnyLoss::violation`]), as a box and a closed step for coordinate ascent
+//! ([`AnyLoss::value`], [`AnyLoss::violation`]), as a box and a step for coordinate ascent
 //! in the dual ([`AnyLoss::dual_step`]), and smoothed, with two derivatives, for Newton's method
 //! in the primal ([`Smoothed`]). Losses know numbers only; the cost `C_i` of a sample multiplies
 //! outside, except in the dual, where it is the box.
@@ -24,6 +25,7 @@
 mod any;
 mod curve;
 mod dual;
+mod log_loss;
 mod pieces;
 mod smooth;
 #[cfg(test)]

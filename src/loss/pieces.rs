@@ -13,6 +13,7 @@
 //! zone. A loss without corners (smooth everywhere) has none of this to tell.
 
 use super::curve::Curve;
+use super::log_loss::LogLoss;
 
 /// `max(0, t)` or its square, with `t = sign (f - center) - edge`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +38,8 @@ pub(super) enum Pieces {
     Squared(Corners),
     /// `(f - center)²`, one piece.
     Parabola { center: f64 },
+    /// Without corners, and no parabola anywhere.
+    Smooth(LogLoss),
 }
 
 /// Which piece of the loss a decision value lies on.
@@ -112,6 +115,7 @@ impl Pieces {
                 let r = f - center;
                 Curve { value: r * r, slope: 2.0 * r, curvature: 2.0 }
             }
+            Self::Smooth(loss) => loss.at(f),
         }
     }
 
@@ -119,6 +123,7 @@ impl Pieces {
     pub(super) fn has_zones(&self) -> bool {
         match self {
             Self::Linear(_) | Self::Squared(_) | Self::Parabola { .. } => true,
+            Self::Smooth(_) => false,
         }
     }
 
@@ -134,6 +139,7 @@ impl Pieces {
                 sum(corners, f, bend).curvature
             }
             Self::Squared(_) | Self::Parabola { .. } => self.at(f, h).curvature,
+            Self::Smooth(loss) => loss.majorant(f),
         }
     }
 
@@ -144,6 +150,7 @@ impl Pieces {
             Self::Linear((Corner { center, .. }, Some(_)))
             | Self::Squared((Corner { center, .. }, Some(_)))
             | Self::Parabola { center } => (f - center).abs(),
+            Self::Smooth(_) => f.abs(),
         }
     }
 
@@ -152,7 +159,7 @@ impl Pieces {
         let ((first, second), rounded) = match *self {
             Self::Linear(corners) => (corners, true),
             Self::Squared(corners) => (corners, false),
-            Self::Parabola { .. } => return (0.0, 0.0),
+            Self::Parabola { .. } | Self::Smooth(_) => return (0.0, 0.0),
         };
         let range = |corner: Corner| {
             let t = corner.t(f);
@@ -180,7 +187,7 @@ impl Pieces {
         let ((first, second), rounded) = match *self {
             Self::Linear(corners) => (corners, true),
             Self::Squared(corners) => (corners, false),
-            Self::Parabola { .. } => return Zone(CURVED),
+            Self::Parabola { .. } | Self::Smooth(_) => return Zone(CURVED),
         };
         let side = |corner: Corner| {
             let t = corner.t(f);
@@ -203,6 +210,7 @@ impl Pieces {
             Self::Parabola { center } => {
                 return Piece::Quadratic { curvature: 2.0, target: center };
             }
+            Self::Smooth(_) => return Piece::Nothing,
         };
         let mut slope = 0.0;
         let mut quadratic: Option<(f64, f64)> = None;

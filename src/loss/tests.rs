@@ -1,7 +1,7 @@
 use super::{AnyLoss, Piece, Smoothed};
 use proptest::prelude::*;
 
-fn losses() -> [AnyLoss; 7] {
+fn losses() -> [AnyLoss; 8] {
     [
         AnyLoss::Hinge,
         AnyLoss::SquaredHinge,
@@ -10,6 +10,7 @@ fn losses() -> [AnyLoss; 7] {
         AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.2 },
         AnyLoss::Quantile { quantile: 0.2 },
         AnyLoss::Quantile { quantile: 0.9 },
+        AnyLoss::LogLoss,
     ]
 }
 
@@ -176,5 +177,27 @@ fn names_round_trip_and_bad_ones_are_refused() {
     }
     for quantile in [0.0, 1.0, -0.5, f64::NAN] {
         assert!(AnyLoss::Quantile { quantile }.check().is_err());
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_logistic_step_is_the_root_that_halving_finds(
+        start in 0.0..=1.0f64, u in -30.0..30.0f64, k in 1e-3..50.0f64, cost in 1e-3..1e3f64,
+    ) {
+        let alpha = start * cost;
+        let (mut low, mut high) = (0.0, cost);
+        for _ in 0..200 {
+            let middle = f64::midpoint(low, high);
+            // term' = ln((C - α)/α) falls, the margin rises.
+            if ((cost - middle) / middle).ln() > u + k * (middle - alpha) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let found = AnyLoss::LogLoss.dual_step(alpha, 1.0, u, k, cost);
+        prop_assert!((found - low).abs() <= 1e-9 * cost, "{found} {low}");
+        prop_assert_eq!(AnyLoss::LogLoss.dual_step(alpha, -1.0, -u, k, cost), found);
     }
 }

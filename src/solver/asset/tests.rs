@@ -101,6 +101,7 @@ fn the_ascent_closes_the_gap_with_and_without_shrinking() {
     for (loss, targets) in [
         (AnyLoss::Hinge, classes),
         (AnyLoss::SquaredHinge, classes),
+        (AnyLoss::LogLoss, classes),
         (AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, values),
         (AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 }, values),
         (AnyLoss::Quantile { quantile: 0.3 }, values),

@@ -13,7 +13,7 @@ use crate::rng::Rng;
 use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
 use crate::watch::{Cancel, Progress, StopReason, Watch};
 
-const LOSSES: [AnyLoss; 7] = [
+const LOSSES: [AnyLoss; 8] = [
     AnyLoss::Hinge,
     AnyLoss::SquaredHinge,
     AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
@@ -21,6 +21,7 @@ const LOSSES: [AnyLoss; 7] = [
     AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 },
     AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 },
     AnyLoss::Quantile { quantile: 0.8 },
+    AnyLoss::LogLoss,
 ];
 
 struct Toy {
@@ -368,7 +369,9 @@ fn leaving_one_out_is_training_without_it() {
                 let stayed = (0..toy.n).all(|i| i == p || before[i] == after[i]);
                 if stayed {
                     let off = (decisions(&toy, &without)[p] - told[p]).abs();
-                    assert!(off < 1e-7, "{loss:?} {fit_intercept} {p}: {off}");
+                    // Where a zone is not the loss itself, an estimate.
+                    let most = if loss.has_zones() { 1e-7 } else { 0.05 };
+                    assert!(off < most, "{loss:?} {fit_intercept} {p}: {off}");
                     let piece = path::piece(&samples, p, before[p], 0.0);
                     checked += usize::from(piece != Piece::Nothing);
                 }

@@ -106,12 +106,13 @@ fn naive(case: &Case, classes: usize, refine: &Refine, x: &[f64]) -> f64 {
     value
 }
 
-const LOSSES: [(usize, AnyLoss); 5] = [
+const LOSSES: [(usize, AnyLoss); 6] = [
     (2, AnyLoss::Hinge),
     (4, AnyLoss::Hinge),
     (3, AnyLoss::SquaredHinge),
     (0, AnyLoss::EpsilonInsensitive { epsilon: 0.1 }),
     (0, AnyLoss::Quantile { quantile: 0.7 }),
+    (2, AnyLoss::LogLoss),
 ];
 
 fn everyone(n: usize, cost: &[f64]) -> Vec<u32> {

@@ -107,12 +107,13 @@ impl<F: Real> Toy<F> {
     }
 }
 
-pub(super) const LOSSES: [AnyLoss; 5] = [
+pub(super) const LOSSES: [AnyLoss; 6] = [
     AnyLoss::Hinge,
     AnyLoss::SquaredHinge,
     AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
     AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 },
     AnyLoss::Quantile { quantile: 0.2 },
+    AnyLoss::LogLoss,
 ];
 
 /// Objective and gradient (offset last) of one output, written plainly from the formula.
