@@ -29,11 +29,7 @@ pub(super) fn solve<F: Real>(
     let mut result = Polished {
         coef: start.coef.to_vec(),
         intercept: if polish.fit_intercept { start.intercept.to_vec() } else { vec![0.0; m] },
-        smoothed: 0.0,
-        primal: 0.0,
-        steps: 0,
-        converged: true,
-        stop: StopReason::Converged,
+        ..Polished::nothing(0, m)
     };
     for (what, values) in [("coefficients", &result.coef), ("intercept", &result.intercept)] {
         if let Some(bad) = values.iter().position(|v| !v.is_finite()) {

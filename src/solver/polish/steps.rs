@@ -6,7 +6,7 @@ use crate::float::Real;
 use crate::linalg::{axpy, dot64, symmetric_times};
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Found, Ray, Samples};
-use crate::solver::smoothed::{Polish, Start};
+use crate::solver::smoothed::{Polish, Start, check_gram};
 use crate::watch::{Step, Watch};
 
 /// First width of the quadratic zone, in units of the margin.
@@ -38,13 +38,7 @@ impl<'a> Shared<'a> {
         gram: Vec<f64>,
         b: usize,
     ) -> Result<Self> {
-        if gram.len() != b * b {
-            let (what, expected, got) = ("basis_gram", b * b, gram.len());
-            return Err(Error::LengthMismatch { what, expected, got });
-        }
-        if let Some(bad) = gram.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what: "kernel matrix", row: bad / b, column: bad % b });
-        }
+        check_gram(&gram, b)?;
         Ok(Self { polish, start, gram, ridge: 0.0, b })
     }
 

@@ -28,7 +28,7 @@ use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{dot64, pivoted_cholesky};
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Polished, Start};
+use crate::solver::smoothed::{Polish, Polished, Start, check_gram};
 use crate::watch::{Halt, Watch};
 
 /// Relative diagonal left when the rank of K is found.
@@ -59,19 +59,14 @@ impl Polish {
     pub fn solve_exactly(&self, data: Distinct<'_>, watch: &mut Watch<'_>) -> Result<Polished> {
         self.check()?;
         let (n, size, m) = (data.point.len(), data.gram.len().isqrt(), data.targets.n_outputs());
-        for (what, got, expected) in [
-            ("y", data.targets.len(), n),
-            ("sample_weight", data.cost.len(), n),
-            ("kernel matrix", data.gram.len(), size * size),
-        ] {
+        for (what, got, expected) in
+            [("y", data.targets.len(), n), ("sample_weight", data.cost.len(), n)]
+        {
             if got != expected {
                 return Err(Error::LengthMismatch { what, expected, got });
             }
         }
-        if let Some(bad) = data.gram.iter().position(|v| !v.is_finite()) {
-            let (row, column) = (bad / size, bad % size);
-            return Err(Error::NonFinite { what: "kernel matrix", row, column });
-        }
+        check_gram(data.gram, size)?;
         if let Some(bad) = data.point.iter().find(|&&p| p >= size) {
             let reason = format!("distinct point {bad} of {size}");
             return Err(Error::InvalidData { what: "X", reason });

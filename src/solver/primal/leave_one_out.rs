@@ -36,7 +36,7 @@ use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
 use crate::loss::Piece;
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Start};
+use crate::solver::smoothed::{Polish, Start, check_gram};
 use crate::watch::{Step, Watch};
 
 /// Columns of a task.
@@ -110,11 +110,7 @@ pub fn criterion(
 fn check_all(polish: &Polish, gram: &[f64], solution: &Start<'_>) -> Result<()> {
     let n = solution.cost.len();
     solution.check(polish, n, n)?;
-    if gram.len() != n * n {
-        let (what, expected, got) = ("kernel matrix", n * n, gram.len());
-        return Err(Error::LengthMismatch { what, expected, got });
-    }
-    Ok(())
+    check_gram(gram, n)
 }
 
 /// One output at its solution.

@@ -41,9 +41,8 @@ use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
 use crate::loss::{Piece, Zone};
-use crate::solver::smoothed::Solved;
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Polished, Start};
+use crate::solver::smoothed::{Polish, Polished, Solved, Start};
 use crate::watch::{Step, Watch};
 
 /// Up to this many unknowns the Hessian is a matrix.
@@ -91,17 +90,15 @@ pub fn linear<F: Real>(
         let mut machine = Machine::new(polish, rows.view(), start, output)?;
         machine.direct = direct;
         let done = machine.minimise(watch);
-        let samples = machine.samples(polish.h);
-        let penalty = machine.penalty();
         let solved = Solved {
             coef: &machine.w[..d],
             intercept: machine.w[d],
-            smoothed: penalty + samples.loss_at(&machine.f),
-            primal: penalty + samples.plain_loss_at(&machine.f),
+            f: &machine.f,
+            penalty: machine.penalty(),
             steps: machine.steps,
             converged: machine.converged,
         };
-        if !result.take_output(output, &solved, done)? {
+        if !result.take_output(&machine.samples(polish.h), &solved, done)? {
             break;
         }
     }
@@ -127,12 +124,9 @@ struct Machine<'a, F: Real> {
 
 impl<'a, F: Real> Machine<'a, F> {
     fn new(polish: &'a Polish, rows: Rows<'a, F>, start: Start<'a>, output: usize) -> Result<Self> {
-        let (n, d, m) = (rows.n_rows(), rows.n_cols(), start.targets.n_outputs());
-        let mut w = try_vec("weights", d + 1, 0.0)?;
-        w[..d].iter_mut().zip(start.coef.iter().skip(output).step_by(m)).for_each(|(w, &c)| *w = c);
-        if polish.fit_intercept {
-            w[d] = start.intercept[output];
-        }
+        let (n, d) = (rows.n_rows(), rows.n_cols());
+        let (mut w, b) = start.of_output(polish, output)?;
+        w.push(b);
         let f = try_vec("decision values", n, 0.0)?;
         let (direction, direct, first_norm) = (Vec::new(), true, 0.0);
         let (steps, converged) = (0, false);

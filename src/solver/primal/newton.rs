@@ -43,9 +43,8 @@ use super::path::{Direction, Goal, Newton, all_quadratic, follow, piece};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::dot64;
 use crate::loss::{Piece, Zone};
-use crate::solver::smoothed::Solved;
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Polished, Start};
+use crate::solver::smoothed::{Polish, Polished, Solved, Start, check_gram};
 use crate::watch::{Step, Watch};
 
 /// Up to this many samples are solved for directly.
@@ -68,29 +67,21 @@ pub fn newton(
 ) -> Result<Polished> {
     let (n, m) = (start.cost.len(), start.targets.n_outputs());
     start.check(polish, n, n)?;
-    if gram.len() != n * n {
-        let (what, expected, got) = ("kernel matrix", n * n, gram.len());
-        return Err(Error::LengthMismatch { what, expected, got });
-    }
-    if let Some(bad) = gram.iter().position(|v| !v.is_finite()) {
-        return Err(Error::NonFinite { what: "kernel matrix", row: bad / n, column: bad % n });
-    }
+    check_gram(gram, n)?;
     watch.begin();
     let mut result = Polished::nothing(n, m);
     for output in 0..m {
         let mut machine = Machine::new(polish, gram, start, output)?;
         let done = machine.minimise(watch);
-        let samples = machine.samples(polish.h);
-        let penalty = machine.penalty();
         let solved = Solved {
             coef: &machine.beta,
             intercept: machine.b,
-            smoothed: penalty + samples.loss_at(&machine.f),
-            primal: penalty + samples.plain_loss_at(&machine.f),
+            f: &machine.f,
+            penalty: machine.penalty(),
             steps: machine.steps - machine.steps_before,
             converged: machine.converged,
         };
-        if !result.take_output(output, &solved, done)? {
+        if !result.take_output(&machine.samples(polish.h), &solved, done)? {
             break;
         }
     }
@@ -126,10 +117,8 @@ struct Aim {
 
 impl<'a> Machine<'a> {
     fn new(polish: &'a Polish, gram: &'a [f64], start: Start<'a>, output: usize) -> Result<Self> {
-        let (n, m) = (start.cost.len(), start.targets.n_outputs());
-        let mut beta = try_vec("coefficients", n, 0.0)?;
-        beta.iter_mut().zip(start.coef.iter().skip(output).step_by(m)).for_each(|(b, &c)| *b = c);
-        let b = if polish.fit_intercept { start.intercept[output] } else { 0.0 };
+        let n = start.cost.len();
+        let (beta, b) = start.of_output(polish, output)?;
         let f = try_vec("decision values", n, 0.0)?;
         let (system, aim) = (Bordered::default(), Aim::default());
         Ok(Self {

@@ -48,10 +48,9 @@ use super::path::all_quadratic;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::dot64;
-use crate::solver::smoothed::Solved;
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
-use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
+use crate::solver::smoothed::{KernelRows, Polish, Polished, Solved, Start};
 use crate::watch::{Step, Watch};
 
 /// A gap below this share of the objective, negative, is no rounding error.
@@ -114,17 +113,15 @@ pub fn pcg<F: Real>(
         let mut machine = Descent::new(polish, metric, start, output)?;
         machine.step_5_share(rows);
         let done = machine.minimise(&mut panels, watch);
-        let samples = machine.samples(polish.h);
-        let penalty = machine.penalty();
         let solved = Solved {
             coef: &machine.beta,
             intercept: machine.b,
-            smoothed: penalty + samples.loss_at(&machine.f),
-            primal: penalty + samples.plain_loss_at(&machine.f),
+            f: &machine.f,
+            penalty: machine.penalty(),
             steps: machine.steps,
             converged: machine.converged,
         };
-        if !result.take_output(output, &solved, done)? {
+        if !result.take_output(&machine.samples(polish.h), &solved, done)? {
             break;
         }
     }
@@ -158,11 +155,8 @@ struct Conjugate {
 
 impl<'a> Descent<'a> {
     fn new(polish: &'a Polish, metric: Metric, start: Start<'a>, output: usize) -> Result<Self> {
-        let (n, m) = (start.cost.len(), start.targets.n_outputs());
-        let mut beta = try_vec("coefficients", n, 0.0)?;
-        beta.iter_mut().zip(start.coef.iter().skip(output).step_by(m)).for_each(|(b, &c)| *b = c);
-        let b = if polish.fit_intercept { start.intercept[output] } else { 0.0 };
-        let f = try_vec("decision values", n, b)?;
+        let (beta, b) = start.of_output(polish, output)?;
+        let f = try_vec("decision values", beta.len(), b)?;
         let (share, steps, converged) = (1.0, 0, false);
         Ok(Self { polish, metric, start, output, beta, b, f, share, steps, converged })
     }

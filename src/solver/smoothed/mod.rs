@@ -13,7 +13,7 @@ pub(super) mod ray;
 pub use panels::basis_gram;
 
 use crate::data::Targets;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::loss::{AnyLoss, Smoothed};
 use crate::watch::{Step, StopReason};
@@ -115,6 +115,15 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
+    /// Coefficients and offset of one output.
+    pub(super) fn of_output(&self, polish: &Polish, output: usize) -> Result<(Vec<f64>, f64)> {
+        let m = self.targets.n_outputs();
+        let mut coef = try_vec("coefficients", self.coef.len() / m, 0.0)?;
+        let own = self.coef.iter().skip(output).step_by(m);
+        coef.iter_mut().zip(own).for_each(|(to, &c)| *to = c);
+        Ok((coef, if polish.fit_intercept { self.intercept[output] } else { 0.0 }))
+    }
+
     /// The samples of one output at the width h.
     pub(super) fn samples(&self, polish: &Polish, output: usize, h: f64) -> Samples<'a> {
         let loss = Smoothed { loss: polish.loss, h };
@@ -143,12 +152,25 @@ impl Polish {
     }
 }
 
+/// Whether this is a kernel matrix of n points, all of it finite.
+pub(super) fn check_gram(gram: &[f64], n: usize) -> Result<()> {
+    let (what, expected, got) = ("kernel matrix", n * n, gram.len());
+    if got != expected {
+        return Err(Error::LengthMismatch { what, expected, got });
+    }
+    match gram.iter().position(|v| !v.is_finite()) {
+        Some(bad) => Err(Error::NonFinite { what, row: bad / n, column: bad % n }),
+        None => Ok(()),
+    }
+}
+
 /// One output as a solver leaves it.
 pub(in crate::solver) struct Solved<'a> {
     pub(in crate::solver) coef: &'a [f64],
     pub(in crate::solver) intercept: f64,
-    pub(in crate::solver) smoothed: f64,
-    pub(in crate::solver) primal: f64,
+    /// Decision values, and the penalty.
+    pub(in crate::solver) f: &'a [f64],
+    pub(in crate::solver) penalty: f64,
     pub(in crate::solver) steps: usize,
     pub(in crate::solver) converged: bool,
 }
@@ -171,17 +193,17 @@ impl Polished {
     /// is usable.
     pub(super) fn take_output(
         &mut self,
-        output: usize,
+        samples: &Samples<'_>,
         solved: &Solved<'_>,
         done: Step,
     ) -> Result<bool> {
-        let m = self.intercept.len();
+        let (m, output) = (self.intercept.len(), samples.output);
         for (j, &value) in solved.coef.iter().enumerate() {
             self.coef[j * m + output] = value;
         }
         self.intercept[output] = solved.intercept;
-        self.smoothed += solved.smoothed;
-        self.primal += solved.primal;
+        self.smoothed += solved.penalty + samples.loss_at(solved.f);
+        self.primal += solved.penalty + samples.plain_loss_at(solved.f);
         self.steps = self.steps.max(solved.steps);
         match done {
             Ok(()) => {
