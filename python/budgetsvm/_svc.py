@@ -28,8 +28,8 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
     @kernel@
     @class-losses@
         A squared one needs solver "bsca". Before polishing, the passes of "log_loss" are those of
-        "hinge", whose terms are as good a basis or a better one; polishing, `partial_fit` and fits
-        without polishing take steps of its own.
+        "hinge", which find as good a basis or a better one; `partial_fit` and fits without
+        polishing take its own steps.
     @solver@
     smoothing : float, default=0.3
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
