@@ -4,7 +4,7 @@
 
 use budgetsvm::data::{Problem, Rows, SampleOrder, Targets};
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{Cells, LocalConfig, LocalMachine, OnlineConfig, OnlineMachine};
+use budgetsvm::estimator::{Cells, LocalConfig, OnlineConfig};
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::online::{AnyLearner, KernelOgd};
 use budgetsvm::rng::Rng;
@@ -42,22 +42,21 @@ fn a_local_machine_goes_on_with_its_own_classes_and_budget() {
     let three = Targets::Classes { index: &classes, n_classes: 3 };
     let problem = Problem::new(rows.view(), three, &cost).unwrap();
     Watch::run(2, &mut Silent, |watch| {
-        let (machine, _) = LocalMachine::fit(&local(20), &problem, None, watch).unwrap();
-        let smaller = LocalMachine::partial_fit(&local(2), &problem, Some(&machine), watch);
+        let (machine, _) = local(20).fit(&problem, None, watch).unwrap();
+        let smaller = local(2).partial_fit(&problem, Some(&machine), watch);
         assert!(matches!(smaller, Err(Error::InvalidParam { name: "budget", .. })));
         let halves: Vec<u32> = classes.iter().map(|c| c % 2).collect();
         let two = Targets::Classes { index: &halves, n_classes: 2 };
         let other = Problem::new(rows.view(), two, &cost).unwrap();
-        let refused = LocalMachine::partial_fit(&local(20), &other, Some(&machine), watch);
+        let refused = local(20).partial_fit(&other, Some(&machine), watch);
         assert!(matches!(refused, Err(Error::BadLabels(_))));
         let inner = LocalConfig { cells: Cells::Bsca, ..local(20) };
-        let refused = LocalMachine::partial_fit(&inner, &problem, Some(&machine), watch);
+        let refused = inner.partial_fit(&problem, Some(&machine), watch);
         assert!(matches!(refused, Err(Error::Unsupported(_))));
-        let (on, _) =
-            LocalMachine::partial_fit(&local(20), &problem, Some(&machine), watch).unwrap();
-        assert!(on.sizes().iter().all(|&size| size <= 20));
+        let (on, _) = local(20).partial_fit(&problem, Some(&machine), watch).unwrap();
+        assert!(on.sizes().unwrap().iter().all(|&size| size <= 20));
         for (centers, names) in [(vec![0.0; 20], "n_clusters"), (vec![f64::NAN; 2], "centers")] {
-            let told = LocalMachine::fit(&local(20), &problem, Some(&centers), watch);
+            let told = local(20).fit(&problem, Some(&centers), watch);
             assert!(told.unwrap_err().to_string().contains(names));
         }
         Ok(())
@@ -79,7 +78,7 @@ fn online_learners_take_no_weights() {
     let mut cost = vec![1.0; 100];
     let fit = |cost: &[f64]| {
         let problem = Problem::new(Rows::Dense(x.view()), targets, cost).unwrap();
-        Watch::run(1, &mut Silent, |watch| OnlineMachine::fit(&config, &problem, watch).map(|_| ()))
+        Watch::run(1, &mut Silent, |watch| config.fit(&problem, watch).map(|_| ()))
     };
     fit(&cost).unwrap();
     cost[3] = 0.0;

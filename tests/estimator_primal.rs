@@ -4,9 +4,7 @@
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{
-    AssetFeatures, AssetSolver, AssetSvc, AssetSvr, Choice, decide_features,
-};
+use budgetsvm::estimator::{AssetFeatures, AssetSolver, AssetSvc, AssetSvr, Choice};
 use budgetsvm::estimator::{PrimalSolver, PrimalSvc, PrimalSvr};
 use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
@@ -53,13 +51,13 @@ fn bases_solvers_and_points_of_ones_own() {
     let plain = small.clone().build().unwrap().fit(&rows, &labels).unwrap();
     let refined = small.refine(true).build().unwrap().fit(&rows, &labels).unwrap();
     assert_eq!((plain.n_terms(), refined.n_terms()), (12, 12));
-    assert_eq!(plain.told().support.as_ref().unwrap().len(), 12);
-    assert!(refined.told().support.is_none());
-    assert!(refined.told().smoothed < 0.9 * plain.told().smoothed);
+    assert_eq!(plain.report().support.as_ref().unwrap().len(), 12);
+    assert!(refined.report().support.is_none());
+    assert!(refined.report().smoothed < 0.9 * plain.report().smoothed);
     let left_out = builder().leave_one_out(true).build().unwrap().fit(&rows, &labels).unwrap();
-    assert_eq!(left_out.told().left_out.as_ref().unwrap().len(), 1800);
+    assert_eq!(left_out.report().left_out.as_ref().unwrap().len(), 1800);
     let tuned = builder().c(0.01).tune(200).build().unwrap().fit(&rows, &labels).unwrap();
-    assert!(tuned.told().tuned.unwrap().c > 1.0);
+    assert!(tuned.report().tuned.unwrap().c > 1.0);
     assert!(right(&tuned.predict(&rows).unwrap(), &labels) > 560);
 }
 
@@ -72,11 +70,11 @@ fn a_start_changes_the_time_alone() {
         let svc = PrimalSvc::builder().c(5.0).kernel(kernel).build().unwrap();
         let cold = svc.fit(&rows, &labels).unwrap();
         let again = svc.fit_from(&rows, &labels, &cold).unwrap();
-        assert!(again.told().n_iter <= cold.told().n_iter.min(2), "{kernel:?}");
+        assert!(again.report().n_iter <= cold.report().n_iter.min(2), "{kernel:?}");
         let before = svc.fit(&part, &labels[..400]).unwrap();
         for start in [&before, &cold] {
             let warm = svc.fit_from(&rows, &labels, start).unwrap();
-            let off = (warm.told().smoothed / cold.told().smoothed - 1.0).abs();
+            let off = (warm.report().smoothed / cold.report().smoothed - 1.0).abs();
             assert!(off < 1e-9, "{kernel:?} {off}");
         }
     }
@@ -86,7 +84,7 @@ fn a_start_changes_the_time_alone() {
         svc.basis(Choice::Random).n_components(10).refine(true).refine_iter(5).build().unwrap();
     let first = svc.fit(&rows, &labels).unwrap();
     let second = svc.fit_from(&rows, &labels, &first).unwrap();
-    assert!(second.told().smoothed < first.told().smoothed);
+    assert!(second.report().smoothed < first.report().smoothed);
     let two: Vec<i32> = labels.iter().map(|&l| l.min(0)).collect();
     assert!(matches!(svc.fit_from(&rows, &two, &first), Err(Error::BadLabels(_))));
 }
@@ -127,7 +125,7 @@ fn features_of_both_kinds() {
         let svc = AssetSvc::builder().c(10.0).kernel(Gaussian::new(1.0).unwrap());
         let svc = svc.features(features).n_components(150).max_iter(30).seed(3).build().unwrap();
         let model = svc.fit(&rows, &labels).unwrap();
-        assert_eq!(model.machine().n_iter, 30);
+        assert_eq!(model.report().n_iter, 30);
         assert!(right(&model.predict(&rows).unwrap(), &labels) > 560, "{features:?}");
         // Of weight 0 is not there.
         let weights: Vec<f64> = labels.iter().map(|&l| f64::from(u8::from(l != 12))).collect();
@@ -200,11 +198,12 @@ fn landmark_machines_predict_by_their_expansion() {
     let machine = builder.features(features).n_components(40).build().unwrap();
     let fitted = machine.fit(&rows, &labels).unwrap();
     let values = fitted.decision_function(&rows).unwrap();
-    let machine = fitted.machine();
-    let learnt = (&machine.coef[..], &machine.intercept[..]);
-    let by_features =
-        Watch::run(2, &mut Silent, |watch| decide_features(&machine.map, learnt, &rows, watch))
-            .unwrap();
-    let largest = values.iter().zip(&by_features).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let model = fitted.machine().model().unwrap();
+    let (map, coef, offsets) = (model.map().unwrap(), model.coef(), model.intercept());
+    let mut z = Array2::zeros((300, map.n_outputs()));
+    let (width, out) = (map.n_outputs(), z.as_slice_mut().unwrap());
+    Watch::run(2, &mut Silent, |watch| map.transform(&rows, (out, width), watch)).unwrap();
+    let by_features = z.dot(&coef.t()) + &ndarray::Array1::from(offsets);
+    let largest = (&values - &by_features).iter().fold(0.0, |most: f64, d| most.max(d.abs()));
     assert!(largest < 1e-8, "{largest}");
 }

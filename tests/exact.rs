@@ -204,7 +204,7 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
     }
     let part = Part {
         columns: AnyColumns::new(
-            Gram::Kernel(kernel, Rows::Dense(data.x.view())),
+            Gram::Kernel(kernel, Rows::Dense(data.x.view()).into()),
             (0..n).collect(),
             false,
         )

@@ -2,7 +2,7 @@
 
 use budgetsvm::budget::{AnyMaintenance, Maintainer, MergeSearch};
 use budgetsvm::data::{Problem, SampleOrder};
-use budgetsvm::estimator::{BudgetConfig, Machine, Start};
+use budgetsvm::estimator::{BudgetConfig, Start};
 use budgetsvm::kernel::origin_for;
 use budgetsvm::loss::AnyLoss;
 use budgetsvm::simd::Tile;
@@ -119,15 +119,14 @@ pub(crate) fn polish(c: &mut Criterion) {
             polishing: false,
             ..BudgetConfig::default()
         };
-        let trained =
-            |watch: &mut Watch<'_>| Machine::fit(&config, &problem, Start::default(), watch);
+        let trained = |watch: &mut Watch<'_>| config.fit(&problem, Start::default(), watch);
         let (machine, _) = Watch::run(2, &mut Silent, trained).expect("a fit");
         for (kept, cache_size) in [("kept", 200.0), ("again", 1e-3)] {
             let config = BudgetConfig { cache_size, ..config.clone() };
             for threads in [1, 2] {
                 let id = format!("B={budget}/threads={threads}");
                 group.bench_function(BenchmarkId::new(kept, id), |b| {
-                    let solve = |watch: &mut Watch<'_>| machine.polish(&config, &problem, watch);
+                    let solve = |watch: &mut Watch<'_>| config.polish(&problem, &machine, watch);
                     b.iter(|| Watch::run(threads, &mut Silent, solve).expect("a polish"));
                 });
             }

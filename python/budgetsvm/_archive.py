@@ -41,10 +41,13 @@ class Archived:
     """Mixin of estimators that `save` to an archive; not for use on its own."""
 
     #: Learnt attributes: name -> "array", "matrix" (array or CSR), "numbers" (a short vector of
-    #: float64 that may be infinite), "value" (JSON), "curves" (a dict of arrays) or the name of a
-    #: class of `_core` with `to_bytes` and `from_bytes`. A "?" at the end: may be missing.
-    #: `n_features_in_`, `feature_names_in_` and `classes_` go without saying.
+    #: float64 that may be infinite), "value" (JSON) or "curves" (a dict of arrays). A "?" at the
+    #: end: may be missing. The machine, `n_features_in_`, `feature_names_in_` and `classes_` go
+    #: without saying.
     _archived: ClassVar[dict[str, str]]
+
+    #: Whether a fitted estimator holds a machine of `_core`.
+    _has_machine: ClassVar[bool] = False
 
     #: Hyperparameters that may be fitted machines, whose points are used: name -> the learnt
     #: attribute that is read from the file in its place.
@@ -59,7 +62,8 @@ class Archived:
         Parameters
         ----------
         path : str or path-like
-            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back. A callback and
+            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back (and the Rust
+            crate does, where it has the machine). A callback and
             a ``RandomState`` are not saved; a list of numbers as a hyperparameter comes back as an
             array, a sparse matrix as CSR, and a machine (`basis`) as the points that the fit took
             from it: `support_vectors_`.
@@ -102,10 +106,15 @@ class Archived:
             "labels": labels,
             "n_features": int(getattr(self, "n_features_in_", 0)),
         }
-        _core.archive_save(os.fspath(path), json.dumps(description, allow_nan=False), arrays)
+        machine = self.__dict__.get("_machine")
+        _core.archive_save(
+            os.fspath(path), json.dumps(description, allow_nan=False), arrays, machine
+        )
 
     @classmethod
-    def _from_archive(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+    def _from_archive(
+        cls, description: dict[str, Any], arrays: dict[str, np.ndarray], machine: Any
+    ) -> Self:
         keys = {"kind", "params", "fitted", "labels", "n_features"}
         require(set(description) == keys, "description of the estimator")
         stored, fitted = description["params"], description["fitted"]
@@ -121,6 +130,9 @@ class Archived:
         estimator = cls(**params_from_store(cls, rest), **of_arrays)
         needed = {name for name, kind in cls._archived.items() if not kind.endswith("?")}
         require(needed <= set(fitted) <= set(cls._archived), "fitted attributes")
+        if machine is not None:
+            estimator.__dict__["_machine"] = machine
+        require((machine is None) is not estimator._has_machine, "machine")
         for name, entry in fitted.items():
             kind = cls._archived[name].rstrip("?")
             setattr(estimator, name, restore(name, kind, entry, arrays))
@@ -183,16 +195,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    archive: tuple[Any, ...] | None = _core.archive_load(os.fspath(path))
-    # A budgeted machine's file is the crate's own, read without a second copy of its points.
-    loaded = _core.BudgetMachine.load(os.fspath(path)) if archive is None else archive
+    text, arrays, machine = _core.archive_load(os.fspath(path))
     try:
-        description = json.loads(loaded[0 if archive else 1])
+        description = json.loads(text)
         cls = ESTIMATORS.get(description["kind"])
         if cls is None:
             raise damaged("unknown kind of estimator")
-        if archive:
-            return cls._from_archive(description, archive[1])
-        return cls._from_machine(description, loaded)  # type: ignore[attr-defined]
+        return cls._from_archive(description, arrays, machine)
     except _MALFORMED as error:
         raise damaged(error) from error

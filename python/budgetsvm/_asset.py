@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _core, _parameters, _validation
-from ._estimator import Trained
 from ._features_base import kernel_of
+from ._machine import MachineEstimator
 from ._progress import Watcher
-from ._stored import require, stored_kernel
 
 #: Passes when `max_iter` is None.
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
@@ -119,7 +119,7 @@ def streams(estimator: Any) -> bool:
     return True
 
 
-class AssetEstimator(Trained):
+class AssetEstimator(MachineEstimator):
     """Base of the machines on explicit features; not for use on its own."""
 
     _ranges: ClassVar[dict] = {
@@ -129,32 +129,8 @@ class AssetEstimator(Trained):
         "max_iter": _parameters.optional(_parameters.count),
     }
 
-    components_: np.ndarray
-    normalization_: np.ndarray
-    dual_coef_: np.ndarray
-    frequencies_: np.ndarray
-    phases_: np.ndarray
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    _archived: ClassVar[dict[str, str]] = {
-        "components_": "array?",
-        "normalization_": "array?",
-        "dual_coef_": "array?",
-        "frequencies_": "array?",
-        "phases_": "array?",
-        "coef_": "array",
-        "intercept_": "array",
-        "gamma_": "value",
-        "_kernel": "value",
-        "n_iter_": "value",
-        "stop_reason_": "value",
-        "objective_": "value",
-        "history_": "curves",
-        "_single": "value",
-        "_iterate": "array?",
-        "_iterate_intercept": "array?",
-        "_stream": "value?",
-    }
+    _archived: ClassVar[dict[str, str]] = {**MachineEstimator._archived, "objective_": "value"}
+    _kinds = ("features",)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         X, y = self._check_X_y(X, y, reset=True)
@@ -162,64 +138,38 @@ class AssetEstimator(Trained):
         weights = _validation.check_weights(sample_weight, X)
         rows = _validation.as_rows(X)
         gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights)
-        self._train(rows, X, target, n_classes, self._cost(target, weights), gamma, None, watcher)
+        self._train(rows, target, n_classes, self._cost(target, weights), gamma, False, watcher)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         with self._training() as watcher:
-            first = not hasattr(self, "coef_")
-            if not first and not hasattr(self, "_iterate"):
+            machine = self.__dict__.get("_machine")
+            if machine is not None and not machine.has_state:
                 raise ValueError(
                     "partial_fit cannot go on from a fit with solver='dual': fit with "
                     "solver='asset' first"
                 )
-            X, y = self._check_X_y(X, y, reset=first)
-            target, n_classes = self._encode_part(y, classes, first)
+            X, y = self._check_X_y(X, y, reset=machine is None)
+            target, n_classes = self._encode_part(y, classes, machine is None)
             weights = _validation.check_weights(sample_weight, X)
             rows = _validation.as_rows(X)
-            if first:
-                gamma, start = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights), {}
-            else:
-                gamma, start = self._same_map(), self._start()
+            gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
+            if machine is not None:
+                self._check_map(machine, gamma)
             cost = self._cost(target, weights, balance=False)
-            self._train(rows, X, target, n_classes, cost, gamma, start, watcher)
+            self._train(rows, target, n_classes, cost, gamma, True, watcher)
         return self
 
     def _train(
-        self, rows: Any, X: Any, target: Any, n_classes: Any, cost: Any, gamma: float,
-        start: dict[str, Any] | None, watcher: Watcher,
+        self, rows: Any, target: Any, n_classes: Any, cost: Any, gamma: float, stream: bool,
+        watcher: Watcher,
     ) -> None:  # fmt: skip
-        told = _core.asset_fit(
-            self._config(gamma), rows, target, n_classes, cost,
-            start=start, notify=watcher.notify, threads=self._threads(),
+        start = self.__dict__.get("_machine") if stream else None
+        machine, report = _core.asset_train(
+            self._config(gamma), rows, target, n_classes, cost, start=start, stream=stream,
+            notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
-        if not all(np.all(np.isfinite(told[name])) for name in ("coef", "intercept")):
-            raise ValueError(
-                "training left the range of floating point numbers: scale the features, or bring "
-                "C, gamma and sample_weight into a sensible range"
-            )
-        for name in ("components", "normalization", "dual_coef", "frequencies", "phases"):
-            self.__dict__.pop(f"{name}_", None)
-            if name in told:
-                setattr(self, f"{name}_", told[name])
-        if "dual_coef" in told:
-            self.dual_coef_ = np.ascontiguousarray(told["dual_coef"].T)
-        self.coef_, self.intercept_ = told["coef"], told["intercept"]
-        self.gamma_, self._kernel = gamma, list(kernel_of(self, gamma))
-        self._single = bool(X.dtype == np.float32)
-        for name in ("_iterate", "_iterate_intercept", "_stream"):
-            self.__dict__.pop(name, None)
-        if "iterate" in told:
-            self._iterate, self._iterate_intercept = told["iterate"], told["iterate_intercept"]
-            self._stream = {name: told[name] for name in ("steps", "samples", "gradient")}
-        self.n_iter_ = told["n_iter"]
-        self.stop_reason_ = told["stop_reason"]
-        primal, dual = told["objective"] or (None, None)
-        self.objective_ = {"primal": primal, "dual": dual}
-        self.history_ = {"time": told["time"]}
-        report = {
-            "history": self.history_, "stop_reason": self.stop_reason_, "objective": self.objective_
-        }  # fmt: skip
-        watcher.finish(self.coef_.shape[1], report)
+        self.objective_ = report["objective"]
+        self._take(machine, report, watcher)
         if self.solver == "dual" and self.stop_reason_ == "max_iter":
             _validation.warn(
                 f"Coordinate ascent did not reach tol={self.tol} in {self.n_iter_} passes: raise "
@@ -227,85 +177,73 @@ class AssetEstimator(Trained):
                 ConvergenceWarning,
             )
 
-    def _same_map(self) -> float:
-        """The γ of the feature map that training goes on with.
+    def _check_map(self, machine: _core.Machine, gamma: float) -> None:
+        """Whether training can go on with the features of this machine.
 
         Raises
         ------
         ValueError
             If the hyperparameters ask for another kernel or other features.
         """
-        gamma = _validation.settled_gamma(self.kernel, self.gamma, self.gamma_)
-        kernel, _, *shape = stored_kernel(self._kernel)
-        asked, _, *asked_shape = kernel_of(self, gamma)
-        if asked != kernel or (kernel in ("poly", "sigmoid") and asked_shape != shape):
+        kernel = json.loads(machine.kernel)
+        asked, _, coef0, degree = kernel_of(self, gamma)
+        shape = {"coef0": coef0, "degree": degree}
+        same = all(kernel.get(name, value) == value for name, value in shape.items())
+        if asked != kernel["name"] or not same:
             raise ValueError(
                 "kernel, coef0 and degree must stay as they are while training goes on "
-                f"({kernel!r}): fit anew"
+                f"({kernel['name']!r}): fit anew"
             )
-        features = "fourier" if hasattr(self, "frequencies_") else "nystroem"
+        features = "fourier" if "frequencies" in machine.map else "nystroem"
         if self.features != features:
             raise ValueError(
                 f"features must stay as they are while training goes on ({features!r}), got "
                 f"{self.features!r}: fit anew"
             )
-        return gamma
-
-    def _start(self) -> dict[str, Any]:
-        """What the next part of a stream goes on from."""
-        names = ("components", "normalization", "frequencies", "phases", "coef", "intercept")
-        start = {name: getattr(self, f"{name}_") for name in names if hasattr(self, f"{name}_")}
-        start |= {"iterate": self._iterate, "iterate_intercept": self._iterate_intercept}
-        return start | self._stream
 
     def _config(self, gamma: float) -> str:
         averaging = 0.5 if self.averaging == "auto" else self.averaging
         return _parameters.config(self, gamma=gamma, averaging=averaging, random_state=self._seed())
 
-    def _decision(self, X: Any) -> np.ndarray:
-        rows, threads = _validation.as_rows(self._new_rows(X)), self._threads()
-        if hasattr(self, "dual_coef_"):
-            return _validation.in_range(_core.expansion_decide(
-                rows, stored_kernel(self._kernel), self.components_,
-                np.ascontiguousarray(self.dual_coef_.T), self.intercept_, threads,
-            ))  # fmt: skip
-        return _validation.in_range(_core.fourier_decide(
-            rows, self.frequencies_, self.phases_, self.coef_, self.intercept_, threads
-        ))  # fmt: skip
+    def _part(self, name: str) -> np.ndarray:
+        """An array of the feature map."""
+        parts = self._learnt("_machine").map
+        if name not in parts:
+            raise AttributeError(f"these features have no {name}")
+        return parts[name]
 
-    def _dtype(self) -> Any:
-        return np.dtype(np.float32 if self._single else np.float64)
+    @property
+    def components_(self) -> np.ndarray:
+        """Landmarks, shape (n_landmarks, n_features)."""
+        return self._part("components")
+
+    @property
+    def normalization_(self) -> np.ndarray:
+        """From kernel values to features, shape (n_landmarks, n_directions)."""
+        return self._part("normalization")
+
+    @property
+    def frequencies_(self) -> np.ndarray:
+        """Frequencies, shape (n_frequencies, n_features)."""
+        return self._part("frequencies")
+
+    @property
+    def phases_(self) -> np.ndarray:
+        """Phases of the frequencies that are not paired."""
+        return self._part("phases")
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The linear machine on the features, shape (n_outputs, n_directions)."""
+        return self._learnt("_machine").coef
+
+    @property
+    def gamma_(self) -> float:
+        """γ used."""
+        return self._learnt("_machine").gamma
+
+    # The terms are the components.
+    support_vectors_ = n_terms_ = property()
 
     def _passes(self) -> Any:
         return self.max_iter or DEFAULT_PASSES.get(str(self.solver), 1)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def _check_archived(self) -> None:
-        kind = np.float32 if self._single else np.float64
-        coef, d = self.coef_, self.n_features_in_
-        outputs = len(self.classes_) if hasattr(self, "classes_") else 1
-        outputs = 1 if outputs == 2 else outputs
-        fits = coef.dtype == np.float64 and coef.ndim == 2 and len(coef) == outputs
-        fits = fits and self.intercept_.shape == (outputs,) and self.intercept_.dtype == np.float64
-        if hasattr(self, "dual_coef_"):
-            fits = fits and hasattr(self, "components_") and hasattr(self, "normalization_")
-            fits = fits and self.components_.dtype == self.normalization_.dtype == kind
-            s = len(self.components_) if fits else 0
-            fits = fits and self.components_.shape == (s, d)
-            fits = fits and self.normalization_.shape == (s, coef.shape[1])
-            fits = fits and self.dual_coef_.shape == (outputs, s)
-            fits = fits and self.dual_coef_.dtype == np.float64
-        else:
-            fits = fits and hasattr(self, "frequencies_") and hasattr(self, "phases_")
-            fits = fits and self.frequencies_.dtype == self.phases_.dtype == np.float64
-            fits = fits and self.frequencies_.ndim == 2 and self.frequencies_.shape[1] == d
-            fits = fits and self.phases_.ndim == 1
-            fits = fits and coef.shape[1] == 2 * len(self.frequencies_) - len(self.phases_)
-        if hasattr(self, "_iterate"):
-            fits = fits and self._iterate.shape == coef.shape and hasattr(self, "_stream")
-            fits = fits and self._iterate.dtype == np.float64
-            fits = fits and getattr(self, "_iterate_intercept", coef).shape == (outputs,)
-            fits = fits and set(self._stream) == {"steps", "samples", "gradient"}
-        require(fits, "arrays do not fit together")

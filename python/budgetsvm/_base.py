@@ -1,13 +1,10 @@
-"""What BudgetSVC and BudgetSVR share: checks, then one call of `_core.BudgetMachine`."""
+"""What BudgetSVC and BudgetSVR share: checks, then one call of `_core.budget_train`."""
 
 from __future__ import annotations
 
-import json
-import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
@@ -16,13 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core, _parameters, _validation
 from ._machine import MachineEstimator
 from ._progress import Watcher
-from ._stored import (
-    labels_from_store,
-    labels_to_store,
-    params_from_store,
-    params_to_store,
-    require,
-)
 
 #: What the pages of BudgetSVC and BudgetSVR share.
 PAGE = {
@@ -140,71 +130,10 @@ PAGE = {
 
 
 class BudgetMachineEstimator(MachineEstimator):
-    """Base of the estimators over `_core.BudgetMachine`; not for use on its own."""
+    """Base of the estimators on a budget; not for use on its own."""
 
     _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
-    _machine: _core.BudgetMachine
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a safetensors file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path-like
-            A file name ending in ``.safetensors``. `budgetsvm.load` reads it back, and so does the
-            Rust crate. A callback and a ``RandomState`` are not saved.
-
-        Raises
-        ------
-        NotFittedError
-            If there is nothing to save.
-        ValueError
-            If the name ends otherwise, or class labels are no numbers, booleans or strings.
-        OSError
-            If the file cannot be written; then what was there still is.
-        """
-        check_is_fitted(self)
-        kind, labels = None, None
-        if hasattr(self, "classes_"):
-            kind, labels = labels_to_store(self.classes_)
-        description = {
-            "kind": type(self).__name__,
-            "params": params_to_store(self.get_params(deep=False)),
-            "fitted": {
-                "label_type": kind,
-                "n_iter": int(self.n_iter_),
-                "stop_reason": self.stop_reason_,
-                "objective": self.objective_,
-            },
-        }
-        names = getattr(self, "feature_names_in_", None)
-        self._machine.save(
-            os.fspath(path),
-            json.dumps(description, allow_nan=False),
-            labels,
-            None if names is None else [str(name) for name in names],
-            self.history_,
-        )
-
-    @classmethod
-    def _from_machine(cls, description: dict[str, Any], loaded: tuple[Any, ...]) -> Self:
-        machine, _, labels, names, history = loaded
-        require(set(description) == {"kind", "params", "fitted"}, "description of the estimator")
-        fitted = description["fitted"]
-        keys = {"label_type", "n_iter", "stop_reason", "objective"}
-        require(isinstance(fitted, dict) and set(fitted) == keys, "fitted attributes")
-        require((labels is not None) is issubclass(cls, ClassifierMixin), "kind of estimator")
-        estimator = cls(**params_from_store(cls, description["params"]))
-        estimator._machine, estimator.history_ = machine, history
-        estimator.n_features_in_ = machine.n_features
-        estimator.n_iter_ = fitted["n_iter"]
-        estimator.stop_reason_ = fitted["stop_reason"]
-        estimator.objective_ = fitted["objective"]
-        if labels is not None:
-            estimator.classes_ = labels_from_store(fitted["label_type"], labels)
-        if names is not None:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        return estimator
+    _archived: ClassVar[dict[str, str]] = {**MachineEstimator._archived, "objective_": "value"}
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
@@ -220,8 +149,8 @@ class BudgetMachineEstimator(MachineEstimator):
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         cost = self._cost(target, weights)
         del weights  # eight bytes a sample that the fit has no use for
-        trained, report = _core.BudgetMachine.fit(
-            config, rows, target, n_classes, cost,
+        trained, report = _core.budget_train(
+            "fit", config, rows, target, n_classes, cost,
             start=previous, validation=held_out, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(trained, report, watcher)
@@ -272,17 +201,11 @@ class BudgetMachineEstimator(MachineEstimator):
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         cost = self._cost(target, weights, balance=polish)
-        train: Any = _core.BudgetMachine.polish if polish else _core.BudgetMachine.partial_fit
-        trained, report = train(
-            config, rows, target, n_classes, cost,
+        trained, report = _core.budget_train(
+            "polish" if polish else "partial_fit", config, rows, target, n_classes, cost,
             start=machine, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(trained, report, watcher)
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Offsets, shape (n_outputs,); zero without ``fit_intercept``."""
-        return self._learnt("_machine").intercept
 
     def _hold_out(self, X: Any, target: Any, weights: Any, n_classes: Any) -> tuple[Any, ...]:
         """Split off the validation part, by class for classifiers."""
@@ -302,7 +225,7 @@ class BudgetMachineEstimator(MachineEstimator):
         held_out = (_validation.as_rows(_safe_indexing(X, test)), target[test], weights[test])
         return _safe_indexing(X, train), target[train], weights[train], held_out
 
-    def _take(self, machine: _core.BudgetMachine, report: dict, watcher: Watcher) -> None:
+    def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
         super()._take(machine, report, watcher)
         self.objective_ = report["objective"]
         if report["advice"] is not None:

@@ -8,27 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "BudgetMachine",
-    "LocalMachine",
-    "OnlineMachine",
+    "Machine",
     "__version__",
     "_test_panic",
     "archive_load",
     "archive_save",
-    "asset_fit",
+    "asset_train",
+    "budget_train",
     "cholesky_fit",
     "describe",
-    "exact_decide",
-    "exact_fit",
-    "expansion_decide",
-    "fourier_decide",
+    "exact_train",
     "fourier_fit",
     "fourier_transform",
     "hyperparameters",
     "landmark_transform",
+    "local_train",
     "nystroem_fit",
-    "primal_decide",
-    "primal_fit",
+    "online_train",
+    "primal_train",
     "thread_count",
 ]
 
@@ -42,64 +39,15 @@ _Notify = Callable[[dict[str, Any]], bool]
 _Weights = NDArray[np.float64]
 
 @final
-class BudgetMachine:
-    @staticmethod
-    def fit(
-        config: str,
-        x: _Rows,
-        y: _Target,
-        n_classes: int | None,
-        cost: _Weights,
-        *,
-        start: BudgetMachine | None,
-        validation: tuple[_Rows, _Target, _Weights] | None,
-        notify: _Notify | None,
-        threads: int,
-    ) -> tuple[BudgetMachine, dict[str, Any]]: ...
-    @staticmethod
-    def partial_fit(
-        config: str,
-        x: _Rows,
-        y: _Target,
-        n_classes: int | None,
-        cost: _Weights,
-        *,
-        start: BudgetMachine | None,
-        notify: _Notify | None,
-        threads: int,
-    ) -> tuple[BudgetMachine, dict[str, Any]]: ...
-    @staticmethod
-    def polish(
-        config: str,
-        x: _Rows,
-        y: _Target,
-        n_classes: int | None,
-        cost: _Weights,
-        *,
-        start: BudgetMachine,
-        notify: _Notify | None,
-        threads: int,
-    ) -> tuple[BudgetMachine, dict[str, Any]]: ...
+class Machine:
     def decision_function(self, x: _Rows, threads: int) -> NDArray[np.float64]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(bytes: bytes) -> BudgetMachine: ...
-    def save(
-        self,
-        path: str | PathLike[str],
-        description: str,
-        labels: list[Any] | None,
-        feature_names: list[str] | None,
-        history: dict[str, NDArray[np.float64]],
-    ) -> None: ...
-    @staticmethod
-    def load(
-        path: str | PathLike[str],
-    ) -> tuple[
-        BudgetMachine, str, list[Any] | None, list[str] | None, dict[str, NDArray[np.float64]]
-    ]: ...
+    def from_bytes(bytes: bytes) -> Machine: ...
     @property
     def dtype(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
     @property
     def n_terms(self) -> int: ...
     @property
@@ -109,98 +57,87 @@ class BudgetMachine:
     @property
     def gamma(self) -> float: ...
     @property
-    def support_vectors(self) -> NDArray[Any]: ...
-    @property
-    def dual_coef(self) -> NDArray[np.float64]: ...
-    @property
-    def intercept(self) -> NDArray[np.float64]: ...
-    def __copy__(self) -> Self: ...
-    def __deepcopy__(self, _memo: Any, /) -> Self: ...
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
-
-@final
-class LocalMachine:
-    @staticmethod
-    def train(
-        config: str,
-        x: _Rows,
-        y: NDArray[np.uint32],
-        n_classes: int,
-        cost: _Weights,
-        *,
-        centers: NDArray[Any] | None,
-        start: LocalMachine | None,
-        stream: bool,
-        notify: _Notify | None,
-        threads: int,
-    ) -> tuple[LocalMachine, dict[str, Any]]: ...
-    def decision_function(self, x: _Rows, threads: int) -> NDArray[np.float64]: ...
-    def to_bytes(self) -> bytes: ...
-    @staticmethod
-    def from_bytes(bytes: bytes) -> LocalMachine: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def n_features(self) -> int: ...
-    @property
-    def n_outputs(self) -> int: ...
-    @property
-    def gamma(self) -> float: ...
+    def kernel(self) -> str: ...
     @property
     def seen(self) -> int: ...
     @property
-    def sizes(self) -> NDArray[np.uint64]: ...
+    def is_sparse(self) -> bool: ...
     @property
-    def centers(self) -> NDArray[Any]: ...
-    def __copy__(self) -> Self: ...
-    def __deepcopy__(self, _memo: Any, /) -> Self: ...
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
-
-@final
-class OnlineMachine:
-    @staticmethod
-    def train(
-        config: str,
-        x: _Rows,
-        y: NDArray[np.uint32],
-        n_classes: int,
-        cost: _Weights,
-        *,
-        start: OnlineMachine | None,
-        stream: bool,
-        record: bool,
-        notify: _Notify | None,
-        threads: int,
-    ) -> tuple[OnlineMachine, dict[str, Any]]: ...
-    def decision_function(self, x: _Rows, threads: int) -> NDArray[np.float64]: ...
-    def to_bytes(self) -> bytes: ...
-    @staticmethod
-    def from_bytes(bytes: bytes) -> OnlineMachine: ...
+    def takes_single(self) -> bool: ...
     @property
-    def dtype(self) -> str: ...
+    def has_state(self) -> bool: ...
     @property
-    def n_terms(self) -> int: ...
-    @property
-    def n_features(self) -> int: ...
-    @property
-    def n_outputs(self) -> int: ...
-    @property
-    def gamma(self) -> float: ...
-    @property
-    def feature_coef(self) -> NDArray[np.float64]: ...
-    @property
-    def frequencies(self) -> NDArray[np.float64]: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def support_vectors(self) -> NDArray[Any]: ...
+    def support_vectors(self) -> Any: ...
     @property
     def dual_coef(self) -> NDArray[np.float64]: ...
+    @property
+    def coef(self) -> NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
+    @property
+    def map(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def sizes(self) -> NDArray[np.uint64]: ...
+    @property
+    def centers(self) -> NDArray[Any] | None: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any, /) -> Self: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
-def exact_fit(
+_Trained = tuple[Machine, dict[str, Any]]
+
+def budget_train(
+    task: str,
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    start: Machine | None = None,
+    validation: tuple[_Rows, _Target, _Weights] | None = None,
+    notify: _Notify | None,
+    threads: int,
+) -> _Trained: ...
+def online_train(
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int,
+    cost: _Weights,
+    *,
+    start: Machine | None,
+    stream: bool,
+    record: bool,
+    notify: _Notify | None,
+    threads: int,
+) -> _Trained: ...
+def local_train(
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int,
+    cost: _Weights,
+    *,
+    centers: NDArray[Any] | None,
+    start: Machine | None,
+    stream: bool,
+    notify: _Notify | None,
+    threads: int,
+) -> _Trained: ...
+def asset_train(
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    start: Machine | None,
+    stream: bool,
+    notify: _Notify | None,
+    threads: int,
+) -> _Trained: ...
+def exact_train(
     config: str,
     precomputed: bool,
     x: _Rows,
@@ -211,17 +148,8 @@ def exact_fit(
     functions: NDArray[np.float64] | None,
     notify: _Notify | None,
     threads: int,
-) -> dict[str, Any]: ...
-def exact_decide(
-    kernel: tuple[str, float, float, int],
-    support: _Rows,
-    n_support: list[int],
-    dual_coef: NDArray[np.float64],
-    intercept: NDArray[np.float64],
-    x: _Rows,
-    threads: int,
-) -> NDArray[np.float64]: ...
-def primal_fit(
+) -> _Trained: ...
+def primal_train(
     config: str,
     x: _Rows,
     y: _Target,
@@ -232,19 +160,16 @@ def primal_fit(
     before: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None,
     notify: _Notify | None,
     threads: int,
-) -> dict[str, Any]: ...
-def primal_decide(
-    kernel: tuple[str, float, float, int],
-    points: _Rows,
-    coef: NDArray[np.float64],
-    intercept: NDArray[np.float64],
-    x: _Rows,
-    threads: int,
-) -> NDArray[np.float64]: ...
+) -> _Trained: ...
 def archive_save(
-    path: str | PathLike[str], description: str, arrays: dict[str, NDArray[Any]]
+    path: str | PathLike[str],
+    description: str,
+    arrays: dict[str, NDArray[Any]],
+    machine: Machine | None,
 ) -> None: ...
-def archive_load(path: str | PathLike[str]) -> tuple[str, dict[str, NDArray[Any]]] | None: ...
+def archive_load(
+    path: str | PathLike[str],
+) -> tuple[str, dict[str, NDArray[Any]], Machine | None]: ...
 
 _Kernel = tuple[str, float, float, int]
 
@@ -266,33 +191,6 @@ def fourier_transform(
     width: int,
     threads: int,
 ) -> NDArray[Any]: ...
-def asset_fit(
-    config: str,
-    x: _Rows,
-    y: _Target,
-    n_classes: int | None,
-    cost: _Weights,
-    *,
-    start: dict[str, Any] | None,
-    notify: _Notify | None,
-    threads: int,
-) -> dict[str, Any]: ...
-def expansion_decide(
-    x: _Rows,
-    kernel: _Kernel,
-    components: NDArray[Any],
-    coef: NDArray[np.float64],
-    intercept: NDArray[np.float64],
-    threads: int,
-) -> NDArray[np.float64]: ...
-def fourier_decide(
-    x: _Rows,
-    frequencies: NDArray[np.float64],
-    phases: NDArray[np.float64],
-    coef: NDArray[np.float64],
-    intercept: NDArray[np.float64],
-    threads: int,
-) -> NDArray[np.float64]: ...
 def hyperparameters(family: str, config: str = "{}") -> str: ...
 def describe(x: _Rows, weight: _Weights) -> tuple[float, float]: ...
 def thread_count(n_jobs: int | None) -> int: ...

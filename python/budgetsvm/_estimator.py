@@ -62,7 +62,9 @@ class Estimator(Archived, BaseEstimator):
         """Checked rows of one of `dtypes`, to predict or to transform."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        dtypes = (self._dtype(),) if dtypes is None else dtypes
+        if dtypes is None:
+            dtype = self._dtype()
+            dtypes = dtype if isinstance(dtype, tuple) else (dtype,)
         if self._is_plain(X, dtypes):
             return X
         return validate_data(

@@ -1,10 +1,11 @@
-"""The shared part of the exact machines: scikit-learn's face over `_core.exact_fit`.
+"""The shared part of the exact machines: scikit-learn's face over `_core.exact_train`.
 
 Parameters, attributes, texts of errors and warnings are those of `sklearn.svm`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -18,7 +19,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
-from ._estimator import FLOATS, Estimator
+from ._estimator import FLOATS
+from ._machine import Machined
 from ._stored import require
 
 #: Numbers for which scikit-learn takes True, too.
@@ -36,20 +38,19 @@ ONE_CLASS = "Invalid input - all samples with positive weights belong to the sam
 _SINGLE_MOST = 1e12
 
 
-class ExactEstimator(Estimator):
-    """Base of the exact machines; not for use on its own. What is learnt is in arrays."""
+class ExactEstimator(Machined):
+    """Base of the exact machines; not for use on its own."""
 
     _family: ClassVar[str] = "exact"
     #: The machine, by LIBSVM's name.
     _impl: ClassVar[str]
 
     _archived: ClassVar[dict[str, str]] = {
-        "support_": "array", "support_vectors_": "matrix", "_n_support": "array",
-        "dual_coef_": "matrix", "_dual_coef_": "matrix", "intercept_": "array",
-        "_intercept_": "array", "fit_status_": "value", "stop_reason_": "value",
+        "support_": "array", "_n_support": "array", "fit_status_": "value", "stop_reason_": "value",
         "_gamma": "value", "_sparse": "value", "shape_fit_": "value",
         "constraint_violation_": "array?", "n_updates_": "array?",
     }  # fmt: skip
+    _kinds = ("pairwise",)
 
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions({*_parameters.KERNELS, "precomputed"}), callable],
@@ -81,9 +82,6 @@ class ExactEstimator(Estimator):
         "degree": _parameters.RULES["degree"],
         "n_jobs": _parameters.RULES["n_jobs"],
     }
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_n_support")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,8 +129,7 @@ class ExactEstimator(Estimator):
             check_consistent_length(X, y)
         else:
             X, y = validate_data(
-                self, X, y, dtype=np.float64, order="C", accept_sparse="csr",
-                accept_large_sparse=False,
+                self, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr"
             )  # fmt: skip
         y = self._validate_targets(y)
         weights = self._check_weights(sample_weight, X, y)
@@ -160,22 +157,20 @@ class ExactEstimator(Estimator):
             self, kind=self._impl, solver=solver, C=None if np.isinf(C) else float(C), kernel=name,
             max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
         )  # fmt: skip
-        learnt = _core.exact_fit(
+        machine, report = _core.exact_train(
             config, kernel is None, rows, target, n_classes, cost,
             functions=self._function_values(X), notify=_progress if self.verbose else None,
             threads=self._threads(),
         )  # fmt: skip
-        self._take(learnt, matrix)
+        self._take(machine, report)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n_samples,)
         self._after_fit(X, y, sample_weight, random_state)
 
-    def _take(self, learnt: dict, matrix: Any) -> None:
+    def _take(self, machine: _core.Machine, report: dict) -> None:
         """Make what `_core` returned the fitted state."""
-        coef, intercept = learnt["dual_coef"], learnt["intercept"]
-        if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
-            raise ValueError(NOT_FINITE)
-        self.fit_status_ = 0 if learnt["converged"] else 1
-        self.stop_reason_ = learnt["stop_reason"]
+        self._machine = machine
+        self.fit_status_ = 0 if report["converged"] else 1
+        self.stop_reason_ = report["stop_reason"]
         if self.fit_status_ == 1:
             _validation.warn(
                 f"Solver terminated early (max_iter={self.max_iter})."
@@ -183,24 +178,27 @@ class ExactEstimator(Estimator):
                 " StandardScaler or MinMaxScaler.",
                 ConvergenceWarning,
             )
-        self.support_ = learnt["support"].astype(np.int32)
-        self._n_support = learnt["n_support"].astype(np.int32)
-        if self.kernel == "precomputed" or callable(self.kernel):
-            self.support_vectors_ = np.empty((0, 0))
-        else:
-            self.support_vectors_ = matrix[self.support_]
-        self.dual_coef_ = type(matrix)(coef) if self._sparse else coef
-        self.intercept_ = intercept
-        # As in scikit-learn: these hold the sign of class 0 against class 1.
-        sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
-        self._dual_coef_, self._intercept_ = sign * self.dual_coef_, sign * intercept
-        n_iter = learnt["n_iter"].astype(np.int32)
+        self.support_ = report["support"].astype(np.int32)
+        self._n_support = report["n_support"].astype(np.int32)
+        n_iter = report["n_iter"].astype(np.int32)
         self.n_iter_ = n_iter if self._is_classifier() else int(n_iter[0])
-        self.duality_gap_ = learnt["gap"] if self._is_classifier() else float(learnt["gap"][0])
+        self.duality_gap_ = report["gap"] if self._is_classifier() else float(report["gap"][0])
+        if "n_updates" in report:
+            self.constraint_violation_ = report["constraint_violation"]
+            self.n_updates_ = report["n_updates"].astype(np.int64)
 
-        if "n_updates" in learnt:
-            self.constraint_violation_ = learnt["constraint_violation"]
-            self.n_updates_ = learnt["n_updates"].astype(np.int64)
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, shape (n_SV, n_features); (0, 0) for kernel values in their place."""
+        if self._learnt("_machine").support_vectors is None:
+            return np.empty((0, 0))
+        return super().support_vectors_
+
+    @property
+    def dual_coef_(self) -> Any:
+        """Coefficients of the support vectors, as in scikit-learn; CSR after sparse rows."""
+        coef = self._learnt("_machine").dual_coef
+        return sp.csr_matrix(coef) if self._sparse else coef
 
     def _solver(self) -> str:
         return self.solver
@@ -209,40 +207,24 @@ class ExactEstimator(Estimator):
         """Parametric functions of the training rows, shape (n_samples, n_functions)."""
         return None
 
+    def _outputs_wanted(self) -> int:
+        k = len(self._n_support)
+        return max(1, k * (k - 1) // 2)
+
     def _check_archived(self) -> None:
         self.shape_fit_ = tuple(self.shape_fit_)
-        self._check_kinds()
-        outputs, terms = self.dual_coef_.shape
-        pairs = len(self._n_support) * (len(self._n_support) - 1) // 2
-        fine = (
-            self._dual_coef_.shape == (outputs, terms)
-            and terms == len(self.support_) == int(self._n_support.sum())
-            and outputs == max(1, len(self._n_support) - 1)
-            and self.intercept_.shape == self._intercept_.shape == (max(1, pairs),)
-            and len(self._n_support) == (len(self.classes_) if self._is_classifier() else 1)
-            and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == terms)
-        )
-        require(fine, "shapes of an exact machine")
-
-    def _check_kinds(self) -> None:
-        """Whether what a file holds is of the types and dimensions that prediction counts on."""
         counts = (self._n_support, self.support_)
         fine = all(array.ndim == 1 and array.dtype.kind == "i" for array in counts)
         fine = fine and all(np.all(array >= 0) for array in counts)
-        fine = fine and self._sparse is sp.issparse(self.dual_coef_)
-        fine = fine and all(type(n) is int for n in self.shape_fit_)
-        kernel = self._kernel_params()
-        values = (self.dual_coef_, self._dual_coef_, self.intercept_, self._intercept_)
-        fine = fine and all(array.dtype == np.float64 for array in values)
-        if kernel is None:
-            fine = fine and int(self.support_.max(initial=0)) < max(1, *self.shape_fit_[:1])
-        else:
-            machine = self.support_vectors_
-            fine = fine and sp.issparse(machine) is self._sparse and machine.dtype == np.float64
-            fine = fine and machine.shape[1] == self.n_features_in_
-            fine = fine and kernel[0] in _parameters.KERNELS
-            fine = fine and bool(np.all(np.isfinite(kernel[1:])))
-        require(fine, "arrays of an exact machine")
+        fine = fine and self._machine.n_terms == len(self.support_) == int(self._n_support.sum())
+        fine = fine and len(self._n_support) == (len(self.classes_) if self._is_classifier() else 1)
+        fine = fine and len(self.shape_fit_) > 0 and all(type(n) is int for n in self.shape_fit_)
+        own, kernel = self._kernel_params(), json.loads(self._machine.kernel)
+        fine = fine and (own is None) == (kernel is None)
+        fine = fine and (own is None or own[0] == kernel["name"])
+        fine = fine and self._sparse is self._machine.is_sparse
+        require(fine, "machine of an exact estimator")
+        super()._check_archived()
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
@@ -281,9 +263,10 @@ class ExactEstimator(Estimator):
         return weights
 
     def _training_matrix(self, X: Any) -> Any:
-        """The float64 matrix that training reads: rows, or kernel values."""
+        """What training reads: rows as they are, or float64 kernel values."""
         if not callable(self.kernel):
-            return X
+            single = self.kernel == "precomputed" and X.dtype != np.float64
+            return X.astype(np.float64) if single else X
         self._Xfit = X
         matrix = self._compute_kernel(X)
         if matrix.shape[0] != matrix.shape[1]:
@@ -294,7 +277,7 @@ class ExactEstimator(Estimator):
         if self.kernel == "precomputed" or callable(self.kernel):
             self._gamma = 0.0
         elif isinstance(self.gamma, str) and self.gamma == "scale":
-            if weighted:
+            if weighted or X.dtype != np.float64:
                 # A row of weight w counts as w rows.
                 variance, _ = _core.describe(rows, np.maximum(weights, 0.0))
             elif self._sparse:
@@ -319,23 +302,12 @@ class ExactEstimator(Estimator):
         kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
         return np.asarray(kernel, dtype=np.float64, order="C")
 
-    def _suits_single(self, X: Any) -> bool:
-        """Whether float32 kernel values of these float32 rows are as good as float32 can be.
-
-        They are where no square of a difference overflows, and no power of a product loses digits.
-        """
-        if self.kernel != "rbf" or not 1e-20 <= self._gamma <= 1e20:
-            return False
-        both: tuple[Any, ...] = (X, self.support_vectors_)
-        values = [rows.data if hasattr(rows, "indptr") else rows for rows in both]
-        return all(v.size == 0 or max(v.max(), -v.min()) <= _SINGLE_MOST for v in values)
-
     def _validate_for_predict(self, X: Any) -> Any:
         if callable(self.kernel):
             check_is_fitted(self)
         else:
-            X = self._new_rows(X, FLOATS, order="C", accept_large_sparse=False)
-            if X.dtype == np.float32 and not self._suits_single(X):
+            X = self._new_rows(X, FLOATS, order="C")
+            if X.dtype == np.float32 and not self._decides_in_single(X):
                 X = X.astype(np.float64)
         if sp.issparse(X) and not self._sparse and not callable(self.kernel):
             raise ValueError(
@@ -354,24 +326,17 @@ class ExactEstimator(Estimator):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return X
 
+    def _decides_in_single(self, X: Any) -> bool:
+        """Whether float32 arithmetic is as good for these float32 rows as any could be."""
+        values = X.data if hasattr(X, "indptr") else X
+        fits = values.size == 0 or bool(max(values.max(), -values.min()) <= _SINGLE_MOST)
+        return fits and self._machine.takes_single
+
     def _decide(self, X: Any) -> np.ndarray:
         """Decision values, shape (n_samples, n_outputs), of class i against class j > i."""
-        X = self._validate_for_predict(X)
-        coef = (
-            self._dual_coef_.toarray() if self._sparse else np.ascontiguousarray(self._dual_coef_)
-        )
-        kernel, support = self._kernel_params(), self.support_vectors_
-        if kernel is None:
-            # The linear machine on the kernel values themselves.
-            kernel, X = ("linear", 1.0, 0.0, 1), np.ascontiguousarray(X[:, self.support_])
-            support = np.eye(len(self.support_))
-        if len(self.support_) == 0:
-            return np.tile(self._intercept_, (X.shape[0], 1))
-        return _validation.in_range(_core.exact_decide(
-            kernel, _validation.as_rows(support), self._n_support.tolist(), coef,
-            np.ascontiguousarray(self._intercept_), _validation.as_rows(X),
-            self._threads(),
-        ))  # fmt: skip
+        values = self._decided(_validation.as_rows(self._validate_for_predict(X)))
+        # As in scikit-learn; the machine of two classes is one for the second.
+        return -values if self._is_classifier() and len(self._n_support) == 2 else values
 
     @property
     def n_support_(self) -> np.ndarray:

@@ -224,11 +224,11 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
     _archived: ClassVar[dict[str, str]] = {**ExactRegressor._archived, "offset_": "array"}
 
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
-        self.offset_ = -self._intercept_
+        self.offset_ = -self.intercept_
 
     def _check_archived(self) -> None:
         super()._check_archived()
-        require(np.array_equal(self.offset_, -self._intercept_), "offset_")
+        require(np.array_equal(self.offset_, -self.intercept_), "offset_")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, positive inside.

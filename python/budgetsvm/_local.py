@@ -112,13 +112,9 @@ class LocalBudgetSVC(OnlineLearner):
     (True, True)
     """
 
-    _archived: ClassVar[dict[str, str]] = {
-        **OnlineLearner._archived, "_machine": "LocalMachine",
-    }  # fmt: skip
-
+    _kinds = ("cells",)
     _family = "local"
     _own: ClassVar[dict] = {}
-    _machine: _core.LocalMachine  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -170,16 +166,8 @@ class LocalBudgetSVC(OnlineLearner):
         """Support vectors of each cell, shape (n_cells,)."""
         return self._learnt("_machine").sizes.astype(np.intp)
 
-    @property
-    def n_samples_seen_(self) -> int:
-        """Samples learnt from."""
-        return self._learnt("_machine").seen
-
-    def _size(self, machine: Any) -> int:
-        return int(machine.sizes.sum())
-
     # What a machine of many cells does not have as one array.
-    support_vectors_ = dual_coef_ = n_terms_ = None  # type: ignore[assignment]
+    support_vectors_ = dual_coef_ = intercept_ = n_terms_ = None  # type: ignore[assignment]
 
     def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
@@ -197,7 +185,7 @@ class LocalBudgetSVC(OnlineLearner):
             centers = np.ascontiguousarray(centers, dtype=X.dtype)
             if not np.all(np.isfinite(centers)):
                 raise ValueError("X leads out of the range of floating point numbers: scale it")
-        trained, report = _core.LocalMachine.train(
+        trained, report = _core.local_train(
             _parameters.config(self, **settled), rows, index, len(self.classes_), cost,
             centers=centers, start=machine, stream=stream, notify=watcher.notify,
             threads=self._threads(),

@@ -5,65 +5,60 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from . import _validation
-from ._estimator import Trained
+from . import _core, _validation
+from ._estimator import Estimator, Trained
 from ._progress import Watcher
 from ._stored import require
 
 
-class MachineEstimator(Trained):
-    """Base of the estimators over a machine; not for use on its own.
+class Machined(Estimator):
+    """Base of the estimators that hold a machine; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
     leaves the estimator as it was, copies are independent, and prediction from other threads goes
     on undisturbed.
     """
 
-    _archived: ClassVar[dict[str, str]] = {
-        "n_iter_": "value",
-        "history_": "curves",
-        "stop_reason_": "value",
-    }
+    #: What the machine's model may be, by the names of `_core`.
+    _kinds: ClassVar[tuple[str, ...]] = ("expansion", "each")
 
-    _machine: Any
+    _has_machine: ClassVar[bool] = True
+    _machine: _core.Machine
 
     @property
-    def support_vectors_(self) -> np.ndarray:
-        """Points of the terms, shape (n_terms, n_features); with merging not training rows."""
-        return self._learnt("_machine").support_vectors
+    def support_vectors_(self) -> Any:
+        """Points of the terms, shape (n_terms, n_features), CSR where they are rows of one."""
+        rows = self._learnt("_machine").support_vectors
+        if rows is None:
+            raise AttributeError("this machine has no support vectors")
+        if isinstance(rows, np.ndarray):
+            return rows
+        *arrays, width = rows
+        return sp.csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, width))
 
     @property
-    def dual_coef_(self) -> np.ndarray:
+    def dual_coef_(self) -> Any:
         """Coefficients of the terms, shape (n_outputs, n_terms)."""
-        return self._learnt("_machine").dual_coef
+        machine = self._learnt("_machine")
+        coef = machine.dual_coef
+        if coef.shape[1] == 0 and machine.coef.shape[1]:
+            raise AttributeError("this machine has no terms")
+        return coef
 
     @property
-    def n_terms_(self) -> int:
-        """Number of terms, all outputs together."""
-        return self._learnt("_machine").n_terms
-
-    def _take(self, machine: Any, report: dict, watcher: Watcher) -> None:
-        """Make what `_core` returned the fitted state: the last thing that a training does."""
-        self._machine = machine
-        self.n_iter_ = report["n_iter"]
-        self.history_ = report["history"]
-        self.stop_reason_ = report["stop_reason"]
-        watcher.finish(self._size(machine), report)
-
-    def _size(self, machine: Any) -> int:
-        """Terms, for the progress line."""
-        return machine.n_terms
-
-    def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
-        """The γ of a machine that is made, or of `machine`, which training goes on with."""
-        if machine is not None:
-            return _validation.settled_gamma(self.kernel, self.gamma, machine.gamma)
-        return _validation.settle_gamma(self.gamma, rows, d, weights)
+    def intercept_(self) -> np.ndarray:
+        """Offsets, shape (n_outputs,)."""
+        return self._learnt("_machine").intercept
 
     def _decision(self, X: Any) -> np.ndarray:
         rows = _validation.as_rows(self._new_rows(X))
+        return self._decided(rows)
+
+    def _decided(self, rows: Any) -> np.ndarray:
+        """Decision values of checked rows."""
         return _validation.in_range(self._machine.decision_function(rows, self._threads()))
 
     def _dtype(self) -> Any:
@@ -72,8 +67,43 @@ class MachineEstimator(Trained):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")
 
-    def _check_archived(self) -> None:
+    def _outputs_wanted(self) -> int:
+        """Outputs of a machine of these classes."""
         classes = getattr(self, "classes_", None)
-        outputs = len(classes) if classes is not None and len(classes) > 2 else 1
-        fits = is_classifier(self) == (classes is not None) and self._machine.n_outputs == outputs
-        require(fits and self._machine.n_features == self.n_features_in_, "machine and labels")
+        return len(classes) if classes is not None and len(classes) > 2 else 1
+
+    def _check_archived(self) -> None:
+        machine = self._machine
+        fits = is_classifier(self) == hasattr(self, "classes_")
+        fits = fits and machine.kind in self._kinds
+        fits = fits and machine.n_outputs == self._outputs_wanted()
+        require(fits and machine.n_features == self.n_features_in_, "machine and labels")
+
+
+class MachineEstimator(Machined, Trained):
+    """Base of the estimators over a machine whose training is watched; not for use on its own."""
+
+    _archived: ClassVar[dict[str, str]] = {
+        "n_iter_": "value",
+        "history_": "curves",
+        "stop_reason_": "value",
+    }
+
+    @property
+    def n_terms_(self) -> int:
+        """Number of terms, all outputs together."""
+        return self._learnt("_machine").n_terms
+
+    def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
+        """Make what `_core` returned the fitted state: the last thing that a training does."""
+        self._machine = machine
+        self.n_iter_ = report["n_iter"]
+        self.history_ = report["history"]
+        self.stop_reason_ = report["stop_reason"]
+        watcher.finish(machine.n_terms, report)
+
+    def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
+        """The γ of a machine that is made, or of `machine`, which training goes on with."""
+        if machine is not None:
+            return _validation.settled_gamma(self.kernel, self.gamma, machine.gamma)
+        return _validation.settle_gamma(self.gamma, rows, d, weights)

@@ -1,4 +1,4 @@
-"""The shared part of the online learners: checks, then one call of `_core.OnlineMachine`."""
+"""The shared part of the online learners: checks, then one call of `_core.online_train`."""
 
 from __future__ import annotations
 
@@ -92,12 +92,7 @@ class OnlineLearner(Classifier, MachineEstimator):
     _family: ClassVar[str] = "online"
     #: The learner, by its name in `_core`.
     _own: ClassVar[dict[str, Any]]
-    _archived: ClassVar[dict[str, str]] = {
-        **MachineEstimator._archived,
-        "_machine": "OnlineMachine",
-    }
-
-    _machine: _core.OnlineMachine
+    _kinds: ClassVar[tuple[str, ...]] = ("expansion", "each", "features")
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
@@ -150,7 +145,7 @@ class OnlineLearner(Classifier, MachineEstimator):
     @property
     def n_samples_seen_(self) -> int:
         """Samples learnt from."""
-        return self._learnt("_machine").steps
+        return self._learnt("_machine").seen
 
     def _check_params(self) -> None:
         """Refuse hyperparameters that do not fit together, before the data are looked at."""
@@ -176,7 +171,7 @@ class OnlineLearner(Classifier, MachineEstimator):
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
-        trained, report = _core.OnlineMachine.train(
+        trained, report = _core.online_train(
             config, rows, index, len(self.classes_), weights,
             start=machine, stream=stream, record=record, notify=watcher.notify,
             threads=self._threads(),

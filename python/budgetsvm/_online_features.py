@@ -70,12 +70,12 @@ class FourierOGD(StreamLearner):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, shape (n_outputs, 2 * n_frequencies)."""
-        return self._learnt("_machine").feature_coef
+        return self._learnt("_machine").coef
 
     @property
     def frequencies_(self) -> np.ndarray:
         """Frequencies, shape (n_frequencies, n_features)."""
-        return self._learnt("_machine").frequencies
+        return self._learnt("_machine").map["frequencies"]
 
 
 @documented(**PAGE)

@@ -1,4 +1,4 @@
-"""The shared part of the primal machines: checks, one call of `_core.primal_fit`, fitted arrays."""
+"""The shared part of the primal machines: checks, one call of `_core.primal_train`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from sklearn.utils.extmath import safe_sparse_dot
 
 from . import _core, _parameters, _validation
-from ._estimator import FLOATS, Trained
-from ._features_base import kernel_of
+from ._estimator import FLOATS
+from ._machine import MachineEstimator
 from ._progress import Watcher
-from ._stored import require, stored_kernel
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
 #: A loss that the primal machines alone have, for labels and for values.
 LEAST_SQUARES = {"least_squares": "``(y - f)²``"}
-_OPTIONAL = (
-    "support_",
-    "support_vectors_",
-    "dual_coef_",
-    "coef_",
-    "loo_decision_",
-    "loo_score_",
-)
+_OPTIONAL = ("support_", "loo_decision_", "loo_score_")
 
 
 #: What the pages of PrimalSVC and PrimalSVR share.
@@ -138,28 +129,22 @@ PAGE = {
 }
 
 
-class PrimalEstimator(Trained):
-    """Base of the primal machines; not for use on its own. What is learnt is in arrays."""
+class PrimalEstimator(MachineEstimator):
+    """Base of the primal machines; not for use on its own."""
 
     _ranges: ClassVar[dict] = {
         "solver": _parameters.one_of(*_SOLVERS),
         "tol": _parameters.positive,
     }
     _archived: ClassVar[dict[str, str]] = {
+        **MachineEstimator._archived,
         "support_": "array?",
-        "support_vectors_": "matrix?",
-        "dual_coef_": "array?",
-        "coef_": "array?",
-        "intercept_": "array",
-        "n_iter_": "value",
-        "stop_reason_": "value",
         "objective_": "value",
-        "history_": "curves",
         "C_": "value",
         "gamma_": "value",
-        "_kernel": "value",
         "loo_score_": "value?",
     }
+    _kinds = ("expansion", "linear")
     _points: ClassVar[dict[str, str]] = {"basis": "support_vectors_"}
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
@@ -175,40 +160,21 @@ class PrimalEstimator(Trained):
         start = None
         if self._same_outputs(last):
             basis, points, start = self._start(last, X, basis, points)
-        learnt = _core.primal_fit(
+        machine, report = _core.primal_train(
             self._config(gamma), rows, target, n_classes, cost, basis, before=start,
             notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
-        self._take(learnt, X if points is None else points, points is None)
-        by_c, by_gamma = learnt["tuned"] or (1.0, 1.0)
+        by_c, by_gamma = report["tuned"] or (1.0, 1.0)
         self.C_, self.gamma_ = float(self.C) * by_c, gamma * by_gamma
-        self._kernel = list(kernel_of(self, self.gamma_))
-        if learnt["left_out"] is not None:
-            self._take_left_out(learnt["left_out"], y, weights)
-        shown = {**learnt, "objective": self.objective_}
-        watcher.finish(X.shape[1] if points is None else learnt["coef"].shape[1], shown)
-
-    def _take(self, learnt: dict, source: Any, from_samples: bool) -> None:
-        """Make what `_core` returned the fitted state."""
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
-        support = learnt["support"]
-        if learnt["points"] is not None:
-            self.support_vectors_ = learnt["points"].astype(source.dtype, copy=False)
-            self.dual_coef_ = learnt["coef"]
-        elif support is None:
-            self.coef_ = learnt["coef"]
-        else:
-            if from_samples:
-                self.support_ = support
-            self.support_vectors_ = source[support]
-            self.dual_coef_ = learnt["coef"]
-        self.intercept_ = learnt["intercept"]
-        self.n_iter_ = learnt["n_iter"]
-        self.history_ = learnt["history"]
-        self.objective_ = learnt["objective"]
-        self.stop_reason_ = learnt["stop_reason"]
-        coef = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
+        self.objective_ = report["objective"]
+        self._take(machine, report, watcher)
+        if report["support"] is not None and points is None:
+            self.support_ = report["support"]
+        if report["left_out"] is not None:
+            self._take_left_out(report["left_out"], y, weights)
+        coef = machine.coef if machine.kind == "linear" else machine.dual_coef
         if self.stop_reason_ in ("max_time", "callback") and not np.any(coef):
             _validation.warn(
                 f"The fit ended ({self.stop_reason_}) before the first step: the machine is a "
@@ -221,6 +187,14 @@ class PrimalEstimator(Trained):
                 "features, lower C, or raise smoothing or max_iter.",
                 ConvergenceWarning,
             )
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features of a linear machine, shape (n_outputs, n_features)."""
+        machine = self._learnt("_machine")
+        if machine.kind != "linear":
+            raise AttributeError("this machine has terms, no weights of the features")
+        return machine.coef
 
     def _config(self, gamma: float) -> str:
         own: dict[str, Any] = {"gamma": gamma, "random_state": self._seed()}
@@ -252,17 +226,15 @@ class PrimalEstimator(Trained):
 
     def _start(self, last: dict[str, Any], X: Any, basis: Any, points: Any) -> tuple:
         """Basis, points and start for `warm_start`: what of the last fit fits this one."""
-        count, d = X.shape
-        intercept, none = last["intercept_"], np.zeros(0, dtype=np.int64)
+        machine, (count, d) = last["_machine"], X.shape
+        intercept, none = machine.intercept, np.zeros(0, dtype=np.int64)
         if self.basis is None and self.kernel == "linear":
-            weights = last.get("coef_")
-            if weights is None or weights.shape[1] != d:
+            if machine.kind != "linear" or machine.n_features != d:
                 return basis, points, None
-            return basis, points, (none, weights.T, intercept)
-        terms = last.get("support_vectors_")
-        if terms is None or terms.shape[1] != d or terms.dtype != X.dtype:
+            return basis, points, (none, machine.coef.T, intercept)
+        if machine.kind == "linear" or machine.n_features != d or machine.dtype != X.dtype:
             return basis, points, None
-        support, coef = last.get("support_"), last["dual_coef_"].T
+        terms, support, coef = self.support_vectors_, last.get("support_"), machine.dual_coef.T
         if self.basis is None:
             if support is None or (len(support) and support.max() >= count):
                 return basis, points, None
@@ -275,37 +247,9 @@ class PrimalEstimator(Trained):
             return basis, points, None
         return basis, points, (none, coef, intercept)
 
-    def _decision(self, X: Any) -> np.ndarray:
-        if "coef_" in self.__dict__:
-            X = self._new_rows(X, FLOATS)
-            if sp.issparse(X):
-                _validation.check_csr_structure(X)
-            values = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-            return _validation.in_range(values)
-        X = self._new_rows(X)
-        if self.support_vectors_.shape[0] == 0:
-            return np.tile(self.intercept_, (X.shape[0], 1))
-        return _validation.in_range(_core.primal_decide(
-            stored_kernel(self._kernel), _validation.as_rows(self.support_vectors_),
-            np.ascontiguousarray(self.dual_coef_.T), self.intercept_, _validation.as_rows(X),
-            self._threads(),
-        ))  # fmt: skip
-
     def _dtype(self) -> Any:
-        return self.support_vectors_.dtype
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "intercept_")
-
-    def _check_archived(self) -> None:
-        outputs, d = len(self.intercept_), self.n_features_in_
-        if hasattr(self, "coef_"):
-            fits = self.coef_.shape == (outputs, d)
-        else:
-            terms = self.support_vectors_.shape[0] if hasattr(self, "support_vectors_") else -1
-            fits = terms >= 0 and self.support_vectors_.shape == (terms, d)
-            fits = fits and self.dual_coef_.shape == (outputs, terms)
-        require(fits and self.intercept_.ndim == 1, "shapes of the machine")
+        # A linear machine takes rows of either precision.
+        return FLOATS if self._machine.kind == "linear" else super()._dtype()
 
     def _same_outputs(self, last: dict[str, Any]) -> bool:
         """Whether the last fit is one of the same outputs."""

@@ -99,7 +99,7 @@ class PrimalSVC(Classifier, PrimalEstimator):
         self._keep(locals())
 
     def _same_outputs(self, last: dict[str, Any]) -> bool:
-        return "intercept_" in last and np.array_equal(last["classes_"], self.classes_)
+        return "_machine" in last and np.array_equal(last["classes_"], self.classes_)
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])

@@ -98,7 +98,7 @@ class PrimalSVR(Regressor, PrimalEstimator):
         self._keep(locals())
 
     def _same_outputs(self, last: dict[str, Any]) -> bool:
-        return "intercept_" in last
+        return "_machine" in last
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])

@@ -59,6 +59,7 @@ class Semiparametric(ExactEstimator):
         elif isinstance(functions, (list, tuple)) and all(callable(f) for f in functions):
             if not functions:
                 return None
+            X = X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
             values = np.column_stack([np.asarray(f(X), dtype=np.float64) for f in functions])
         elif given is None:
             raise ValueError(
@@ -90,15 +91,15 @@ class Semiparametric(ExactEstimator):
         self._n_functions = 0 if values is None else values.shape[1]
         return values
 
-    def _take(self, learnt: dict, matrix: Any) -> None:
-        super()._take(learnt, matrix)
+    def _take(self, machine: Any, report: dict) -> None:
+        super()._take(machine, report)
         sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
-        coef = sign * learnt["parametric"].reshape(len(self._intercept_), self._n_functions)
+        coef = sign * report["parametric"].reshape(len(self.intercept_), self._n_functions)
         self.parametric_coef_ = coef if self._is_classifier() else coef[0]
         if self.record_history:
-            steps = len(learnt["violation"])
-            multipliers = learnt["multipliers"].reshape(steps, -1)
-            self.history_ = {"violation": learnt["violation"], "constraint": learnt["constraint"]}
+            steps = len(report["violation"])
+            multipliers = report["multipliers"].reshape(steps, -1)
+            self.history_ = {"violation": report["violation"], "constraint": report["constraint"]}
             for k in range(multipliers.shape[1]):
                 self.history_[f"multiplier_{k}"] = np.ascontiguousarray(multipliers[:, k])
         elif hasattr(self, "history_"):
@@ -108,7 +109,7 @@ class Semiparametric(ExactEstimator):
         super()._check_archived()
         shape: tuple[int, ...] = (self._n_functions,)
         if self._is_classifier():
-            shape = (len(self._intercept_), *shape)
+            shape = (len(self.intercept_), *shape)
         require(self.parametric_coef_.shape == shape, "parametric_coef_")
 
     def _outputs(self, X: Any, given: Any) -> np.ndarray:

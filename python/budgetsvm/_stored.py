@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _core
 from ._validation import check_csr_structure, plain
 
 _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
@@ -207,7 +206,7 @@ def store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> An
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
         entries = {part: _put(f"{name}.{part}", array, arrays) for part, array in parts.items()}
         return {"csr": entries, "shape": list(map(int, value.shape))}
-    return _put(name, np.frombuffer(value.to_bytes(), dtype=np.uint8), arrays)
+    raise ValueError(f"{name} is of no kind that a file holds")
 
 
 def restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -224,9 +223,7 @@ def restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> 
         return {curve: arrays.pop(f"history.{name}.{curve}") for curve in entry}
     if kind == "matrix" and isinstance(entry, dict) and "csr" in entry:
         return _restore_csr(name, entry, arrays)
-    if kind in ("array", "matrix", "numbers"):
-        return _take(name, entry, arrays)
-    return getattr(_core, kind).from_bytes(_take(name, entry, arrays).tobytes())
+    return _take(name, entry, arrays)
 
 
 def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

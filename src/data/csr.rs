@@ -133,20 +133,6 @@ impl<'a, F: Real> Csr<'a, F> {
         self.n_cols
     }
 
-    /// The stored values.
-    pub(super) fn values(&self) -> &'a [F] {
-        self.values
-    }
-
-    /// The same places with other values, as many.
-    pub(super) fn with_values<'b, G: Real>(&self, values: &'b [G]) -> Csr<'b, G>
-    where
-        'a: 'b,
-    {
-        let Self { indices, starts, n_cols, density, .. } = *self;
-        Csr { values, indices, starts, n_cols, density }
-    }
-
     /// The rows `first..last`.
     pub(super) fn range(&self, first: usize, last: usize) -> Self {
         let starts = match self.starts {

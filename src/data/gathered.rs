@@ -37,10 +37,7 @@ impl<F: Real> Gathered<F> {
                 for (out, &row) in values.chunks_exact_mut(n_cols.max(1)).zip(chosen) {
                     rows.copy_row(row, out);
                 }
-                let (expected, got) = (chosen.len() * n_cols, values.len());
-                Array2::from_shape_vec((chosen.len(), n_cols), values)
-                    .map(Self::Dense)
-                    .map_err(|_| Error::LengthMismatch { what: "rows", expected, got })
+                Self::from_values(values, n_cols)
             }
             Rows::Csr(csr) => {
                 let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
@@ -54,6 +51,49 @@ impl<F: Real> Gathered<F> {
                 Ok(Self::Csr { values, columns, starts, n_cols })
             }
         }
+    }
+
+    /// Dense rows of `n_cols` values each, one after another.
+    ///
+    /// # Errors
+    /// `LengthMismatch` unless the values are whole rows.
+    pub fn from_values(values: Vec<F>, n_cols: usize) -> Result<Self> {
+        let (n_rows, got) = (values.len().checked_div(n_cols).unwrap_or(0), values.len());
+        Array2::from_shape_vec((n_rows, n_cols), values)
+            .map(Self::Dense)
+            .map_err(|_| Error::LengthMismatch { what: "rows", expected: n_rows * n_cols, got })
+    }
+
+    /// The same rows in another precision.
+    #[must_use]
+    pub fn cast<G: Real>(&self) -> Gathered<G> {
+        let cast = |value: &F| G::from_f64(Real::to_f64(*value));
+        match self {
+            Self::Dense(rows) => Gathered::Dense(rows.map(cast)),
+            Self::Csr { values, columns, starts, n_cols } => Gathered::Csr {
+                values: values.iter().map(cast).collect(),
+                columns: columns.clone(),
+                starts: starts.clone(),
+                n_cols: *n_cols,
+            },
+        }
+    }
+
+    /// The same rows, dense.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn into_dense(self) -> Result<Self> {
+        let rows = match &self {
+            Self::Dense(_) => return Ok(self),
+            Self::Csr { .. } => self.rows()?,
+        };
+        let (n, d) = (rows.n_rows(), rows.n_cols());
+        let mut values = try_vec("rows", n.saturating_mul(d), F::zero())?;
+        for (row, out) in values.chunks_exact_mut(d.max(1)).enumerate() {
+            rows.copy_row(row, out);
+        }
+        Self::from_values(values, d)
     }
 
     /// The rows, to be read.

@@ -6,12 +6,11 @@ mod order;
 mod passes;
 mod problem;
 mod rows;
-mod wide;
 
 pub use csr::{Csr, Indices};
 pub use gathered::Gathered;
 pub use order::SampleOrder;
 pub use passes::{Pass, passes};
 pub use problem::{Problem, Targets};
-pub use rows::{Point, Rows};
-pub(crate) use wide::Wide;
+pub(crate) use rows::each_rows;
+pub use rows::{AnyRows, Point, RowFloat, Rows};

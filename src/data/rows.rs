@@ -191,6 +191,90 @@ impl<'a, F: Real> Rows<'a, F> {
     }
 }
 
+/// Rows of either precision.
+#[derive(Clone, Copy, Debug)]
+pub enum AnyRows<'a> {
+    /// Of single precision.
+    Single(Rows<'a, f32>),
+    /// Of double precision.
+    Double(Rows<'a, f64>),
+}
+
+/// The precisions that rows come in.
+pub trait RowFloat: Real {
+    /// The rows, said to be of this precision.
+    fn of_rows(rows: Rows<'_, Self>) -> AnyRows<'_>;
+}
+
+impl RowFloat for f32 {
+    fn of_rows(rows: Rows<'_, Self>) -> AnyRows<'_> {
+        AnyRows::Single(rows)
+    }
+}
+
+impl RowFloat for f64 {
+    fn of_rows(rows: Rows<'_, Self>) -> AnyRows<'_> {
+        AnyRows::Double(rows)
+    }
+}
+
+impl<'a, F: RowFloat> From<Rows<'a, F>> for AnyRows<'a> {
+    fn from(rows: Rows<'a, F>) -> Self {
+        F::of_rows(rows)
+    }
+}
+
+/// The same expression for rows of either precision.
+macro_rules! each {
+    ($any:expr, $rows:ident => $body:expr) => {
+        match $any {
+            AnyRows::Single($rows) => $body,
+            AnyRows::Double($rows) => $body,
+        }
+    };
+}
+pub(crate) use each as each_rows;
+
+impl AnyRows<'_> {
+    /// Number of samples.
+    #[must_use]
+    pub fn n_rows(&self) -> usize {
+        each!(self, rows => rows.n_rows())
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_cols(&self) -> usize {
+        each!(self, rows => rows.n_cols())
+    }
+
+    /// Whether they are dense.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        each!(self, rows => matches!(rows, Rows::Dense(_)))
+    }
+
+    /// Whether every value is finite.
+    ///
+    /// # Errors
+    /// As [`Rows::check_finite`].
+    pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        each!(self, rows => rows.check_finite(what))
+    }
+
+    /// Calls `visit` for every stored value of a row, until one is not wanted: whether all were.
+    pub(crate) fn all_of_row(&self, row: usize, mut visit: impl FnMut(f64) -> bool) -> bool {
+        each!(self, rows => match rows.point(row) {
+            Point::Dense(values) => values.iter().all(|&v| visit(Real::to_f64(v))),
+            Point::Sparse(csr, row) => {
+                let mut all = true;
+                csr.for_each(row, |_, v| all &= visit(Real::to_f64(v)));
+                all
+            }
+        })
+    }
+}
+
 trait RowMove<'a, F> {
     fn row_move(&self, row: usize) -> ArrayView1<'a, F>;
 }

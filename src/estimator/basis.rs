@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::data::{Problem, Rows};
+use crate::data::{Gathered, Problem, Rows};
 use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
-use crate::model::{Expansion, KernelModel};
+use crate::model::KernelModel;
 use crate::simd::{Packed, Tile};
 use crate::solver::smoothed::KernelRows;
 
@@ -16,6 +16,7 @@ pub(super) struct ModelRows<'a, F: Real> {
     /// The rows meant, in this order; all of them as they are when there is no list.
     samples: Option<&'a [usize]>,
     model: &'a KernelModel<F>,
+    centers: &'a Packed<F>,
     /// The centres in double precision: K_BB in single precision has eigenvalues below 0, along
     /// which the objective would have no bound.
     exact: Packed<f64>,
@@ -23,16 +24,16 @@ pub(super) struct ModelRows<'a, F: Real> {
 
 impl<'a, F: Real> ModelRows<'a, F> {
     pub(super) fn new(rows: Rows<'a, F>, model: &'a KernelModel<F>) -> Result<Self> {
-        let d = model.n_features();
+        let (d, centers) = (model.n_features(), model.packed_centers()?);
         let mut exact = Packed::new(d)?;
         exact.reserve(model.n_terms())?;
         let (mut row, mut wide) = (vec![F::zero(); d], vec![0.0; d]);
         for term in 0..model.n_terms() {
-            model.packed_centers().get(term, &mut row);
+            centers.get(term, &mut row);
             wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
             exact.push(&wide)?;
         }
-        Ok(Self { rows, samples: None, model, exact })
+        Ok(Self { rows, samples: None, model, centers, exact })
     }
 
     /// Of these rows alone, in this order.
@@ -45,7 +46,7 @@ impl<'a, F: Real> ModelRows<'a, F> {
     }
 
     fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
-        let centers = self.model.packed_centers();
+        let centers = self.centers;
         let (terms, stride) = (centers.len(), centers.padded_len());
         let mut padded = vec![F::zero(); len * stride];
         self.model.kernel().values(tile, (0, len), centers, &mut padded, stride);
@@ -125,15 +126,7 @@ pub(super) fn model_on<F: Real>(
     chosen: &[usize],
     outputs: usize,
 ) -> Result<KernelModel<F>> {
-    let d = rows.n_cols();
-    let origin = origin_for(kernel, rows);
-    let mut basis = Expansion::new(kernel, origin.clone(), d, outputs)?;
-    basis.reserve(chosen.len())?;
-    let mut row = vec![F::zero(); d];
-    for &i in chosen {
-        rows.copy_row(i, &mut row);
-        row.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
-        basis.push(&row)?;
-    }
-    KernelModel::from_expansion(&basis, 1.0, vec![0.0; outputs])
+    let coef = vec![0.0; chosen.len().saturating_mul(outputs)];
+    let terms = Gathered::new(rows, chosen)?;
+    KernelModel::of_rows(kernel, origin_for(kernel, rows), terms, &coef, vec![0.0; outputs])
 }

@@ -13,6 +13,7 @@ mod coefficients;
 mod exact;
 mod labels;
 mod local;
+mod machine;
 pub mod online;
 mod primal;
 mod report;
@@ -21,22 +22,23 @@ mod setup;
 pub mod summary;
 
 pub use asset::{
-    AssetConfig, AssetFeatures, AssetMachine, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
-    AssetSvrModel, decide_expansion, decide_features,
+    AssetConfig, AssetFeatures, AssetReport, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
+    AssetSvrModel,
 };
 pub use budget::{
-    BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Machine, Maintenance, Start,
+    BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, Start,
 };
 pub use exact::{
     ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Functions, NuSvc,
     NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel,
-    SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel, exact_decision,
+    SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
 };
-pub use local::{Cells, LocalConfig, LocalMachine, local_precision};
-pub use online::{OnlineConfig, OnlineMachine};
+pub use local::{Cells, LocalConfig};
+pub use machine::{AnyMachine, Machine, Passes, Precision, State};
+pub use online::OnlineConfig;
 pub use primal::{
-    Choice, PrimalBasis, PrimalConfig, PrimalMachine, PrimalSolver, PrimalStart, PrimalSvc,
-    PrimalSvcModel, PrimalSvr, PrimalSvrModel, PrimalTold, Tuned, primal_decision,
+    Choice, PrimalBasis, PrimalConfig, PrimalReport, PrimalSolver, PrimalStart, PrimalSvc,
+    PrimalSvcModel, PrimalSvr, PrimalSvrModel, Tuned,
 };
 pub use report::Report;
 pub use setup::{ClassWeighted, KernelConfig};

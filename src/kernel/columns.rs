@@ -7,8 +7,7 @@ use rayon::prelude::*;
 use super::Gram;
 use super::halves::{Halves, Own};
 use super::layout::Layout;
-use super::load::{load_tile, pack};
-use crate::data::Rows;
+use super::load::{load_any, pack};
 use crate::error::Result;
 use crate::float::Real;
 use crate::simd::{Packed, Tile};
@@ -82,9 +81,10 @@ impl<'a, F: Real> Columns<'a, F> {
     pub(super) fn packs(gram: &Gram<'_>, n: usize) -> bool {
         match gram {
             Gram::Given(_) => false,
-            Gram::Kernel(_, Rows::Dense(_)) => true,
             Gram::Kernel(_, rows) => {
-                n.saturating_mul(rows.n_cols()).saturating_mul(size_of::<F>()) <= PACKED_BYTES
+                rows.is_dense()
+                    || n.saturating_mul(rows.n_cols()).saturating_mul(size_of::<F>())
+                        <= PACKED_BYTES
             }
         }
     }
@@ -93,11 +93,11 @@ impl<'a, F: Real> Columns<'a, F> {
         let (origin, packed) = (Vec::new(), Vec::new());
         let mut columns = Self { gram, index, layout, origin, largest: 0.0, packed, own: None };
         let Gram::Kernel(kernel, rows) = gram else { return Ok(columns) };
-        if let Rows::Dense(x) = rows
-            && kernel.is_translation_invariant()
-            && first < x.nrows()
-        {
-            columns.origin = x.row(first).iter().copied().collect();
+        if rows.is_dense() && kernel.is_translation_invariant() && first < rows.n_rows() {
+            rows.all_of_row(first, |value| {
+                columns.origin.push(value);
+                true
+            });
         }
         if Self::packs(&gram, columns.index.len()) {
             for chunk in 0..layout.chunks() {
@@ -106,10 +106,13 @@ impl<'a, F: Real> Columns<'a, F> {
                 columns.largest = columns.largest.max(set.max_sq_norm());
                 columns.packed.push(Arc::new(set));
             }
-        } else if let Rows::Csr(csr) = rows {
+        } else {
             for &sample in &columns.index {
                 let mut norm = 0.0;
-                csr.for_each(sample, |_, value| norm += value * value);
+                rows.all_of_row(sample, |value| {
+                    norm += value * value;
+                    true
+                });
                 columns.largest = columns.largest.max(norm);
             }
         }
@@ -221,7 +224,7 @@ impl<'a, F: Real> Columns<'a, F> {
                 Gram::Kernel(kernel, rows) => {
                     let mut tile = Tile::new(rows.n_cols());
                     let sample = |i: usize| self.index[targets[i]];
-                    load_tile(&rows, targets.len(), sample, &self.origin, &mut tile);
+                    load_any(&rows, targets.len(), sample, &self.origin, &mut tile);
                     let mut out = vec![0.0; targets.len()];
                     kernel.sums(&tile, (0, targets.len()), &centers, (&coef, 1), &mut out);
                     sums.iter_mut().zip(out).for_each(|(sum, by)| *sum += by);
@@ -311,7 +314,7 @@ impl<'a, F: Real> Columns<'a, F> {
             return Ok(Points::Packed(set));
         }
         let mut tile = Tile::new(rows.n_cols());
-        load_tile(&rows, columns.len(), |i| self.index[columns[i]], &self.origin, &mut tile);
+        load_any(&rows, columns.len(), |i| self.index[columns[i]], &self.origin, &mut tile);
         Ok(Points::Tile(tile))
     }
 
@@ -336,7 +339,7 @@ impl<'a, F: Real> Columns<'a, F> {
             }
             (Points::Packed(centers), Gram::Kernel(kernel, rows)) => {
                 let mut tile = Tile::new(rows.n_cols());
-                load_tile(&rows, len, |i| self.index[first + i], &self.origin, &mut tile);
+                load_any(&rows, len, |i| self.index[first + i], &self.origin, &mut tile);
                 let stride = centers.padded_len();
                 values.resize(len * stride, F::zero());
                 kernel.values(&tile, (0, len), centers, &mut values, stride);
@@ -395,7 +398,7 @@ impl<'a, F: Real> Columns<'a, F> {
             Gram::Kernel(kernel, rows) => {
                 let (mut tile, mut part, mut all) = (Tile::<F>::new(rows.n_cols()), vec![], vec![]);
                 for samples in self.index.chunks(self.layout.width()) {
-                    load_tile(&rows, samples.len(), |i| samples[i], &self.origin, &mut tile);
+                    load_any(&rows, samples.len(), |i| samples[i], &self.origin, &mut tile);
                     kernel.diagonal(&tile, &mut part);
                     all.extend(part.iter().map(|&v| F::from_f64(v).to_f64()));
                 }

@@ -4,13 +4,13 @@ use ndarray::ArrayView2;
 
 use super::AnyKernel;
 use super::form::{Form, Product};
-use crate::data::Rows;
+use crate::data::AnyRows;
 
 /// Where kernel values come from.
 #[derive(Clone, Copy, Debug)]
 pub enum Gram<'a> {
-    /// A kernel function of rows. They are `f64`; the engine may hold them in `f32`.
-    Kernel(AnyKernel, Rows<'a, f64>),
+    /// A kernel function of rows, which the engine may hold in `f32` or `f64`, whatever they are of.
+    Kernel(AnyKernel, AnyRows<'a>),
     /// The symmetric matrix of the values itself, n x n.
     Given(ArrayView2<'a, f64>),
 }
@@ -29,14 +29,7 @@ impl Gram<'_> {
     }
 }
 
-fn small(rows: &Rows<'_, f64>) -> bool {
+fn small(rows: &AnyRows<'_>) -> bool {
     const LARGEST: f64 = 1e12;
-    match rows {
-        Rows::Dense(x) => x.iter().all(|v| v.abs() <= LARGEST),
-        Rows::Csr(x) => (0..x.n_rows()).all(|row| {
-            let mut all = true;
-            x.for_each(row, |_, v| all &= v.abs() <= LARGEST);
-            all
-        }),
-    }
+    (0..rows.n_rows()).all(|row| rows.all_of_row(row, |v| v.abs() <= LARGEST))
 }

@@ -1,7 +1,7 @@
 //! Rows, less an origin, as centres and as points, in their own precision or another.
 
 use super::AnyKernel;
-use crate::data::Rows;
+use crate::data::{AnyRows, Rows, each_rows};
 use crate::error::Result;
 use crate::float::Real;
 use crate::simd::{Packed, Tile};
@@ -27,14 +27,27 @@ pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
 }
 
 /// The rows `samples` as one packed set, moved by `origin` (empty: not moved).
-pub(super) fn pack<S: Real, F: Real>(
-    rows: &Rows<'_, S>,
-    origin: &[S],
+pub(super) fn pack<F: Real>(
+    rows: &AnyRows<'_>,
+    origin: &[f64],
     samples: &[usize],
 ) -> Result<Packed<F>> {
     let mut set = Packed::new(rows.n_cols())?;
-    set.extend(samples.len(), |i, center| copy_moved(rows, samples[i], origin, center))?;
+    each_rows!(rows, rows => {
+        set.extend(samples.len(), |i, center| copy_moved(rows, samples[i], origin, center))?;
+    });
     Ok(set)
+}
+
+/// [`load_tile`] of rows of either precision.
+pub(super) fn load_any<F: Real>(
+    rows: &AnyRows<'_>,
+    len: usize,
+    row: impl Fn(usize) -> usize,
+    origin: &[f64],
+    tile: &mut Tile<F>,
+) {
+    each_rows!(rows, rows => load(rows, len, row, origin, tile));
 }
 
 /// Fills `tile` with the rows `row(0), row(1), ...` (`len` of them), moved by `origin` (empty:
@@ -44,6 +57,16 @@ pub fn load_tile<S: Real, F: Real>(
     len: usize,
     row: impl Fn(usize) -> usize,
     origin: &[S],
+    tile: &mut Tile<F>,
+) {
+    load(rows, len, row, origin, tile);
+}
+
+fn load<S: Real, O: Real, F: Real>(
+    rows: &Rows<'_, S>,
+    len: usize,
+    row: impl Fn(usize) -> usize,
+    origin: &[O],
     tile: &mut Tile<F>,
 ) {
     // The row that is this many ahead is asked for.
@@ -70,7 +93,12 @@ pub fn load_tile<S: Real, F: Real>(
 }
 
 /// A row, written out densely, less the origin if there is one.
-fn copy_moved<S: Real, F: Real>(rows: &Rows<'_, S>, row: usize, origin: &[S], out: &mut [F]) {
+fn copy_moved<S: Real, O: Real, F: Real>(
+    rows: &Rows<'_, S>,
+    row: usize,
+    origin: &[O],
+    out: &mut [F],
+) {
     match rows {
         Rows::Dense(x) => {
             let source = x.row(row);
@@ -82,21 +110,31 @@ fn copy_moved<S: Real, F: Real>(rows: &Rows<'_, S>, row: usize, origin: &[S], ou
         Rows::Csr(csr) => {
             out.fill(F::zero());
             csr.for_each(row, |column, value| out[column] = convert(value));
-            out.iter_mut().zip(origin).for_each(|(v, &o)| *v -= convert::<S, F>(o));
+            out.iter_mut().zip(origin).for_each(|(v, &o)| *v -= convert::<O, F>(o));
         }
     }
 }
 
-fn write_moved<'s, S: Real, F: Real>(
+fn write_moved<'s, S: Real, O: Real, F: Real>(
     values: impl Iterator<Item = &'s S>,
-    origin: &[S],
+    origin: &[O],
     out: &mut [F],
 ) {
     if origin.is_empty() {
         out.iter_mut().zip(values).for_each(|(to, &v)| *to = convert(v));
     } else {
-        let moved = values.zip(origin).map(|(&v, &o)| convert(v - o));
+        let moved = values.zip(origin).map(|(&v, &o)| moved(v, o));
         out.iter_mut().zip(moved).for_each(|(to, v)| *to = v);
+    }
+}
+
+/// A value less another, subtracted in the more precise of their types.
+#[inline(always)]
+fn moved<S: Real, O: Real, F: Real>(value: S, origin: O) -> F {
+    if S::NAME == f32::NAME && O::NAME == f32::NAME {
+        convert(value - convert::<O, S>(origin))
+    } else {
+        F::from_f64(Real::to_f64(value) - Real::to_f64(origin))
     }
 }
 

@@ -42,12 +42,12 @@
 //!
 //! References: \[DCONLINE\].
 
-mod assignment;
 mod cell;
 mod saved;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -57,10 +57,11 @@ use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
+use crate::model::assignment::Assignment;
+use crate::model::{CellModel, KernelModel, Model};
 use crate::parallel::ROW_CHUNK;
 use crate::simd::Tile;
 use crate::watch::{Step, Watch};
-use assignment::Assignment;
 pub use cell::Pruning;
 use cell::{Cell, Sample, Workspace};
 
@@ -328,44 +329,19 @@ impl<F: Real> LocalModel<F> {
         Ok(members)
     }
 
-    /// Decision values, n x outputs. Call it inside [`crate::parallel::run`].
+    /// What predicts.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
-    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
-        let (n, m) = (rows.n_rows(), self.outputs);
-        if out.len() != n * m {
-            return Err(Error::LengthMismatch { what: "out", expected: n * m, got: out.len() });
-        }
-        let cells = self.assign(rows)?;
-        out.fill(0.0);
-        if self.cells.is_empty() {
-            return Ok(());
-        }
-        // Rows of one cell together: a block of points against its support vectors.
-        let mut by_cell: Vec<usize> = (0..n).collect();
-        by_cell.sort_unstable_by_key(|&i| (cells[i], i));
-        let groups: Vec<&[usize]> = by_cell
-            .chunk_by(|&i, &j| cells[i] == cells[j])
-            .flat_map(|group| group.chunks(ROW_CHUNK))
+    /// `Unsupported` when coefficients have left the range of floats, `OutOfMemory`.
+    pub fn model(&self) -> Result<Model<F>> {
+        let offsets = || vec![0.0; self.outputs];
+        let cells: Result<Vec<_>> = self
+            .cells
+            .iter()
+            .map(|cell| KernelModel::from_expansion(&cell.expansion, 1.0, offsets()))
             .collect();
-        let values: Vec<Vec<f64>> = groups
-            .par_iter()
-            .map_init(
-                || Tile::new(self.n_features()),
-                |tile, group| {
-                    load_tile(rows, group.len(), |i| group[i], &[], tile);
-                    let mut values = vec![0.0; group.len() * m];
-                    self.cells[cells[group[0]] as usize].decide(tile, &mut values);
-                    values
-                },
-            )
-            .collect();
-        for (group, values) in groups.into_iter().zip(values) {
-            for (&i, values) in group.iter().zip(values.chunks_exact(m)) {
-                out[i * m..][..m].copy_from_slice(values);
-            }
-        }
-        Ok(())
+        let centers = (self.centers(), self.n_features());
+        let model = CellModel::new((&centers.0, centers.1), cells?, self.outputs)?;
+        Ok(Model::Cells(Arc::new(model)))
     }
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::assignment::Assignment;
 use super::cell::{Cell, Sample};
 use super::{Local, LocalModel};
 use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::model::persist::{Archive, Tensor, Tensors, kernel_from_json, kernel_to_json};
+use crate::model::assignment::Assignment;
+use crate::model::persist::{Section, Tensor, Tensors};
 
-/// Fields of the description; the first files had no `overlap`.
+/// Fields of the description.
 const FIELDS: usize = 9;
 
 fn require(fine: bool, what: &str) -> Result<()> {
@@ -21,7 +21,7 @@ impl<F: Real> LocalModel<F> {
     /// Arrays: `centers` (K x d), `sizes` (K), and for the support vectors, cell by cell, `points`,
     /// `weights` (outputs a row), `classes`, `cost`, `ids`.
     #[must_use]
-    pub fn to_archive(&self) -> Archive {
+    pub fn to_section(&self) -> Section {
         let (d, m) = (self.n_features(), self.outputs);
         let mut points = Vec::new();
         let mut weights = Vec::new();
@@ -46,23 +46,21 @@ impl<F: Real> LocalModel<F> {
         ]);
         let local = &self.local;
         let estimator = json!({
-            "kernel": kernel_to_json(local.kernel), "n_clusters": local.n_clusters,
+            "kernel": local.kernel, "n_clusters": local.n_clusters,
             "budget": local.budget, "center_step": local.center_step,
             "overlap": local.overlap, "pruning": local.pruning, "n_features": d,
             "n_outputs": m, "seen": self.seen,
         });
-        Archive { estimator, arrays }
+        Section::of(estimator, arrays)
     }
 
-    /// The model of an archive.
+    /// The model of a section.
     ///
     /// # Errors
     /// `Format`, `OutOfMemory`.
-    pub fn from_archive(archive: Archive) -> Result<Self> {
-        let Archive { estimator, mut arrays } = archive;
-        let has_overlap = estimator.get("overlap").is_some();
-        let fields = FIELDS - usize::from(!has_overlap);
-        require(estimator.as_object().is_some_and(|map| map.len() == fields), "fields")?;
+    pub fn from_section(section: Section) -> Result<Self> {
+        let (estimator, mut arrays) = section.into_parts();
+        require(estimator.as_object().is_some_and(|map| map.len() == FIELDS), "fields")?;
         let count = |name: &str| {
             let found = estimator.get(name).and_then(Value::as_u64);
             found
@@ -71,11 +69,11 @@ impl<F: Real> LocalModel<F> {
         };
         let step = estimator.get("center_step").and_then(Value::as_f64);
         let local = Local {
-            kernel: kernel_from_json(estimator.get("kernel").unwrap_or(&Value::Null))?,
+            kernel: exactly("kernel", estimator.get("kernel").unwrap_or(&Value::Null))?,
             n_clusters: count("n_clusters")?,
             budget: count("budget")?,
             center_step: step.unwrap_or(f64::NAN),
-            overlap: if has_overlap { count("overlap")? } else { 1 },
+            overlap: count("overlap")?,
             pruning: exactly("pruning", estimator.get("pruning").unwrap_or(&Value::Null))?,
         };
         local.check().map_err(|e| Error::Format(e.to_string()))?;

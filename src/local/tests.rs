@@ -182,7 +182,7 @@ fn train(
 
 fn decisions(model: &LocalModel<f64>, data: &Data) -> Vec<f64> {
     let mut out = vec![0.0; data.classes.len() * model.n_outputs()];
-    model.decision(&Rows::Dense(data.x.view()), &mut out).unwrap();
+    model.model().unwrap().decision_into(&Rows::Dense(data.x.view()), &mut out).unwrap();
     out
 }
 
@@ -252,22 +252,13 @@ fn an_archive_brings_everything_back() {
         pruning: Pruning::Margin,
     };
     let model = train(local, &data, 1, (1, 1, 1));
-    let bytes = model.to_archive().to_bytes().unwrap();
-    let again = LocalModel::<f64>::from_archive(
-        crate::model::persist::Archive::from_bytes(&bytes).unwrap(),
-    )
-    .unwrap();
+    let again = LocalModel::<f64>::from_section(model.to_section()).unwrap();
     assert_eq!(decisions(&model, &data), decisions(&again, &data));
     assert_eq!((again.seen(), again.local()), (500, local));
-    // The first files do not tell the overlap, which was 1.
-    let mut first = model.to_archive();
-    first.estimator.as_object_mut().unwrap().remove("overlap");
-    let first = LocalModel::<f64>::from_archive(first).unwrap();
-    assert_eq!(first.local(), Local { overlap: 1, ..local });
-    let mut broken = model.to_archive();
-    broken.arrays.remove("ids");
-    assert!(LocalModel::<f64>::from_archive(broken).is_err());
-    assert!(LocalModel::<f32>::from_archive(model.to_archive()).is_err());
+    let mut broken = model.to_section();
+    broken.take_array("ids").unwrap();
+    assert!(LocalModel::<f64>::from_section(broken).is_err());
+    assert!(LocalModel::<f32>::from_section(model.to_section()).is_err());
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! The fitted model: what predicts, is saved and loaded.
+//! The fitted expansion: one set of terms, coefficients for every output.
 
-use rayon::prelude::*;
+use std::sync::Arc;
 
 use super::Expansion;
-use crate::data::Rows;
+use super::chunks::in_chunks;
+use super::points::Points;
+use crate::data::{Gathered, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
-use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 use crate::simd::{Packed, Tile};
 
 /// `f_c(x) = Σ_j β_jc k(s_j, x) + b_c`.
@@ -16,78 +17,81 @@ use crate::simd::{Packed, Tile};
 #[derive(Clone, Debug)]
 pub struct KernelModel<F: Real> {
     kernel: AnyKernel,
-    origin: Vec<F>,
-    centers: Packed<F>,
+    points: Arc<Points<F>>,
     /// One padded row an output.
     coef: Vec<f64>,
     intercept: Vec<f64>,
 }
 
-/// Bytes of the pieces in which centres are given up: from this size on, glibc always asks the
-/// system for memory, and gives it back at once.
-const PIECE: usize = 32 << 20;
-
 impl<F: Real> KernelModel<F> {
     /// A model from its parts: `shifted_centers` is B x d, already moved by `origin` (d values,
-    /// or none for no move), `coef` is B x outputs, `intercept` one value an output.
+    /// or none for no move), `coef` is B x outputs, `intercept` one value an output. The centres
+    /// are given up bit by bit, so that they are never held twice.
     ///
     /// # Errors
     /// `LengthMismatch`, `NonFinite`, `InvalidParam` of the kernel, `OutOfMemory`.
     pub fn from_parts(
         kernel: AnyKernel,
         origin: Vec<F>,
-        (shifted_centers, n_features): (&[F], usize),
-        coef: &[f64],
-        intercept: Vec<f64>,
-    ) -> Result<Self> {
-        let parts = (shifted_centers, n_features);
-        let terms = check_parts(kernel, &origin, parts, coef, &intercept)?;
-        let mut centers = Packed::with_capacity(n_features, terms)?;
-        for center in shifted_centers.chunks_exact(n_features) {
-            centers.push(center)?;
-        }
-        Self::on(kernel, origin, centers, coef, intercept)
-    }
-
-    /// The same with centres that are given up bit by bit, so that they are never held twice.
-    ///
-    /// # Errors
-    /// As [`KernelModel::from_parts`].
-    pub fn from_owned_parts(
-        kernel: AnyKernel,
-        origin: Vec<F>,
         (shifted_centers, n_features): (Vec<F>, usize),
         coef: &[f64],
         intercept: Vec<f64>,
     ) -> Result<Self> {
-        let parts = (shifted_centers.as_slice(), n_features);
-        let terms = check_parts(kernel, &origin, parts, coef, &intercept)?;
-        let mut centers = Packed::with_capacity(n_features, terms)?;
-        let rows = PIECE.div_ceil(size_of::<F>() * n_features);
-        for piece in pieces(shifted_centers, rows * n_features)? {
-            for center in piece.chunks_exact(n_features) {
-                centers.push(center)?;
-            }
-        }
-        Self::on(kernel, origin, centers, coef, intercept)
+        let centers = Rows::of_slice(&shifted_centers, n_features)?;
+        check_origin(&origin, n_features)?;
+        centers.check_finite("centers")?;
+        let points = Points::of_moved(shifted_centers, n_features, origin)?;
+        Self::on(kernel, Arc::new(points), coef, intercept)
+    }
+
+    /// A model whose terms are these rows, which it keeps as they came; packed when it first
+    /// decides, or by [`KernelModel::packed_centers`].
+    ///
+    /// # Errors
+    /// As [`KernelModel::from_parts`].
+    pub fn of_rows(
+        kernel: AnyKernel,
+        origin: Vec<F>,
+        rows: Gathered<F>,
+        coef: &[f64],
+        intercept: Vec<f64>,
+    ) -> Result<Self> {
+        rows.rows()?.check_finite("centers")?;
+        check_origin(&origin, rows.rows()?.n_cols())?;
+        Self::on(kernel, Arc::new(Points::of_rows(rows, origin)?), coef, intercept)
     }
 
     fn on(
         kernel: AnyKernel,
-        origin: Vec<F>,
-        centers: Packed<F>,
+        points: Arc<Points<F>>,
         coef: &[f64],
         intercept: Vec<f64>,
     ) -> Result<Self> {
-        let outputs = intercept.len();
-        let stride = centers.padded_len();
+        kernel.check()?;
+        let (terms, outputs) = (points.len(), intercept.len());
+        if points.n_features() == 0 || outputs == 0 {
+            return Err(Error::InvalidData {
+                what: "model",
+                reason: "a model has at least one feature and one output".into(),
+            });
+        }
+        if Some(coef.len()) != terms.checked_mul(outputs) {
+            let expected = terms.saturating_mul(outputs);
+            return Err(Error::LengthMismatch { what: "coef", expected, got: coef.len() });
+        }
+        for (what, values) in [("coef", coef), ("intercept", &intercept)] {
+            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NonFinite { what, row, column: 0 });
+            }
+        }
+        let stride = terms.next_multiple_of(Packed::<F>::line());
         let mut padded = try_vec("coefficients", stride * outputs, 0.0)?;
         for (term, row) in coef.chunks_exact(outputs).enumerate() {
             for (c, &value) in row.iter().enumerate() {
                 padded[c * stride + term] = value;
             }
         }
-        Ok(Self { kernel, origin, centers, coef: padded, intercept })
+        Ok(Self { kernel, points, coef: padded, intercept })
     }
 
     /// The model of an expansion whose coefficients count `scale` times.
@@ -108,7 +112,7 @@ impl<F: Real> KernelModel<F> {
             coef.extend((0..expansion.outputs()).map(|c| scale * expansion.coef(slot, c)));
         }
         let origin = expansion.origin().to_vec();
-        Self::from_parts(expansion.kernel(), origin, (&rows, d), &coef, intercept)
+        Self::from_parts(expansion.kernel(), origin, (rows, d), &coef, intercept)
     }
 
     /// An expansion to go on training from; its coefficients are those of this model.
@@ -116,15 +120,15 @@ impl<F: Real> KernelModel<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn to_expansion(&self) -> Result<Expansion<F>> {
-        let d = self.n_features();
-        let mut out = Expansion::new(self.kernel, self.origin.clone(), d, self.n_outputs())?;
+        let (d, centers) = (self.n_features(), self.packed_centers()?);
+        let mut out = Expansion::new(self.kernel, self.origin().to_vec(), d, self.n_outputs())?;
         out.reserve(self.n_terms())?;
         let mut row = vec![F::zero(); d];
         for term in 0..self.n_terms() {
-            self.centers.get(term, &mut row);
+            centers.get(term, &mut row);
             let slot = out.push(&row)?;
             for c in 0..self.n_outputs() {
-                out.set_coef(slot, c, self.coef[c * self.centers.padded_len() + term]);
+                out.set_coef(slot, c, self.coef[c * self.stride() + term]);
             }
         }
         Ok(out)
@@ -135,9 +139,17 @@ impl<F: Real> KernelModel<F> {
     /// # Errors
     /// As [`KernelModel::from_parts`].
     pub fn with_coef(&self, coef: &[f64], intercept: Vec<f64>) -> Result<Self> {
-        let rows = self.shifted_centers();
-        let origin = self.origin.clone();
-        Self::from_parts(self.kernel, origin, (&rows, self.n_features()), coef, intercept)
+        Self::on(self.kernel, Arc::clone(&self.points), coef, intercept)
+    }
+
+    /// The same model without the rows as they came: its centres are what is packed.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn without_rows(&self) -> Result<Self> {
+        let parts = (self.shifted_centers()?, self.n_features());
+        let (origin, intercept) = (self.origin().to_vec(), self.intercept.clone());
+        Self::from_parts(self.kernel, origin, parts, &self.coef(), intercept)
     }
 
     /// The kernel.
@@ -149,7 +161,7 @@ impl<F: Real> KernelModel<F> {
     /// Number of terms B.
     #[must_use]
     pub fn n_terms(&self) -> usize {
-        self.centers.len()
+        self.points.len()
     }
 
     /// Number of outputs.
@@ -161,48 +173,68 @@ impl<F: Real> KernelModel<F> {
     /// Number of features d.
     #[must_use]
     pub fn n_features(&self) -> usize {
-        self.centers.n_features()
+        self.points.n_features()
     }
 
     /// What points are moved by before they are compared with the centres (empty: nothing).
     #[must_use]
     pub fn origin(&self) -> &[F] {
-        &self.origin
+        self.points.origin()
     }
 
     /// The packed centres, moved by the origin.
-    #[must_use]
-    pub fn packed_centers(&self) -> &Packed<F> {
-        &self.centers
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn packed_centers(&self) -> Result<&Packed<F>> {
+        self.points.packed()
     }
 
     /// The centres, moved by the origin, B x d.
-    #[must_use]
-    pub fn shifted_centers(&self) -> Vec<F> {
-        let d = self.n_features();
-        let mut out = vec![F::zero(); self.n_terms() * d];
-        out.chunks_exact_mut(d).enumerate().for_each(|(slot, row)| self.centers.get(slot, row));
-        out
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn shifted_centers(&self) -> Result<Vec<F>> {
+        self.points.moved()
     }
 
-    /// The centres, B x d.
-    #[must_use]
-    pub fn centers(&self) -> Vec<F> {
-        let mut out = self.shifted_centers();
-        for row in out.chunks_exact_mut(self.n_features()) {
-            row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v += o);
+    /// The centres, B x d: as they came, where they are rows of the user's.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn centers(&self) -> Result<Gathered<F>> {
+        if let Some(rows) = self.points.rows() {
+            return Ok(rows.clone());
         }
-        out
+        let mut out = self.shifted_centers()?;
+        for row in out.chunks_exact_mut(self.n_features()) {
+            row.iter_mut().zip(self.origin()).for_each(|(v, &o)| *v += o);
+        }
+        Gathered::from_values(out, self.n_features())
+    }
+
+    pub(super) fn kept_rows(&self) -> Option<&Gathered<F>> {
+        self.points.rows()
+    }
+
+    fn stride(&self) -> usize {
+        self.coef.len() / self.intercept.len()
     }
 
     /// Coefficients, B x outputs.
     #[must_use]
     pub fn coef(&self) -> Vec<f64> {
-        let stride = self.centers.padded_len();
+        let stride = self.stride();
         (0..self.n_terms())
             .flat_map(|j| (0..self.n_outputs()).map(move |c| (j, c)))
             .map(|(j, c)| self.coef[c * stride + j])
             .collect()
+    }
+
+    /// Coefficients of one output, one a term.
+    #[must_use]
+    pub fn coef_of(&self, output: usize) -> &[f64] {
+        &self.coef[output * self.stride()..][..self.n_terms()]
     }
 
     /// Offsets b, one an output.
@@ -215,122 +247,55 @@ impl<F: Real> KernelModel<F> {
     /// cut of the rows and any number of threads.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `LengthMismatch` of `out`.
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory` where centres are still to be
+    /// packed.
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
-        let outputs = self.n_outputs();
-        if rows.n_cols() != self.n_features() {
-            let (expected, got) = (self.n_features(), rows.n_cols());
-            return Err(Error::FeatureMismatch { expected, got });
-        }
-        if out.len() != rows.n_rows() * outputs {
-            let expected = rows.n_rows() * outputs;
-            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
-        }
-        let work = out.len().saturating_mul(self.n_terms()).saturating_mul(self.n_features());
-        let new_tile = || Tile::new(self.n_features());
-        let chunks = |(chunk, out): (usize, &mut [f64]), tile: &mut Tile<F>| {
-            let first = chunk * ROW_CHUNK;
-            let len = out.len() / outputs;
-            load_tile(rows, len, |i| first + i, &self.origin, tile);
-            self.kernel.sums(tile, (0, len), &self.centers, (&self.coef, outputs), out);
-            for row in out.chunks_exact_mut(outputs) {
-                row.iter_mut().zip(&self.intercept).for_each(|(f, b)| *f += b);
-            }
-        };
-        if work < MIN_PARALLEL_WORK {
-            let mut tile = new_tile();
-            out.chunks_mut(ROW_CHUNK * outputs).enumerate().for_each(|c| chunks(c, &mut tile));
-        } else {
-            out.par_chunks_mut(ROW_CHUNK * outputs)
-                .enumerate()
-                .for_each_init(new_tile, |tile, c| chunks(c, tile));
-        }
+        let (outputs, centers) = (self.n_outputs(), self.packed_centers()?);
+        let work = self.n_terms().saturating_mul(self.n_features()).saturating_mul(outputs);
+        let tile = || Tile::new(self.n_features());
+        in_chunks((rows, self.n_features()), (out, outputs), work, tile, |tile, first, out| {
+            self.decide_tile(centers, rows, |i| first + i, tile, out);
+        })
+    }
+
+    /// Decision values of the rows `row(0), row(1), ...`, as many as `out` has room for.
+    pub(super) fn decide_some(
+        &self,
+        rows: &Rows<'_, F>,
+        row: impl Fn(usize) -> usize,
+        tile: &mut Tile<F>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.decide_tile(self.packed_centers()?, rows, row, tile, out);
         Ok(())
     }
 
-    /// Whether [`KernelModel::decision`] of this many rows is worth entering a pool for.
-    #[must_use]
-    pub fn wants_pool(&self, n_rows: usize) -> bool {
-        let work = n_rows.saturating_mul(self.n_terms()).saturating_mul(self.n_features());
-        work.saturating_mul(self.n_outputs()) >= MIN_PARALLEL_WORK
+    fn decide_tile(
+        &self,
+        centers: &Packed<F>,
+        rows: &Rows<'_, F>,
+        row: impl Fn(usize) -> usize,
+        tile: &mut Tile<F>,
+        out: &mut [f64],
+    ) {
+        let outputs = self.n_outputs();
+        let len = out.len() / outputs;
+        load_tile(rows, len, row, self.origin(), tile);
+        self.kernel.sums(tile, (0, len), centers, (&self.coef, outputs), out);
+        for row in out.chunks_exact_mut(outputs) {
+            row.iter_mut().zip(&self.intercept).for_each(|(f, b)| *f += b);
+        }
     }
 }
 
-/// Whether the parts of a model fit together and are finite: the number of terms.
-fn check_parts<F: Real>(
-    kernel: AnyKernel,
-    origin: &[F],
-    (shifted_centers, n_features): (&[F], usize),
-    coef: &[f64],
-    intercept: &[f64],
-) -> Result<usize> {
-    kernel.check()?;
-    let outputs = intercept.len();
-    let wrong = |what, expected, got| Err(Error::LengthMismatch { what, expected, got });
-    if n_features == 0 || outputs == 0 {
-        return Err(Error::InvalidData {
-            what: "model",
-            reason: "a model has at least one feature and one output".into(),
-        });
-    }
-    let terms = shifted_centers.len() / n_features;
-    if terms * n_features != shifted_centers.len() {
-        return wrong("centers", terms * n_features, shifted_centers.len());
-    }
-    if coef.len() != terms * outputs {
-        return wrong("coef", terms * outputs, coef.len());
-    }
+/// Whether the origin fits rows of so many features.
+pub(super) fn check_origin<F: Real>(origin: &[F], n_features: usize) -> Result<()> {
     if !origin.is_empty() && origin.len() != n_features {
-        return wrong("origin", n_features, origin.len());
+        let (expected, got) = (n_features, origin.len());
+        return Err(Error::LengthMismatch { what: "origin", expected, got });
     }
-    let finite = |v: &[F]| v.iter().position(|v| !v.is_finite());
-    if let Some(at) = finite(shifted_centers) {
-        let (row, column) = (at / n_features, at % n_features);
-        return Err(Error::NonFinite { what: "centers", row, column });
-    }
-    if let Some(column) = finite(origin) {
-        return Err(Error::NonFinite { what: "origin", row: 0, column });
-    }
-    for (what, values) in [("coef", coef), ("intercept", intercept)] {
-        if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what, row, column: 0 });
-        }
-    }
-    Ok(terms)
-}
-
-/// Cuts a vector into pieces of `len` values, in order (the first may be shorter), holding no more
-/// than it and one of them.
-fn pieces<F: Real>(mut values: Vec<F>, len: usize) -> Result<Vec<Vec<F>>> {
-    let mut pieces = Vec::new();
-    while values.len() > len {
-        let rest = values.len() - len;
-        let mut piece = Vec::new();
-        piece
-            .try_reserve_exact(len)
-            .map_err(|_| Error::OutOfMemory { what: "centers", bytes: len * size_of::<F>() })?;
-        piece.extend_from_slice(&values[rest..]);
-        values.truncate(rest);
-        values.shrink_to_fit();
-        pieces.push(piece);
-    }
-    pieces.push(values);
-    pieces.reverse();
-    Ok(pieces)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_are_the_vector() {
-        let values: Vec<f64> = (0..23).map(f64::from).collect();
-        for len in [1, 2, 7, 22, 23, 100] {
-            let cut = pieces(values.clone(), len).unwrap();
-            assert_eq!(cut.concat(), values);
-            assert!(cut.iter().all(|piece| piece.len() <= len));
-            assert!(cut[1..].iter().all(|piece| piece.len() == len));
-        }
+    match origin.iter().position(|v| !v.is_finite()) {
+        Some(column) => Err(Error::NonFinite { what: "origin", row: 0, column }),
+        None => Ok(()),
     }
 }

@@ -1,12 +1,16 @@
 //! Decision values of exact machines: one output, or one a pair of classes.
 
-use ndarray::ArrayView2;
+use std::sync::{Arc, OnceLock};
+
+use ndarray::Array2;
 use rayon::prelude::*;
 
-use crate::data::Rows;
+use super::chunks::in_chunks;
+use super::kernel_model::check_origin;
+use crate::data::{Gathered, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::kernel::{AnyKernel, load_tile};
+use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{self, Packed, Tile};
 
@@ -16,7 +20,25 @@ const BLOCK: usize = 1024;
 /// Values of the blocks that are packed at a time, about: they stay in the caches.
 const GROUP_VALUES: usize = 1 << 20;
 
-/// Support vectors and what their kernel values count, borrowed.
+/// Sparse support vectors of more entries than this, written out densely, are not kept packed.
+const KEPT_VALUES: usize = 1 << 24;
+
+/// Points whose kernel values a thread computes before it sums them.
+const POINTS: usize = 8;
+
+/// The largest magnitude of a feature in single precision.
+const SINGLE_MOST: f64 = 1e12;
+
+/// What the terms of a pairwise machine are.
+#[derive(Clone, Debug)]
+pub enum Support<F: Real> {
+    /// Rows, compared by a kernel.
+    Vectors(AnyKernel, Gathered<F>),
+    /// Columns of the kernel values, of so many, that a row consists of.
+    Columns(Vec<usize>, usize),
+}
+
+/// Support vectors and what their kernel values count.
 ///
 /// With more than two classes the support vectors are sorted by class and `coef` is laid out as
 /// in \[LIBSVM\]: a support vector of class i counts `coef[j - 1]` against j > i and `coef[j]`
@@ -24,22 +46,22 @@ const GROUP_VALUES: usize = 1 << 20;
 ///
 /// *Cost* of a prediction: O(B d) a row and O(B k) for k classes.
 #[derive(Clone, Debug)]
-pub struct PairwiseModel<'a> {
-    /// The kernel.
-    pub kernel: AnyKernel,
-    /// The support vectors, B x d.
-    pub support: Rows<'a, f64>,
+pub struct PairwiseModel<F: Real> {
+    support: Support<F>,
+    origin: Vec<F>,
     /// Support vectors of each class; with fewer than three entries there is one output.
-    pub n_support: Vec<usize>,
+    n_support: Vec<usize>,
     /// 1 x B, or (classes - 1) x B.
-    pub coef: ArrayView2<'a, f64>,
+    coef: Array2<f64>,
     /// One offset an output.
-    pub intercept: &'a [f64],
+    intercept: Vec<f64>,
+    /// The support vectors, packed when the model first decides.
+    blocks: OnceLock<Vec<Block<F>>>,
+    /// The same in single precision, made when it first decides about such rows.
+    single: OnceLock<Option<Arc<PairwiseModel<f32>>>>,
 }
 
-/// Points whose kernel values a thread computes before it sums them.
-const POINTS: usize = 8;
-
+#[derive(Clone, Debug)]
 struct Block<F: Real> {
     class: usize,
     centers: Packed<F>,
@@ -47,82 +69,191 @@ struct Block<F: Real> {
     coef: Vec<f64>,
 }
 
-impl PairwiseModel<'_> {
-    /// Number of outputs: 1, or k (k - 1) / 2 for k > 2 classes.
-    #[must_use]
-    pub fn n_outputs(&self) -> usize {
-        match self.n_support.len() {
-            0..=2 => 1,
-            k => k * (k - 1) / 2,
-        }
+impl<F: Real> PairwiseModel<F> {
+    /// A model of these support vectors; `n_support` says how many each class has.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `NonFinite`, `InvalidParam` of the kernel, `InvalidData` for a column that
+    /// is not there.
+    pub fn new(
+        support: Support<F>,
+        n_support: Vec<usize>,
+        coef: Array2<f64>,
+        intercept: Vec<f64>,
+    ) -> Result<Self> {
+        let origin = match &support {
+            Support::Vectors(kernel, rows) => origin_for(*kernel, &rows.rows()?),
+            Support::Columns(..) => Vec::new(),
+        };
+        Self::at(origin, support, n_support, coef, intercept)
     }
 
-    fn check<F: Real>(&self, rows: &Rows<'_, F>, out: &[f64]) -> Result<()> {
-        let (terms, outputs) = (self.support.n_rows(), self.n_outputs());
-        let per_term = self.n_support.len().max(2) - 1;
+    /// [`PairwiseModel::new`] with points moved by `origin` (empty: nothing).
+    pub(super) fn at(
+        origin: Vec<F>,
+        support: Support<F>,
+        n_support: Vec<usize>,
+        coef: Array2<f64>,
+        intercept: Vec<f64>,
+    ) -> Result<Self> {
+        let terms = match &support {
+            Support::Vectors(kernel, rows) => {
+                kernel.check()?;
+                let rows = rows.rows()?;
+                rows.check_finite("support_vectors_")?;
+                check_origin(&origin, rows.n_cols())?;
+                rows.n_rows()
+            }
+            Support::Columns(columns, width) => {
+                if let Some(column) = columns.iter().find(|column| *column >= width) {
+                    let reason = format!("sample {column} of {width}");
+                    return Err(Error::InvalidData { what: "support_", reason });
+                }
+                columns.len()
+            }
+        };
+        let (blocks, single) = (OnceLock::new(), OnceLock::new());
+        let model = Self { support, origin, n_support, coef, intercept, blocks, single };
+        let per_term = model.n_support.len().max(2) - 1;
+        let each = model.n_support.iter().fold(0, |sum: usize, n| sum.saturating_add(*n));
         for (what, expected, got) in [
-            (
-                "n_support_",
-                terms,
-                self.n_support.iter().fold(0, |s: usize, n| s.saturating_add(*n)),
-            ),
-            ("dual_coef_", terms, self.coef.ncols()),
-            ("dual_coef_", per_term, self.coef.nrows()),
-            ("intercept_", outputs, self.intercept.len()),
-            ("out", rows.n_rows().saturating_mul(outputs), out.len()),
+            ("n_support_", terms, each),
+            ("dual_coef_", terms, model.coef.ncols()),
+            ("dual_coef_", per_term, model.coef.nrows()),
+            ("intercept_", outputs_of(model.n_support.len()), model.intercept.len()),
         ] {
             if expected != got {
                 return Err(Error::LengthMismatch { what, expected, got });
             }
         }
-        let (expected, got) = (self.support.n_cols(), rows.n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
+        let values = model.coef.iter().chain(&model.intercept);
+        if !values.into_iter().all(|v| v.is_finite()) {
+            return Err(Error::NonFinite { what: "dual_coef_", row: 0, column: 0 });
         }
-        Ok(())
+        Ok(model)
+    }
+
+    /// What the terms are.
+    #[must_use]
+    pub fn support(&self) -> &Support<F> {
+        &self.support
+    }
+
+    pub(super) fn origin(&self) -> &[F] {
+        &self.origin
+    }
+
+    /// Number of terms B.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.coef.ncols()
+    }
+
+    /// Number of features d (of kernel values, where these are what rows consist of).
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        match &self.support {
+            Support::Vectors(_, Gathered::Dense(rows)) => rows.ncols(),
+            Support::Vectors(_, Gathered::Csr { n_cols, .. }) => *n_cols,
+            Support::Columns(_, width) => *width,
+        }
+    }
+
+    /// Number of outputs: 1, or k (k - 1) / 2 for k > 2 classes.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.intercept.len()
+    }
+
+    /// Support vectors of each class.
+    #[must_use]
+    pub fn n_support(&self) -> &[usize] {
+        &self.n_support
+    }
+
+    /// Coefficients, 1 x B or (classes - 1) x B.
+    #[must_use]
+    pub fn coef(&self) -> &Array2<f64> {
+        &self.coef
+    }
+
+    /// Offsets, one an output.
+    #[must_use]
+    pub fn intercept(&self) -> &[f64] {
+        &self.intercept
+    }
+
+    /// Multiply-adds of a row.
+    pub(super) fn row_work(&self) -> usize {
+        let width = match &self.support {
+            Support::Vectors(..) => self.n_features(),
+            Support::Columns(..) => 1,
+        };
+        self.n_terms().saturating_mul(width.saturating_add(self.coef.nrows()))
     }
 
     /// Decision values, n x outputs (positive: class i of the pair i < j), in parallel inside the
-    /// current pool: kernel values in the precision of `rows`, their sums in `f64`. The same bits
+    /// current pool: kernel values in the model's precision, their sums in `f64`. The same bits
     /// for any cut of the rows and any number of threads.
     ///
     /// # Errors
-    /// `LengthMismatch`, `FeatureMismatch`, `OutOfMemory`.
-    pub fn decision<F: Real>(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
-        self.check(rows, out)?;
-        let k = self.n_support.len();
-        let (classes, sums_each) = if k > 2 { (k, k - 1) } else { (1, 1) };
-        let width = classes * sums_each;
+    /// `LengthMismatch` of `out`, `FeatureMismatch`, `OutOfMemory`.
+    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let width = self.classes().saturating_mul(self.coef.nrows());
         let n = rows.n_rows();
-        let mut parts = try_vec("decision values", n.saturating_mul(width), 0.0)?;
-        let origin: Vec<F> = self.origin().into_iter().map(F::from_f64).collect();
-        let ranges = self.ranges(classes);
-        let mut ranges = ranges.as_slice();
-        while let [(_, (first, _)), ..] = ranges {
-            // Those that end within the bound, one at least.
-            let end = first + GROUP_VALUES / self.support.n_cols().max(1);
-            let count = ranges.iter().take_while(|(_, (_, last))| *last <= end).count().max(1);
-            let (group, rest) = ranges.split_at(count);
-            ranges = rest;
-            let blocks: Result<Vec<Block<F>>> =
-                group.par_iter().map(|&(class, range)| self.pack(class, range, &origin)).collect();
-            self.add(rows, &origin, (&blocks?, sums_each), &mut parts);
+        if Some(out.len()) != n.checked_mul(self.n_outputs()) {
+            let expected = n.saturating_mul(self.n_outputs());
+            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
         }
-        self.combine(&parts, sums_each, out);
+        let mut parts = try_vec("decision values", n.saturating_mul(width), 0.0)?;
+        if self.keeps_blocks() {
+            self.add(rows, self.blocks()?, (&mut parts, width))?;
+        } else {
+            let ranges = self.ranges();
+            let mut ranges = ranges.as_slice();
+            while let [(_, (first, _)), ..] = ranges {
+                // Those that end within the bound, one at least.
+                let end = first + GROUP_VALUES / self.n_features().max(1);
+                let count = ranges.iter().take_while(|(_, (_, last))| *last <= end).count().max(1);
+                let (group, rest) = ranges.split_at(count);
+                ranges = rest;
+                self.add(rows, &self.pack(group)?, (&mut parts, width))?;
+            }
+        }
+        self.combine(&parts, out);
         Ok(())
     }
 
-    fn origin(&self) -> Vec<f64> {
-        crate::kernel::origin_for(self.kernel, &self.support)
+    /// Classes that sums are made of, where there are more than two.
+    fn classes(&self) -> usize {
+        if self.n_support.len() > 2 { self.n_support.len() } else { 1 }
+    }
+
+    fn keeps_blocks(&self) -> bool {
+        match &self.support {
+            Support::Vectors(_, Gathered::Csr { .. }) => {
+                self.n_terms().saturating_mul(self.n_features()) <= KEPT_VALUES
+            }
+            Support::Vectors(_, Gathered::Dense(_)) | Support::Columns(..) => true,
+        }
+    }
+
+    fn blocks(&self) -> Result<&[Block<F>]> {
+        if let Some(blocks) = self.blocks.get() {
+            return Ok(blocks);
+        }
+        let blocks = self.pack(&self.ranges())?;
+        // Another thread may have been quicker.
+        Ok(self.blocks.get_or_init(|| blocks))
     }
 
     /// The terms of each block, and their class.
-    fn ranges(&self, classes: usize) -> Vec<(usize, (usize, usize))> {
-        let step = (GROUP_VALUES / self.support.n_cols().max(1)).clamp(16, BLOCK);
+    fn ranges(&self) -> Vec<(usize, (usize, usize))> {
+        let step = (GROUP_VALUES / self.n_features().max(1)).clamp(16, BLOCK);
         let (mut ranges, mut first) = (Vec::new(), 0);
+        let classes = self.classes();
         for class in 0..classes {
-            let end =
-                if classes > 1 { first + self.n_support[class] } else { self.support.n_rows() };
+            let end = if classes > 1 { first + self.n_support[class] } else { self.n_terms() };
             while first < end {
                 let last = (first + step).min(end);
                 ranges.push((class, (first, last)));
@@ -132,92 +263,76 @@ impl PairwiseModel<'_> {
         ranges
     }
 
-    fn pack<F: Real>(
-        &self,
-        class: usize,
-        (first, last): (usize, usize),
-        origin: &[F],
-    ) -> Result<Block<F>> {
-        let mut centers = Packed::new(self.support.n_cols())?;
-        let mut support = vec![0.0; self.support.n_cols()];
-        centers.extend(last - first, |i, row| {
-            self.support.copy_row(first + i, &mut support);
-            support.iter_mut().zip(origin).for_each(|(v, o)| *v -= Real::to_f64(*o));
-            row.iter_mut().zip(&support).for_each(|(to, v)| *to = F::from_f64(*v));
-        })?;
-        let stride = centers.padded_len();
-        let mut coef = vec![0.0; stride * self.coef.nrows()];
-        for (row, to) in self.coef.rows().into_iter().zip(coef.chunks_exact_mut(stride)) {
-            for (to, &value) in to.iter_mut().zip(row.iter().skip(first).take(last - first)) {
-                *to = value;
+    fn pack(&self, ranges: &[(usize, (usize, usize))]) -> Result<Vec<Block<F>>> {
+        let rows = match &self.support {
+            Support::Vectors(_, rows) => Some(rows.rows()?),
+            Support::Columns(..) => None,
+        };
+        let pack = |&(class, (first, last)): &(usize, (usize, usize))| {
+            let mut centers = Packed::new(rows.map_or(1, |rows| rows.n_cols()))?;
+            centers.extend(last - first, |i, center| {
+                let Some(rows) = &rows else { return };
+                rows.copy_row(first + i, center);
+                center.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
+            })?;
+            let stride = centers.padded_len();
+            let mut coef = vec![0.0; stride * self.coef.nrows()];
+            for (row, to) in self.coef.rows().into_iter().zip(coef.chunks_exact_mut(stride)) {
+                for (to, &value) in to.iter_mut().zip(row.iter().skip(first).take(last - first)) {
+                    *to = value;
+                }
             }
-        }
-        Ok(Block { class, centers, coef })
+            Ok(Block { class, centers, coef })
+        };
+        ranges.par_iter().map(pack).collect()
     }
 
-    fn add<F: Real>(
+    /// Adds what these blocks count to `parts`, `width` sums a row.
+    fn add(
         &self,
         rows: &Rows<'_, F>,
-        origin: &[F],
-        (blocks, sums_each): (&[Block<F>], usize),
-        parts: &mut [f64],
-    ) {
-        let width = parts.len() / rows.n_rows().max(1);
-        let make = || (Tile::new(rows.n_cols()), Vec::new(), vec![0.0; ROW_CHUNK * sums_each]);
-        parts.par_chunks_mut(ROW_CHUNK * width).enumerate().for_each_init(
-            make,
-            |(tile, values, sums), (chunk, parts)| {
-                let (first, len) = (chunk * ROW_CHUNK, parts.len() / width);
-                load_tile(rows, len, |i| first + i, origin, tile);
-                for block in blocks {
-                    self.sums_of(block, tile, values, sums);
-                    let rows = parts.chunks_exact_mut(width).zip(sums.chunks_exact(sums_each));
-                    for (part, sums) in rows {
-                        let to = &mut part[block.class * sums_each..][..sums_each];
-                        to.iter_mut().zip(sums).for_each(|(to, sum)| *to += sum);
+        blocks: &[Block<F>],
+        (parts, width): (&mut [f64], usize),
+    ) -> Result<()> {
+        let each = self.coef.nrows();
+        let make = || (Tile::new(rows.n_cols()), Vec::new(), vec![0.0; ROW_CHUNK * each]);
+        let input = (rows, self.n_features());
+        in_chunks(input, (parts, width), self.row_work(), make, |scratch, first, parts| {
+            let (tile, values, sums) = scratch;
+            let len = parts.len() / width;
+            load_tile(rows, len, |i| first + i, &self.origin, tile);
+            let mut term = 0;
+            for block in blocks {
+                match &self.support {
+                    Support::Vectors(kernel, _) => {
+                        sums_of(*kernel, (block, each), tile, values, sums);
+                    }
+                    Support::Columns(columns, _) => {
+                        let columns = &columns[term..term + block.centers.len()];
+                        picked(columns, (block, each), tile, values, sums);
                     }
                 }
-            },
-        );
+                term += block.centers.len();
+                for (part, sums) in parts.chunks_exact_mut(width).zip(sums.chunks_exact(each)) {
+                    let to = &mut part[block.class * each..][..each];
+                    to.iter_mut().zip(sums).for_each(|(to, sum)| *to += sum);
+                }
+            }
+        })
     }
 
-    /// What one block adds to every point of a tile: a value for each row of `coef`.
-    fn sums_of<F: Real>(
-        &self,
-        block: &Block<F>,
-        tile: &Tile<F>,
-        values: &mut Vec<F>,
-        sums: &mut [f64],
-    ) {
-        let (len, sums_each) = (tile.len(), self.coef.nrows());
-        if sums_each == 1 {
-            let coef = (block.coef.as_slice(), 1);
-            self.kernel.sums(tile, (0, len), &block.centers, coef, &mut sums[..len]);
-            return;
-        }
-        let stride = block.centers.padded_len();
-        values.resize(POINTS * stride, F::zero());
-        for from in (0..len).step_by(POINTS) {
-            let to = (from + POINTS).min(len);
-            self.kernel.values(tile, (from, to), &block.centers, values, stride);
-            let out = &mut sums[from * sums_each..to * sums_each];
-            let values = &values[..(to - from) * stride];
-            simd::weighted_sums_of(values, to - from, (&block.coef, sums_each), out);
-        }
-    }
-
-    fn combine(&self, parts: &[f64], sums_each: usize, out: &mut [f64]) {
-        let k = self.n_support.len();
+    fn combine(&self, parts: &[f64], out: &mut [f64]) {
+        let (k, each) = (self.n_support.len(), self.coef.nrows());
         if k <= 2 {
             out.iter_mut().zip(parts).for_each(|(out, part)| *out = part + self.intercept[0]);
             return;
         }
         let outputs = self.intercept.len();
-        for (part, out) in parts.chunks_exact(k * sums_each).zip(out.chunks_exact_mut(outputs)) {
+        for (part, out) in parts.chunks_exact(k * each).zip(out.chunks_exact_mut(outputs)) {
             let mut output = 0;
             for i in 0..k {
                 for j in i + 1..k {
-                    let sum = part[i * sums_each + j - 1] + part[j * sums_each + i];
+                    let sum = part[i * each + j - 1] + part[j * each + i];
                     out[output] = sum + self.intercept[output];
                     output += 1;
                 }
@@ -226,85 +341,89 @@ impl PairwiseModel<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use ndarray::Array2;
-
-    use super::*;
-    use crate::rng::Rng;
-
-    #[test]
-    fn pairs_are_those_of_the_plain_sum() {
-        let mut rng = Rng::new(8);
-        let mut random = |n, d| Array2::from_shape_fn((n, d), |_| rng.uniform() - 0.5);
-        let (support, coef, x) = (random(1500, 3), random(3, 1500), random(150, 3));
-        let n_support = vec![1200, 0, 250, 50];
-        let class = |s: usize| {
-            if s < 1200 {
-                0
-            } else if s < 1450 {
-                2
-            } else {
-                3
-            }
-        };
-        let intercept = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
-        for kernel in [
-            AnyKernel::Gaussian { gamma: 0.7 },
-            AnyKernel::Polynomial { gamma: 1.0, coef0: 1.0, degree: 3 },
-        ] {
-            let (support, coef) = (Rows::Dense(support.view()), coef.view());
-            let model = PairwiseModel {
-                kernel,
-                support,
-                n_support: n_support.clone(),
-                coef,
-                intercept: &intercept,
-            };
-            let mut out = vec![0.0; 150 * 6];
-            model.decision(&Rows::Dense(x.view()), &mut out).unwrap();
-            let (narrow, mut single) = (x.mapv(|v| v as f32), vec![0.0; 150 * 6]);
-            model.decision(&Rows::Dense(narrow.view()), &mut single).unwrap();
-            let outs = out.chunks(6).zip(single.chunks(6));
-            for (row, (out, single)) in x.rows().into_iter().zip(outs) {
-                let mut output = 0;
-                for i in 0..4 {
-                    for j in i + 1..4 {
-                        let mut sum = intercept[output];
-                        let mut center = [0.0; 3];
-                        for s in 0..1500 {
-                            support.copy_row(s, &mut center);
-                            let value = kernel.eval(&row.to_vec(), &center);
-                            if class(s) == i {
-                                sum += coef[(j - 1, s)] * value;
-                            } else if class(s) == j {
-                                sum += coef[(i, s)] * value;
-                            }
-                        }
-                        assert!((out[output] - sum).abs() < 1e-10 * (1.0 + sum.abs()));
-                        // 1500 terms of at most 0.5, or 3 for the polynomial kernel.
-                        let off = (single[output] - sum).abs();
-                        assert!(off < 1e-4 * (1.0 + sum.abs()), "{off} {sum}");
-                        output += 1;
-                    }
-                }
-            }
+impl PairwiseModel<f64> {
+    /// The same in single precision, where kernel values in it are as good as single precision
+    /// rows can have them: where no square of a difference overflows, and no power of a product
+    /// loses digits.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn single(&self) -> Result<Option<Arc<PairwiseModel<f32>>>> {
+        if let Some(known) = self.single.get() {
+            return Ok(known.clone());
         }
-    }
-
-    #[test]
-    fn no_support_vector_leaves_the_offset() {
-        let (support, coef) = (Array2::zeros((0, 2)), Array2::zeros((1, 0)));
-        let model = PairwiseModel {
-            kernel: AnyKernel::Linear,
-            support: Rows::Dense(support.view()),
-            n_support: vec![0],
-            coef: coef.view(),
-            intercept: &[1.5],
+        let made = match &self.support {
+            Support::Vectors(kernel, rows) if suits_single(*kernel, rows) => {
+                let support = Support::Vectors(*kernel, rows.cast());
+                let origin = self.origin.iter().map(|&v| v as f32).collect();
+                let (n_support, coef) = (self.n_support.clone(), self.coef.clone());
+                let intercept = self.intercept.clone();
+                let model = PairwiseModel::at(origin, support, n_support, coef, intercept)?;
+                Some(Arc::new(model))
+            }
+            Support::Vectors(..) | Support::Columns(..) => None,
         };
-        let (x, mut out) = (Array2::<f64>::zeros((3, 2)), [0.0; 3]);
-        model.decision(&Rows::Dense(x.view()), &mut out).unwrap();
-        assert_eq!(out, [1.5; 3]);
-        assert!(model.decision(&Rows::Dense(x.view()), &mut out[..2]).is_err());
+        Ok(self.single.get_or_init(|| made).clone())
     }
 }
+
+fn suits_single(kernel: AnyKernel, rows: &Gathered<f64>) -> bool {
+    let small = |v: &f64| v.abs() <= SINGLE_MOST;
+    kernel.gaussian_gamma().is_some_and(|gamma| (1e-20..=1e20).contains(&gamma))
+        && match rows {
+            Gathered::Dense(rows) => rows.iter().all(small),
+            Gathered::Csr { values, .. } => values.iter().all(small),
+        }
+}
+
+fn outputs_of(classes: usize) -> usize {
+    match classes {
+        0..=2 => 1,
+        k => k * (k - 1) / 2,
+    }
+}
+
+/// What one block adds to every point of a tile: a value for each of `each` rows of coefficients.
+fn sums_of<F: Real>(
+    kernel: AnyKernel,
+    (block, each): (&Block<F>, usize),
+    tile: &Tile<F>,
+    values: &mut Vec<F>,
+    sums: &mut [f64],
+) {
+    let len = tile.len();
+    if each == 1 {
+        kernel.sums(tile, (0, len), &block.centers, (&block.coef, 1), &mut sums[..len]);
+        return;
+    }
+    let stride = block.centers.padded_len();
+    values.resize(POINTS * stride, F::zero());
+    for from in (0..len).step_by(POINTS) {
+        let to = (from + POINTS).min(len);
+        kernel.values(tile, (from, to), &block.centers, values, stride);
+        let out = &mut sums[from * each..to * each];
+        let values = &values[..(to - from) * stride];
+        simd::weighted_sums_of(values, to - from, (&block.coef, each), out);
+    }
+}
+
+/// The same where the points consist of kernel values.
+fn picked<F: Real>(
+    columns: &[usize],
+    (block, each): (&Block<F>, usize),
+    tile: &Tile<F>,
+    values: &mut Vec<F>,
+    sums: &mut [f64],
+) {
+    let mut row = vec![F::zero(); tile.n_features()];
+    values.clear();
+    values.resize(block.centers.padded_len(), F::zero());
+    for (i, out) in sums.chunks_exact_mut(each).take(tile.len()).enumerate() {
+        tile.copy_row(i, &mut row);
+        values.iter_mut().zip(columns).for_each(|(v, &column)| *v = row[column]);
+        simd::weighted_sums(values, &block.coef, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

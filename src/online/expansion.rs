@@ -291,15 +291,8 @@ impl<F: Real> BudgetedExpansion<F> {
         &self.origin
     }
 
-    /// Whether points moved by the other's origin are moved by this one's.
-    #[must_use]
-    pub fn shares_origin(&self, other: &Self) -> bool {
-        self.origin == other.origin
-    }
-
-    /// Coefficients to predict with: those of the terms, then of those that went, each padded.
-    #[must_use]
-    pub fn for_prediction(&self) -> [Vec<f64>; 3] {
+    /// Coefficients to predict with: those of the terms, then of those that went.
+    fn for_prediction(&self) -> [Vec<f64>; 3] {
         let [older, newer] = self.dropped.for_prediction(self.weights.window());
         let Some(basis) = self.basis() else {
             return [self.weights.for_prediction(), older, newer];
@@ -316,21 +309,6 @@ impl<F: Real> BudgetedExpansion<F> {
         [&self.centers, older, newer]
     }
 
-    /// `Σ_j coef_j k(s_j, x)` for the points of a tile, with the coefficients of
-    /// [`BudgetedExpansion::for_prediction`].
-    pub fn sums(&self, tile: &Tile<F>, coefs: &[Vec<f64>; 3], out: &mut [f64]) {
-        out.fill(0.0);
-        let mut part = vec![0.0; out.len()];
-        for (centers, coef) in self.sets().into_iter().zip(coefs) {
-            if centers.is_empty() {
-                continue;
-            }
-            let coef = &coef[..centers.padded_len()];
-            self.kernel.sums(tile, (0, tile.len()), centers, (coef, 1), &mut part);
-            out.iter_mut().zip(&part).for_each(|(f, p)| *f += p);
-        }
-    }
-
     /// Coefficients that predictions use, one a term.
     #[must_use]
     pub fn coefs(&self) -> Vec<f64> {
@@ -339,15 +317,14 @@ impl<F: Real> BudgetedExpansion<F> {
         coefs.iter().zip(sets).flat_map(|(coef, set)| coef[..set.len()].to_vec()).collect()
     }
 
-    /// The points of the terms that predictions use, as they came, terms x d.
+    /// The points of the terms that predictions use, moved by the origin, terms x d.
     #[must_use]
-    pub fn points(&self) -> Vec<F> {
+    pub fn moved_points(&self) -> Vec<F> {
         let d = self.n_features();
         let mut out = vec![F::zero(); self.n_terms() * d];
         let slots = self.sets().into_iter().flat_map(|set| (0..set.len()).map(move |j| (set, j)));
         for (row, (set, slot)) in out.chunks_exact_mut(d).zip(slots) {
             set.get(slot, row);
-            row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v += o);
         }
         out
     }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::model::persist::{Tensor, Tensors};
+use crate::model::persist::{Section, Tensor, Tensors};
 use crate::simd::Packed;
 
 fn bad<T>(what: &str) -> Result<T> {
@@ -122,6 +122,24 @@ fn take_basis(
 }
 
 impl<F: Real> Stream<F> {
+    /// What a file holds of the stream.
+    #[must_use]
+    pub fn to_section(&self) -> Section {
+        let mut arrays = Tensors::new();
+        let fields = self.put("", &mut arrays);
+        Section::of(fields, arrays)
+    }
+
+    /// The stream of a file.
+    ///
+    /// # Errors
+    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
+    pub fn from_section(section: Section) -> Result<Self> {
+        let (fields, mut arrays) = section.into_parts();
+        let stream = Self::take("", &fields, &mut arrays)?;
+        if arrays.is_empty() { Ok(stream) } else { bad("an array that nothing uses") }
+    }
+
     /// Puts the arrays under names that begin with `prefix`; what is not an array is returned.
     #[must_use]
     pub fn put(&self, prefix: &str, arrays: &mut Tensors) -> Value {

@@ -154,9 +154,10 @@ def damaged(description, arrays):
 def test_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "toy.safetensors"
     fitted(sparse.csr_matrix(np.eye(2))).save(path)
-    text, arrays = _core.archive_load(path)
+    text, arrays, machine = _core.archive_load(path)
+    assert machine is None
     for what, description, content in damaged(json.loads(text), arrays):
-        _core.archive_save(path, json.dumps(description), content)
+        _core.archive_save(path, json.dumps(description), content, None)
         with pytest.raises(ValueError, match="not a valid budgetsvm model file"):
             print(what, budgetsvm.load(path))
 

@@ -150,7 +150,7 @@ def test_streams():
         for part in np.array_split(np.arange(400), 4):
             stream.partial_fit(X[part], THREE[part], classes=[0, 1, 2])
     assert stream.score(X, THREE) > 0.85
-    assert stream._stream["steps"] == stream._stream["samples"] == 4000
+    assert stream._machine.seen == 4000
     # As many steps as a fit of 20 passes, with the same λ in the end.
     regression = AssetSVR(**options | {"C": 1, "n_expected": 400})
     for part in np.tile(np.array_split(np.arange(400), 4), (20, 1)):

@@ -131,7 +131,7 @@ def test_damaged_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="not a valid"):
         budgetsvm.load(path)
     with pytest.raises(ValueError, match="not a valid"):
-        budgetsvm._core.BudgetMachine.from_bytes(good[:-1])
+        budgetsvm._core.Machine.from_bytes(good[:-1])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_damaged_files_are_refused(tmp_path):
         ('kind\\":\\"BudgetSVC', 'kind\\":\\"BudgetSVR'),
         ('max_iter\\"', 'min_iter\\"'),
         ('fitted\\"', 'fatted\\"'),
-        ('stop_reason\\"', 'step_reason\\"'),
+        ('stop_reason_\\"', 'step_reason_\\"'),
         ("int64", "int65"),
         ("int64", "<U999"),
     ],

@@ -136,8 +136,9 @@ def test_probabilities_are_saved(tmp_path, cls, n_classes):
     model.save(path)
     again = budgetsvm.load(path)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    text, arrays = _core.archive_load(path)
-    _core.archive_save(path, text, {**arrays, "_sigmoids": arrays["_sigmoids"][:, :0]})
+    text, arrays, machine = _core.archive_load(path)
+    damaged = {**arrays, "_sigmoids": arrays["_sigmoids"][:, :0]}
+    _core.archive_save(path, text, damaged, machine)
     with pytest.raises(ValueError, match="not a valid budgetsvm model file"):
         budgetsvm.load(path)
     assert "_sigmoids" in json.loads(text)["fitted"]

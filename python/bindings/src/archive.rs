@@ -1,22 +1,25 @@
-//! Files of named arrays, for the estimators whose learnt state is arrays.
+//! Files of estimators: a machine, named arrays, and what their class says of them.
 
 use std::path::PathBuf;
 
+use budgetsvm::error::{Error, Result};
+use budgetsvm::estimator::AnyMachine;
 use budgetsvm::model::persist::{Archive, Data, Tensor, Tensors};
 use numpy::{IntoPyArray as _, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::convert;
 use crate::enter::{enter_briefly, exception, type_error};
+use crate::machine::Machine;
 
-/// Writes an archive, whole or not at all.
+/// Writes a file, whole or not at all.
 #[pyfunction]
 pub(crate) fn archive_save(
     py: Python<'_>,
     path: PathBuf,
     description: &str,
     arrays: &Bound<'_, PyDict>,
+    machine: Option<&Machine>,
 ) -> PyResult<()> {
     let mut tensors = Tensors::new();
     for (name, array) in arrays {
@@ -24,21 +27,29 @@ pub(crate) fn archive_save(
         let tensor = tensor(&name, &array)?;
         tensors.insert(name, tensor);
     }
-    let estimator = enter_briefly(|| convert::description(description))?;
-    py.detach(|| Archive { estimator, arrays: tensors }.save(&path)).map_err(exception)
+    let json = |text| serde_json::from_str(text).map_err(|e| Error::Format(format!("{e}")));
+    let estimator = enter_briefly(|| json(description))?;
+    let machine = machine.map(|machine| &machine.0);
+    py.detach(|| {
+        let machine = machine.map(AnyMachine::to_section).transpose()?;
+        Archive { estimator, arrays: tensors, machine }.save(&path)
+    })
+    .map_err(exception)
 }
 
-/// The description and the arrays of an archive; None when the file is a budgeted machine's.
+/// The description, the arrays and the machine of a file.
 #[pyfunction]
 pub(crate) fn archive_load<'py>(
     py: Python<'py>,
     path: PathBuf,
-) -> PyResult<Option<(String, Bound<'py, PyDict>)>> {
-    let Some(archive) = py.detach(|| Archive::load(&path)).map_err(exception)? else {
-        return Ok(None);
+) -> PyResult<(String, Bound<'py, PyDict>, Option<Machine>)> {
+    let read = || -> Result<_> {
+        let Archive { estimator, arrays, machine } = Archive::load(&path)?;
+        Ok((estimator, arrays, machine.map(AnyMachine::from_section).transpose()?))
     };
+    let (estimator, tensors, machine) = py.detach(read).map_err(exception)?;
     let arrays = PyDict::new(py);
-    for (name, Tensor { shape, data }) in archive.arrays {
+    for (name, Tensor { shape, data }) in tensors {
         macro_rules! put {
             ($values:expr) => {
                 arrays.set_item(name, $values.into_pyarray(py).reshape(shape)?)?
@@ -52,7 +63,7 @@ pub(crate) fn archive_load<'py>(
             Data::U8(values) => put!(values),
         }
     }
-    Ok(Some((archive.estimator.to_string(), arrays)))
+    Ok((estimator.to_string(), arrays, machine.map(Machine)))
 }
 
 fn tensor(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Tensor> {

@@ -2,6 +2,7 @@
 
 use budgetsvm::data::{Csr, Indices, Rows};
 use budgetsvm::error::{Error, Result};
+use budgetsvm::estimator::Precision;
 use budgetsvm::float::Real;
 use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
@@ -13,6 +14,24 @@ use crate::enter::type_error;
 pub(crate) enum Samples<'py> {
     F32(Storage<'py, f32>),
     F64(Storage<'py, f64>),
+}
+
+/// The precisions that rows come in.
+pub(crate) trait Float: Precision + Element {
+    /// The rows, if they are of this precision.
+    fn of<'a, 'py>(samples: &'a Samples<'py>) -> Option<&'a Storage<'py, Self>>;
+}
+
+impl Float for f32 {
+    fn of<'a, 'py>(samples: &'a Samples<'py>) -> Option<&'a Storage<'py, Self>> {
+        if let Samples::F32(storage) = samples { Some(storage) } else { None }
+    }
+}
+
+impl Float for f64 {
+    fn of<'a, 'py>(samples: &'a Samples<'py>) -> Option<&'a Storage<'py, Self>> {
+        if let Samples::F64(storage) = samples { Some(storage) } else { None }
+    }
 }
 
 /// Arrays that Python keeps alive.

@@ -1,14 +1,11 @@
 //! Between Python objects and what the crate takes and gives.
 
 use budgetsvm::data::Targets;
-use budgetsvm::error::{Error, Result};
+use budgetsvm::error::Result;
 use budgetsvm::estimator::Report;
-use budgetsvm::model::persist::Labels;
 use numpy::{IntoPyArray as _, PyReadonlyArray1};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
-use serde_json::Value;
+use pyo3::types::PyDict;
 
 use crate::arrays::contiguous;
 use crate::enter::type_error;
@@ -61,41 +58,4 @@ pub(crate) fn history(
         told.set_item(name, curve.into_pyarray(py))?;
     }
     Ok(told)
-}
-
-pub(crate) fn labels(from: Option<&Bound<'_, PyList>>) -> PyResult<Labels> {
-    let Some(list) = from else { return Ok(Labels::None) };
-    if let Ok(first) = list.get_item(0) {
-        if first.is_instance_of::<PyBool>() {
-            return Ok(Labels::Bool(list.extract()?));
-        } else if first.is_instance_of::<PyString>() {
-            return Ok(Labels::Text(list.extract()?));
-        } else if first.is_instance_of::<PyFloat>() {
-            return Ok(Labels::Float(list.extract()?));
-        } else if let Ok(small) = list.extract() {
-            return Ok(Labels::Int(small));
-        } else if let Ok(large) = list.extract() {
-            return Ok(Labels::Uint(large));
-        }
-    }
-    Err(PyTypeError::new_err("class labels must be numbers, booleans or strings"))
-}
-
-pub(crate) fn labels_to_python<'py>(
-    py: Python<'py>,
-    labels: &Labels,
-) -> PyResult<Option<Bound<'py, PyList>>> {
-    Ok(match labels {
-        Labels::None => None,
-        Labels::Int(v) => Some(PyList::new(py, v)?),
-        Labels::Uint(v) => Some(PyList::new(py, v)?),
-        Labels::Float(v) => Some(PyList::new(py, v)?),
-        Labels::Bool(v) => Some(PyList::new(py, v)?),
-        Labels::Text(v) => Some(PyList::new(py, v)?),
-    })
-}
-
-/// The description of an estimator that goes into a file.
-pub(crate) fn description(text: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|e| Error::Format(e.to_string()))
 }

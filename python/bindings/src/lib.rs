@@ -2,18 +2,16 @@
 
 mod archive;
 mod arrays;
-mod asset;
-mod budget;
 mod config;
 mod convert;
 mod describe;
 mod enter;
 mod exact;
 mod features;
-mod local;
+mod machine;
 mod observer;
-mod online;
 mod primal;
+mod train;
 
 use pyo3::prelude::*;
 
@@ -32,25 +30,22 @@ fn _test_panic(py: Python<'_>) -> PyResult<()> {
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<budget::BudgetMachine>()?;
-    module.add_class::<local::LocalMachine>()?;
-    module.add_class::<online::OnlineMachine>()?;
+    module.add_class::<machine::Machine>()?;
     module.add_function(wrap_pyfunction!(config::hyperparameters, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
-    module.add_function(wrap_pyfunction!(exact::exact_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(exact::exact_decide, module)?)?;
-    module.add_function(wrap_pyfunction!(primal::primal_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(primal::primal_decide, module)?)?;
+    module.add_function(wrap_pyfunction!(exact::exact_train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::budget_train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::online_train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::local_train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::asset_train, module)?)?;
+    module.add_function(wrap_pyfunction!(primal::primal_train, module)?)?;
     module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::landmark_transform, module)?)?;
     module.add_function(wrap_pyfunction!(features::fourier_transform, module)?)?;
-    module.add_function(wrap_pyfunction!(asset::asset_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(asset::expansion_decide, module)?)?;
-    module.add_function(wrap_pyfunction!(asset::fourier_decide, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

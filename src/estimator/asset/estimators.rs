@@ -3,13 +3,13 @@
 use ndarray::Array2;
 
 use super::config::AssetConfig;
-use super::machine::{AssetMachine, decide_expansion, decide_features};
+use super::train::AssetReport;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::labels::{classes, decode, encode};
+use crate::estimator::machine::Machine;
 use crate::estimator::setup::ClassWeighted;
-use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::watch::{Observer, Silent, Watch};
@@ -68,7 +68,8 @@ pub struct AssetSvr {
 #[derive(Clone, Debug)]
 pub struct AssetSvcModel<F: Real, L> {
     settled: Settled,
-    machine: AssetMachine<F>,
+    machine: Machine<F>,
+    report: AssetReport,
     classes: Vec<L>,
 }
 
@@ -76,7 +77,8 @@ pub struct AssetSvcModel<F: Real, L> {
 #[derive(Clone, Debug)]
 pub struct AssetSvrModel<F: Real> {
     settled: Settled,
-    machine: AssetMachine<F>,
+    machine: Machine<F>,
+    report: AssetReport,
 }
 
 impl FromConfig<AssetConfig> for AssetSvc {
@@ -118,46 +120,26 @@ impl Settled {
         targets: Targets<'_>,
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
-    ) -> Result<AssetMachine<F>> {
+    ) -> Result<(Machine<F>, AssetReport)> {
         let cost = self.setup.cost(self.config.c, weights, (targets, rows.n_rows()))?;
         Watch::run(self.setup.n_threads()?, observer, |watch| {
-            AssetMachine::fit(&self.config, rows, targets, &cost, watch)
+            self.config.fit(rows, targets, &cost, watch)
         })
     }
 
     /// A pass over new rows, the first ones where there is no machine.
     fn partial_fit<F: Real>(
         &self,
-        machine: Option<&AssetMachine<F>>,
+        machine: Option<&Machine<F>>,
         rows: &Rows<'_, F>,
         targets: Targets<'_>,
-    ) -> Result<AssetMachine<F>> {
+    ) -> Result<(Machine<F>, AssetReport)> {
         self.setup.check_stream()?;
-        let start = machine.and_then(|m| Some((m.map.clone(), m.state.clone()?)));
         let cost = self.setup.cost(self.config.c, None, (targets, rows.n_rows()))?;
         Watch::run(self.setup.n_threads()?, &mut Silent, |watch| {
-            AssetMachine::partial_fit(&self.config, start, rows, targets, &cost, watch)
+            self.config.partial_fit(machine, rows, targets, &cost, watch)
         })
     }
-}
-
-fn decide<F: Real>(
-    (machine, setup): (&AssetMachine<F>, &Setup),
-    rows: &Rows<'_, F>,
-) -> Result<Array2<f64>> {
-    let values = Watch::run(setup.n_threads()?, &mut Silent, |watch| {
-        let intercept = &machine.intercept[..];
-        match &machine.map {
-            FeatureMap::Landmarks(map) => {
-                let (coef, points) = (map.expansion(&machine.coef), map.landmarks());
-                let landmarks = (points, map.n_features());
-                decide_expansion(map.kernel(), landmarks, (&coef, intercept), rows, watch)
-            }
-            map => decide_features(map, (&machine.coef, intercept), rows, watch),
-        }
-    })?;
-    Array2::from_shape_vec((rows.n_rows(), machine.intercept.len()), values)
-        .map_err(|e| Error::Unsupported(e.to_string()))
 }
 
 impl AssetSvc {
@@ -194,8 +176,8 @@ impl AssetSvc {
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
         let settled = Settled::new(&self.config, &self.setup, rows, weights)?;
-        let machine = settled.fit(rows, targets, weights, observer)?;
-        Ok(AssetSvcModel { settled, machine, classes })
+        let (machine, report) = settled.fit(rows, targets, weights, observer)?;
+        Ok(AssetSvcModel { settled, machine, report, classes })
     }
 
     /// Begins a stream: one pass over its first rows, among whose samples landmarks are chosen.
@@ -214,8 +196,8 @@ impl AssetSvc {
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
         let settled = Settled::new(&self.config, &self.setup, rows, None)?;
-        let machine = settled.partial_fit(None, rows, targets)?;
-        Ok(AssetSvcModel { settled, machine, classes })
+        let (machine, report) = settled.partial_fit(None, rows, targets)?;
+        Ok(AssetSvcModel { settled, machine, report, classes })
     }
 }
 
@@ -227,9 +209,9 @@ impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
     pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
         let index = encode(labels, &self.classes)?;
         let targets = Targets::Classes { index: &index, n_classes: self.classes.len() };
-        let machine = self.settled.partial_fit(Some(&self.machine), rows, targets)?;
+        let (machine, report) = self.settled.partial_fit(Some(&self.machine), rows, targets)?;
         let (settled, classes) = (self.settled.clone(), self.classes.clone());
-        Ok(Self { settled, machine, classes })
+        Ok(Self { settled, machine, report, classes })
     }
 
     /// The label of every row.
@@ -247,7 +229,7 @@ impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
     /// # Errors
     /// As [`AssetSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        decide((&self.machine, &self.settled.setup), rows)
+        self.machine.decide(rows, self.settled.setup.n_threads()?)
     }
 
     /// The labels, sorted.
@@ -256,10 +238,16 @@ impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
         &self.classes
     }
 
-    /// The machine itself: features, coefficients, how the fit went.
+    /// The machine itself: features and coefficients.
     #[must_use]
-    pub fn machine(&self) -> &AssetMachine<F> {
+    pub fn machine(&self) -> &Machine<F> {
         &self.machine
+    }
+
+    /// How the fit went.
+    #[must_use]
+    pub fn report(&self) -> &AssetReport {
+        &self.report
     }
 }
 
@@ -291,8 +279,8 @@ impl AssetSvr {
         observer: &mut dyn Observer,
     ) -> Result<AssetSvrModel<F>> {
         let settled = Settled::new(&self.config, &self.setup, rows, weights)?;
-        let machine = settled.fit(rows, Targets::Values(values), weights, observer)?;
-        Ok(AssetSvrModel { settled, machine })
+        let (machine, report) = settled.fit(rows, Targets::Values(values), weights, observer)?;
+        Ok(AssetSvrModel { settled, machine, report })
     }
 
     /// Begins a stream: one pass over its first rows, among whose samples landmarks are chosen.
@@ -305,8 +293,8 @@ impl AssetSvr {
         values: &[f64],
     ) -> Result<AssetSvrModel<F>> {
         let settled = Settled::new(&self.config, &self.setup, rows, None)?;
-        let machine = settled.partial_fit(None, rows, Targets::Values(values))?;
-        Ok(AssetSvrModel { settled, machine })
+        let (machine, report) = settled.partial_fit(None, rows, Targets::Values(values))?;
+        Ok(AssetSvrModel { settled, machine, report })
     }
 }
 
@@ -316,9 +304,9 @@ impl<F: Real> AssetSvrModel<F> {
     /// # Errors
     /// Those of [`AssetSvr::partial_fit`], `FeatureMismatch`.
     pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
-        let machine =
+        let (machine, report) =
             self.settled.partial_fit(Some(&self.machine), rows, Targets::Values(values))?;
-        Ok(Self { settled: self.settled.clone(), machine })
+        Ok(Self { settled: self.settled.clone(), machine, report })
     }
 
     /// The value of every row.
@@ -326,12 +314,18 @@ impl<F: Real> AssetSvrModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        Ok(decide((&self.machine, &self.settled.setup), rows)?.into_raw_vec_and_offset().0)
+        Ok(self.machine.decide(rows, self.settled.setup.n_threads()?)?.into_raw_vec_and_offset().0)
     }
 
-    /// The machine itself: features, coefficients, how the fit went.
+    /// The machine itself: features and coefficients.
     #[must_use]
-    pub fn machine(&self) -> &AssetMachine<F> {
+    pub fn machine(&self) -> &Machine<F> {
         &self.machine
+    }
+
+    /// How the fit went.
+    #[must_use]
+    pub fn report(&self) -> &AssetReport {
+        &self.report
     }
 }

@@ -2,8 +2,8 @@
 
 mod config;
 mod estimators;
-mod machine;
+mod train;
 
 pub use config::{AssetConfig, AssetFeatures, AssetSolver};
 pub use estimators::{AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel};
-pub use machine::{AssetMachine, decide_expansion, decide_features};
+pub use train::AssetReport;

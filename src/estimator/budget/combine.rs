@@ -1,7 +1,6 @@
 //! Several machines' outcomes as one.
 
-use super::machine::Part;
-use super::part::{Outcome, Trained};
+use super::part::{Outcome, Part, Trained};
 use crate::estimator::report::{Entry, Kind};
 use crate::float::Real;
 use crate::watch::StopReason;

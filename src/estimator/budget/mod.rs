@@ -2,7 +2,6 @@
 
 mod combine;
 pub(super) mod config;
-pub(super) mod machine;
 mod part;
 mod saving;
 mod svc;
@@ -10,7 +9,6 @@ mod svr;
 pub(super) mod train;
 
 pub use config::{BudgetConfig, Maintenance};
-pub use machine::Machine;
 pub use svc::{BudgetSvc, BudgetSvcModel};
 pub use svr::{BudgetSvr, BudgetSvrModel};
 pub use train::Start;

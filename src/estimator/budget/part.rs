@@ -1,12 +1,12 @@
 //! One kernel model: passes, early stopping, polishing.
 
 use super::config::BudgetConfig;
-use super::machine::Part;
 use crate::config::megabytes;
 use crate::data::{Problem, Targets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
 use crate::estimator::coefficients::{self, Refinement};
+use crate::estimator::machine::Passes;
 use crate::estimator::report::{Entry, Kind};
 use crate::estimator::score::score;
 use crate::float::Real;
@@ -21,6 +21,13 @@ use crate::watch::{Phase, StopReason, Tick, Watch};
 const POLISH_STEPS: usize = 200;
 /// Polishing ends when a step would lower the objective by less than this share of it.
 const POLISH_TOL: f64 = 1e-3;
+
+/// An expansion under training, and how far its passes are.
+#[derive(Clone, Debug)]
+pub(super) struct Part<F: Real> {
+    pub(super) model: KernelModel<F>,
+    pub(super) passes: Passes,
+}
 
 /// A part and how it came about.
 pub(super) struct Trained<F: Real> {
@@ -129,7 +136,7 @@ pub(super) fn polish<F: Real>(
     let polished = coefficients::polish(&polisher(config), problem, model, watch)?;
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
     Ok(Trained {
-        part: Part { model, seen: part.seen, steps: part.steps },
+        part: Part { model, passes: part.passes },
         outcome: polished_outcome(&polished, n_terms, watch, 0),
     })
 }
@@ -226,10 +233,11 @@ fn exact<F: Real>(
         .flat_map(|&j| polished.coef[j * outputs..(j + 1) * outputs].iter().copied())
         .collect();
     let model = basis::model_on(config.kernel, &rows, &chosen, outputs)?
-        .with_coef(&coef, polished.intercept.clone())?;
+        .with_coef(&coef, polished.intercept.clone())?
+        .without_rows()?;
     let seen = problem.len() as u64;
     Ok(Trained {
-        part: Part { model, seen, steps: seen },
+        part: Part { model, passes: Passes { seen, steps: seen } },
         outcome: polished_outcome(&polished, chosen.len(), watch, 1),
     })
 }
@@ -265,7 +273,10 @@ fn passes<F: Real>(
     let solver = solver(config)?;
     let rows = problem.rows();
     let mut state = match from {
-        Some(part) => State::from_model(&solver, &part.model, part.steps, part.seen)?,
+        Some(part) => {
+            let Passes { seen, steps } = part.passes;
+            State::from_model(&solver, &part.model, steps, seen)?
+        }
         None => {
             let origin = origin_for(config.kernel, &rows);
             State::new(&solver, origin, rows.n_cols(), problem.targets().n_outputs())?
@@ -307,7 +318,7 @@ fn passes<F: Real>(
         None => state.model(config.solver)?,
     };
     Ok(Trained {
-        part: Part { model, seen: state.seen(), steps: state.steps() },
+        part: Part { model, passes: Passes { seen: state.seen(), steps: state.steps() } },
         outcome: Outcome {
             n_iter: entries.len().max(1),
             stop: outcome.stop,

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use super::config::BudgetConfig;
-use super::machine::Machine;
 use super::saving;
 use super::train::Start;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{encode, sorted};
+use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
 use crate::estimator::score::class;
 use crate::estimator::setup::ClassWeighted;
-use crate::model::persist::{Label, Stored};
+use crate::model::persist::Label;
 use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
@@ -45,7 +45,7 @@ pub struct BudgetSvc {
 
 /// A fitted classifier with labels of type `L`.
 #[derive(Clone, Debug)]
-pub struct BudgetSvcModel<F: Stored, L> {
+pub struct BudgetSvcModel<F: Precision, L> {
     config: BudgetConfig,
     setup: Setup,
     machine: Machine<F>,
@@ -73,7 +73,7 @@ impl BudgetSvc {
     ///
     /// # Errors
     /// Those of [`Problem::new`], `BadLabels`, `OutOfMemory`.
-    pub fn fit<F: Stored, L: Ord + Clone>(
+    pub fn fit<F: Precision, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -85,7 +85,7 @@ impl BudgetSvc {
     ///
     /// # Errors
     /// Those of [`BudgetSvc::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Stored, L: Ord + Clone>(
+    pub fn fit_observed<F: Precision, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         labels: &[L],
@@ -99,13 +99,13 @@ impl BudgetSvc {
         let cost = self.setup.cost(config.c, weights, (targets, labels.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
         let (machine, report) = Watch::run(self.setup.n_threads()?, observer, |watch| {
-            Machine::fit(&config, &problem, Start::default(), watch)
+            config.fit(&problem, Start::default(), watch)
         })?;
         Ok(BudgetSvcModel { config, setup: self.setup.clone(), machine, classes, report })
     }
 }
 
-impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
+impl<F: Precision, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// The label of every row.
     ///
     /// # Errors
@@ -157,9 +157,7 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     pub fn partial_fit(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
         self.setup.check_stream()?;
         let (config, machine) = (&self.config, &self.machine);
-        self.go_on(rows, labels, |problem, watch| {
-            Machine::partial_fit(config, problem, Some(machine), watch)
-        })
+        self.go_on(rows, labels, |problem, watch| config.partial_fit(problem, Some(machine), watch))
     }
 
     /// Keeps the terms and solves for their coefficients on these rows.
@@ -168,7 +166,7 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// As [`BudgetSvcModel::partial_fit`].
     pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
         let (config, machine) = (&self.config, &self.machine);
-        self.go_on(rows, labels, |problem, watch| machine.polish(config, problem, watch))
+        self.go_on(rows, labels, |problem, watch| config.polish(problem, machine, watch))
     }
 
     fn go_on(
@@ -188,7 +186,7 @@ impl<F: Stored, L: Ord + Clone> BudgetSvcModel<F, L> {
     }
 }
 
-impl<F: Stored, L: Label> BudgetSvcModel<F, L> {
+impl<F: Precision, L: Label> BudgetSvcModel<F, L> {
     /// Writes a safetensors file, whole or not at all; Python's `budgetsvm.load` reads it too.
     ///
     /// # Errors

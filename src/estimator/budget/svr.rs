@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::config::BudgetConfig;
-use super::machine::Machine;
 use super::saving;
 use super::train::Start;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
+use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
 use crate::loss::AnyLoss;
-use crate::model::persist::{Labels, Stored};
+use crate::model::persist::Labels;
 use crate::watch::{Observer, Silent, Watch};
 
 /// Kernel support vector regression with a bounded number of support vectors, to be fitted.
@@ -39,7 +39,7 @@ pub struct BudgetSvr {
 
 /// A fitted regression machine.
 #[derive(Clone, Debug)]
-pub struct BudgetSvrModel<F: Stored> {
+pub struct BudgetSvrModel<F: Precision> {
     config: BudgetConfig,
     setup: Setup,
     machine: Machine<F>,
@@ -53,7 +53,7 @@ impl FromConfig<BudgetConfig> for BudgetSvr {
     }
 }
 
-fn train<F: Stored>(
+fn train<F: Precision>(
     (config, setup): (BudgetConfig, &Setup),
     rows: &Rows<'_, F>,
     (values, weights): (&[f64], Option<&[f64]>),
@@ -85,7 +85,11 @@ impl BudgetSvr {
     ///
     /// # Errors
     /// Those of [`Problem::new`], `OutOfMemory`.
-    pub fn fit<F: Stored>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<BudgetSvrModel<F>> {
+    pub fn fit<F: Precision>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+    ) -> Result<BudgetSvrModel<F>> {
         self.fit_observed(rows, values, None, &mut Silent)
     }
 
@@ -93,7 +97,7 @@ impl BudgetSvr {
     ///
     /// # Errors
     /// Those of [`BudgetSvr::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Stored>(
+    pub fn fit_observed<F: Precision>(
         &self,
         rows: &Rows<'_, F>,
         values: &[f64],
@@ -102,12 +106,12 @@ impl BudgetSvr {
     ) -> Result<BudgetSvrModel<F>> {
         let config = self.setup.settled(&self.config, rows, weights)?;
         train((config, &self.setup), rows, (values, weights), observer, |config, problem, watch| {
-            Machine::fit(config, problem, Start::default(), watch)
+            config.fit(problem, Start::default(), watch)
         })
     }
 }
 
-impl<F: Stored> BudgetSvrModel<F> {
+impl<F: Precision> BudgetSvrModel<F> {
     /// The predicted value of every row.
     ///
     /// # Errors
@@ -140,7 +144,7 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// Those of [`Problem::new`].
     pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
         self.go_on(rows, values, |config, problem, watch| {
-            Machine::partial_fit(config, problem, Some(&self.machine), watch)
+            config.partial_fit(problem, Some(&self.machine), watch)
         })
     }
 
@@ -150,7 +154,7 @@ impl<F: Stored> BudgetSvrModel<F> {
     /// Those of [`Problem::new`].
     pub fn polish(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
         self.go_on(rows, values, |config, problem, watch| {
-            self.machine.polish(config, problem, watch)
+            config.polish(problem, &self.machine, watch)
         })
     }
 

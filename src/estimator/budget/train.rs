@@ -2,13 +2,14 @@
 
 use super::combine;
 use super::config::BudgetConfig;
-use super::machine::Machine;
-use super::part::{self, Trained};
+use super::part::{self, Part, Trained};
 use crate::config::Config as _;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::machine::{Machine, Passes, State};
 use crate::estimator::report::{Report, curves};
 use crate::float::Real;
+use crate::model::Model;
 use crate::watch::Watch;
 
 /// What a fit begins with beside the problem.
@@ -30,37 +31,37 @@ impl<F: Real> Default for Start<'_, '_, F> {
 type TrainPart<'a, F> =
     dyn Fn(&Problem<'_, F>, Option<usize>, &mut Watch<'_>) -> Result<Trained<F>> + Sync + 'a;
 
-impl<F: Real> Machine<F> {
+impl BudgetConfig {
     /// Trains a machine.
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `BadLabels` unless two classes have positive cost,
     /// `Unsupported` for an offset without polishing, `OutOfMemory`, and `Interrupted` when the
     /// observer says so.
-    pub fn fit(
-        config: &BudgetConfig,
+    pub fn fit<F: Real>(
+        &self,
         problem: &Problem<'_, F>,
         start: Start<'_, '_, F>,
         watch: &mut Watch<'_>,
-    ) -> Result<(Self, Report)> {
-        config.check()?;
+    ) -> Result<(Machine<F>, Report)> {
+        self.check()?;
         check_classes(problem)?;
-        if config.fit_intercept && (!config.polishing || config.budget.is_none()) {
+        if self.fit_intercept && (!self.polishing || self.budget.is_none()) {
             return Err(Error::Unsupported(
                 "fit_intercept=True needs polishing=True and a budget: the offset is fitted by \
                  polishing"
                     .into(),
             ));
         }
-        check_start(config, problem, start.from)?;
-        train(config, problem, watch, &|problem, class, watch| {
-            let from = start.from.map(|machine| &machine.parts[class.unwrap_or(0)]);
-            let held_out = start.held_out.filter(|_| config.early_stopping);
+        let parts = self.parts(problem, start.from)?;
+        train(self, problem, watch, &|problem, class, watch| {
+            let from = parts.get(class.unwrap_or(0));
+            let held_out = start.held_out.filter(|_| self.early_stopping);
             match (class, held_out) {
                 (Some(class), Some(held_out)) => against_rest(held_out, class, |held_out| {
-                    part::fit(config, problem, (from, Some(held_out)), watch)
+                    part::fit(self, problem, (from, Some(held_out)), watch)
                 }),
-                _ => part::fit(config, problem, (from, held_out), watch),
+                _ => part::fit(self, problem, (from, held_out), watch),
             }
         })
     }
@@ -69,35 +70,33 @@ impl<F: Real> Machine<F> {
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `OutOfMemory`, `Interrupted`.
-    pub fn partial_fit(
-        config: &BudgetConfig,
+    pub fn partial_fit<F: Real>(
+        &self,
         problem: &Problem<'_, F>,
-        start: Option<&Self>,
+        start: Option<&Machine<F>>,
         watch: &mut Watch<'_>,
-    ) -> Result<(Self, Report)> {
-        config.check()?;
-        check_start(config, problem, start)?;
-        train(config, problem, watch, &|problem, class, watch| {
-            let from = start.map(|machine| &machine.parts[class.unwrap_or(0)]);
-            part::partial_fit(config, problem, from, watch)
+    ) -> Result<(Machine<F>, Report)> {
+        self.check()?;
+        let parts = self.parts(problem, start)?;
+        train(self, problem, watch, &|problem, class, watch| {
+            part::partial_fit(self, problem, parts.get(class.unwrap_or(0)), watch)
         })
     }
 
-    /// Keeps the terms and solves for their coefficients on these rows.
+    /// Keeps the terms of a machine and solves for their coefficients on these rows.
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `OutOfMemory`, `Interrupted`.
-    pub fn polish(
+    pub fn polish<F: Real>(
         &self,
-        config: &BudgetConfig,
         problem: &Problem<'_, F>,
+        start: &Machine<F>,
         watch: &mut Watch<'_>,
-    ) -> Result<(Self, Report)> {
-        config.check()?;
-        check_start(config, problem, Some(self))?;
-        train(config, problem, watch, &|problem, class, watch| {
-            let part = &self.parts[class.unwrap_or(0)];
-            part::polish(config, problem, part, watch)
+    ) -> Result<(Machine<F>, Report)> {
+        self.check()?;
+        let parts = self.parts(problem, Some(start))?;
+        train(self, problem, watch, &|problem, class, watch| {
+            part::polish(self, problem, &parts[class.unwrap_or(0)], watch)
         })
     }
 }
@@ -129,7 +128,8 @@ fn train<F: Real>(
         primal: outcome.primal,
         advice: outcome.advice,
     };
-    Ok((Machine { parts }, report))
+    let (models, passes) = parts.into_iter().map(|part| (part.model, part.passes)).unzip();
+    Ok((Machine::new(Model::of_expansions(models), State::Passes(passes)), report))
 }
 
 /// The same rows, with one class against the others.
@@ -159,38 +159,48 @@ pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> 
     Ok(())
 }
 
-/// Whether a machine can be gone on from with these hyperparameters and data.
-fn check_start<F: Real>(
-    config: &BudgetConfig,
-    problem: &Problem<'_, F>,
-    start: Option<&Machine<F>>,
-) -> Result<()> {
-    let Some(machine) = start else { return Ok(()) };
-    let (expected, got) = (machine.n_features(), problem.rows().n_cols());
-    if expected != got {
-        return Err(Error::FeatureMismatch { expected, got });
-    }
-    if machine.n_outputs() != problem.targets().n_outputs() {
-        return Err(Error::BadLabels("another number of classes than the machine has".into()));
-    }
-    if machine.kernel() != config.kernel {
-        return Err(Error::Unsupported(
-            "training can only go on with the same kernel and its parameters: set gamma to a \
-             number, or fit anew without warm_start"
-                .into(),
-        ));
-    }
-    let separate = machine.n_outputs() > 1 && !config.shared;
-    if separate != (machine.parts.len() > 1) {
-        return Err(Error::Unsupported("shared cannot be changed while training goes on".into()));
-    }
-    let most = machine.parts.iter().map(|p| p.model.n_terms()).max().unwrap_or(0);
-    match config.budget {
-        Some(budget) if budget < most => Err(Error::param(
-            "budget",
-            format!(">= {most}, the number of terms that training goes on from"),
-            budget,
-        )),
-        _ => Ok(()),
+impl BudgetConfig {
+    /// The parts of a machine that can be gone on from with these hyperparameters and data; none
+    /// where there is no machine.
+    fn parts<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        start: Option<&Machine<F>>,
+    ) -> Result<Vec<Part<F>>> {
+        let Some(machine) = start else { return Ok(Vec::new()) };
+        let (expected, got) = (machine.n_features(), problem.rows().n_cols());
+        if expected != got {
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        if machine.n_outputs() != problem.targets().n_outputs() {
+            let text = "another number of classes than the machine has";
+            return Err(Error::BadLabels(text.into()));
+        }
+        if machine.kernel() != Some(self.kernel) {
+            return Err(Error::Unsupported(
+                "training can only go on with the same kernel and its parameters: set gamma to a \
+                 number, or fit anew without warm_start"
+                    .into(),
+            ));
+        }
+        let (model, separate) = (machine.model()?, machine.n_outputs() > 1 && !self.shared);
+        if separate != matches!(model, Model::Each(_)) {
+            let text = "shared cannot be changed while training goes on";
+            return Err(Error::Unsupported(text.into()));
+        }
+        let State::Passes(passes) = machine.state() else {
+            return Err(Error::Unsupported("a machine that is of no budgeted training".into()));
+        };
+        let part = |(model, &passes): (_, &Passes)| Part { model: Clone::clone(model), passes };
+        let parts: Vec<Part<F>> = model.expansions().iter().zip(passes).map(part).collect();
+        let most = parts.iter().map(|part| part.model.n_terms()).max().unwrap_or(0);
+        match self.budget {
+            Some(budget) if budget < most => Err(Error::param(
+                "budget",
+                format!(">= {most}, the number of terms that training goes on from"),
+                budget,
+            )),
+            _ => Ok(parts),
+        }
     }
 }

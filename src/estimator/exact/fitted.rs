@@ -1,7 +1,14 @@
 //! A trained exact machine, one or one-vs-one for classes.
 
+use std::sync::Arc;
+
 use ndarray::Array2;
 
+use crate::data::{AnyRows, Gathered};
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::model::{Model, PairwiseModel, Support};
 use crate::multiclass::pairs;
 use crate::solver::exact::Fitted;
 use crate::watch::StopReason;
@@ -27,6 +34,40 @@ impl ExactMachine {
     #[must_use]
     pub fn converged(&self) -> bool {
         self.parts.iter().all(|part| part.stop == StopReason::Converged)
+    }
+
+    /// What it decides with, in any precision: the support vectors among the rows that it was
+    /// trained on.
+    ///
+    /// # Errors
+    /// `NonFinite`, `OutOfMemory`.
+    pub fn model<F: Real>(&self, kernel: AnyKernel, rows: &AnyRows<'_>) -> Result<Model<F>> {
+        let vectors = match rows {
+            AnyRows::Single(rows) => Gathered::new(rows, &self.support)?.cast(),
+            AnyRows::Double(rows) => Gathered::new(rows, &self.support)?.cast(),
+        };
+        self.on(Support::Vectors(kernel, vectors))
+    }
+
+    /// The same where rows consist of kernel values, one a sample that it was trained on.
+    ///
+    /// # Errors
+    /// As [`ExactMachine::model`].
+    pub fn model_of_values<F: Real>(&self, n_samples: usize) -> Result<Model<F>> {
+        self.on(Support::Columns(self.support.clone(), n_samples))
+    }
+
+    fn on<F: Real>(&self, support: Support<F>) -> Result<Model<F>> {
+        if !self.dual_coef.iter().chain(&self.intercept).all(|v| v.is_finite()) {
+            return Err(Error::Unsupported(
+                "The dual coefficients or intercepts are not finite. The input data may contain \
+                 large values and need to be preprocessed."
+                    .into(),
+            ));
+        }
+        let (n_support, coef) = (self.n_support.clone(), self.dual_coef.clone());
+        let model = PairwiseModel::new(support, n_support, coef, self.intercept.clone())?;
+        Ok(Model::Pairwise(Arc::new(model)))
     }
 }
 

@@ -1,19 +1,17 @@
 //! What the exact machines with labels or targets share: one fit, and the function that it finds.
 
-use std::marker::PhantomData;
-
 use ndarray::{Array2, ArrayView2};
 
 use super::fitted::ExactMachine;
-use super::machine::{ExactConfig, ExactKind, ExactTargets, exact_decision};
+use super::machine::{ExactConfig, ExactKind, ExactTargets};
 use crate::config::Setup;
-use crate::data::{Rows, Targets, Wide};
+use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::machine::Precision;
 use crate::estimator::setup::KernelConfig;
-use crate::float::Real;
 use crate::kernel::{AnyKernel, Gram};
-use crate::model::PairwiseModel;
-use crate::watch::{Observer, Silent, Watch};
+use crate::model::Model;
+use crate::watch::{Observer, Watch};
 
 impl KernelConfig for ExactConfig {
     fn kernel_mut(&mut self) -> &mut AnyKernel {
@@ -37,13 +35,10 @@ pub(super) struct Given<'a> {
 
 /// A fitted function of rows, as a machine decides.
 #[derive(Clone, Debug)]
-pub(super) struct Function<F: Real> {
-    kernel: AnyKernel,
-    /// Support vectors, dense.
-    support: Array2<f64>,
+pub(super) struct Function<F: Precision> {
+    model: Model<F>,
     pub(super) machine: ExactMachine,
     threads: usize,
-    precision: PhantomData<F>,
 }
 
 impl Exact {
@@ -59,7 +54,7 @@ impl Exact {
         ))
     }
 
-    pub(super) fn fit<F: Real>(
+    pub(super) fn fit<F: Precision>(
         &self,
         rows: &Rows<'_, F>,
         targets: ExactTargets<'_>,
@@ -76,36 +71,19 @@ impl Exact {
             ExactTargets::Values(_) | ExactTargets::None => Targets::Values(&[]),
         };
         let cost = self.setup.cost(c, given.weights, (classes, rows.n_rows()))?;
-        let (wide, threads) = (Wide::new(rows), self.setup.n_threads()?);
-        let gram = (Gram::Kernel(config.kernel, wide.rows()), given.functions);
+        let threads = self.setup.n_threads()?;
+        let gram = (Gram::Kernel(config.kernel, rows.view().into()), given.functions);
         let machine = Watch::run(threads, observer, |watch| {
             ExactMachine::fit_with(&config, gram, targets, &cost, watch)
         })?;
-        if !machine.dual_coef.iter().chain(&machine.intercept).all(|value| value.is_finite()) {
-            let reason = "too large for floating point numbers: scale it".into();
-            return Err(Error::InvalidData { what: "X", reason });
-        }
-        let mut support = Array2::zeros((machine.support.len(), rows.n_cols()));
-        for (mut to, &sample) in support.rows_mut().into_iter().zip(&machine.support) {
-            if let Some(to) = to.as_slice_mut() {
-                wide.rows().copy_row(sample, to);
-            }
-        }
-        Ok(Function { kernel: config.kernel, support, machine, threads, precision: PhantomData })
+        Ok(Function { model: machine.model(config.kernel, &rows.view().into())?, machine, threads })
     }
 }
 
-impl<F: Real> Function<F> {
+impl<F: Precision> Function<F> {
     /// Decision values, samples x outputs.
     pub(super) fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        let model = PairwiseModel {
-            kernel: self.kernel,
-            support: Rows::Dense(self.support.view()),
-            n_support: self.machine.n_support.clone(),
-            coef: self.machine.dual_coef.view(),
-            intercept: &self.machine.intercept,
-        };
-        Watch::run(self.threads, &mut Silent, |watch| exact_decision(&model, rows, watch))
+        self.model.decision(rows, self.threads)
     }
 
     /// The one value of every row.

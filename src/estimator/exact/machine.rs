@@ -7,14 +7,12 @@ use super::fitted::{ExactMachine, assemble};
 use super::pairs::{PairColumns, at_a_time};
 use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
-use crate::float::Real;
+use crate::error::{Error, Result};
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
-use crate::model::PairwiseModel;
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
 use crate::solver::mpd::{self, MpdSettings, Update};
-use crate::watch::{Tick, Watch};
+use crate::watch::Watch;
 
 /// Samples from which on kernel rows may be `f32`.
 const SINGLE_FROM: usize = 2048;
@@ -28,9 +26,6 @@ const STEPS_EACH: u64 = 100;
 
 /// Steps of one variable are that much smaller.
 const MPD_TIMES: u64 = 10;
-
-/// Multiply-adds between two looks at the watch while predicting.
-const WORK_BETWEEN_LOOKS: usize = 1 << 31;
 
 /// Which machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -369,36 +364,4 @@ impl<'g> Task<'g, '_> {
         })?;
         Ok(assemble(parts, &of_class))
     }
-}
-
-/// Decision values of a machine, samples x outputs, from kernel values in the precision of the
-/// rows.
-///
-/// # Errors
-/// Those of [`PairwiseModel::decision`], `NonFinite`, `Interrupted`.
-pub fn exact_decision<F: Real>(
-    model: &PairwiseModel<'_>,
-    rows: &Rows<'_, F>,
-    watch: &mut Watch<'_>,
-) -> Result<Array2<f64>> {
-    rows.check_finite("X")?;
-    let (n, k) = (rows.n_rows(), model.n_outputs());
-    let row_work = model.support.n_rows().saturating_mul(rows.n_cols()).max(1);
-    let step = (WORK_BETWEEN_LOOKS / row_work).max(1).next_multiple_of(1 << 10);
-    let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
-    let mut first = 0;
-    while first < n {
-        let last = first.saturating_add(step).min(n);
-        model.decision(&rows.range(first, last), &mut values[first * k..last * k])?;
-        first = last;
-        watch.tick =
-            Tick { seen: first, n_samples: n, n_terms: model.support.n_rows(), ..Tick::default() };
-        watch.unbroken(Watch::poll)?;
-    }
-    let got = values.len();
-    Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
-        what: "out",
-        expected: n * k,
-        got,
-    })
 }

@@ -10,7 +10,7 @@ mod svc;
 mod svr;
 
 pub use fitted::ExactMachine;
-pub use machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets, exact_decision};
+pub use machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 pub use one_class::{OneClassSvm, OneClassSvmModel};
 pub use semiparametric::{
     Functions, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr, SemiparametricSvrModel,

@@ -6,7 +6,7 @@ use super::machine::{ExactConfig, ExactKind, ExactTargets};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
-use crate::float::Real;
+use crate::estimator::machine::Precision;
 use crate::watch::{Observer, Silent};
 
 /// Decision values below this count as 0, relative to 1 + the offset: rounding does not decide the
@@ -31,7 +31,7 @@ pub struct OneClassSvm {
 
 /// A fitted one class machine.
 #[derive(Clone, Debug)]
-pub struct OneClassSvmModel<F: Real> {
+pub struct OneClassSvmModel<F: Precision> {
     function: Function<F>,
 }
 
@@ -65,7 +65,7 @@ impl OneClassSvm {
     /// # Errors
     /// `InvalidParam`, `NonFinite`, `InvalidData` for no rows or numbers out of range,
     /// `OutOfMemory` when two kernel rows do not fit the cache.
-    pub fn fit<F: Real>(&self, rows: &Rows<'_, F>) -> Result<OneClassSvmModel<F>> {
+    pub fn fit<F: Precision>(&self, rows: &Rows<'_, F>) -> Result<OneClassSvmModel<F>> {
         self.fit_observed(rows, None, &mut Silent)
     }
 
@@ -74,7 +74,7 @@ impl OneClassSvm {
     ///
     /// # Errors
     /// Those of [`OneClassSvm::fit`], `LengthMismatch`, and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Real>(
+    pub fn fit_observed<F: Precision>(
         &self,
         rows: &Rows<'_, F>,
         weights: Option<&[f64]>,
@@ -87,7 +87,7 @@ impl OneClassSvm {
     }
 }
 
-impl<F: Real> OneClassSvmModel<F> {
+impl<F: Precision> OneClassSvmModel<F> {
     /// The signed distance of every row from the boundary, in units of the kernel's feature space
     /// and not normalised: positive inside.
     ///
@@ -110,4 +110,4 @@ impl<F: Real> OneClassSvmModel<F> {
     }
 }
 
-tells!(impl<F: Real> OneClassSvmModel<F>);
+tells!(impl<F: Precision> OneClassSvmModel<F>);

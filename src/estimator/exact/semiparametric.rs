@@ -12,22 +12,22 @@ use super::svr::SvrModel;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::machine::Precision;
 use crate::estimator::setup::ClassWeighted;
-use crate::float::Real;
 use crate::solver::exact::Fitted;
 use crate::watch::{Observer, Silent};
 
 /// Parametric functions φ: their values on rows, or what computes them.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub enum Functions<'a, F: Real> {
+pub enum Functions<'a, F: Precision> {
     /// The values on the rows at hand, samples x functions, finite.
     Values(ArrayView2<'a, f64>),
     /// The values of one row, which is given dense; as many for every row.
     Of(&'a dyn Fn(&[F]) -> Vec<f64>),
 }
 
-impl<F: Real> Functions<'_, F> {
+impl<F: Precision> Functions<'_, F> {
     /// Samples x functions.
     fn on(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
         let what = "functions";
@@ -71,7 +71,7 @@ fn parameters(machine: &ExactMachine, n_functions: usize) -> Result<Array2<f64>>
 }
 
 /// `values` with what the functions add.
-fn add<F: Real>(
+fn add<F: Precision>(
     mut values: Array2<f64>,
     parametric: &Array2<f64>,
     functions: Functions<'_, F>,
@@ -136,14 +136,14 @@ pub struct SemiparametricSvc {
 
 /// A fitted semi-parametric regression machine.
 #[derive(Clone, Debug)]
-pub struct SemiparametricSvrModel<F: Real> {
+pub struct SemiparametricSvrModel<F: Precision> {
     kernel: SvrModel<F>,
     parametric: Array2<f64>,
 }
 
 /// A fitted semi-parametric classifier with labels of type `L`.
 #[derive(Clone, Debug)]
-pub struct SemiparametricSvcModel<F: Real, L> {
+pub struct SemiparametricSvcModel<F: Precision, L> {
     kernel: SvcModel<F, L>,
     parametric: Array2<f64>,
 }
@@ -194,7 +194,7 @@ impl SemiparametricSvr {
     ///
     /// # Errors
     /// As [`Svr::fit`](super::Svr::fit); `LengthMismatch` for functions of other rows.
-    pub fn fit<F: Real>(
+    pub fn fit<F: Precision>(
         &self,
         rows: &Rows<'_, F>,
         functions: Functions<'_, F>,
@@ -208,7 +208,7 @@ impl SemiparametricSvr {
     ///
     /// # Errors
     /// Those of [`SemiparametricSvr::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Real>(
+    pub fn fit_observed<F: Precision>(
         &self,
         rows: &Rows<'_, F>,
         functions: Functions<'_, F>,
@@ -230,7 +230,7 @@ impl SemiparametricSvc {
     ///
     /// # Errors
     /// As [`Svc::fit`](super::Svc::fit); `LengthMismatch` for functions of other rows.
-    pub fn fit<F: Real, L: Ord + Clone>(
+    pub fn fit<F: Precision, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         functions: Functions<'_, F>,
@@ -244,7 +244,7 @@ impl SemiparametricSvc {
     ///
     /// # Errors
     /// Those of [`SemiparametricSvc::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Real, L: Ord + Clone>(
+    pub fn fit_observed<F: Precision, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
         functions: Functions<'_, F>,
@@ -260,7 +260,7 @@ impl SemiparametricSvc {
     }
 }
 
-impl<F: Real> SemiparametricSvrModel<F> {
+impl<F: Precision> SemiparametricSvrModel<F> {
     /// The value of every row, on which the functions are those of the fit.
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl<F: Real> SemiparametricSvrModel<F> {
     }
 }
 
-impl<F: Real, L: Ord + Clone> SemiparametricSvcModel<F, L> {
+impl<F: Precision, L: Ord + Clone> SemiparametricSvcModel<F, L> {
     /// Decision values, on rows on which the functions are those of the fit; their layout is that
     /// of [`SvcModel::decision_function`].
     ///

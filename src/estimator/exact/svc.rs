@@ -9,8 +9,8 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::labels::{classes, encode};
+use crate::estimator::machine::Precision;
 use crate::estimator::setup::ClassWeighted;
-use crate::float::Real;
 use crate::multiclass::pairs;
 use crate::watch::{Observer, Silent};
 
@@ -58,7 +58,7 @@ pub struct NuSvc {
 
 /// A fitted exact classifier with labels of type `L`.
 #[derive(Clone, Debug)]
-pub struct SvcModel<F: Real, L> {
+pub struct SvcModel<F: Precision, L> {
     pub(super) function: Function<F>,
     pub(super) classes: Vec<L>,
 }
@@ -87,7 +87,7 @@ macro_rules! classifier {
             /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` for no rows or numbers
             /// out of range, `BadLabels` for a single class, `Unsupported` for a ν that cannot be
             /// reached, `OutOfMemory` when two kernel rows do not fit the cache.
-            pub fn fit<F: Real, L: Ord + Clone>(
+            pub fn fit<F: Precision, L: Ord + Clone>(
                 &self,
                 rows: &Rows<'_, F>,
                 labels: &[L],
@@ -100,7 +100,7 @@ macro_rules! classifier {
             ///
             /// # Errors
             /// Those of `fit`, and `Interrupted` when the observer says so.
-            pub fn fit_observed<F: Real, L: Ord + Clone>(
+            pub fn fit_observed<F: Precision, L: Ord + Clone>(
                 &self,
                 rows: &Rows<'_, F>,
                 labels: &[L],
@@ -130,7 +130,7 @@ impl Builder<ExactConfig, NuSvc> {
     }
 }
 
-impl<F: Real, L: Ord + Clone> SvcModel<F, L> {
+impl<F: Precision, L: Ord + Clone> SvcModel<F, L> {
     pub(super) fn fit(
         exact: &Exact,
         rows: &Rows<'_, F>,
@@ -186,4 +186,4 @@ impl<F: Real, L: Ord + Clone> SvcModel<F, L> {
     }
 }
 
-tells!(impl<F: Real, L> SvcModel<F, L>);
+tells!(impl<F: Precision, L> SvcModel<F, L>);

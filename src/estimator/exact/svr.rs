@@ -6,7 +6,7 @@ use super::machine::{ExactConfig, ExactKind, ExactTargets};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
-use crate::float::Real;
+use crate::estimator::machine::Precision;
 use crate::watch::{Observer, Silent};
 
 /// Exact ε support vector regression with an offset, to be fitted.
@@ -48,7 +48,7 @@ pub struct NuSvr {
 
 /// A fitted exact regression machine.
 #[derive(Clone, Debug)]
-pub struct SvrModel<F: Real> {
+pub struct SvrModel<F: Precision> {
     pub(super) function: Function<F>,
 }
 
@@ -75,7 +75,11 @@ macro_rules! regressor {
             /// # Errors
             /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` for no rows or numbers
             /// out of range, `OutOfMemory` when two kernel rows do not fit the cache.
-            pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<SvrModel<F>> {
+            pub fn fit<F: Precision>(
+                &self,
+                rows: &Rows<'_, F>,
+                values: &[f64],
+            ) -> Result<SvrModel<F>> {
                 self.fit_observed(rows, values, None, &mut Silent)
             }
 
@@ -84,7 +88,7 @@ macro_rules! regressor {
             ///
             /// # Errors
             /// Those of `fit`, and `Interrupted` when the observer says so.
-            pub fn fit_observed<F: Real>(
+            pub fn fit_observed<F: Precision>(
                 &self,
                 rows: &Rows<'_, F>,
                 values: &[f64],
@@ -118,7 +122,7 @@ impl Builder<ExactConfig, NuSvr> {
     }
 }
 
-impl<F: Real> SvrModel<F> {
+impl<F: Precision> SvrModel<F> {
     /// The value of every row.
     ///
     /// # Errors
@@ -128,4 +132,4 @@ impl<F: Real> SvrModel<F> {
     }
 }
 
-tells!(impl<F: Real> SvrModel<F>);
+tells!(impl<F: Precision> SvrModel<F>);

@@ -2,21 +2,13 @@
 
 use crate::data::{Gathered, Problem, SampleOrder, Targets, passes};
 use crate::error::{Error, Result};
-use crate::estimator::budget::{BudgetConfig, Machine, Start};
+use crate::estimator::budget::{BudgetConfig, Start};
 use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
 use crate::local::{Batch, LocalModel};
+use crate::model::KernelModel;
 use crate::rng::Rng;
 use crate::watch::Watch;
-
-/// The machine of a cell that the paper's update does not train.
-#[derive(Clone, Debug)]
-pub(super) enum Inner<F: Real> {
-    /// All samples are of one class (or there is none): its decision values.
-    Constant(Vec<f64>),
-    /// A machine on the cell's samples.
-    Machine(Box<Machine<F>>),
-}
 
 /// Passes over the rows, and what they tell; passes over the same rows have the same `first_id`.
 pub(super) fn learn<F: Real>(
@@ -58,38 +50,33 @@ pub(super) fn learn<F: Real>(
     })
 }
 
-/// The rows of each cell.
-pub(super) fn members(cells: &[u32], n_cells: usize) -> Vec<Vec<usize>> {
-    let mut members = vec![Vec::new(); n_cells];
-    cells.iter().enumerate().for_each(|(i, &cell)| members[cell as usize].push(i));
-    members
-}
-
 /// A machine for every cell, on the samples that it learns from.
 pub(super) fn cells<F: Real>(
     config: &BudgetConfig,
     model: &LocalModel<F>,
     problem: &Problem<'_, F>,
     watch: &mut Watch<'_>,
-) -> Result<Vec<Inner<F>>> {
+) -> Result<Vec<KernelModel<F>>> {
     let rows = problem.rows();
     let Targets::Classes { index, n_classes } = problem.targets() else {
         return Err(Error::Unsupported("a local machine learns classes".into()));
     };
-    let m = model.n_outputs();
+    let (d, m) = (model.n_features(), model.n_outputs());
+    let constant =
+        |values| KernelModel::from_parts(config.kernel, Vec::new(), (Vec::new(), d), &[], values);
     let sign = |fits: bool| if fits { 1.0 } else { -1.0 };
     let parts = model.members(&rows)?;
     let mut machines = Vec::with_capacity(parts.len());
     for (cell, part) in parts.into_iter().enumerate() {
         let weighty: Vec<usize> = part.into_iter().filter(|&i| problem.cost()[i] > 0.0).collect();
         let Some(&first) = weighty.first() else {
-            machines.push(Inner::Constant(vec![0.0; m]));
+            machines.push(constant(vec![0.0; m])?);
             continue;
         };
         let class = index[first];
         if weighty.iter().all(|&i| index[i] == class) {
             let own = |c: usize| if m == 1 { class == 1 } else { class as usize == c };
-            machines.push(Inner::Constant((0..m).map(|c| sign(own(c))).collect()));
+            machines.push(constant((0..m).map(|c| sign(own(c))).collect())?);
             continue;
         }
         let gathered = Gathered::new(&rows, &weighty)?;
@@ -98,8 +85,8 @@ pub(super) fn cells<F: Real>(
         let targets = Targets::Classes { index: &classes, n_classes };
         let part = Problem::new(gathered.rows()?, targets, &cost)?;
         let own = BudgetConfig { seed: config.seed.wrapping_add(cell as u64), ..config.clone() };
-        let (machine, _) = Machine::fit(&own, &part, Start::default(), &mut watch.inner())?;
-        machines.push(Inner::Machine(Box::new(machine)));
+        let (machine, _) = own.fit(&part, Start::default(), &mut watch.inner())?;
+        machines.extend(machine.model()?.expansions().iter().cloned());
     }
     Ok(machines)
 }

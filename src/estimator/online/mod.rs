@@ -1,16 +1,12 @@
 //! Online learners as machines: one stream for two classes, one a class for more.
 
-mod machine;
 mod train;
 
-use super::report::Report;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::SampleOrder;
 use crate::error::Result;
 use crate::kernel::AnyKernel;
 use crate::online::{ASIDE, AnyLearner, KernelPerceptron};
-
-pub use machine::{OnlineMachine, precision_of};
 
 config! {
     /// Everything that a training call of an online learner needs to know.

@@ -1,9 +1,11 @@
 //! Training calls: passes over the data for `fit`, the rows as they come for `partial_fit`.
 
-use super::{OnlineConfig, OnlineMachine, Report};
+use super::OnlineConfig;
 use crate::config::Config as _;
 use crate::data::{Problem, SampleOrder, passes};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::machine::{Machine, State};
+use crate::estimator::report::Report;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::online::{BudgetedExpansion, Counts, Stream};
@@ -34,19 +36,19 @@ struct Plan<'a> {
     record: bool,
 }
 
-impl<F: Real> OnlineMachine<F> {
+impl OnlineConfig {
     /// Learns from the start: `max_iter` passes in the order wanted.
     ///
     /// # Errors
     /// Those of [`OnlineConfig::check`], `OutOfMemory`, `Unsupported` for costs other than 1 and when
     /// coefficients leave the range of floats, `Interrupted`.
-    pub fn fit(
-        config: &OnlineConfig,
+    pub fn fit<F: Real>(
+        &self,
         problem: &Problem<'_, F>,
         watch: &mut Watch<'_>,
-    ) -> Result<(Self, Report)> {
-        let plan = Plan { order: &config.order, passes: config.max_iter, record: false };
-        train(config, problem, None, plan, watch)
+    ) -> Result<(Machine<F>, Report)> {
+        let plan = Plan { order: &self.order, passes: self.max_iter, record: false };
+        train(self, problem, None, plan, watch)
     }
 
     /// Goes on with new rows in the order in which they stand, or begins with them. With `record`
@@ -54,26 +56,26 @@ impl<F: Real> OnlineMachine<F> {
     /// `decision.0`, `decision.1`, ...
     ///
     /// # Errors
-    /// As [`OnlineMachine::fit`]; `FeatureMismatch`, `BadLabels` or `Unsupported` when the rows or
+    /// As [`OnlineConfig::fit`]; `FeatureMismatch`, `BadLabels` or `Unsupported` when the rows or
     /// the hyperparameters do not fit the machine.
-    pub fn partial_fit(
-        config: &OnlineConfig,
+    pub fn partial_fit<F: Real>(
+        &self,
         problem: &Problem<'_, F>,
-        (start, record): (Option<&Self>, bool),
+        (start, record): (Option<&Machine<F>>, bool),
         watch: &mut Watch<'_>,
-    ) -> Result<(Self, Report)> {
+    ) -> Result<(Machine<F>, Report)> {
         let plan = Plan { order: &SampleOrder::Sequential, passes: 1, record };
-        train(config, problem, start, plan, watch)
+        train(self, problem, start, plan, watch)
     }
 }
 
 fn train<F: Real>(
     config: &OnlineConfig,
     problem: &Problem<'_, F>,
-    start: Option<&OnlineMachine<F>>,
+    start: Option<&Machine<F>>,
     plan: Plan<'_>,
     watch: &mut Watch<'_>,
-) -> Result<(OnlineMachine<F>, Report)> {
+) -> Result<(Machine<F>, Report)> {
     config.check()?;
     if problem.cost().iter().any(|&cost| cost != 1.0) {
         let text = "online learners take no weights: every cost must be 1";
@@ -107,14 +109,14 @@ fn train<F: Real>(
     };
     let report = report(&trained);
     let streams = trained.into_iter().map(|t| t.stream).collect();
-    Ok((OnlineMachine { streams }, report))
+    Ok((Machine::of_streams(streams), report))
 }
 
 /// The stream of one output, ready to go on with these hyperparameters and rows.
 fn go_on<F: Real>(
     config: &OnlineConfig,
     problem: &Problem<'_, F>,
-    machine: &OnlineMachine<F>,
+    machine: &Machine<F>,
     output: usize,
 ) -> Result<Stream<F>> {
     let (expected, got) = (machine.n_features(), problem.rows().n_cols());
@@ -125,10 +127,13 @@ fn go_on<F: Real>(
         return Err(Error::BadLabels("another number of classes than the machine has".into()));
     }
     let unsupported = |text: &str| Err(Error::Unsupported(text.to_owned()));
-    if machine.kernel() != config.kernel {
+    if machine.kernel() != Some(config.kernel) {
         return unsupported("training can only go on with the same kernel and its parameters");
     }
-    let mut stream = machine.streams[output].clone();
+    let State::Online(streams) = machine.state() else {
+        return unsupported("a machine that is of no online learner");
+    };
+    let mut stream = streams[output].clone();
     if stream.model().weights.is_averaged() != config.average {
         return unsupported("average cannot be changed while training goes on: fit anew");
     }

@@ -3,21 +3,19 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::config::PrimalConfig;
-use super::found::{PrimalMachine, Tuned};
+use super::found::{Found, Tuned};
 use super::start::{PrimalBasis, PrimalStart};
 use crate::config::Setup;
-use crate::data::{Problem, Rows, Targets};
-use crate::error::{Error, Result, try_vec};
-use crate::estimator::basis::model_on;
+use crate::data::{Gathered, Problem, Rows, Targets};
+use crate::error::{Error, Result};
+use crate::estimator::machine::Machine;
 use crate::float::Real;
-use crate::linalg::dot64;
-use crate::model::KernelModel;
-use crate::parallel;
+use crate::model::Model;
 use crate::watch::{Observer, StopReason, Watch};
 
 /// How a fit went.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PrimalTold {
+pub struct PrimalReport {
     /// Objective with the loss smoothed: what was minimised.
     pub smoothed: f64,
     /// The same with the loss itself.
@@ -28,24 +26,29 @@ pub struct PrimalTold {
     pub stop: StopReason,
     /// What C and γ were multiplied by, when they were tuned.
     pub tuned: Option<Tuned>,
-    /// The samples that the terms are; none for a linear machine and points that were moved.
+    /// The samples, or points of the basis given, that the terms are; none for a linear machine
+    /// and for points that were moved.
     pub support: Option<Vec<usize>>,
-    /// Leave-one-out decision values, samples x outputs, where asked for.
+    /// Leave-one-out decision values, samples x outputs, where asked for; NaN for samples that
+    /// cost nothing.
     pub left_out: Option<Vec<f64>>,
+    /// Seconds and objective at each step.
+    pub history: Vec<[f64; 2]>,
+}
+
+impl PrimalReport {
+    pub(super) fn of(found: Found) -> Self {
+        let [smoothed, primal] = found.objective;
+        let Found { n_iter, stop, tuned, support, left_out, history, .. } = found;
+        Self { smoothed, primal, n_iter, stop, tuned, support, left_out, history }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Fitted<F: Real> {
-    function: Function<F>,
-    pub(super) told: PrimalTold,
+    pub(super) machine: Machine<F>,
+    pub(super) report: PrimalReport,
     threads: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Function<F: Real> {
-    Expansion(KernelModel<F>),
-    /// Features x outputs, and an offset an output.
-    Linear(Vec<f64>, Vec<f64>),
 }
 
 /// What a fit is given beside the problem.
@@ -61,7 +64,7 @@ impl<F: Real> Given<'_, F> {
 }
 
 impl PrimalConfig {
-    pub(super) fn fit<F: Real>(
+    pub(super) fn fit_given<F: Real>(
         &self,
         setup: &Setup,
         rows: &Rows<'_, F>,
@@ -72,23 +75,24 @@ impl PrimalConfig {
         let config = setup.settled(self, rows, given.weights)?;
         let cost = setup.cost(config.c, given.weights, (targets, rows.n_rows()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
+        let chosen = self.basis.map(|choice| (choice, self.n_components));
+        let (mut start, mut centers) = (None, Vec::new());
         if let Some(previous) = given.previous {
-            let (expected, got) = (previous.n_features(), rows.n_cols());
+            let model = previous.machine.model()?;
+            let (expected, got) = (model.n_features(), rows.n_cols());
             if expected != got {
                 return Err(Error::FeatureMismatch { expected, got });
             }
-        }
-        let chosen = self.basis.map(|choice| (choice, self.n_components));
-        let mut start = given.previous.map(Fitted::start);
-        let mut centers = Vec::new();
-        if let (Some(Fitted { function: Function::Expansion(model), .. }), Some((_, count))) =
-            (given.previous, chosen)
-            && model.n_terms() == count
-        {
-            centers = model.centers();
-        } else if chosen.is_some() || given.points.is_some() {
-            // Other points: nothing to go on from.
-            start = None;
+            if chosen.is_none() && given.points.is_none() {
+                start = Some(previous.start(model));
+            } else if let (Some((_, count)), [expansion]) = (chosen, model.expansions())
+                && expansion.n_terms() == count
+            {
+                start = Some(previous.start(model));
+                if let Gathered::Dense(points) = expansion.centers()?.into_dense()? {
+                    centers = points.into_raw_vec_and_offset().0;
+                }
+            }
         }
         let d = rows.n_cols();
         let kept = ArrayView2::from_shape((centers.len() / d.max(1), d), &centers)
@@ -105,102 +109,26 @@ impl PrimalConfig {
             (None, Some((choice, count))) => PrimalBasis::Chosen(choice, count),
         };
         let threads = setup.n_threads()?;
-        Watch::run(threads, observer, |watch| {
-            let machine = PrimalMachine::fit(&config, &problem, &basis, start.as_ref(), watch)?;
-            let source = match &basis {
-                PrimalBasis::Given(points, _) => points.view(),
-                _ => rows.view(),
-            };
-            Ok(Fitted { threads, ..config.fitted(machine, &source)? })
-        })
-    }
-
-    fn fitted<F: Real>(&self, machine: PrimalMachine, source: &Rows<'_, F>) -> Result<Fitted<F>> {
-        let m = machine.intercept.len();
-        let kernel = match machine.tuned {
-            Some(tuned) => self.scaled(tuned.gamma)?.kernel,
-            None => self.kernel,
-        };
-        let model = match (&machine.support, &machine.points) {
-            (None, None) => None,
-            (Some(support), _) => Some(model_on(kernel, source, support, m)?),
-            (None, Some(points)) => {
-                let d = source.n_cols();
-                let rows: Vec<F> = points.iter().map(|&v| F::from_f64(v)).collect();
-                let rows = Array2::from_shape_vec((rows.len() / d.max(1), d), rows)
-                    .map_err(|e| Error::Unsupported(e.to_string()))?;
-                let all: Vec<usize> = (0..rows.nrows()).collect();
-                Some(model_on(kernel, &Rows::Dense(rows.view()), &all, m)?)
-            }
-        };
-        let function = match model {
-            Some(model) => Function::Expansion(model.with_coef(&machine.coef, machine.intercept)?),
-            None => Function::Linear(machine.coef, machine.intercept),
-        };
-        let [smoothed, primal] = machine.objective;
-        let PrimalMachine { n_iter, stop, tuned, support, left_out, .. } = machine;
-        let told = PrimalTold { smoothed, primal, n_iter, stop, tuned, support, left_out };
-        Ok(Fitted { function, told, threads: 1 })
+        let (machine, report) = Watch::run(threads, observer, |watch| {
+            config.fit(&problem, &basis, start.as_ref(), watch)
+        })?;
+        Ok(Fitted { machine, report, threads })
     }
 }
 
 impl<F: Real> Fitted<F> {
-    fn n_features(&self) -> usize {
-        match &self.function {
-            Function::Expansion(model) => model.n_features(),
-            Function::Linear(coef, intercept) => coef.len() / intercept.len().max(1),
-        }
-    }
-
-    fn start(&self) -> PrimalStart {
-        let (coef, intercept) = match &self.function {
-            Function::Expansion(model) => (model.coef(), model.intercept().to_vec()),
-            Function::Linear(coef, intercept) => (coef.clone(), intercept.clone()),
+    /// Where a next fit may begin.
+    fn start(&self, model: &Model<F>) -> PrimalStart {
+        let across = |coef: Array2<f64>| coef.t().iter().copied().collect();
+        let coef = match model.expansions() {
+            [expansion] => expansion.coef(),
+            _ => across(model.coef()),
         };
-        PrimalStart { terms: self.told.support.clone().unwrap_or_default(), coef, intercept }
+        let terms = self.report.support.clone().unwrap_or_default();
+        PrimalStart { terms, coef, intercept: model.intercept() }
     }
 
-    fn n_outputs(&self) -> usize {
-        match &self.function {
-            Function::Expansion(model) => model.n_outputs(),
-            Function::Linear(_, intercept) => intercept.len(),
-        }
-    }
-
-    pub(super) fn n_terms(&self) -> usize {
-        match &self.function {
-            Function::Expansion(model) => model.n_terms(),
-            Function::Linear(coef, intercept) => coef.len() / intercept.len().max(1),
-        }
-    }
-
-    pub(super) fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        rows.check_finite("X")?;
-        let (n, m) = (rows.n_rows(), self.n_outputs());
-        let mut values = try_vec("decision values", n.saturating_mul(m), 0.0)?;
-        match &self.function {
-            Function::Expansion(model) => {
-                parallel::run(self.threads, |_| model.decision(rows, &mut values))??;
-            }
-            Function::Linear(coef, intercept) => {
-                let (expected, got) = (self.n_terms(), rows.n_cols());
-                if expected != got {
-                    return Err(Error::FeatureMismatch { expected, got });
-                }
-                let mut weights = Array2::from_shape_vec((expected, m), coef.clone())
-                    .map_err(|e| Error::Unsupported(e.to_string()))?
-                    .reversed_axes();
-                weights = weights.as_standard_layout().into_owned();
-                let mut row = vec![F::zero(); got];
-                for (i, out) in values.chunks_exact_mut(m.max(1)).enumerate() {
-                    rows.copy_row(i, &mut row);
-                    let wide: Vec<f64> = row.iter().map(|v| Real::to_f64(*v)).collect();
-                    for ((f, w), b) in out.iter_mut().zip(weights.rows()).zip(intercept) {
-                        *f = w.as_slice().map_or(0.0, |w| dot64(w, &wide)) + b;
-                    }
-                }
-            }
-        }
-        Array2::from_shape_vec((n, m), values).map_err(|e| Error::Unsupported(e.to_string()))
+    pub(super) fn decide(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        self.machine.decide(rows, self.threads)
     }
 }

@@ -2,31 +2,31 @@
 
 use crate::watch::StopReason;
 
-/// A trained machine.
+/// What was found.
 #[derive(Clone, Debug)]
-pub struct PrimalMachine {
+pub(super) struct Found {
     /// The samples, or points of the basis given, that the terms are; none for a linear machine
     /// and for points that were moved.
-    pub support: Option<Vec<usize>>,
+    pub(super) support: Option<Vec<usize>>,
     /// Points that refining moved, terms x features: numbers of the rows' precision.
-    pub points: Option<Vec<f64>>,
+    pub(super) points: Option<Vec<f64>>,
     /// Terms (features of a linear machine) x outputs.
-    pub coef: Vec<f64>,
+    pub(super) coef: Vec<f64>,
     /// An offset an output.
-    pub intercept: Vec<f64>,
+    pub(super) intercept: Vec<f64>,
     /// Objective with the loss smoothed, and as it is.
-    pub objective: [f64; 2],
+    pub(super) objective: [f64; 2],
     /// Steps of the output that took most.
-    pub n_iter: usize,
+    pub(super) n_iter: usize,
     /// Why it ended.
-    pub stop: StopReason,
+    pub(super) stop: StopReason,
     /// Leave-one-out decision values, samples x outputs, where asked for; NaN for samples that
     /// cost nothing.
-    pub left_out: Option<Vec<f64>>,
+    pub(super) left_out: Option<Vec<f64>>,
     /// What C and γ were multiplied by, when they were tuned.
-    pub tuned: Option<Tuned>,
+    pub(super) tuned: Option<Tuned>,
     /// Seconds and objective at each step.
-    pub history: Vec<[f64; 2]>,
+    pub(super) history: Vec<[f64; 2]>,
 }
 
 /// Factors of every C_i and of γ.

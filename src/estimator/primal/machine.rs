@@ -1,19 +1,23 @@
 //! Primal machines without labels: which solver, on which basis.
 
+use std::sync::Arc;
+
 use super::config::{PrimalConfig, PrimalSolver};
-use super::found::PrimalMachine;
+use super::fitted::PrimalReport;
+use super::found::Found;
 use super::run::{Run, SHARE_BEFORE};
 use super::start::{PrimalBasis, PrimalStart};
 use super::tune::tune;
 use crate::config::Config as _;
-use crate::data::{Problem, Rows};
-use crate::error::{Error, Result, try_vec};
-use crate::estimator::basis::model_on;
+use crate::data::{Gathered, Problem, Rows};
+use crate::error::{Error, Result};
+use crate::estimator::machine::{Machine, State};
 use crate::float::Real;
-use crate::kernel::AnyKernel;
+use crate::kernel::{AnyKernel, origin_for};
+use crate::model::{KernelModel, LinearModel, Model};
 use crate::watch::{Phase, StopReason, Tick, Watch};
 
-impl PrimalMachine {
+impl PrimalConfig {
     /// Trains on all samples whose cost is positive; `start` changes how long it takes, and where
     /// a basis that is given is refined also where it leads. A basis still to be chosen begins
     /// without one.
@@ -25,12 +29,13 @@ impl PrimalMachine {
     /// `Interrupted`; `Unsupported` for a kernel that shows not to be positive definite, and
     /// `InvalidData` for rows whose products overflow.
     pub fn fit<F: Real>(
-        config: &PrimalConfig,
+        &self,
         problem: &Problem<'_, F>,
         basis: &PrimalBasis<'_, F>,
         start: Option<&PrimalStart>,
         watch: &mut Watch<'_>,
-    ) -> Result<Self> {
+    ) -> Result<(Machine<F>, PrimalReport)> {
+        let config = self;
         config.check()?;
         let everything = matches!(basis, PrimalBasis::Samples);
         if config.refine && everything {
@@ -59,7 +64,7 @@ impl PrimalMachine {
         watch.limit(config.max_time, 1.0);
         watch.enter(Phase::Step, Tick { n_samples: problem.len(), ..Tick::default() });
         let run = Run { config: *config, watch };
-        Self::run(run, problem, basis, start).map_err(|error| match error {
+        let found = tuned(run, problem, basis, start).map_err(|error| match error {
             Error::NotPositiveDefinite(_) if linear => Error::InvalidData {
                 what: "X",
                 reason: "its products leave the range of floating point numbers: scale it".into(),
@@ -70,48 +75,69 @@ impl PrimalMachine {
                 config.kernel.name()
             )),
             error => error,
-        })
+        })?;
+        match basis {
+            PrimalBasis::Given(points, _) => config.machine(found, points),
+            PrimalBasis::Samples | PrimalBasis::Chosen(..) => {
+                config.machine(found, &problem.rows())
+            }
+        }
     }
 
-    fn run<F: Real>(
-        mut run: Run<'_, '_>,
-        problem: &Problem<'_, F>,
-        basis: &PrimalBasis<'_, F>,
-        start: Option<&PrimalStart>,
-    ) -> Result<Self> {
-        let config = run.config;
-        let Some(size) = config.tune else { return run.fit(problem, basis, start) };
-        let tuned =
-            run.watch.beforehand(SHARE_BEFORE, |watch| tune(&config, watch, problem, size))?;
-        run.config = config.scaled(tuned.gamma)?;
-        let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
-        let rows = problem.rows();
-        let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
-        let machine = run.fit(&problem, &basis.view(), start)?;
-        let stop = match machine.stop {
-            StopReason::Converged => tuned.stopped.unwrap_or(StopReason::Converged),
-            stop => stop,
+    /// The machine of what was found; terms are rows of `source`.
+    fn machine<F: Real>(
+        &self,
+        found: Found,
+        source: &Rows<'_, F>,
+    ) -> Result<(Machine<F>, PrimalReport)> {
+        let m = found.intercept.len();
+        let kernel = match found.tuned {
+            Some(tuned) => self.scaled(tuned.gamma)?.kernel,
+            None => self.kernel,
         };
-        Ok(Self { tuned: Some(tuned), stop, ..machine })
+        let terms = match (&found.support, &found.points) {
+            (_, Some(points)) => {
+                let points: Vec<F> = points.iter().map(|&v| F::from_f64(v)).collect();
+                Some(Gathered::from_values(points, source.n_cols())?)
+            }
+            (Some(support), None) => Some(Gathered::new(source, support)?),
+            (None, None) => None,
+        };
+        let intercept = found.intercept.clone();
+        let model = match terms {
+            Some(terms) => {
+                let origin = origin_for(kernel, &terms.rows()?);
+                let model = KernelModel::of_rows(kernel, origin, terms, &found.coef, intercept)?;
+                Model::Expansion(Arc::new(model))
+            }
+            None => {
+                let d = source.n_cols();
+                let coef = (0..m * d).map(|at| found.coef[at % d * m + at / d]).collect();
+                Model::Linear(Arc::new(LinearModel::new(coef, intercept)?))
+            }
+        };
+        Ok((Machine::new(model, State::None), PrimalReport::of(found)))
     }
 }
 
-/// Decision values of an expansion on these points, samples x outputs. `coef` is terms x outputs.
-/// Call it inside [`crate::parallel::run`].
-///
-/// # Errors
-/// `LengthMismatch`, `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
-pub fn primal_decision<F: Real>(
-    kernel: AnyKernel,
-    points: &Rows<'_, F>,
-    (coef, intercept): (&[f64], &[f64]),
-    rows: &Rows<'_, F>,
-) -> Result<Vec<f64>> {
-    rows.check_finite("X")?;
-    let all: Vec<usize> = (0..points.n_rows()).collect();
-    let model = model_on(kernel, points, &all, intercept.len())?;
-    let model = model.with_coef(coef, intercept.to_vec())?;
-    let mut values = try_vec("decision values", rows.n_rows() * intercept.len(), 0.0)?;
-    model.decision(rows, &mut values)?;
-    Ok(values)
+/// The fit, after C and γ are tuned where that is asked for.
+fn tuned<F: Real>(
+    mut run: Run<'_, '_>,
+    problem: &Problem<'_, F>,
+    basis: &PrimalBasis<'_, F>,
+    start: Option<&PrimalStart>,
+) -> Result<Found> {
+    let config = run.config;
+    let Some(size) = config.tune else { return run.fit(problem, basis, start) };
+    let tuned = run.watch.beforehand(SHARE_BEFORE, |watch| tune(&config, watch, problem, size))?;
+    run.config = config.scaled(tuned.gamma)?;
+    let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
+    let rows = problem.rows();
+    let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
+    let machine = run.fit(&problem, &basis.view(), start)?;
+    let stop = match machine.stop {
+        StopReason::Converged => tuned.stopped.unwrap_or(StopReason::Converged),
+        stop => stop,
+    };
+    Ok(Found { tuned: Some(tuned), stop, ..machine })
 }

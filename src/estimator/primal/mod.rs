@@ -14,9 +14,8 @@ mod trials;
 mod tune;
 
 pub use config::{Choice, PrimalConfig, PrimalSolver};
-pub use fitted::PrimalTold;
-pub use found::{PrimalMachine, Tuned};
-pub use machine::primal_decision;
+pub use fitted::PrimalReport;
+pub use found::Tuned;
 pub use start::{PrimalBasis, PrimalStart};
 pub use svc::{PrimalSvc, PrimalSvcModel};
 pub use svr::{PrimalSvr, PrimalSvrModel};

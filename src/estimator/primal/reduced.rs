@@ -12,18 +12,17 @@
 //!
 //! [`Refine`]: crate::solver::refine::Refine
 
-use ndarray::ArrayView2;
-
 use super::basis;
 use super::config::Choice;
-use super::found::PrimalMachine;
+use super::found::Found;
 use super::run::{Run, SHARE_BEFORE, machine};
 use super::start::PrimalStart;
-use crate::data::{Problem, Rows, Targets};
+use crate::data::{Gathered, Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::basis::model_on;
 use crate::estimator::coefficients::{self, Refinement};
 use crate::float::Real;
+use crate::kernel::origin_for;
 use crate::model::KernelModel;
 use crate::solver::smoothed::Polished;
 use crate::watch::Phase;
@@ -34,7 +33,7 @@ impl Run<'_, '_> {
         problem: &Problem<'_, F>,
         choice: Choice,
         count: usize,
-    ) -> Result<PrimalMachine> {
+    ) -> Result<Found> {
         let mut samples = self.choose(problem, choice, count)?;
         samples.sort_unstable();
         let m = problem.targets().n_outputs();
@@ -62,7 +61,7 @@ impl Run<'_, '_> {
         problem: &Problem<'_, F>,
         (points, count): (&Rows<'_, F>, usize),
         start: Option<&PrimalStart>,
-    ) -> Result<PrimalMachine> {
+    ) -> Result<Found> {
         let (expected, got) = (problem.rows().n_cols(), points.n_cols());
         if expected != got {
             return Err(Error::FeatureMismatch { expected, got });
@@ -100,8 +99,8 @@ impl Run<'_, '_> {
         &mut self,
         problem: &Problem<'_, F>,
         model: &KernelModel<F>,
-        before: PrimalMachine,
-    ) -> Result<PrimalMachine> {
+        before: Found,
+    ) -> Result<Found> {
         if !self.config.refine || before.stop.is_early() || model.n_terms() == 0 {
             return Ok(before);
         }
@@ -111,29 +110,24 @@ impl Run<'_, '_> {
         let (refine, polish) = (config.refiner(), config.polish());
         let refinement = Refinement { refine, polish, max_time: config.max_time };
         let smoothed = before.objective[0];
-        let mut points = Vec::new();
+        let mut points = None;
         let moved = refinement.run(problem, (&start, smoothed), self.watch, |refined, watch| {
             watch.steps_before += refined.evaluations;
-            points = refined.model.centers();
-            on_points(&refined.model, &points)
+            // On its points as they are handed out: rounded to the precision of the rows.
+            let rows = points.insert(refined.model.centers()?);
+            let (coef, intercept) = (refined.model.coef(), refined.model.intercept().to_vec());
+            let origin = origin_for(refined.model.kernel(), &rows.rows()?);
+            KernelModel::of_rows(refined.model.kernel(), origin, rows.clone(), &coef, intercept)
         })?;
         let n_iter = self.watch.steps_before + moved.polished.steps;
         let mut found = before;
         if moved.better {
             found = machine(moved.polished, None);
-            found.points = Some(points.iter().map(|v| Real::to_f64(*v)).collect());
+            if let Some(Gathered::Dense(points)) = points {
+                found.points = Some(points.iter().map(|v| Real::to_f64(*v)).collect());
+            }
         }
         (found.n_iter, found.stop) = (n_iter, moved.stop.unwrap_or(found.stop));
         Ok(found)
     }
-}
-
-/// The model on its points as they are handed out: rounded to the precision of the rows.
-fn on_points<F: Real>(model: &KernelModel<F>, points: &[F]) -> Result<KernelModel<F>> {
-    let terms = model.n_terms();
-    let rows = ArrayView2::from_shape((terms, model.n_features()), points)
-        .map_err(|e| Error::Unsupported(e.to_string()))?;
-    let (all, intercept): (Vec<usize>, _) = ((0..terms).collect(), model.intercept().to_vec());
-    model_on(model.kernel(), &Rows::Dense(rows), &all, intercept.len())?
-        .with_coef(&model.coef(), intercept)
 }

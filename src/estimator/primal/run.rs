@@ -1,7 +1,7 @@
 //! A fit of a primal machine as it runs: linear, or an expansion in all samples.
 
 use super::config::{PrimalConfig, PrimalSolver};
-use super::found::PrimalMachine;
+use super::found::Found;
 use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, try_vec};
@@ -33,7 +33,7 @@ impl Run<'_, '_> {
         problem: &Problem<'_, F>,
         basis: &PrimalBasis<'_, F>,
         start: Option<&PrimalStart>,
-    ) -> Result<PrimalMachine> {
+    ) -> Result<Found> {
         let mut machine = match basis {
             PrimalBasis::Samples if self.config.kernel == AnyKernel::Linear => {
                 self.linear(problem, start)?
@@ -60,7 +60,7 @@ impl Run<'_, '_> {
         &mut self,
         problem: &Problem<'_, F>,
         from: Option<&PrimalStart>,
-    ) -> Result<PrimalMachine> {
+    ) -> Result<Found> {
         let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
         self.watch.tick.n_terms = d;
         let method = match self.config.solver {
@@ -96,7 +96,7 @@ impl Run<'_, '_> {
         &mut self,
         problem: &Problem<'_, F>,
         from: Option<&PrimalStart>,
-    ) -> Result<PrimalMachine> {
+    ) -> Result<Found> {
         let part = Shuffled::new(problem, ORDER_SEED);
         let (n, m) = (part.samples.len(), problem.targets().n_outputs());
         let by_newton = self.config.by_newton(n)?;
@@ -158,12 +158,12 @@ impl Run<'_, '_> {
             };
             pcg(&polish, metric, &all, start, self.watch)?
         };
-        Ok(PrimalMachine { left_out, ..machine_of(&part, solved, m) })
+        Ok(Found { left_out, ..machine_of(&part, solved, m) })
     }
 }
 
 /// Only support vectors stay of an expansion in a part of the samples, in the order of the samples.
-fn machine_of(part: &Shuffled, solved: Polished, m: usize) -> PrimalMachine {
+fn machine_of(part: &Shuffled, solved: Polished, m: usize) -> Found {
     let supports = |j: &usize| solved.coef[j * m..(j + 1) * m].iter().any(|&b| b != 0.0);
     let mut terms: Vec<usize> = (0..part.samples.len()).filter(supports).collect();
     terms.sort_by_key(|&j| part.samples[j]);
@@ -173,8 +173,8 @@ fn machine_of(part: &Shuffled, solved: Polished, m: usize) -> PrimalMachine {
     machine(Polished { coef, ..solved }, Some(support))
 }
 
-pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> PrimalMachine {
-    PrimalMachine {
+pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> Found {
+    Found {
         support,
         points: None,
         coef: solved.coef,

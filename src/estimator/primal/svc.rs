@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::config::PrimalConfig;
-use super::fitted::{Fitted, Given, PrimalTold};
+use super::fitted::{Fitted, Given, PrimalReport};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
@@ -140,7 +140,7 @@ impl PrimalSvc {
         let index = encode(labels, &classes)?;
         let targets = Targets::Classes { index: &index, n_classes: classes.len() };
         Ok(PrimalSvcModel {
-            fitted: self.config.fit(&self.setup, rows, targets, given, observer)?,
+            fitted: self.config.fit_given(&self.setup, rows, targets, given, observer)?,
             classes,
         })
     }
@@ -162,7 +162,7 @@ impl<F: Real, L: Ord + Clone> PrimalSvcModel<F, L> {
     /// # Errors
     /// As [`PrimalSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        self.fitted.decision(rows)
+        self.fitted.decide(rows)
     }
 
     /// The labels, sorted.
@@ -174,12 +174,12 @@ impl<F: Real, L: Ord + Clone> PrimalSvcModel<F, L> {
     /// Number of terms: of features, for a linear machine.
     #[must_use]
     pub fn n_terms(&self) -> usize {
-        self.fitted.n_terms()
+        self.fitted.machine.n_terms()
     }
 
     /// How the fit went.
     #[must_use]
-    pub fn told(&self) -> &PrimalTold {
-        &self.fitted.told
+    pub fn report(&self) -> &PrimalReport {
+        &self.fitted.report
     }
 }

@@ -1,7 +1,7 @@
 //! Regression in the primal.
 
 use super::config::PrimalConfig;
-use super::fitted::{Fitted, Given, PrimalTold};
+use super::fitted::{Fitted, Given, PrimalReport};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
@@ -108,7 +108,7 @@ impl PrimalSvr {
         observer: &mut dyn Observer,
     ) -> Result<PrimalSvrModel<F>> {
         let fitted =
-            self.config.fit(&self.setup, rows, Targets::Values(values), given, observer)?;
+            self.config.fit_given(&self.setup, rows, Targets::Values(values), given, observer)?;
         Ok(PrimalSvrModel { fitted })
     }
 }
@@ -119,18 +119,18 @@ impl<F: Real> PrimalSvrModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        Ok(self.fitted.decision(rows)?.into_raw_vec_and_offset().0)
+        Ok(self.fitted.decide(rows)?.into_raw_vec_and_offset().0)
     }
 
     /// Number of terms: of features, for a linear machine.
     #[must_use]
     pub fn n_terms(&self) -> usize {
-        self.fitted.n_terms()
+        self.fitted.machine.n_terms()
     }
 
     /// How the fit went.
     #[must_use]
-    pub fn told(&self) -> &PrimalTold {
-        &self.fitted.told
+    pub fn report(&self) -> &PrimalReport {
+        &self.fitted.report
     }
 }

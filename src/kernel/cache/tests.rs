@@ -70,8 +70,8 @@ fn rows_are_those_of_the_naive_kernel_dense_sparse_and_given() {
         let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
         let naive = |i: usize, j: usize| kernel.eval(&rows[i], &rows[j]);
         for rows in [Rows::Dense(x.view()), Rows::Csr(csr)] {
-            walk::<f64>(Gram::Kernel(kernel, rows), index.clone(), naive, 1e-13);
-            walk::<f32>(Gram::Kernel(kernel, rows), index.clone(), naive, 1e-5);
+            walk::<f64>(Gram::Kernel(kernel, rows.into()), index.clone(), naive, 1e-13);
+            walk::<f32>(Gram::Kernel(kernel, rows.into()), index.clone(), naive, 1e-5);
         }
         let matrix = Array2::from_shape_fn((1100, 1100), |(i, j)| naive(i, j));
         walk::<f64>(Gram::Given(matrix.view()), index.clone(), naive, 0.0);
@@ -99,7 +99,7 @@ fn wide_sparse_rows_are_read_as_they_come() {
     }
     for kernel in KERNELS {
         let naive = |i: usize, j: usize| kernel.eval(&dense[i], &dense[j]);
-        walk::<f32>(Gram::Kernel(kernel, rows), (0..n).collect(), naive, 1e-5);
+        walk::<f32>(Gram::Kernel(kernel, rows.into()), (0..n).collect(), naive, 1e-5);
     }
 }
 
@@ -157,8 +157,8 @@ fn parts_and_products_have_the_values_of_the_rows() {
     let matrix = Array2::from_shape_fn((1200, 1200), |(i, j)| ((i * j) % 11) as f64);
     for rows in [Rows::Dense(x.view()), Rows::Csr(csr)] {
         for kernel in [AnyKernel::Gaussian { gamma: 0.01 }, KERNELS[1], KERNELS[3]] {
-            same_bits::<f32>(Gram::Kernel(kernel, rows), 1200);
-            same_bits::<f64>(Gram::Kernel(kernel, rows), 1200);
+            same_bits::<f32>(Gram::Kernel(kernel, rows.into()), 1200);
+            same_bits::<f64>(Gram::Kernel(kernel, rows.into()), 1200);
         }
     }
     same_bits::<f64>(Gram::Given(matrix.view()), 1200);
@@ -167,7 +167,7 @@ fn parts_and_products_have_the_values_of_the_rows() {
 #[test]
 fn a_bound_below_two_rows_is_refused() {
     let x = data(600, 2, 1);
-    let gram = Gram::Kernel(AnyKernel::Linear, Rows::Dense(x.view()));
+    let gram = Gram::Kernel(AnyKernel::Linear, Rows::Dense(x.view()).into());
     let cache =
         |bytes| RowCache::<f64>::new(Columns::new(gram, (0..600).collect()).unwrap(), bytes);
     assert!(matches!(cache(1024 * 8), Err(Error::OutOfMemory { .. })));
@@ -238,7 +238,7 @@ fn machines_of_pairs_share_the_rows_of_their_classes() {
     let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
     for kernel in [AnyKernel::Gaussian { gamma: 0.01 }, KERNELS[1], KERNELS[3]] {
         let naive = |i: usize, j: usize| kernel.eval(&rows[i], &rows[j]);
-        let gram = Gram::Kernel(kernel, Rows::Dense(x.view()));
+        let gram = Gram::Kernel(kernel, Rows::Dense(x.view()).into());
         pairs_share_rows::<f64>(gram, 1e-12, naive);
         pairs_share_rows::<f32>(gram, 1e-4, naive);
     }

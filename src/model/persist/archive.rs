@@ -1,24 +1,29 @@
-//! Named arrays and one description: the file of every estimator that is not a budgeted machine.
+//! The file of every estimator: a machine, a description and named arrays.
 //!
 //! The container and its bounds are those of [`super`]; `__metadata__` holds
-//! `{"format": "budgetsvm-archive", "format_version": 1, "library_version", "estimator"}`, where
-//! `estimator` is the JSON object that the estimator's class writes and checks. What the arrays
-//! mean is the class's business; here they are of known types, of shapes that fit the file, and
-//! free of infinity (a NaN stands for "not measured" in a curve of `history`, and only there).
+//! `{"format": "budgetsvm", "format_version": 1, "library_version", "estimator", "machine"}`, where
+//! `estimator` is the JSON object that the estimator's class writes and checks, and `machine` (null
+//! for a transformer) the [`Section`] of its machine, whose arrays have names that begin with
+//! `machine.`. What the other arrays mean is the class's business; here they are of known types, of
+//! shapes that fit the file, and free of infinity (a NaN stands for "not measured" in a curve of
+//! `history`, and only there).
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::section::Section;
 use super::tensors::{self, Data, Tensors};
 use super::{atomic, safetensors_path};
 use crate::error::{Error, Result};
 
-const FORMAT: &str = "budgetsvm-archive";
+const FORMAT: &str = "budgetsvm";
 const VERSION: u64 = 1;
 /// Curves, whose NaN are places where nothing was measured.
 const CURVES: &str = "history.";
+/// The key of the machine, and what the names of its arrays begin with.
+const MACHINE: &str = "machine";
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +32,8 @@ pub struct Archive {
     pub estimator: Value,
     /// Its arrays, by name.
     pub arrays: Tensors,
+    /// Its machine, if it has one.
+    pub machine: Option<Section>,
 }
 
 impl Archive {
@@ -35,15 +42,21 @@ impl Archive {
     /// # Errors
     /// `Format` when an array is not finite or the description is no object, `Unsupported` when
     /// the description is longer than a reader accepts.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.check()?;
+    pub fn into_bytes(self) -> Result<Vec<u8>> {
+        let mut root = Section { arrays: self.arrays, ..Section::default() };
+        match self.machine {
+            Some(machine) => root.put_section(MACHINE, machine),
+            None => root.put(MACHINE, Value::Null),
+        }
+        check(&self.estimator, &root.arrays)?;
         let metadata = json!({
             "format": FORMAT,
             "format_version": VERSION,
             "library_version": env!("CARGO_PKG_VERSION"),
             "estimator": self.estimator,
+            "machine": root.fields.remove(MACHINE),
         });
-        tensors::encode(&metadata, &self.arrays)
+        tensors::encode(&metadata, &root.arrays)
     }
 
     /// The archive in these bytes.
@@ -51,67 +64,103 @@ impl Archive {
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::read(bytes, bytes.len() as u64)?
-            .ok_or_else(|| Error::Format("a file of another kind".into()))
+        Self::read_exact(bytes, bytes.len() as u64)
     }
 
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
     /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`, and those of
-    /// [`Archive::to_bytes`].
-    pub fn save(&self, path: &Path) -> Result<()> {
+    /// [`Archive::into_bytes`].
+    pub fn save(self, path: &Path) -> Result<()> {
         safetensors_path(path)?;
-        atomic::write(path, &self.to_bytes()?)
+        atomic::write(path, &self.into_bytes()?)
     }
 
-    /// Reads a file; `None` when it is another kind of the library's files.
+    /// Reads a file.
     ///
     /// # Errors
     /// `Io`, `Format` for anything that is not exactly valid, `OutOfMemory`.
-    pub fn load(path: &Path) -> Result<Option<Self>> {
+    pub fn load(path: &Path) -> Result<Self> {
         let (file, len) = atomic::open(path)?;
-        Self::read(std::io::BufReader::new(file), len)
+        Self::read_exact(std::io::BufReader::new(file), len)
     }
 
-    fn read(mut from: impl Read, len: u64) -> Result<Option<Self>> {
-        let directory = tensors::Directory::read(&mut from, len)?;
-        if directory.metadata.get("format").and_then(Value::as_str) != Some(FORMAT) {
-            return Ok(None);
-        }
-        let bad = |reason: &str| Err(Error::Format(reason.to_owned()));
-        let Value::Object(mut metadata) = directory.metadata.clone() else {
-            return bad("metadata is not an object");
+    /// Writes the bytes of the file.
+    ///
+    /// # Errors
+    /// `Io`, and those of [`Archive::into_bytes`].
+    pub fn write(self, mut to: impl Write) -> Result<()> {
+        to.write_all(&self.into_bytes()?).map_err(stream_error)
+    }
+
+    /// Reads the bytes of a file, to their end.
+    ///
+    /// # Errors
+    /// As [`Archive::load`].
+    pub fn read(mut from: impl Read) -> Result<Self> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).map_err(stream_error)?;
+        Self::from_bytes(&bytes)
+    }
+
+    fn read_exact(from: impl Read, len: u64) -> Result<Self> {
+        let (metadata, arrays) = tensors::decode(from, len)?;
+        let bad = |reason: String| Err(Error::Format(reason));
+        let Value::Object(mut fields) = metadata else {
+            return bad("metadata is not an object".into());
         };
-        if metadata.get("format_version").and_then(Value::as_u64) != Some(VERSION) {
-            return bad("format version: this library reads version 1");
+        if fields.remove("format").is_none_or(|format| format != FORMAT) {
+            return bad("no format name or version".into());
         }
-        if metadata.len() != 4 || !metadata.get("library_version").is_some_and(Value::is_string) {
-            return bad("metadata");
-        }
-        let Some(estimator) = metadata.remove("estimator") else { return bad("no estimator") };
-        let archive = Self { estimator, arrays: directory.values(from)? };
-        archive.check()?;
-        Ok(Some(archive))
-    }
-
-    fn check(&self) -> Result<()> {
-        if !self.estimator.is_object() {
-            return Err(Error::Format("estimator is not an object".into()));
-        }
-        for (name, tensor) in &self.arrays {
-            let curve = name.starts_with(CURVES);
-            let usable = |v: f64| v.is_finite() || (curve && v.is_nan());
-            let fine = match &tensor.data {
-                Data::F32(values) => values.iter().all(|&v| usable(f64::from(v))),
-                Data::F64(values) => values.iter().all(|&v| usable(v)),
-                Data::I64(_) | Data::U64(_) | Data::U8(_) => true,
-            };
-            let count = tensor.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-            if !fine || count != Some(tensor.data.len()) {
-                return Err(Error::Format(format!("{name} contains NaN or infinity, or a gap")));
+        match fields.remove("format_version") {
+            Some(version) if version.as_u64() == Some(VERSION) => {}
+            version => {
+                let version = version.unwrap_or(Value::Null);
+                return bad(format!("format version {version}; this library reads {VERSION}"));
             }
         }
-        Ok(())
+        let library = fields.remove("library_version");
+        let (Some(estimator), Some(machine)) = (fields.remove("estimator"), fields.remove(MACHINE))
+        else {
+            return bad("no estimator or machine".into());
+        };
+        if !fields.is_empty() || !library.is_some_and(|version| version.is_string()) {
+            return bad("metadata".into());
+        }
+        check(&estimator, &arrays)?;
+        let mut root = Section { arrays, ..Section::default() };
+        let machine = match machine {
+            Value::Null => None,
+            machine => {
+                root.put(MACHINE, machine);
+                Some(root.take_section(MACHINE)?)
+            }
+        };
+        Ok(Self { estimator, arrays: root.arrays, machine })
     }
+}
+
+fn stream_error(source: std::io::Error) -> Error {
+    Error::Io { path: "(stream)".into(), source }
+}
+
+fn check(estimator: &Value, arrays: &Tensors) -> Result<()> {
+    if !estimator.is_object() {
+        return Err(Error::Format("estimator is not an object".into()));
+    }
+    for (name, tensor) in arrays {
+        let curve = name.starts_with(CURVES);
+        let usable = |v: f64| v.is_finite() || (curve && v.is_nan());
+        let fine = match &tensor.data {
+            Data::F32(values) => values.iter().all(|&v| usable(f64::from(v))),
+            Data::F64(values) => values.iter().all(|&v| usable(v)),
+            Data::I64(_) | Data::U64(_) | Data::U8(_) => true,
+        };
+        let count = tensor.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+        if !fine || count != Some(tensor.data.len()) {
+            return Err(Error::Format(format!("{name} contains NaN or infinity, or a gap")));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,10 @@
 //! Class labels as files hold them.
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::config::exactly;
+use crate::error::{Error, Result};
 
 /// The labels of a classifier, in the order of its outputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,14 +60,42 @@ impl Labels {
     }
 }
 
-/// How the metadata tells where the labels are: numbers in the tensor `classes`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Stored {
-    None,
-    Numbers,
-    Bool(Vec<bool>),
-    Text(Vec<String>),
+impl Labels {
+    /// As the description of an estimator has them: NumPy's name of their type, and the labels.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Self::None => Value::Null,
+            Self::Int(v) => json!(["int64", v]),
+            Self::Uint(v) => json!(["uint64", v]),
+            Self::Float(v) => json!(["float64", v]),
+            Self::Bool(v) => json!(["bool", v]),
+            Self::Text(v) => json!(["str", v]),
+        }
+    }
+
+    /// The labels of a description.
+    ///
+    /// # Errors
+    /// `Format` unless they rise strictly and are of one known type.
+    pub(crate) fn from_json(json: &Value) -> Result<Self> {
+        let bad = || Error::Format("class labels".into());
+        if json.is_null() {
+            return Ok(Self::None);
+        }
+        let (kind, labels): (String, Value) = exactly("class labels", json)?;
+        fn list<T: DeserializeOwned>(labels: Value) -> Result<Vec<T>> {
+            serde_json::from_value(labels).map_err(|_| Error::Format("class labels".into()))
+        }
+        let labels = match kind.as_str() {
+            "bool" => Self::Bool(list(labels)?),
+            "str" | "object" => Self::Text(list(labels)?),
+            kind if kind.starts_with("int") => Self::Int(list(labels)?),
+            kind if kind.starts_with("uint") => Self::Uint(list(labels)?),
+            kind if kind.starts_with("float") => Self::Float(list(labels)?),
+            _ => return Err(bad()),
+        };
+        if labels.is_sorted() { Ok(labels) } else { Err(bad()) }
+    }
 }
 
 /// A type of label that a Rust classifier can be trained on, and saved with.

@@ -87,12 +87,17 @@ impl Tensor {
         Self { shape: vec![values.len()], data: Data::U64(values) }
     }
 
+    /// Its values, if it is a vector.
+    fn into_vector(self) -> Option<Data> {
+        (self.shape == [self.data.len()]).then_some(self.data)
+    }
+
     /// The vector called `name`, in the precision of `F`, taken out of `tensors`.
     ///
     /// # Errors
     /// `Format` when it is not there or of another type.
     pub fn take_floats<F: Real>(tensors: &mut Tensors, name: &str) -> Result<Vec<F>> {
-        match tensors.remove(name).map(|tensor| tensor.data) {
+        match tensors.remove(name).and_then(Tensor::into_vector) {
             Some(Data::F64(v)) if F::NAME == f64::NAME => {
                 Ok(v.into_iter().map(F::from_f64).collect())
             }
@@ -116,7 +121,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::take_floats`].
     pub fn take_counts(tensors: &mut Tensors, name: &str) -> Result<Vec<u64>> {
-        match tensors.remove(name).map(|tensor| tensor.data) {
+        match tensors.remove(name).and_then(Tensor::into_vector) {
             Some(Data::U64(values)) => Ok(values),
             _ => Err(bad(format!("tensor {name:?}"))),
         }

@@ -35,6 +35,7 @@
 
 mod dual;
 mod iterate;
+mod saved;
 mod source;
 mod steps;
 #[cfg(test)]

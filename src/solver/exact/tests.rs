@@ -20,7 +20,7 @@ fn data(n: usize, d: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
 }
 
 fn gram(x: &Array2<f64>, kernel: AnyKernel) -> Gram<'_> {
-    Gram::Kernel(kernel, Rows::Dense(x.view()))
+    Gram::Kernel(kernel, Rows::Dense(x.view()).into())
 }
 
 fn part<'a>(

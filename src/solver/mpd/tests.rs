@@ -29,7 +29,7 @@ fn data(n: usize, d: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
 fn part<'a>(x: &'a Array2<f64>, kind: Kind<'a>, cost: &'a [f64]) -> Part<'a, 'a> {
     Part {
         columns: AnyColumns::new(
-            Gram::Kernel(KERNEL, Rows::Dense(x.view())),
+            Gram::Kernel(KERNEL, Rows::Dense(x.view()).into()),
             (0..x.nrows()).collect(),
             false,
         )
@@ -346,7 +346,7 @@ fn the_same_bits_for_any_number_of_threads() {
     let cost = vec![5.0; 1700];
     let run = |threads| {
         crate::parallel::run(threads, |_| {
-            let gram = Gram::Kernel(KERNEL, Rows::Dense(x.view()));
+            let gram = Gram::Kernel(KERNEL, Rows::Dense(x.view()).into());
             let columns = AnyColumns::new(gram, (0..x.nrows()).collect(), true).unwrap();
             let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost) };
             let settings = MpdSettings { tol: 1e-3, constraint_tol: 1e-3, ..TIGHT };

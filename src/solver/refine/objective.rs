@@ -51,13 +51,14 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         model: &KernelModel<F>,
     ) -> Result<Self> {
         let sizes = (model.n_terms(), model.n_features(), model.n_outputs());
+        let centers = model.packed_centers()?.clone();
         let Some(gamma) = model.kernel().gaussian_gamma() else {
             return Err(Error::Unsupported("refining needs the Gaussian kernel".into()));
         };
         let point = Point {
-            centers: model.packed_centers().clone(),
             coef: try_vec("coefficients", sizes.0 * sizes.2, F::zero())?,
-            coef_rows: try_vec("coefficients", model.packed_centers().padded_len() * sizes.2, 0.0)?,
+            coef_rows: try_vec("coefficients", centers.padded_len() * sizes.2, 0.0)?,
+            centers,
             intercept: model.intercept().to_vec(),
         };
         Ok(Self {
@@ -80,7 +81,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let offsets = if self.refine.fit_intercept { m } else { 0 };
         let mut x = try_vec("variables", terms * (d + m) + offsets, 0.0)?;
         let coef = model.coef();
-        let centers = model.shifted_centers();
+        let centers = model.shifted_centers()?;
         let values = centers.iter().map(|v| Real::to_f64(*v)).chain(coef);
         let values = values.chain(model.intercept().iter().copied().take(offsets));
         x.iter_mut().zip(values).for_each(|(x, v)| *x = v);
@@ -96,7 +97,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             [] => self.point.intercept.clone(),
             offsets => offsets.to_vec(),
         };
-        KernelModel::from_parts(self.kernel, self.origin.clone(), (&rows, d), coef, intercept)
+        KernelModel::from_parts(self.kernel, self.origin.clone(), (rows, d), coef, intercept)
     }
 
     pub(super) fn problem(&self) -> &'a Problem<'p, F> {

@@ -1,0 +1,263 @@
+//! `Machine`: what every estimator holds. It never changes, so threads may share it; training
+//! makes a new one.
+
+use budgetsvm::data::{Gathered, Rows};
+use budgetsvm::error::{Error, Result};
+use budgetsvm::estimator::{self, AnyMachine, Precision};
+use budgetsvm::features::FeatureMap;
+use budgetsvm::float::Real as _;
+use budgetsvm::kernel::AnyKernel;
+use budgetsvm::model::Model;
+use budgetsvm::model::persist::{Archive, Tensors};
+use ndarray::Array2;
+use numpy::{IntoPyArray as _, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+use crate::arrays::{Float, Samples};
+use crate::enter::{self, enter_briefly, exception};
+use crate::features::{matrix, with_rows};
+
+/// A trained machine of either precision.
+#[pyclass(frozen, module = "budgetsvm._core")]
+pub(crate) struct Machine(pub(crate) AnyMachine);
+
+/// The same expression for a machine of either precision.
+macro_rules! each {
+    ($any:expr, $machine:ident => $body:expr) => {
+        match &$any.0 {
+            AnyMachine::F32($machine) => $body,
+            AnyMachine::F64($machine) => $body,
+        }
+    };
+}
+
+/// The machine that training goes on with, if it is of the precision of these rows.
+pub(crate) fn of_rows<'m, F: Precision>(
+    _: &Rows<'_, F>,
+    machine: Option<&'m Machine>,
+) -> Result<Option<&'m estimator::Machine<F>>> {
+    let Some(machine) = machine else { return Ok(None) };
+    F::of_any(&machine.0).map(Some).ok_or_else(mixed)
+}
+
+fn mixed() -> Error {
+    Error::Unsupported("X must have the precision of the machine".into())
+}
+
+/// The model that decides about these rows.
+fn model_of<F: Precision>(_: &Rows<'_, F>, machine: &Machine) -> Result<Model<F>> {
+    F::model_of(&machine.0)?.ok_or_else(mixed)
+}
+
+/// Rows as NumPy holds them: a matrix, or (data, indices, indptr, n_features).
+fn rows_to_python<F: Float>(py: Python<'_>, rows: Gathered<F>) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match rows {
+        Gathered::Dense(rows) => rows.into_pyarray(py).into_any(),
+        Gathered::Csr { values, columns, starts, n_cols } => {
+            let (columns, starts) = (columns.into_pyarray(py), starts.into_pyarray(py));
+            (values.into_pyarray(py), columns, starts, n_cols).into_pyobject(py)?.into_any()
+        }
+    })
+}
+
+fn map_to_python<'py, F: Float>(
+    py: Python<'py>,
+    map: &FeatureMap<F>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    match map {
+        FeatureMap::Landmarks(map) => {
+            parts
+                .set_item("components", matrix(py, map.landmarks().to_vec(), map.n_features())?)?;
+            parts.set_item("normalization", matrix(py, map.weights(), map.n_outputs())?)?;
+        }
+        FeatureMap::Fourier(map) => {
+            parts.set_item("frequencies", matrix(py, map.frequencies(), map.n_features())?)?;
+            parts.set_item("phases", map.phases().to_vec().into_pyarray(py))?;
+        }
+    }
+    Ok(parts)
+}
+
+#[pymethods]
+impl Machine {
+    /// Decision values, shape (n_samples, n_outputs).
+    fn decision_function<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let samples = Samples::new("X", x)?;
+        let values: Array2<f64> = with_rows!(&samples, |rows| {
+            let model = enter_briefly(|| model_of(&rows, self))?;
+            let work = model.work(rows.n_rows());
+            enter::predict(py, threads, work, |watch| model.decide(&rows, watch))?
+        });
+        Ok(values.into_pyarray(py))
+    }
+
+    /// The bytes that a pickle holds: those of a file without an estimator.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = enter_briefly(|| {
+            let estimator = serde_json::Value::Object(serde_json::Map::new());
+            let machine = Some(self.0.to_section()?);
+            Archive { estimator, arrays: Tensors::new(), machine }.into_bytes()
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A machine from the bytes of `to_bytes`.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        enter_briefly(|| match Archive::from_bytes(bytes)?.machine {
+            Some(machine) => AnyMachine::from_section(machine).map(Self),
+            None => Err(Error::Format("no machine".into())),
+        })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let make = slf.get_type().getattr("from_bytes")?;
+        (make, (slf.get().to_bytes(py)?,)).into_pyobject(py)
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    /// "float32" or "float64".
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match &self.0 {
+            AnyMachine::F32(_) => f32::NAME,
+            AnyMachine::F64(_) => f64::NAME,
+        }
+    }
+
+    /// Number of terms.
+    #[getter]
+    fn n_terms(&self) -> usize {
+        each!(self, machine => machine.n_terms())
+    }
+
+    /// Number of outputs.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        each!(self, machine => machine.n_outputs())
+    }
+
+    /// Number of features.
+    #[getter]
+    fn n_features(&self) -> usize {
+        each!(self, machine => machine.n_features())
+    }
+
+    /// The kernel's gamma (1 for the linear kernel, which has none).
+    #[getter]
+    fn gamma(&self) -> f64 {
+        each!(self, machine => machine.kernel()).map_or(1.0, |kernel| kernel.gamma())
+    }
+
+    /// The kernel as JSON, "null" where kernel values are what rows consist of.
+    #[getter]
+    fn kernel(&self) -> PyResult<String> {
+        let kernel: Option<AnyKernel> = each!(self, machine => machine.kernel());
+        enter_briefly(|| {
+            serde_json::to_string(&kernel).map_err(|e| Error::Format(format!("kernel: {e}")))
+        })
+    }
+
+    /// Samples that training has seen.
+    #[getter]
+    fn seen(&self) -> u64 {
+        each!(self, machine => machine.seen())
+    }
+
+    /// Whether its support vectors are sparse.
+    #[getter]
+    fn is_sparse(&self) -> PyResult<bool> {
+        enter_briefly(|| each!(self, machine => machine.model().map(Model::is_sparse)))
+    }
+
+    /// Whether it decides about float32 rows as well as these can be decided about.
+    #[getter]
+    fn takes_single(&self) -> PyResult<bool> {
+        enter_briefly(|| Ok(<f32 as Precision>::model_of(&self.0)?.is_some()))
+    }
+
+    /// Whether training can go on from it.
+    #[getter]
+    fn has_state(&self) -> bool {
+        each!(self, machine => !matches!(machine.state(), estimator::State::None))
+    }
+
+    /// What the model is: "expansion", "each", "pairwise", "features", "linear" or "cells".
+    #[getter]
+    fn kind(&self) -> PyResult<&'static str> {
+        enter_briefly(|| each!(self, machine => machine.model().map(Model::kind)))
+    }
+
+    /// Points of the terms: a matrix, (data, indices, indptr, n_features) of sparse ones, or None.
+    #[getter]
+    fn support_vectors<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        each!(self, machine => {
+            let rows = enter_briefly(|| machine.model()?.support_vectors())?;
+            rows.map(|rows| rows_to_python(py, rows)).transpose()
+        })
+    }
+
+    /// Coefficients, shape (n_outputs, n_terms), or (n_classes - 1, n_terms) of pairs.
+    #[getter]
+    fn dual_coef<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let coef = enter_briefly(|| each!(self, machine => machine.model().map(Model::dual_coef)))?;
+        Ok(coef.into_pyarray(py))
+    }
+
+    /// Weights of features, shape (n_outputs, features); no columns for a machine of terms.
+    #[getter]
+    fn coef<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let coef = enter_briefly(|| each!(self, machine => machine.model().map(Model::coef)))?;
+        Ok(coef.into_pyarray(py))
+    }
+
+    /// Offsets, shape (n_outputs,).
+    #[getter]
+    fn intercept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let offsets =
+            enter_briefly(|| each!(self, machine => machine.model().map(Model::intercept)))?;
+        Ok(offsets.into_pyarray(py))
+    }
+
+    /// The arrays of the feature map: components and normalization, or frequencies and phases.
+    #[getter]
+    fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        each!(self, machine => match machine.model().map_err(exception)?.map() {
+            Some(map) => map_to_python(py, map),
+            None => Ok(PyDict::new(py)),
+        })
+    }
+
+    /// Terms of each cell.
+    #[getter]
+    fn sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let sizes = enter_briefly(|| each!(self, machine => machine.sizes()))?;
+        Ok(sizes.into_iter().map(|n| n as u64).collect::<Vec<_>>().into_pyarray(py))
+    }
+
+    /// Cell centres, shape (n_cells, n_features); None without cells.
+    #[getter]
+    fn centers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        each!(self, machine => match machine.model().map_err(exception)? {
+            Model::Cells(model) => {
+                Ok(Some(matrix(py, model.centers(), model.n_features())?.into_any()))
+            }
+            _ => Ok(None),
+        })
+    }
+}

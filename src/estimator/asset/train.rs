@@ -1,0 +1,240 @@
+//! Machines on explicit features: a feature map, a linear machine on it, one fit for both.
+//!
+//! Problems of no more samples than `n_components` have their equal rows merged (costs added) and
+//! sorted first: a weight then means the same as repeating a row, and the order of the rows means
+//! nothing.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::config::{AssetConfig, AssetFeatures, AssetSolver};
+use crate::config::{Config as _, megabytes};
+use crate::data::{Problem, Rows, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::estimator::machine::{self, Machine};
+use crate::features::FeatureMap;
+use crate::float::Real;
+use crate::model::{FeatureModel, Model};
+use crate::rng::Rng;
+use crate::solver::asset::{Ascent, Source, State, Task, ascend, train};
+use crate::watch::{StopReason, Watch};
+
+/// How a training went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssetReport {
+    /// Passes made.
+    pub n_iter: usize,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Time at the end of every pass (stochastic).
+    pub history: Vec<Duration>,
+    /// Primal and dual objective (dual).
+    pub objective: Option<(f64, f64)>,
+}
+
+impl AssetConfig {
+    /// Fits the feature map and trains on it.
+    ///
+    /// # Errors
+    /// Those of [`AssetConfig::check`] and [`Problem::new`]; `OutOfMemory`; `Interrupted`.
+    pub fn fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        targets: Targets<'_>,
+        cost: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
+        self.check()?;
+        let problem = Problem::new(rows.view(), targets, cost)?;
+        watch.limit(self.max_time, 1.0);
+        let (index, cost) = samples(&problem, self.n_components)?;
+        let map = self.map(rows, &index, watch)?;
+        let total = cost.iter().sum();
+        let task = Task { targets, index: &index, cost: &cost, total };
+        self.train(map, rows, &task, (None, Some(self.passes())), watch)
+    }
+
+    /// The feature map of rows, its landmarks drawn among those of `index`.
+    fn map<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        index: &[usize],
+        watch: &mut Watch<'_>,
+    ) -> Result<FeatureMap<F>> {
+        match self.features {
+            AssetFeatures::Nystroem { .. } => {
+                Ok(FeatureMap::Landmarks(self.nystroem().fit_among(rows, index, watch)?))
+            }
+            AssetFeatures::Fourier { .. } => {
+                Ok(FeatureMap::Fourier(self.fourier().fit(rows.n_cols())?))
+            }
+        }
+    }
+
+    /// One pass over new rows, from a machine trained before or from scratch.
+    ///
+    /// # Errors
+    /// As [`AssetConfig::fit`]; `FeatureMismatch`; `BadLabels` for other classes; `Unsupported` with
+    /// the dual, or after it. The map of `start` stays, whatever features are asked for.
+    pub fn partial_fit<F: Real>(
+        &self,
+        start: Option<&Machine<F>>,
+        rows: &Rows<'_, F>,
+        targets: Targets<'_>,
+        cost: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
+        self.check()?;
+        if matches!(self.solver, AssetSolver::Dual { .. }) {
+            return Err(Error::Unsupported(
+                "partial_fit needs solver='asset': coordinate ascent wants all rows at once".into(),
+            ));
+        }
+        let problem = Problem::new(rows.view(), targets, cost)?;
+        watch.limit(self.max_time, 1.0);
+        let (index, cost) = samples(&problem, 0)?;
+        let (map, state) = match start {
+            Some(machine) => {
+                let (map, state) = go_on(machine, rows, targets)?;
+                (map.clone(), Some(state))
+            }
+            None => (self.map(rows, &index, watch)?, None),
+        };
+        let sum: f64 = cost.iter().sum();
+        let seen = state.map_or(0, |s| s.samples) as f64 + cost.len() as f64;
+        let expected = self.n_expected.map_or(seen, |n| n as f64);
+        let total = sum / cost.len() as f64 * expected;
+        let task = Task { targets, index: &index, cost: &cost, total };
+        self.train(map, rows, &task, (state, None), watch)
+    }
+
+    fn train<F: Real>(
+        &self,
+        map: FeatureMap<F>,
+        rows: &Rows<'_, F>,
+        task: &Task<'_>,
+        (start, passes): (Option<&State>, Option<usize>),
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
+        let (weights, state, report) = match self.solver {
+            AssetSolver::Stochastic { .. } => {
+                // Kept features pay from the second pass on.
+                let bytes = if passes > Some(1) { megabytes(self.cache_size) } else { 0 };
+                let mut source = Source::new(&map, rows.view(), task.index, bytes, watch)?;
+                // Streams go on with other draws than they began with.
+                let mut rng = Rng::stream(self.seed, start.map_or(0, |s| s.steps));
+                let settings = self.settings(passes.unwrap_or(1), passes.is_none());
+                let found = train(&settings, &mut source, task, start, &mut rng, watch)?;
+                let report = AssetReport {
+                    n_iter: found.history.len(),
+                    stop: found.stop,
+                    history: found.history,
+                    objective: None,
+                };
+                ((found.coef, found.intercept), machine::State::Asset(found.state), report)
+            }
+            AssetSolver::Dual { tol, shrinking } => {
+                let source = Source::new(&map, rows.view(), task.index, usize::MAX, watch)?;
+                let settings = Ascent {
+                    loss: self.loss,
+                    fit_intercept: self.fit_intercept,
+                    max_iter: self.passes(),
+                    tol,
+                    shrinking,
+                    seed: self.seed,
+                };
+                let found = ascend(&settings, &source, task, watch)?;
+                let report = AssetReport {
+                    n_iter: found.n_iter,
+                    stop: found.stop,
+                    history: vec![watch.elapsed()],
+                    objective: Some((found.primal, found.dual)),
+                };
+                ((found.coef, found.intercept), machine::State::None, report)
+            }
+        };
+        let (coef, intercept) = weights;
+        if !coef.iter().chain(&intercept).all(|v| v.is_finite()) {
+            return Err(Error::Unsupported(
+                "training left the range of floating point numbers: scale the features, or bring \
+                 C, gamma and sample_weight into a sensible range"
+                    .into(),
+            ));
+        }
+        let dense = matches!(rows, Rows::Dense(_));
+        let model = FeatureModel::new((map, self.kernel), coef, intercept, dense)?;
+        Ok((Machine::new(Model::Features(Arc::new(model)), state), report))
+    }
+}
+
+/// The map and the state of a machine that new rows fit.
+fn go_on<'m, F: Real>(
+    machine: &'m Machine<F>,
+    rows: &Rows<'_, F>,
+    targets: Targets<'_>,
+) -> Result<(&'m FeatureMap<F>, &'m State)> {
+    let (expected, got) = (machine.n_features(), rows.n_cols());
+    if expected != got {
+        return Err(Error::FeatureMismatch { expected, got });
+    }
+    if machine.n_outputs() != targets.n_outputs() {
+        return Err(Error::BadLabels("another number of classes than the machine has".into()));
+    }
+    match (machine.model()?.map(), machine.state()) {
+        (Some(map), machine::State::Asset(state)) => Ok((map, state)),
+        _ => Err(Error::Unsupported(
+            "partial_fit cannot go on from a fit with solver='dual': fit with solver='asset' first"
+                .into(),
+        )),
+    }
+}
+
+/// The samples of positive cost, and their costs. When there are at most `merge_up_to`, equal ones
+/// are merged and all are sorted.
+fn samples<F: Real>(
+    problem: &Problem<'_, F>,
+    merge_up_to: usize,
+) -> Result<(Vec<usize>, Vec<f64>)> {
+    let cost = problem.cost();
+    let mut index = try_vec("the samples", problem.len(), 0)?;
+    index.clear();
+    index.extend((0..problem.len()).filter(|&i| cost[i] > 0.0));
+    let d = problem.rows().n_cols();
+    if index.len() > merge_up_to {
+        let cost = index.iter().map(|&i| cost[i]).collect();
+        return Ok((index, cost));
+    }
+    let mut values = try_vec("the samples", index.len().saturating_mul(d), F::zero())?;
+    for (row, &i) in values.chunks_exact_mut(d).zip(&index) {
+        problem.rows().copy_row(i, row);
+    }
+    let target = |i: usize| match problem.targets() {
+        Targets::Classes { index, .. } => f64::from(index[i]),
+        Targets::Values(y) => y[i],
+    };
+    // Everything is finite, and both zeros compare as equal.
+    let compare = |a: usize, b: usize| {
+        let pairs = values[a * d..][..d].iter().zip(&values[b * d..][..d]);
+        let rows = pairs.map(|(x, y)| x.partial_cmp(y).unwrap_or(Ordering::Equal));
+        rows.fold(Ordering::Equal, Ordering::then)
+            .then(target(index[a]).total_cmp(&target(index[b])))
+    };
+    let mut places: Vec<usize> = (0..index.len()).collect();
+    places.sort_by(|&a, &b| compare(a, b));
+    let (mut merged, mut costs): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for place in places {
+        match (last, costs.last_mut()) {
+            (Some(previous), Some(sum)) if compare(previous, place) == Ordering::Equal => {
+                *sum += cost[index[place]];
+            }
+            _ => {
+                merged.push(index[place]);
+                costs.push(cost[index[place]]);
+                last = Some(place);
+            }
+        }
+    }
+    Ok((merged, costs))
+}

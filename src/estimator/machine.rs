@@ -1,0 +1,318 @@
+//! A trained machine without labels: its model, and what training goes on from.
+
+use std::sync::{Arc, OnceLock};
+
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use crate::data::{RowFloat, Rows};
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::local::LocalModel;
+use crate::model::Model;
+use crate::model::persist::Section;
+use crate::online::Stream;
+use crate::solver::asset;
+
+/// What a training needs beside the model to go on.
+#[derive(Clone, Debug)]
+pub enum State<F: Real> {
+    /// Nothing: the machine is trained anew.
+    None,
+    /// How far the passes of each expansion are.
+    Passes(Vec<Passes>),
+    /// A stream an output.
+    Online(Arc<[Stream<F>]>),
+    /// The cells with what they store.
+    Local(Arc<LocalModel<F>>),
+    /// Stochastic subgradients on the features of the model.
+    Asset(asset::State),
+}
+
+/// How far the passes of an expansion are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passes {
+    /// Samples seen.
+    pub seen: u64,
+    /// Steps made: the counter of BSGD.
+    pub steps: u64,
+}
+
+/// A trained machine. It never changes: training gives a new one.
+#[derive(Clone, Debug)]
+pub struct Machine<F: Real> {
+    /// Made of the state when it is first asked for, where the state has all of it: a stream may
+    /// train row by row.
+    model: OnceLock<Model<F>>,
+    state: State<F>,
+}
+
+impl<F: Real> Machine<F> {
+    /// A machine of a model, and of the state of its training.
+    #[must_use]
+    pub fn new(model: Model<F>, state: State<F>) -> Self {
+        Self { model: OnceLock::from(model), state }
+    }
+
+    pub(super) fn of_streams(streams: Vec<Stream<F>>) -> Self {
+        Self { model: OnceLock::new(), state: State::Online(streams.into()) }
+    }
+
+    pub(super) fn of_local(local: LocalModel<F>) -> Self {
+        Self { model: OnceLock::new(), state: State::Local(Arc::new(local)) }
+    }
+
+    /// What it decides with.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when it is first asked for after a stream.
+    pub fn model(&self) -> Result<&Model<F>> {
+        if let Some(model) = self.model.get() {
+            return Ok(model);
+        }
+        let model = match &self.state {
+            State::Online(streams) => crate::online::model_of(streams)?,
+            State::Local(local) => local.model()?,
+            State::None | State::Passes(_) | State::Asset(_) => {
+                return Err(Error::Unsupported("a machine without a model".into()));
+            }
+        };
+        // Another thread may have been quicker.
+        Ok(self.model.get_or_init(|| model))
+    }
+
+    /// What training goes on from.
+    #[must_use]
+    pub fn state(&self) -> &State<F> {
+        &self.state
+    }
+
+    /// Number of terms, those of all outputs and cells together.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        match (&self.state, self.model.get()) {
+            (State::Online(streams), _) => streams.iter().map(|s| s.model().n_terms()).sum(),
+            (State::Local(local), _) => local.sizes().iter().sum(),
+            (_, model) => model.map_or(0, Model::n_terms),
+        }
+    }
+
+    /// Number of outputs: 1 for two classes or regression, else one a class (exact: one a pair).
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        match (&self.state, self.model.get()) {
+            (State::Online(streams), _) => streams.len(),
+            (State::Local(local), _) => local.n_outputs(),
+            (_, model) => model.map_or(0, Model::n_outputs),
+        }
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        match (&self.state, self.model.get()) {
+            (State::Online(streams), _) => streams.first().map_or(0, |s| s.model().n_features()),
+            (State::Local(local), _) => local.n_features(),
+            (_, model) => model.map_or(0, Model::n_features),
+        }
+    }
+
+    /// Terms of each cell, or of all where there is but one.
+    ///
+    /// # Errors
+    /// As [`Machine::model`].
+    pub fn sizes(&self) -> Result<Vec<usize>> {
+        match &self.state {
+            State::Local(local) => Ok(local.sizes()),
+            _ => Ok(self.model()?.sizes()),
+        }
+    }
+
+    /// The kernel; none where kernel values are what rows consist of.
+    #[must_use]
+    pub fn kernel(&self) -> Option<AnyKernel> {
+        match (&self.state, self.model.get()) {
+            (State::Online(streams), _) => streams.first().map(|s| s.model().kernel()),
+            (State::Local(local), _) => Some(local.local().kernel),
+            (_, model) => model.and_then(Model::kernel),
+        }
+    }
+
+    /// Samples that training has seen; 0 where that is not known.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        match &self.state {
+            State::None => 0,
+            State::Passes(parts) => parts.first().map_or(0, |part| part.seen),
+            State::Online(streams) => streams.first().map_or(0, |s| s.model().weights.steps()),
+            State::Local(local) => local.seen(),
+            State::Asset(state) => state.samples,
+        }
+    }
+
+    /// Decision values, samples x outputs, by `threads` threads, or on the calling thread where the
+    /// rows are few.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn decide(&self, rows: &Rows<'_, F>, threads: usize) -> Result<Array2<f64>> {
+        self.model()?.decision(rows, threads)
+    }
+
+    /// What a file holds of the machine.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn to_section(&self) -> Result<Section> {
+        let mut section = Section::default();
+        section.put("precision", F::NAME);
+        match &self.state {
+            State::Online(streams) => {
+                section.put_all("streams", streams.iter().map(Stream::to_section));
+            }
+            State::Local(local) => section.put_section("local", local.to_section()),
+            State::None => section.put_section("model", self.model()?.to_section()?),
+            State::Passes(passes) => {
+                section.put_section("model", self.model()?.to_section()?);
+                section.put("passes", passes);
+            }
+            State::Asset(state) => {
+                section.put_section("model", self.model()?.to_section()?);
+                section.put_section("asset", state.to_section());
+            }
+        }
+        Ok(section)
+    }
+
+    fn from_section(mut section: Section) -> Result<Self> {
+        let bad = |what: &str| Err(Error::Format(format!("machine: {what}")));
+        let machine = if section.has("streams") {
+            let streams: Result<Vec<_>> =
+                section.take_all("streams")?.into_iter().map(Stream::from_section).collect();
+            let streams = streams?;
+            let Some(first) = streams.first().map(Stream::model) else { return bad("no stream") };
+            let (d, kernel) = (first.n_features(), first.kernel());
+            let same = |s: &Stream<F>| (s.model().n_features(), s.model().kernel()) == (d, kernel);
+            if !streams.iter().all(same) || streams.len() == 2 {
+                return bad("streams that do not belong together");
+            }
+            Self::of_streams(streams)
+        } else if section.has("local") {
+            Self::of_local(LocalModel::from_section(section.take_section("local")?)?)
+        } else {
+            let model = Model::from_section(section.take_section("model")?)?;
+            let state = if section.has("passes") {
+                let passes: Vec<Passes> = section.take("passes")?;
+                if passes.len() != model.expansions().len() {
+                    return bad("passes");
+                }
+                State::Passes(passes)
+            } else if section.has("asset") {
+                let state = asset::State::from_section(section.take_section("asset")?)?;
+                if !state.fits(model.n_outputs(), model.map().map_or(0, |map| map.n_outputs())) {
+                    return bad("sizes of the state");
+                }
+                State::Asset(state)
+            } else {
+                State::None
+            };
+            Self::new(model, state)
+        };
+        section.end()?;
+        Ok(machine)
+    }
+}
+
+/// A machine of either precision: what a file has.
+#[derive(Clone, Debug)]
+pub enum AnyMachine {
+    /// Single precision.
+    F32(Machine<f32>),
+    /// Double precision.
+    F64(Machine<f64>),
+}
+
+impl AnyMachine {
+    /// What a file holds of the machine.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn to_section(&self) -> Result<Section> {
+        match self {
+            Self::F32(machine) => machine.to_section(),
+            Self::F64(machine) => machine.to_section(),
+        }
+    }
+
+    /// The machine of a file.
+    ///
+    /// # Errors
+    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
+    pub fn from_section(mut section: Section) -> Result<Self> {
+        let precision: String = section.take("precision")?;
+        match precision.as_str() {
+            f32::NAME => Machine::from_section(section).map(Self::F32),
+            f64::NAME => Machine::from_section(section).map(Self::F64),
+            _ => Err(Error::Format(format!("precision {precision:?}"))),
+        }
+    }
+}
+
+/// The precisions that a machine may be of.
+pub trait Precision: RowFloat {
+    /// The machine, said to be of this precision.
+    fn any(machine: Machine<Self>) -> AnyMachine;
+
+    /// The machine, if it is of this precision.
+    fn of_any(machine: &AnyMachine) -> Option<&Machine<Self>>;
+
+    /// What decides about rows of this precision: a linear model does, and an exact one about rows
+    /// of single precision where that is as good; else only one of this precision.
+    ///
+    /// # Errors
+    /// As [`Machine::model`].
+    fn model_of(machine: &AnyMachine) -> Result<Option<Model<Self>>>;
+}
+
+/// A model that decides about rows of any precision.
+fn of_any_rows<F: Real, G: Real>(model: &Model<G>) -> Option<Model<F>> {
+    if let Model::Linear(model) = model { Some(Model::Linear(Arc::clone(model))) } else { None }
+}
+
+impl Precision for f32 {
+    fn any(machine: Machine<Self>) -> AnyMachine {
+        AnyMachine::F32(machine)
+    }
+
+    fn of_any(machine: &AnyMachine) -> Option<&Machine<Self>> {
+        if let AnyMachine::F32(machine) = machine { Some(machine) } else { None }
+    }
+
+    fn model_of(machine: &AnyMachine) -> Result<Option<Model<Self>>> {
+        match machine {
+            AnyMachine::F32(machine) => machine.model().cloned().map(Some),
+            AnyMachine::F64(machine) => match machine.model()? {
+                Model::Pairwise(model) => Ok(model.single()?.map(Model::Pairwise)),
+                model => Ok(of_any_rows(model)),
+            },
+        }
+    }
+}
+
+impl Precision for f64 {
+    fn any(machine: Machine<Self>) -> AnyMachine {
+        AnyMachine::F64(machine)
+    }
+
+    fn of_any(machine: &AnyMachine) -> Option<&Machine<Self>> {
+        if let AnyMachine::F64(machine) = machine { Some(machine) } else { None }
+    }
+
+    fn model_of(machine: &AnyMachine) -> Result<Option<Model<Self>>> {
+        match machine {
+            AnyMachine::F32(machine) => Ok(of_any_rows(machine.model()?)),
+            AnyMachine::F64(machine) => machine.model().cloned().map(Some),
+        }
+    }
+}

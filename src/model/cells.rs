@@ -1,0 +1,124 @@
+//! A partition of space with an expansion in every cell.
+
+use rayon::prelude::*;
+
+use super::KernelModel;
+use super::assignment::Assignment;
+use crate::data::Rows;
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::parallel::ROW_CHUNK;
+use crate::simd::Tile;
+
+/// `f(x)` of the cell whose centre is nearest to x; a constant is an expansion without terms.
+///
+/// *Cost* of a prediction: O(K d) for the nearest of K centres and O(n d) for the n terms of one
+/// cell.
+#[derive(Clone, Debug)]
+pub struct CellModel<F: Real> {
+    centers: Assignment<F>,
+    cells: Vec<KernelModel<F>>,
+    n_outputs: usize,
+}
+
+impl<F: Real> CellModel<F> {
+    /// A model of as many cells as centres (K x d row by row); without any it is 0 everywhere.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `NonFinite`, `FeatureMismatch`, `OutOfMemory`.
+    pub fn new(
+        (centers, n_features): (&[F], usize),
+        cells: Vec<KernelModel<F>>,
+        n_outputs: usize,
+    ) -> Result<Self> {
+        let rows = Rows::of_slice(centers, n_features)?;
+        rows.check_finite("centers")?;
+        if rows.n_rows() != cells.len() {
+            let (expected, got) = (rows.n_rows(), cells.len());
+            return Err(Error::LengthMismatch { what: "cells", expected, got });
+        }
+        for cell in &cells {
+            if cell.n_features() != n_features {
+                let (expected, got) = (n_features, cell.n_features());
+                return Err(Error::FeatureMismatch { expected, got });
+            }
+            if cell.n_outputs() != n_outputs {
+                let (expected, got) = (n_outputs, cell.n_outputs());
+                return Err(Error::LengthMismatch { what: "outputs of a cell", expected, got });
+            }
+        }
+        Ok(Self { centers: Assignment::of_centers(centers, n_features)?, cells, n_outputs })
+    }
+
+    /// Number of features d.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.centers.n_features()
+    }
+
+    /// Number of outputs.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.n_outputs
+    }
+
+    /// Cell centres, K x d row by row.
+    #[must_use]
+    pub fn centers(&self) -> Vec<F> {
+        self.centers.centers()
+    }
+
+    /// The cells.
+    #[must_use]
+    pub fn cells(&self) -> &[KernelModel<F>] {
+        &self.cells
+    }
+
+    pub(super) fn row_work(&self) -> usize {
+        let largest = self.cells.iter().map(KernelModel::n_terms).max().unwrap_or(0);
+        let each = largest.saturating_mul(self.n_outputs).saturating_add(self.cells.len());
+        each.saturating_mul(self.n_features())
+    }
+
+    /// Decision values, n x outputs, in parallel inside the current pool.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
+    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (n, m) = (rows.n_rows(), self.n_outputs);
+        if Some(out.len()) != n.checked_mul(m) {
+            let expected = n.saturating_mul(m);
+            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
+        }
+        let of_row = self.centers.assign(rows, 1)?;
+        out.fill(0.0);
+        if self.cells.is_empty() {
+            return Ok(());
+        }
+        // Rows of one cell together: a block of points against its terms.
+        let mut by_cell: Vec<usize> = (0..n).collect();
+        by_cell.sort_unstable_by_key(|&i| (of_row[i], i));
+        let groups: Vec<&[usize]> = by_cell
+            .chunk_by(|&i, &j| of_row[i] == of_row[j])
+            .flat_map(|group| group.chunks(ROW_CHUNK))
+            .collect();
+        let values: Result<Vec<Vec<f64>>> = groups
+            .par_iter()
+            .map_init(
+                || Tile::new(self.n_features()),
+                |tile, group| {
+                    let mut values = vec![0.0; group.len() * m];
+                    let cell = &self.cells[of_row[group[0]] as usize];
+                    cell.decide_some(rows, |i| group[i], tile, &mut values)?;
+                    Ok(values)
+                },
+            )
+            .collect();
+        for (group, values) in groups.into_iter().zip(values?) {
+            for (&i, values) in group.iter().zip(values.chunks_exact(m)) {
+                out[i * m..][..m].copy_from_slice(values);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,43 @@
+//! The one loop over chunks of rows that decide together.
+
+use rayon::prelude::*;
+
+use crate::data::Rows;
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
+
+/// Calls `decide(scratch, first, out)` for chunks of rows from `first` on, whose values, `outputs` a
+/// row, are `out`: on the calling thread where `row_work` multiply-adds a row are few, else in
+/// parallel inside the current pool. The rows must have `n_features` columns.
+///
+/// # Errors
+/// `FeatureMismatch`, `LengthMismatch` of `out`.
+pub(super) fn in_chunks<F: Real, S>(
+    (rows, n_features): (&Rows<'_, F>, usize),
+    (out, outputs): (&mut [f64], usize),
+    row_work: usize,
+    scratch: impl Fn() -> S + Sync + Send,
+    decide: impl Fn(&mut S, usize, &mut [f64]) + Sync + Send,
+) -> Result<()> {
+    let (n, got) = (rows.n_rows(), rows.n_cols());
+    if got != n_features {
+        return Err(Error::FeatureMismatch { expected: n_features, got });
+    }
+    if Some(out.len()) != n.checked_mul(outputs) {
+        let expected = n.saturating_mul(outputs);
+        return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
+    }
+    let size = ROW_CHUNK * outputs.max(1);
+    if n.saturating_mul(row_work) < MIN_PARALLEL_WORK {
+        let mut scratch = scratch();
+        out.chunks_mut(size)
+            .enumerate()
+            .for_each(|(chunk, out)| decide(&mut scratch, chunk * ROW_CHUNK, out));
+    } else {
+        out.par_chunks_mut(size).enumerate().for_each_init(scratch, |scratch, (chunk, out)| {
+            decide(scratch, chunk * ROW_CHUNK, out);
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The one driver of predictions: checks, parts between two looks at the watch, threads.
+
+use ndarray::Array2;
+
+use super::{KernelModel, Model};
+use crate::data::Rows;
+use crate::error::{Error, Result, try_vec};
+use crate::float::Real;
+use crate::parallel;
+use crate::watch::{Silent, Tick, Watch};
+
+/// Multiply-adds between two looks at the watch: a few tens of milliseconds.
+const WORK_BETWEEN_LOOKS: usize = 1 << 30;
+
+impl<F: Real> Model<F> {
+    /// Multiply-adds of the decision values of so many rows.
+    #[must_use]
+    pub fn work(&self, n_rows: usize) -> usize {
+        n_rows.saturating_mul(self.row_work())
+    }
+
+    fn row_work(&self) -> usize {
+        let of = |model: &KernelModel<F>| {
+            let row = model.n_terms().saturating_mul(model.n_features());
+            row.saturating_mul(model.n_outputs())
+        };
+        match self {
+            Self::Expansion(model) => of(model),
+            Self::Each(models) => models.iter().map(of).fold(0, usize::saturating_add),
+            Self::Pairwise(model) => model.row_work(),
+            Self::Features(model) => model.row_work(),
+            Self::Linear(model) => model.coef().len(),
+            Self::Cells(model) => model.row_work(),
+        }
+    }
+
+    /// Decision values, n x outputs row by row, in parallel inside the current pool. The same bits
+    /// for any cut of the rows and any number of threads; rows are not looked at for NaN.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
+    pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        match self {
+            Self::Expansion(model) => model.decision(rows, out),
+            Self::Each(models) => {
+                let mut column = try_vec("decision values", rows.n_rows(), 0.0)?;
+                let outputs = models.len();
+                if out.len() != column.len() * outputs {
+                    let (expected, got) = (column.len() * outputs, out.len());
+                    return Err(Error::LengthMismatch { what: "out", expected, got });
+                }
+                for (c, model) in models.iter().enumerate() {
+                    model.decision(rows, &mut column)?;
+                    for (row, &value) in out.chunks_exact_mut(outputs).zip(&column) {
+                        row[c] = value;
+                    }
+                }
+                Ok(())
+            }
+            Self::Pairwise(model) => model.decision(rows, out),
+            Self::Features(model) => model.decision(rows, out),
+            Self::Linear(model) => model.decision(rows, out),
+            Self::Cells(model) => model.decision(rows, out),
+        }
+    }
+
+    /// Decision values, samples x outputs, of finite rows.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer says so.
+    pub fn decide(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array2<f64>> {
+        let (n, k) = (rows.n_rows(), self.n_outputs());
+        if rows.n_cols() != self.n_features() {
+            let (expected, got) = (self.n_features(), rows.n_cols());
+            return Err(Error::FeatureMismatch { expected, got });
+        }
+        rows.check_finite("X")?;
+        let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1).next_multiple_of(1 << 10);
+        let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
+        let mut first = 0;
+        while first < n {
+            let last = first.saturating_add(step).min(n);
+            self.decision_into(&rows.range(first, last), &mut values[first * k..last * k])?;
+            first = last;
+            watch.tick =
+                Tick { seen: first, n_samples: n, n_terms: self.n_terms(), ..Tick::default() };
+            watch.unbroken(Watch::poll)?;
+        }
+        Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
+            what: "out",
+            expected: n * k,
+            got: 0,
+        })
+    }
+
+    /// [`Model::decide`] by `threads` threads, or on the calling thread when the rows are few.
+    ///
+    /// # Errors
+    /// As [`Model::decide`].
+    pub fn decision(&self, rows: &Rows<'_, F>, threads: usize) -> Result<Array2<f64>> {
+        parallel::predict(threads, self.work(rows.n_rows()), |pool| {
+            self.decide(rows, &mut Watch::new(&mut Silent, pool))
+        })?
+    }
+}

@@ -1,0 +1,148 @@
+//! A linear machine on the features of a map; on landmarks it is an expansion.
+
+use super::KernelModel;
+use super::chunks::in_chunks;
+use crate::data::{Gathered, Rows};
+use crate::error::{Error, Result};
+use crate::features::FeatureMap;
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+use crate::simd::dots;
+
+/// `f_c(x) = w_c·z(x) + b_c`.
+///
+/// *Cost* of a prediction: what the map costs a row and O(D) an output; on landmarks O(s d), for
+/// then `f_c(x) = Σ_j (W w_c)_j k(s_j, x) + b_c` (\[ASSET\] section 2.4).
+#[derive(Clone, Debug)]
+pub struct FeatureModel<F: Real> {
+    map: FeatureMap<F>,
+    kernel: AnyKernel,
+    /// outputs x D.
+    coef: Vec<f64>,
+    intercept: Vec<f64>,
+    expansion: Option<KernelModel<F>>,
+}
+
+impl<F: Real> FeatureModel<F> {
+    /// A model of weights on the features, outputs x D, and an offset an output. `moves`: whether
+    /// points are moved by the first landmark, where the kernel allows it: not for sparse rows.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn new(
+        (map, kernel): (FeatureMap<F>, AnyKernel),
+        coef: Vec<f64>,
+        intercept: Vec<f64>,
+        moves: bool,
+    ) -> Result<Self> {
+        let expected = map.n_outputs().saturating_mul(intercept.len());
+        if coef.len() != expected || expected == 0 {
+            let got = coef.len();
+            return Err(Error::LengthMismatch { what: "coef", expected: expected.max(1), got });
+        }
+        for (what, values) in [("coef", &coef), ("intercept", &intercept)] {
+            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NonFinite { what, row, column: 0 });
+            }
+        }
+        let expansion = match &map {
+            FeatureMap::Landmarks(map) => {
+                let (kernel, d) = (map.kernel(), map.n_features());
+                let mut points = map.landmarks().to_vec();
+                let moves = moves && kernel.is_translation_invariant();
+                let origin = if moves { points[..d].to_vec() } else { Vec::new() };
+                for row in points.chunks_exact_mut(d) {
+                    row.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
+                }
+                let terms = map.expansion(&coef);
+                let parts = (points, d);
+                Some(KernelModel::from_parts(kernel, origin, parts, &terms, intercept.clone())?)
+            }
+            FeatureMap::Fourier(_) => None,
+        };
+        Ok(Self { map, kernel, coef, intercept, expansion })
+    }
+
+    /// The features.
+    #[must_use]
+    pub fn map(&self) -> &FeatureMap<F> {
+        &self.map
+    }
+
+    /// The kernel that the features stand for.
+    #[must_use]
+    pub fn kernel(&self) -> AnyKernel {
+        self.kernel
+    }
+
+    /// Weights of the features, outputs x D row by row.
+    #[must_use]
+    pub fn coef(&self) -> &[f64] {
+        &self.coef
+    }
+
+    /// Offsets, one an output.
+    #[must_use]
+    pub fn intercept(&self) -> &[f64] {
+        &self.intercept
+    }
+
+    /// The expansion that it is, on landmarks.
+    #[must_use]
+    pub fn expansion(&self) -> Option<&KernelModel<F>> {
+        self.expansion.as_ref()
+    }
+
+    pub(super) fn moves(&self) -> bool {
+        self.expansion.as_ref().is_some_and(|expansion| !expansion.origin().is_empty())
+    }
+
+    /// The landmarks, s x d, where the features are of landmarks.
+    pub(super) fn landmarks(&self) -> Option<Result<Gathered<F>>> {
+        match &self.map {
+            FeatureMap::Landmarks(map) => {
+                Some(Gathered::from_values(map.landmarks().to_vec(), map.n_features()))
+            }
+            FeatureMap::Fourier(_) => None,
+        }
+    }
+
+    pub(super) fn row_work(&self) -> usize {
+        match &self.expansion {
+            Some(expansion) => expansion
+                .n_terms()
+                .saturating_mul(expansion.n_features().saturating_add(expansion.n_outputs())),
+            None => self.map.row_work().saturating_add(self.coef.len()),
+        }
+    }
+
+    /// Decision values, n x outputs, in parallel inside the current pool.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
+    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        if let Some(expansion) = &self.expansion {
+            return expansion.decision(rows, out);
+        }
+        let (width, outputs) = (self.map.n_outputs(), self.intercept.len());
+        let make = || (self.map.scratch(), Vec::new());
+        let input = (rows, self.map.n_features());
+        in_chunks(
+            input,
+            (out, outputs),
+            self.row_work(),
+            make,
+            |(scratch, features), first, out| {
+                features.resize(out.len() / outputs * width, F::zero());
+                self.map.block(rows, |i| first + i, (features.as_mut_slice(), width), scratch);
+                for (out, z) in out.chunks_exact_mut(outputs).zip(features.chunks_exact(width)) {
+                    let weights = self.coef.chunks_exact(width).zip(&self.intercept);
+                    for (f, (w, b)) in out.iter_mut().zip(weights) {
+                        dots(z, w, std::slice::from_mut(f));
+                        *f += b;
+                    }
+                }
+            },
+        )
+    }
+}

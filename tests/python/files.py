@@ -1,0 +1,101 @@
+"""Writes one small file of every estimator into a folder, and what each says of some rows.
+
+    python tests/python/files.py FOLDER
+
+The files of a release are never written again: `test_files.py` loads those of all.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import budgetsvm as b
+
+#: Transformers, classifiers and regressors with a configuration that is another path of a file.
+MORE: dict[str, list[dict[str, Any]]] = {
+    "BudgetSVC": [{"shared": False}],
+    "PrimalSVC": [{"kernel": "linear"}, {"basis": "random", "n_components": 5}],
+    "AssetSVC": [{"features": "fourier"}, {"solver": "dual"}],
+    "LocalBudgetSVC": [{"local": "bsca"}],
+    "SVC": [{"kernel": "poly"}],
+    "KernelOGD": [{"average": True}],
+    "BudgetOGD": [{"average": True, "budget": 6}],
+}
+FIXED = {
+    "BudgetSVC": {"budget": 8}, "BudgetSVR": {"budget": 8}, "LocalBudgetSVC": {"n_clusters": 3},
+    "NuSVC": {"nu": 0.2}, "AssetSVC": {"n_components": 6}, "AssetSVR": {"n_components": 6},
+    "Nystroem": {"n_components": 4}, "RandomFourier": {"n_components": 4},
+    "IncompleteCholesky": {"n_components": 4}, "FourierOGD": {"n_frequencies": 5},
+}  # fmt: skip
+
+
+def rows(single: bool, sparse: bool) -> Any:
+    """Rows that no random number has a part in."""
+    grid = np.arange(40)
+    X = np.stack([np.sin(0.7 * grid), np.cos(1.3 * grid), np.sin(2.1 * grid + 1)], axis=1)
+    X = np.where(np.abs(X) < 0.3, 0.0, X).astype(np.float32 if single else np.float64)
+    return sp.csr_matrix(X) if sparse else X
+
+
+def targets(kind: str) -> np.ndarray:
+    """Labels (strings, for several classes) or values for `rows`."""
+    X = rows(False, False)
+    if kind == "values":
+        return X[:, 0] * X[:, 1] + 0.5
+    if kind == "two":
+        return np.where(X[:, 0] + X[:, 1] > 0, 7, -3)
+    return np.array(["b", "a", "ü"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.2)]
+
+
+def cases() -> Iterator[tuple[str, Any, str, bool, bool]]:
+    """Name of the file, estimator, kind of targets, single precision, sparse rows."""
+    for name in sorted(b.__all__):
+        cls = getattr(b, name)
+        if not (isinstance(cls, type) and hasattr(cls, "save")):
+            continue
+        for at, own in enumerate([{}, *MORE.get(name, [])]):
+            params = {**FIXED.get(name, {}), **own}
+            if "random_state" in cls().get_params():
+                params["random_state"] = 0
+            if hasattr(cls, "_estimator_type") and cls._estimator_type == "regressor":
+                kinds = ["values"]
+            else:
+                kinds = ["two", "several"] if hasattr(cls, "decision_function") else ["values"]
+            if name in ("OneClassSVM",):
+                kinds = ["values"]
+            for kind in kinds:
+                single, sparse = (at + len(kind)) % 2 == 0, kind == "two" and at % 2 == 0
+                yield f"{name}-{at}-{kind}", cls(**params), kind, single, sparse
+
+
+def said(estimator: Any, X: Any) -> np.ndarray:
+    """What a fitted estimator says of rows, as numbers."""
+    for method in ("decision_function", "transform", "predict"):
+        if hasattr(estimator, method):
+            return np.asarray(getattr(estimator, method)(X), dtype=np.float64)
+    raise TypeError(type(estimator).__name__)
+
+
+def write(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    values = {}
+    for name, estimator, kind, single, sparse in cases():
+        X = rows(single, sparse)
+        estimator.fit(X, targets(kind)) if kind != "values" or hasattr(
+            estimator, "predict"
+        ) else estimator.fit(X)
+        estimator.save(folder / f"{name}.safetensors")
+        values[name] = said(estimator, X)
+    np.savez_compressed(folder / "said.npz", **values)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    write(Path(sys.argv[1]))

@@ -1,0 +1,44 @@
+"""Files of every version that was released, or will be: one of every estimator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import budgetsvm
+import files
+
+FOLDERS = sorted(path for path in (Path(__file__).parents[1] / "files").iterdir() if path.is_dir())
+CASES = [(folder, *case) for folder in FOLDERS for case in files.cases()]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "estimator", "kind", "single", "sparse"),
+    CASES,
+    ids=[f"{case[0].name}-{case[1]}" for case in CASES],
+)
+def test_a_file_of_every_estimator_loads(folder, name, estimator, kind, single, sparse):
+    path = folder / f"{name}.safetensors"
+    said = np.load(folder / "said.npz")
+    loaded = budgetsvm.load(path)
+    assert type(loaded) is type(estimator)
+    X = files.rows(single, sparse)
+    now = files.said(loaded, X)
+    # Other processors add in another order.
+    scale = np.abs(said[name]).max()
+    np.testing.assert_allclose(now, said[name], rtol=0, atol=(1e-4 if single else 1e-9) * scale)
+    if hasattr(loaded, "partial_fit"):
+        loaded.partial_fit(X, files.targets(kind))
+    again = clone(loaded)
+    y = files.targets(kind)
+    assert again.fit(X, y) is again
+
+
+def test_every_file_belongs_to_a_case():
+    names = {f"{case[0]}.safetensors" for case in files.cases()} | {"said.npz"}
+    for folder in FOLDERS:
+        assert {path.name for path in folder.iterdir()} <= names
+    assert FOLDERS
