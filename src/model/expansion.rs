@@ -6,7 +6,7 @@ use crate::kernel::AnyKernel;
 use crate::simd::{Packed, Tile};
 
 /// `Σ_j β_jc k(s_j, x)` for outputs c, held in slots `0..len`. A slot that is freed is filled by
-/// the last term.
+/// the last term. Without outputs it is the points alone.
 #[derive(Clone, Debug)]
 pub struct Expansion<F: Real> {
     kernel: AnyKernel,

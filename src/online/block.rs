@@ -6,12 +6,13 @@ use super::basis::{Coordinates, KernelRows};
 use super::expansion::BudgetedExpansion;
 use crate::data::Rows;
 use crate::error::Result;
+use crate::features::Scratch;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, SampleRows};
 use crate::simd::Packed;
 
-/// Points of one unit of parallel work inside a block.
-const PART: usize = 16;
+/// Samples of one unit of parallel work inside a block: so many share none.
+pub(super) const PART: usize = 16;
 
 /// Multiply-adds below which a block is filled by the thread that asks
 /// (`cargo bench --bench engine`, group `threshold`).
@@ -49,22 +50,26 @@ impl<F: Real> Block<F> {
             samples.diagonal.clear();
             samples.diagonal.resize(ids.len(), 1.0);
             // A block is less than what `FeatureMap::transform` gives to one thread.
-            samples.parts().1.par_chunks_mut(PART * stride).enumerate().for_each_init(
-                || map.scratch(),
-                |scratch, (part, out)| {
-                    map.block(rows, |i| ids[part * PART + i], (out, stride), scratch);
-                },
-            );
+            let fill = |scratch: &mut Scratch<F>, (part, out): (usize, &mut [F])| {
+                map.block(rows, |i| ids[part * PART + i], (out, stride), scratch);
+            };
+            let values = samples.parts().1;
+            if ids.len() <= PART {
+                fill(&mut map.scratch(), (0, values));
+            } else {
+                let parts = values.par_chunks_mut(PART * stride).enumerate();
+                parts.for_each_init(|| map.scratch(), fill);
+            }
             return Ok(());
         }
-        samples.load(rows, ids, &model.origin);
+        samples.load(rows, ids, model.origin());
         let (kernel, (tile, values)) = (model.kernel(), samples.parts());
         let part = |(at, rows): (usize, &mut [F])| {
             let range = (at * PART, at * PART + rows.len() / stride);
-            kernel.values(tile, range, &model.centers, rows, stride);
+            kernel.values(tile, range, model.terms.centers(), rows, stride);
         };
         let work = ids.len().saturating_mul(model.len()).saturating_mul(tile.n_features());
-        if work < MIN_PARALLEL_BLOCK {
+        if ids.len() <= PART || work < MIN_PARALLEL_BLOCK {
             values.chunks_mut(PART * stride).enumerate().for_each(part);
         } else {
             values.par_chunks_mut(PART * stride).enumerate().for_each(part);

@@ -7,6 +7,7 @@ use crate::error::{Result, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
+use crate::model::Expansion;
 use crate::rng::Rng;
 use crate::simd::{self, Packed, Tile};
 
@@ -76,9 +77,9 @@ pub(super) enum Span<F: Real> {
 /// replaces a slot, so none is ever empty.
 #[derive(Clone, Debug)]
 pub struct BudgetedExpansion<F: Real> {
-    pub(super) kernel: AnyKernel,
-    pub(super) origin: Vec<F>,
-    pub(super) centers: Packed<F>,
+    /// The points of the terms: an expansion without outputs, since the coefficients are kept in
+    /// another way.
+    pub(super) terms: Expansion<F>,
     /// `k(s_j, s_j)`.
     pub(super) own: Vec<f64>,
     /// Coefficients.
@@ -104,9 +105,7 @@ impl<F: Real> BudgetedExpansion<F> {
         average: Option<usize>,
     ) -> Result<Self> {
         Ok(Self {
-            kernel,
-            origin,
-            centers: Packed::new(n_features)?,
+            terms: Expansion::new(kernel, origin, n_features, 0)?,
             own: Vec::new(),
             weights: Weights::new(average.is_some()),
             span: Span::Terms,
@@ -154,13 +153,13 @@ impl<F: Real> BudgetedExpansion<F> {
     /// Number of terms.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.centers.len()
+        self.terms.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.centers.is_empty()
+        self.terms.is_empty()
     }
 
     /// Whether a further term would be one too many, the places set aside counted in.
@@ -178,13 +177,13 @@ impl<F: Real> BudgetedExpansion<F> {
     /// The kernel.
     #[must_use]
     pub fn kernel(&self) -> AnyKernel {
-        self.kernel
+        self.terms.kernel()
     }
 
     /// Number of features.
     #[must_use]
     pub fn n_features(&self) -> usize {
-        self.centers.n_features()
+        self.terms.centers().n_features()
     }
 
     /// `k(s_j, s_j)`.
@@ -223,8 +222,8 @@ impl<F: Real> BudgetedExpansion<F> {
 
     /// Room for a row.
     fn make_room(&mut self) -> Result<()> {
-        if self.row.len() != self.centers.n_features() {
-            self.row = try_vec("a row", self.centers.n_features(), F::zero())?;
+        if self.row.len() != self.n_features() {
+            self.row = try_vec("a row", self.n_features(), F::zero())?;
         }
         Ok(())
     }
@@ -232,7 +231,7 @@ impl<F: Real> BudgetedExpansion<F> {
     fn add_center(&mut self, turn: &Turn<'_, F>) -> Result<()> {
         self.make_room()?;
         turn.tile.copy_row(turn.at, &mut self.row);
-        self.centers.push(&self.row)?;
+        self.terms.push(&self.row)?;
         self.own.push(turn.own);
         Ok(())
     }
@@ -244,10 +243,10 @@ impl<F: Real> BudgetedExpansion<F> {
     pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
         self.make_room()?;
         if self.weights.is_averaged() {
-            self.dropped.take(&mut self.weights, slot, (&self.centers, &mut self.row))?;
+            self.dropped.take(&mut self.weights, slot, (self.terms.centers(), &mut self.row))?;
         }
         turn.tile.copy_row(turn.at, &mut self.row);
-        self.centers.set(slot, &self.row);
+        self.terms.move_center(slot, &self.row);
         self.own[slot] = turn.own;
         self.weights.replace(slot, coef);
         Ok(Update::Term(slot))
@@ -255,11 +254,11 @@ impl<F: Real> BudgetedExpansion<F> {
 
     /// `k(s_slot, s_j)` of every term j. O(B d).
     pub fn row_of(&mut self, slot: usize) -> Vec<F> {
-        let mut tile = Tile::new(self.n_features());
-        tile.fill_dense(1, |_, row| self.centers.get(slot, row));
-        let padded = self.centers.padded_len();
+        let (centers, mut tile) = (self.terms.centers(), Tile::new(self.n_features()));
+        tile.fill_dense(1, |_, row| centers.get(slot, row));
+        let padded = centers.padded_len();
         let mut row = vec![F::zero(); padded];
-        self.kernel.values(&tile, (0, 1), &self.centers, &mut row, padded);
+        self.kernel().values(&tile, (0, 1), centers, &mut row, padded);
         row
     }
 
@@ -288,7 +287,7 @@ impl<F: Real> BudgetedExpansion<F> {
     /// What points are moved by (empty: nothing).
     #[must_use]
     pub fn origin(&self) -> &[F] {
-        &self.origin
+        self.terms.origin()
     }
 
     /// Coefficients to predict with: those of the terms, then of those that went.
@@ -297,7 +296,7 @@ impl<F: Real> BudgetedExpansion<F> {
         let Some(basis) = self.basis() else {
             return [self.weights.for_prediction(), older, newer];
         };
-        let mut coefs = vec![0.0; self.centers.padded_len()];
+        let mut coefs = vec![0.0; self.terms.centers().padded_len()];
         let steps = self.weights.window().max(1) as f64;
         coefs.iter_mut().zip(&basis.past).for_each(|(c, sum)| *c = sum / steps);
         basis.add_coefs(&self.weights.for_prediction(), &mut coefs[..self.len()]);
@@ -306,7 +305,7 @@ impl<F: Real> BudgetedExpansion<F> {
 
     fn sets(&self) -> [&Packed<F>; 3] {
         let [older, newer] = self.dropped.sets();
-        [&self.centers, older, newer]
+        [self.terms.centers(), older, newer]
     }
 
     /// Coefficients that predictions use, one a term.

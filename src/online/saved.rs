@@ -146,8 +146,8 @@ impl<F: Real> Stream<F> {
         let (model, weights) = (&self.model, &self.model.weights);
         let d = model.n_features();
         let mut put = |name: &str, tensor| arrays.insert(format!("{prefix}{name}"), tensor);
-        put("centers", Tensor::floats(&rows_of(&model.centers)));
-        put("origin", Tensor::floats(&model.origin));
+        put("centers", Tensor::floats(&rows_of(model.terms.centers())));
+        put("origin", Tensor::floats(model.origin()));
         put("own", Tensor::doubles(model.own.clone()));
         put("values", Tensor::doubles(weights.values[..weights.len].to_vec()));
         if let Some(debt) = &weights.debt {
@@ -175,7 +175,7 @@ impl<F: Real> Stream<F> {
             put("frequencies", Tensor::doubles(map.frequencies()));
         }
         json!({
-            "kernel": model.kernel,
+            "kernel": model.kernel(),
             "learner": self.learner,
             "n_features": d,
             "average": u8::from(weights.debt.is_some()),
@@ -225,7 +225,7 @@ impl<F: Real> Stream<F> {
             return bad("places_aside");
         }
         let mut model = BudgetedExpansion::new(kernel, origin, d, average.then_some(aside))?;
-        points.chunks_exact(d).try_for_each(|row| model.centers.push(row))?;
+        points.chunks_exact(d).try_for_each(|row| model.terms.push(row).map(drop))?;
         model.own = own;
         if let Some(basis) = basis {
             model.span = Span::Basis(basis);
