@@ -97,9 +97,10 @@ pub use ndarray;
 
 pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, NuSvc, NuSvr, OneClassSvm, OneClassSvmModel, PrimalSvc, PrimalSvcModel,
-    PrimalSvr, PrimalSvrModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
-    SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
+    BudgetSvrModel, NuSvc, NuSvr, OneClassSvm, OneClassSvmModel, OnlineSvc, OnlineSvcModel,
+    PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, SemiparametricSvc,
+    SemiparametricSvcModel, SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr,
+    SvrModel,
 };
 
 /// The README's example runs as it stands.

@@ -80,7 +80,7 @@ pub fn thread_count(n_jobs: Option<i64>) -> Result<usize> {
 }
 
 /// Says where work runs: inside a pool, or, when it is little, on the calling thread alone. [`run`],
-/// [`run_apart`] and [`predict`] hand it out, to their task, and it does not outlive them. Who
+/// [`run_apart`], [`predict`] and [`here`] hand it out, to their task, and it does not outlive them. Who
 /// shares work among threads takes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool<'p> {
@@ -115,6 +115,11 @@ pub fn run<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> 
     Ok(pool.install(|| task(Pool::here())))
 }
 
+/// Runs `task` on the calling thread, alone: it must not share work.
+pub fn here<R>(task: impl FnOnce(Pool<'_>) -> R) -> R {
+    task(Pool { threads: 1, inside: PhantomData })
+}
+
 /// Runs a prediction of `work` kernel-row multiply-adds: on the calling thread when that is little,
 /// else inside a pool kept for predictions.
 ///
@@ -126,7 +131,7 @@ pub fn predict<R: Send>(
     task: impl FnOnce(Pool<'_>) -> R + Send,
 ) -> Result<R> {
     if work < MIN_PARALLEL_WORK {
-        return Ok(task(Pool { threads: 1, inside: PhantomData }));
+        return Ok(here(task));
     }
     let pool = pool(Purpose::Predicting, threads.max(1))?;
     Ok(pool.install(|| task(Pool::here())))

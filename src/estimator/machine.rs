@@ -82,6 +82,14 @@ impl<F: Real> Machine<F> {
         Ok(self.model.get_or_init(|| model))
     }
 
+    /// The streams of an online learner, none of another machine, to learn in place: they are
+    /// copied first where another machine shares them.
+    pub(super) fn streams_mut(&mut self) -> &mut [Stream<F>] {
+        let State::Online(streams) = &mut self.state else { return &mut [] };
+        self.model = OnceLock::new();
+        Arc::make_mut(streams)
+    }
+
     /// What training goes on from.
     #[must_use]
     pub fn state(&self) -> &State<F> {

@@ -35,7 +35,7 @@ pub use exact::{
 };
 pub use local::{Cells, LocalConfig};
 pub use machine::{AnyMachine, Machine, Passes, Precision, State};
-pub use online::OnlineConfig;
+pub use online::{OnlineConfig, OnlineSvc, OnlineSvcModel};
 pub use primal::{
     Choice, PrimalBasis, PrimalConfig, PrimalReport, PrimalSolver, PrimalStart, PrimalSvc,
     PrimalSvcModel, PrimalSvr, PrimalSvrModel, Tuned,

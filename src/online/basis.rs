@@ -150,7 +150,7 @@ impl Coordinates {
                 rows.times((first + at * PART, count), panel, tile, out);
             }
         };
-        if (last - first).saturating_mul(basis.work()) < MIN_PARALLEL {
+        if parts <= 1 || (last - first).saturating_mul(basis.work()) < MIN_PARALLEL {
             values.chunks_mut(PART * stride).zip(&mut self.tiles).enumerate().for_each(part);
         } else {
             let tiles = &mut self.tiles[..parts];

@@ -38,6 +38,14 @@ hyperparameters! {
     }
 }
 
+impl Forgetron {
+    /// One that holds so many terms at most.
+    #[must_use]
+    pub fn new(budget: usize) -> Self {
+        Self { budget, ..Self::default() }
+    }
+}
+
 impl OnlineLearner for Forgetron {
     fn learn<F: Real>(
         &mut self,

@@ -2,7 +2,7 @@
 
 use super::any::AnyLearner;
 use super::basis::Basis;
-use super::block::Block;
+use super::block::{Block, PART};
 use super::expansion::{BudgetedExpansion, Span, Turn, Update};
 use super::learner::BasisForm;
 use crate::data::Rows;
@@ -69,6 +69,13 @@ impl<F: Real> Stream<F> {
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// Whether learning from so many samples may share work among threads.
+    #[must_use]
+    pub fn shares_work(&self, n_samples: usize) -> bool {
+        let to_be_found = self.learner.basis() == BasisForm::Full && self.model.basis().is_none();
+        n_samples > PART || to_be_found
     }
 
     /// Learns from the rows `order` of `rows`, whose labels -1 or +1 are `label(row)`, one after

@@ -139,6 +139,17 @@ impl<'a> Watch<'a> {
         parallel::run(threads, |pool| task(&mut Watch::new(observer, pool)))?
     }
 
+    /// Runs `task`, which shares no work among threads, with a watch on the calling thread.
+    ///
+    /// # Errors
+    /// Those of the task.
+    pub fn run_here<T>(
+        observer: &mut dyn Observer,
+        task: impl FnOnce(&mut Watch<'_>) -> Result<T>,
+    ) -> Result<T> {
+        parallel::here(|pool| task(&mut Watch::new(observer, pool)))
+    }
+
     /// For unit tests: nobody watches, in the pool that rayon makes by itself.
     #[cfg(test)]
     pub(crate) fn of_tests() -> Watch<'static> {

@@ -69,6 +69,10 @@ impl Watch<'_> {
             };
             train(i, &mut watch)
         };
+        // With one thread there may be no pool to share with.
+        if pool.threads() == 1 {
+            return (0..count).map(one).collect();
+        }
         let results: Vec<Result<T>> = (0..count).into_par_iter().map(one).collect();
         results.into_iter().collect()
     }

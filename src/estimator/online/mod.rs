@@ -1,12 +1,16 @@
 //! Online learners as machines: one stream for two classes, one a class for more.
 
+mod svc;
 mod train;
 
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::SampleOrder;
 use crate::error::Result;
+use crate::estimator::setup::KernelConfig;
 use crate::kernel::AnyKernel;
 use crate::online::{ASIDE, AnyLearner, KernelPerceptron};
+
+pub use svc::{OnlineSvc, OnlineSvcModel};
 
 config! {
     /// Everything that a training call of an online learner needs to know.
@@ -29,6 +33,12 @@ config! {
         /// Seed of the order and of the learner's random choices.
         #[serde(rename = "random_state")]
         seed: u64 = 0;
+    }
+}
+
+impl KernelConfig for OnlineConfig {
+    fn kernel_mut(&mut self) -> &mut AnyKernel {
+        &mut self.kernel
     }
 }
 

@@ -1,5 +1,7 @@
 //! Training calls: passes over the data for `fit`, the rows as they come for `partial_fit`.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::OnlineConfig;
 use crate::config::Config as _;
 use crate::data::{Problem, SampleOrder, passes};
@@ -9,6 +11,7 @@ use crate::estimator::report::Report;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::online::{BudgetedExpansion, Counts, Stream};
+use crate::parallel::MIN_PARALLEL_WORK;
 use crate::rng::Rng;
 use crate::watch::{StopReason, Watch};
 
@@ -20,8 +23,8 @@ struct Entry {
     counts: Counts,
 }
 
-struct Trained<F: Real> {
-    stream: Stream<F>,
+/// What the passes of one stream came to.
+struct Trained {
     stop: StopReason,
     entries: Vec<Entry>,
     /// Decision values of the rows before they were learnt from, where asked for.
@@ -48,117 +51,163 @@ impl OnlineConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         let plan = Plan { order: &self.order, passes: self.max_iter, record: false };
-        train(self, problem, None, plan, watch)
+        let mut streams = self.begin(problem)?;
+        let report = train(self, problem, &mut streams, plan, watch)?;
+        Ok((Machine::of_streams(streams), report))
     }
 
-    /// Goes on with new rows in the order in which they stand, or begins with them. With `record`
-    /// the history has the decision values of every output before each row was learnt from, as
-    /// `decision.0`, `decision.1`, ...
+    /// Goes on with new rows in the order in which they stand, or begins with them: a copy that
+    /// [learns](OnlineConfig::learn).
     ///
     /// # Errors
-    /// As [`OnlineConfig::fit`]; `FeatureMismatch`, `BadLabels` or `Unsupported` when the rows or
-    /// the hyperparameters do not fit the machine.
+    /// As [`OnlineConfig::learn`].
     pub fn partial_fit<F: Real>(
         &self,
         problem: &Problem<'_, F>,
         (start, record): (Option<&Machine<F>>, bool),
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
-        let plan = Plan { order: &SampleOrder::Sequential, passes: 1, record };
-        train(self, problem, start, plan, watch)
+        let mut machine = match start {
+            Some(start) => start.clone(),
+            None => Machine::of_streams(self.begin(problem)?),
+        };
+        let report = self.learn(problem, (&mut machine, record), watch)?;
+        Ok((machine, report))
     }
-}
 
-fn train<F: Real>(
-    config: &OnlineConfig,
-    problem: &Problem<'_, F>,
-    start: Option<&Machine<F>>,
-    plan: Plan<'_>,
-    watch: &mut Watch<'_>,
-) -> Result<(Machine<F>, Report)> {
-    config.check()?;
-    if problem.cost().iter().any(|&cost| cost != 1.0) {
-        let text = "online learners take no weights: every cost must be 1";
-        return Err(Error::Unsupported(text.into()));
+    /// Learns from new rows in the order in which they stand, in place. With `record` the history
+    /// has the decision values of every output before each row was learnt from, as `decision.0`,
+    /// `decision.1`, ... After `Interrupted`, `OutOfMemory` or when coefficients have left the range
+    /// of floats, the machine may have learnt from a part of the rows.
+    ///
+    /// # Errors
+    /// As [`OnlineConfig::fit`]; `FeatureMismatch`, `BadLabels` or `Unsupported` when the rows or
+    /// the hyperparameters do not fit the machine.
+    pub fn learn<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        (machine, record): (&mut Machine<F>, bool),
+        watch: &mut Watch<'_>,
+    ) -> Result<Report> {
+        self.check_going_on(problem, machine)?;
+        let streams = machine.streams_mut();
+        for stream in &mut *streams {
+            stream.adopt(&self.learner)?;
+        }
+        let plan = Plan { order: &SampleOrder::Sequential, passes: 1, record };
+        train(self, problem, streams, plan, watch)
     }
-    let outputs = problem.targets().n_outputs();
-    let begin = |output: usize| match start {
-        Some(machine) => go_on(config, problem, machine, output),
-        None => {
-            let rows = problem.rows();
-            let origin = origin_for(config.kernel, &rows);
-            let average = config.average.then(|| config.learner.places_aside(config.aside));
-            let model = match config.learner.features(config.kernel, rows.n_cols(), config.seed)? {
-                Some(map) => BudgetedExpansion::on_features(config.kernel, map, config.average)?,
-                None => BudgetedExpansion::new(config.kernel, origin, rows.n_cols(), average)?,
+
+    fn check_call<F: Real>(&self, problem: &Problem<'_, F>) -> Result<()> {
+        self.check()?;
+        if problem.cost().iter().any(|&cost| cost != 1.0) {
+            let text = "online learners take no weights: every cost must be 1";
+            return Err(Error::Unsupported(text.into()));
+        }
+        Ok(())
+    }
+
+    /// Streams before their first sample, one an output.
+    fn begin<F: Real>(&self, problem: &Problem<'_, F>) -> Result<Vec<Stream<F>>> {
+        self.check_call(problem)?;
+        let (rows, outputs) = (problem.rows(), problem.targets().n_outputs());
+        let begin = |output: usize| {
+            let origin = origin_for(self.kernel, &rows);
+            let average = self.average.then(|| self.learner.places_aside(self.aside));
+            let model = match self.learner.features(self.kernel, rows.n_cols(), self.seed)? {
+                Some(map) => BudgetedExpansion::on_features(self.kernel, map, self.average)?,
+                None => BudgetedExpansion::new(self.kernel, origin, rows.n_cols(), average)?,
             };
             // Two classes use the seed itself; each of several has random choices of its own.
             let seed = match outputs {
-                1 => config.seed,
-                _ => Rng::stream(config.seed, output as u64).next_u64(),
+                1 => self.seed,
+                _ => Rng::stream(self.seed, output as u64).next_u64(),
             };
-            Ok(Stream::new(config.learner.clone(), model, seed))
+            Ok(Stream::new(self.learner.clone(), model, seed))
+        };
+        (0..outputs).map(begin).collect()
+    }
+
+    /// Whether the machine can go on with these hyperparameters and rows.
+    fn check_going_on<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        machine: &Machine<F>,
+    ) -> Result<()> {
+        self.check_call(problem)?;
+        let (expected, got) = (machine.n_features(), problem.rows().n_cols());
+        if expected != got {
+            return Err(Error::FeatureMismatch { expected, got });
         }
-    };
-    let trained = if outputs == 1 {
-        vec![run(config, problem, (begin(0)?, 0), plan, watch)?]
-    } else {
-        watch.side_by_side(outputs, |output, watch| {
-            run(config, problem, (begin(output)?, output), plan, watch)
-        })?
-    };
-    let report = report(&trained);
-    let streams = trained.into_iter().map(|t| t.stream).collect();
-    Ok((Machine::of_streams(streams), report))
+        if machine.n_outputs() != problem.targets().n_outputs() {
+            return Err(Error::BadLabels("another number of classes than the machine has".into()));
+        }
+        let unsupported = |text: &str| Err(Error::Unsupported(text.to_owned()));
+        if machine.kernel() != Some(self.kernel) {
+            return unsupported("training can only go on with the same kernel and its parameters");
+        }
+        let State::Online(streams) = machine.state() else {
+            return unsupported("a machine that is of no online learner");
+        };
+        let (aside, budget) =
+            (self.average && self.learner.places_aside(self.aside) > 0, self.learner.budget());
+        for stream in streams.iter() {
+            if stream.model().weights.is_averaged() != self.average {
+                return unsupported("average cannot be changed while training goes on: fit anew");
+            }
+            if aside && stream.learner().budget() != budget {
+                let text = "budget cannot be changed while training goes on with average=True";
+                return unsupported(text);
+            }
+            let terms = stream.model().n_terms();
+            if let Some(budget) = budget
+                && budget < terms
+            {
+                let expected =
+                    format!(">= {terms}, the number of terms that training goes on from");
+                return Err(Error::param("budget", expected, budget));
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The stream of one output, ready to go on with these hyperparameters and rows.
-fn go_on<F: Real>(
+/// Whether learning from so many rows may share work among threads.
+pub(super) fn shares_work<F: Real>(machine: &Machine<F>, n_rows: usize) -> bool {
+    let State::Online(streams) = machine.state() else { return true };
+    let work = machine.n_terms().saturating_mul(machine.n_features()).saturating_mul(n_rows);
+    let classes = streams.len() > 1 && work >= MIN_PARALLEL_WORK;
+    classes || streams.iter().any(|stream| stream.shares_work(n_rows))
+}
+
+/// The passes of all streams, side by side.
+fn train<F: Real>(
     config: &OnlineConfig,
     problem: &Problem<'_, F>,
-    machine: &Machine<F>,
-    output: usize,
-) -> Result<Stream<F>> {
-    let (expected, got) = (machine.n_features(), problem.rows().n_cols());
-    if expected != got {
-        return Err(Error::FeatureMismatch { expected, got });
+    streams: &mut [Stream<F>],
+    plan: Plan<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Report> {
+    if let [stream] = streams {
+        let trained = run(config, problem, (stream, 0), plan, watch)?;
+        return Ok(report(&[trained]));
     }
-    if machine.n_outputs() != problem.targets().n_outputs() {
-        return Err(Error::BadLabels("another number of classes than the machine has".into()));
-    }
-    let unsupported = |text: &str| Err(Error::Unsupported(text.to_owned()));
-    if machine.kernel() != Some(config.kernel) {
-        return unsupported("training can only go on with the same kernel and its parameters");
-    }
-    let State::Online(streams) = machine.state() else {
-        return unsupported("a machine that is of no online learner");
-    };
-    let mut stream = streams[output].clone();
-    if stream.model().weights.is_averaged() != config.average {
-        return unsupported("average cannot be changed while training goes on: fit anew");
-    }
-    let aside = config.average && config.learner.places_aside(config.aside) > 0;
-    if aside && stream.learner().budget() != config.learner.budget() {
-        return unsupported("budget cannot be changed while training goes on with average=True");
-    }
-    let terms = stream.model().n_terms();
-    if let Some(budget) = config.learner.budget()
-        && budget < terms
-    {
-        let expected = format!(">= {terms}, the number of terms that training goes on from");
-        return Err(Error::param("budget", expected, budget));
-    }
-    stream.adopt(&config.learner)?;
-    Ok(stream)
+    // Each is locked by the one thread that trains it.
+    let streams: Vec<_> = streams.iter_mut().map(Mutex::new).collect();
+    let trained = watch.side_by_side(streams.len(), |output, watch| {
+        let mut stream = streams[output].lock().unwrap_or_else(PoisonError::into_inner);
+        run(config, problem, (&mut stream, output), plan, watch)
+    })?;
+    Ok(report(&trained))
 }
 
 fn run<F: Real>(
     config: &OnlineConfig,
     problem: &Problem<'_, F>,
-    (mut stream, output): (Stream<F>, usize),
+    (stream, output): (&mut Stream<F>, usize),
     plan: Plan<'_>,
     watch: &mut Watch<'_>,
-) -> Result<Trained<F>> {
+) -> Result<Trained> {
     watch.limit(config.max_time, 1.0);
     let (rows, targets, n) = (problem.rows(), problem.targets(), problem.len());
     let mut rng = Rng::new(config.seed);
@@ -180,11 +229,11 @@ fn run<F: Real>(
         entries.push(Entry { time: watch.elapsed().as_secs_f64(), n_terms, counts });
         said.map(|()| None)
     })?;
-    Ok(Trained { stream, stop, entries, before })
+    Ok(Trained { stop, entries, before })
 }
 
 /// Curves with an entry a pass: the terms of all streams, the shares of their steps together.
-fn report<F: Real>(trained: &[Trained<F>]) -> Report {
+fn report(trained: &[Trained]) -> Report {
     let passes = trained.iter().map(|t| t.entries.len()).min().unwrap_or(0);
     let at = |pass: usize| trained.iter().map(move |t| t.entries[pass]);
     let steps = |pass| at(pass).map(|e| e.counts.steps).sum::<usize>().max(1) as f64;
