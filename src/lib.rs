@@ -97,10 +97,10 @@ pub use ndarray;
 
 pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, NuSvc, NuSvr, OneClassSvm, OneClassSvmModel, OnlineSvc, OnlineSvcModel,
-    PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, SemiparametricSvc,
-    SemiparametricSvcModel, SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr,
-    SvrModel,
+    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,
+    OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
+    PrimalSvrModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
+    SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
 };
 
 /// The README's example runs as it stands.

@@ -5,7 +5,7 @@
 use budgetsvm::data::{Problem, Rows, SampleOrder, Targets};
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{
-    Cells, LocalConfig, OnlineConfig, OnlineSvc, OnlineSvcModel, Precision,
+    Cells, LocalBudgetSvc, LocalConfig, OnlineConfig, OnlineSvc, OnlineSvcModel, Precision,
 };
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::online::{
@@ -192,4 +192,33 @@ fn a_mistake_in_rows_or_labels_leaves_the_stream_as_it_was() {
     let mut named = svc.fit(&rows, &classes).unwrap();
     let refused = named.learn(&Rows::of_one(&[1.0, 1.0]).unwrap(), &[7]);
     assert!(matches!(refused, Err(Error::BadLabels(_))));
+}
+
+#[test]
+fn cells_are_learnt_in_place_row_by_row_as_in_bulk() {
+    let (x, classes) = data(220);
+    let part = |from: usize, to: usize| Rows::Dense(x.slice(ndarray::s![from..to, ..]));
+    for n_classes in [2, 3] {
+        let labels: Vec<char> =
+            classes.iter().map(|c| ['c', 'b', 'a'][(c % n_classes) as usize]).collect();
+        let all = &['c', 'b', 'a'][..n_classes as usize];
+        let svc = LocalBudgetSvc::builder().kernel(KERNEL).n_clusters(3).budget(15).c(5.0);
+        let svc = svc.build().unwrap();
+        let begin = || svc.partial_fit(&part(0, 2), &labels[..2], all).unwrap();
+        let (mut rows, mut bulk) = (begin(), begin());
+        let copy = begin().partial_fit(&part(2, 220), &labels[2..]).unwrap();
+        (2..220).for_each(|i| rows.learn(&part(i, i + 1), &labels[i..=i]).unwrap());
+        bulk.learn(&part(2, 220), &labels[2..]).unwrap();
+        let expected = bulk.decision_function(&part(0, 220)).unwrap();
+        assert_eq!(rows.decision_function(&part(0, 220)).unwrap(), expected);
+        assert_eq!(copy.decision_function(&part(0, 220)).unwrap(), expected);
+        let refused = bulk.learn(&Rows::of_one(&[1.0]).unwrap(), &['c']);
+        assert!(matches!(refused, Err(Error::FeatureMismatch { expected: 2, got: 1 })));
+        assert_eq!(bulk.decision_function(&part(0, 220)).unwrap(), expected);
+    }
+    let labels: Vec<u32> = classes.iter().map(|c| c % 2).collect();
+    let inner = LocalBudgetSvc::builder().kernel(KERNEL).cells(Cells::Bsca).build().unwrap();
+    let mut model = inner.fit(&Rows::from(&x), &labels).unwrap();
+    let refused = model.learn(&Rows::of_one(&[1.0, 1.0]).unwrap(), &[0]);
+    assert!(matches!(refused, Err(Error::Unsupported(_))));
 }

@@ -90,6 +90,13 @@ impl<F: Real> Machine<F> {
         Arc::make_mut(streams)
     }
 
+    /// The cells with what they store, to learn in place, as [`Machine::streams_mut`].
+    pub(super) fn local_mut(&mut self) -> Option<&mut LocalModel<F>> {
+        let State::Local(local) = &mut self.state else { return None };
+        self.model = OnceLock::new();
+        Some(Arc::make_mut(local))
+    }
+
     /// What training goes on from.
     #[must_use]
     pub fn state(&self) -> &State<F> {

@@ -2,7 +2,7 @@
 //!
 //! [`BudgetSvc`] and [`BudgetSvr`] are what most code needs; [`Svc`] is the exact machine,
 //! [`PrimalSvc`] and [`PrimalSvr`] are solved in the primal, [`AssetSvc`] and [`AssetSvr`] are linear
-//! on explicit features.
+//! on explicit features; [`OnlineSvc`] learns row by row, [`LocalBudgetSvc`] divides and conquers.
 //! [`Machine`] and [`BudgetConfig`], [`ExactMachine`] and [`ExactConfig`] are the layer beneath, without
 //! labels, that the Python bindings use.
 
@@ -33,7 +33,7 @@ pub use exact::{
     NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel,
     SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
 };
-pub use local::{Cells, LocalConfig};
+pub use local::{Cells, LocalBudgetSvc, LocalBudgetSvcModel, LocalConfig};
 pub use machine::{AnyMachine, Machine, Passes, Precision, State};
 pub use online::{OnlineConfig, OnlineSvc, OnlineSvcModel};
 pub use primal::{

@@ -1,5 +1,6 @@
 //! The divide-and-conquer machine without labels: what the bindings use.
 
+mod svc;
 mod train;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
 use super::machine::{Machine, State};
 use super::report::Report;
+use super::setup::KernelConfig;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
@@ -18,6 +20,7 @@ use crate::kernel::AnyKernel;
 use crate::local::{Local, LocalModel, Pruning};
 use crate::model::{CellModel, Model};
 use crate::watch::Watch;
+pub use svc::{LocalBudgetSvc, LocalBudgetSvcModel};
 use train::{cells, learn};
 
 /// The machine of each cell.
@@ -125,39 +128,60 @@ impl LocalConfig {
         Ok((Machine::new(Model::Cells(Arc::new(model)), State::None), report))
     }
 
-    /// Goes on with the rows as they stand, or begins with them.
+    /// Goes on with the rows as they stand, or begins with them: a copy that
+    /// [learns](LocalConfig::learn).
     ///
     /// # Errors
-    /// Those of [`LocalConfig::check`]; `InvalidParam` for a budget that a cell exceeds;
-    /// `Unsupported` when another kernel or number of cells, or other machines in the cells, are
-    /// asked for; `BadLabels`, `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
+    /// As [`LocalConfig::learn`].
     pub fn partial_fit<F: Real>(
         &self,
         problem: &Problem<'_, F>,
         start: Option<&Machine<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
-        self.check()?;
-        let inside = || {
-            let text = "a local machine whose cells hold other machines needs all rows: use fit";
-            Err(Error::Unsupported(text.into()))
+        let mut machine = match start {
+            Some(start) => start.clone(),
+            None => {
+                self.check()?;
+                let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
+                Machine::of_local(LocalModel::new(self.local(), d, m)?)
+            }
         };
-        if self.cells != Cells::Online {
-            return inside();
-        }
-        if start.is_some_and(|s| s.n_outputs() != problem.targets().n_outputs()) {
+        let report = self.learn(problem, &mut machine, watch)?;
+        Ok((machine, report))
+    }
+
+    /// Learns from the rows as they stand, in place.
+    ///
+    /// # Errors
+    /// Those of [`LocalConfig::check`]; `InvalidParam` for a budget that a cell exceeds;
+    /// `Unsupported` when another kernel or number of cells, or other machines in the cells, are
+    /// asked for; `BadLabels`, `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
+    pub fn learn<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        machine: &mut Machine<F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Report> {
+        self.check()?;
+        if machine.n_outputs() != problem.targets().n_outputs() {
             return Err(Error::BadLabels("another number of classes than the machine has".into()));
         }
+        let model =
+            machine.local_mut().filter(|_| self.cells == Cells::Online).ok_or_else(|| {
+                let text =
+                    "a local machine whose cells hold other machines needs all rows: use fit";
+                Error::Unsupported(text.into())
+            })?;
         watch.limit(self.max_time, 1.0);
-        let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
-        let mut model = match start.map(Machine::state) {
-            Some(State::Local(start)) => LocalModel::clone(start),
-            Some(_) => return inside(),
-            None => LocalModel::new(self.local(), d, m)?,
-        };
         model.reconfigure(self.local())?;
         let (first_id, plan) = (model.seen(), (&SampleOrder::Sequential, 1, self.seed));
-        let report = learn(&mut model, problem, plan, first_id, watch)?;
-        Ok((Machine::of_local(model), report))
+        learn(model, problem, plan, first_id, watch)
+    }
+}
+
+impl KernelConfig for LocalConfig {
+    fn kernel_mut(&mut self) -> &mut AnyKernel {
+        &mut self.kernel
     }
 }
