@@ -33,7 +33,8 @@
 //! | [`SemiparametricSvc`], [`SemiparametricSvr`] | exact, beside functions that you know | [`estimator::SemiparametricSvr`] |
 //! | [`PrimalSvc`], [`PrimalSvr`] | Newton's method and conjugate gradients in the primal, exact or on a basis; tunes C and γ by itself | [`estimator::PrimalSvc`] |
 //! | [`AssetSvc`], [`AssetSvr`] | linear on Nyström or Fourier features | [`estimator::AssetSvc`] |
-//! | online learners | twelve of them, from the kernel perceptron on | [`online`] |
+//! | [`OnlineSvc`] | online learners, twelve of them, from the kernel perceptron on: row by row, in place | [`estimator::OnlineSvc`], [`online`] |
+//! | [`LocalBudgetSvc`] | cells of the space, a small machine in each | [`estimator::LocalBudgetSvc`] |
 //!
 //! All take [`data::Rows`], dense (ndarray's views, slices) or sparse (CSR), of `f32` or `f64`:
 //! `f32` rows stay `f32`. Labels are of any type with an order. What goes wrong is an
@@ -55,7 +56,7 @@
 //! # What to know
 //!
 //! - The same seed gives the same bits for any number of threads.
-//! - A fitted model is immutable, `Send` and `Sync`: any number of threads may predict with it. A
+//! - A fitted model changes only where it is asked to `learn`; it is `Send` and `Sync`: any number of threads may predict with it. A
 //!   few rows are predicted on the thread that asks, without a lock; many by all cores, in a pool
 //!   that no fit waits in.
 //! - A fit tells an observer ([`watch::Observer`]) how far it is, and ends when that says so.
