@@ -44,4 +44,4 @@ mod tests;
 pub use dual::{Ascent, Solution, ascend};
 pub use iterate::Iterate;
 pub use source::Source;
-pub use steps::{Average, Settings, State, Task, Trained, train};
+pub use steps::{Average, Outcome, Settings, State, Task, train};

@@ -94,7 +94,7 @@ pub struct State {
 
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trained {
+pub struct Outcome {
     /// The answer: the average, outputs x D.
     pub coef: Vec<f64>,
     /// Its offsets.
@@ -204,7 +204,7 @@ pub fn train<F: Real>(
     start: Option<&State>,
     rng: &mut Rng,
     watch: &mut Watch<'_>,
-) -> Result<Trained> {
+) -> Result<Outcome> {
     settings.check()?;
     let (n, width, outputs) = (source.len(), source.width(), task.targets.n_outputs());
     let started = watch.elapsed();
@@ -267,7 +267,7 @@ pub fn train<F: Real>(
     let mean = |m: &Output| if m.weight > 0.0 { m.mean_intercept / m.weight } else { m.intercept };
     let coef: Vec<f64> = machines.iter().flat_map(|m| m.iterate.mean()).collect();
     let intercept: Vec<f64> = machines.iter().map(mean).collect();
-    Ok(Trained {
+    Ok(Outcome {
         coef: coef.clone(),
         intercept: intercept.clone(),
         state: State {

@@ -87,25 +87,25 @@ pub fn linear<F: Real>(
     watch.begin();
     let mut result = Polished::nothing(d, m);
     for output in 0..m {
-        let mut machine = Machine::new(polish, rows.view(), start, output)?;
-        machine.direct = direct;
-        let done = machine.minimise(watch);
+        let mut state = NewtonState::new(polish, rows.view(), start, output)?;
+        state.direct = direct;
+        let done = state.minimise(watch);
         let solved = Solved {
-            coef: &machine.w[..d],
-            intercept: machine.w[d],
-            f: &machine.f,
-            penalty: machine.penalty(),
-            steps: machine.steps,
-            converged: machine.converged,
+            coef: &state.w[..d],
+            intercept: state.w[d],
+            f: &state.f,
+            penalty: state.penalty(),
+            steps: state.steps,
+            converged: state.converged,
         };
-        if !result.take_output(&machine.samples(polish.h), &solved, done)? {
+        if !result.take_output(&state.samples(polish.h), &solved, done)? {
             break;
         }
     }
     Ok(result)
 }
 
-struct Machine<'a, F: Real> {
+struct NewtonState<'a, F: Real> {
     polish: &'a Polish,
     rows: Rows<'a, F>,
     start: Start<'a>,
@@ -122,7 +122,7 @@ struct Machine<'a, F: Real> {
     first_norm: f64,
 }
 
-impl<'a, F: Real> Machine<'a, F> {
+impl<'a, F: Real> NewtonState<'a, F> {
     fn new(polish: &'a Polish, rows: Rows<'a, F>, start: Start<'a>, output: usize) -> Result<Self> {
         let (n, d) = (rows.n_rows(), rows.n_cols());
         let (mut w, b) = start.of_output(polish, output)?;
@@ -130,7 +130,7 @@ impl<'a, F: Real> Machine<'a, F> {
         let f = try_vec("decision values", n, 0.0)?;
         let (direction, direct, first_norm) = (Vec::new(), true, 0.0);
         let (steps, converged) = (0, false);
-        let mut machine = Self {
+        let mut state = Self {
             polish,
             rows,
             start,
@@ -144,8 +144,8 @@ impl<'a, F: Real> Machine<'a, F> {
             converged,
             first_norm,
         };
-        machine.f = machine.times(&machine.w)?;
-        Ok(machine)
+        state.f = state.times(&state.w)?;
+        Ok(state)
     }
 
     fn part(&self) -> usize {
@@ -356,7 +356,7 @@ impl<'a, F: Real> Machine<'a, F> {
     }
 }
 
-impl<'a, F: Real> Newton<'a> for Machine<'a, F> {
+impl<'a, F: Real> Newton<'a> for NewtonState<'a, F> {
     fn samples(&self, h: f64) -> Samples<'a> {
         self.start.samples(self.polish, self.output, h)
     }

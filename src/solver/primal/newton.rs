@@ -71,24 +71,24 @@ pub fn newton(
     watch.begin();
     let mut result = Polished::nothing(n, m);
     for output in 0..m {
-        let mut machine = Machine::new(polish, gram, start, output)?;
-        let done = machine.minimise(watch);
+        let mut state = NewtonState::new(polish, gram, start, output)?;
+        let done = state.minimise(watch);
         let solved = Solved {
-            coef: &machine.beta,
-            intercept: machine.b,
-            f: &machine.f,
-            penalty: machine.penalty(),
-            steps: machine.steps - machine.steps_before,
-            converged: machine.converged,
+            coef: &state.beta,
+            intercept: state.b,
+            f: &state.f,
+            penalty: state.penalty(),
+            steps: state.steps - state.steps_before,
+            converged: state.converged,
         };
-        if !result.take_output(&machine.samples(polish.h), &solved, done)? {
+        if !result.take_output(&state.samples(polish.h), &solved, done)? {
             break;
         }
     }
     Ok(result)
 }
 
-struct Machine<'a> {
+struct NewtonState<'a> {
     polish: &'a Polish,
     gram: &'a [f64],
     start: Start<'a>,
@@ -115,7 +115,7 @@ struct Aim {
     f: Vec<f64>,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> NewtonState<'a> {
     fn new(polish: &'a Polish, gram: &'a [f64], start: Start<'a>, output: usize) -> Result<Self> {
         let n = start.cost.len();
         let (beta, b) = start.of_output(polish, output)?;
@@ -193,7 +193,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl<'a> Newton<'a> for Machine<'a> {
+impl<'a> Newton<'a> for NewtonState<'a> {
     fn samples(&self, h: f64) -> Samples<'a> {
         self.at(h)
     }
