@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// What went wrong, with the name of the argument that was at fault.
+/// What went wrong, with the name of the argument that was at fault: "X" are the rows, "y" the
+/// labels or values, "sample_weight" the weights of the samples.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -53,7 +54,7 @@ pub enum Error {
         reason: String,
     },
     /// Labels that no machine can be trained on.
-    #[error("y: {0}")]
+    #[error("labels: {0}")]
     BadLabels(String),
     /// A combination that is not offered; the message names what works.
     #[error("{0}")]

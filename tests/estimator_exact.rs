@@ -190,7 +190,7 @@ fn what_is_wrong_is_named() {
     named(smo.map(|_| ()), "mpd");
     let svc = Svc::builder().build().unwrap();
     named(svc.fit(&wide, &labels[..29]).map(|_| ()), "y has 29");
-    named(svc.fit(&wide, &[1; 30]).map(|_| ()), "y: 1 class");
+    named(svc.fit(&wide, &[1; 30]).map(|_| ()), "labels: 1 class");
     let weights = Some(&values[..3]);
     named(svc.fit_observed(&wide, &labels, weights, &mut Silent).map(|_| ()), "sample_weight");
     let three = Svc::builder().class_weight(ClassWeight::Each(vec![1.0; 2])).build().unwrap();

@@ -1,11 +1,12 @@
-//! What every builder sets beside hyperparameters: γ by name, weights of classes, threads; streams.
+//! What every builder sets beside hyperparameters: γ by name, weights of classes, threads; streams,
+//! early stopping, and what a fit that was told to end says of it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot train must fail")]
 
 use budgetsvm::config::{ClassWeight, Gamma};
 use budgetsvm::data::Rows;
 use budgetsvm::rng::Rng;
-use budgetsvm::watch::Silent;
+use budgetsvm::watch::{Cancel, Progress, Silent, StopReason};
 use budgetsvm::{AssetSvc, AssetSvr, BudgetSvc, BudgetSvr, PrimalSvc, PrimalSvr, Svc};
 use ndarray::Array2;
 
@@ -121,4 +122,59 @@ fn asset_machines_learn_streams() {
     let balanced = AssetSvc::builder().class_weight(ClassWeight::Balanced).build().unwrap();
     let refused = balanced.partial_fit(&part(0), &labels[..200], &[false, true]);
     assert!(refused.unwrap_err().to_string().contains("class_weight"));
+}
+
+#[test]
+fn a_score_that_stays_ends_a_fit() {
+    let (rows, labels, values) = data(600);
+    let rows = Rows::from(&rows);
+    let svc = BudgetSvc::builder().gamma(1.0).budget(20).max_iter(50).tol(0.0).early_stopping(true);
+    let svc = svc.validation_fraction(0.25).n_iter_no_change(2);
+    let model = svc.clone().build().unwrap().fit(&rows, &labels).unwrap();
+    assert_eq!(model.report().stop, StopReason::EarlyStopping);
+    assert!(model.report().n_iter < 50);
+    let again = svc.clone().build().unwrap().fit(&rows, &labels).unwrap();
+    let decide = |m: &budgetsvm::BudgetSvcModel<f64, bool>| m.decision_function(&rows).unwrap();
+    assert_eq!(decide(&model), decide(&again));
+    let other = svc.clone().seed(1).build().unwrap().fit(&rows, &labels).unwrap();
+    assert_ne!(decide(&model), decide(&other));
+    let svr = BudgetSvr::builder().gamma(1.0).budget(20).max_iter(50).tol(0.0).early_stopping(true);
+    let svr = svr.n_iter_no_change(1).build().unwrap().fit(&rows, &values).unwrap();
+    assert_eq!(svr.report().stop, StopReason::EarlyStopping);
+
+    let refused = svc.clone().validation_fraction(1.0).build();
+    assert!(refused.unwrap_err().to_string().contains("validation_fraction must be"));
+    let refused = svc.validation_fraction(1e-6).build().unwrap().fit(&rows, &labels);
+    assert!(refused.unwrap_err().to_string().contains("validation_fraction must be"));
+}
+
+#[test]
+fn who_is_told_to_end_has_not_converged() {
+    let (rows, labels, _) = data(3000);
+    let rows = Rows::from(&rows);
+    let mut at_once = |_: &Progress| std::ops::ControlFlow::Break(Cancel::Keep);
+    let svc = BudgetSvc::builder().budget(20).build().unwrap();
+    let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
+    assert_eq!(model.report().stop, StopReason::Callback);
+    let svc = PrimalSvc::builder().build().unwrap();
+    let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
+    assert_eq!(model.told().stop, StopReason::Callback);
+    let svc = AssetSvc::builder().build().unwrap();
+    let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
+    assert_eq!(model.machine().stop, StopReason::Callback);
+    let svc = Svc::builder().build().unwrap();
+    let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
+    assert!(!model.machine().converged());
+}
+
+#[test]
+fn a_label_unknown_is_shown() {
+    let (rows, labels, _) = data(60);
+    let rows = Rows::from(&rows);
+    let labels: Vec<u8> = labels.iter().map(|&l| u8::from(l)).collect();
+    let model = BudgetSvc::builder().build().unwrap().fit(&rows, &labels).unwrap();
+    let mut other = labels.clone();
+    other[7] = 2;
+    let text = model.partial_fit(&rows, &other).unwrap_err().to_string();
+    assert!(text.contains("labels") && text.contains("row 7"), "{text}");
 }

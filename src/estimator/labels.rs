@@ -5,9 +5,13 @@ use crate::error::{Error, Result};
 
 /// The class of every label; `classes` is sorted.
 pub(super) fn encode<L: Ord + Clone>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
-    let find = |label| classes.binary_search(label).ok().and_then(|c| u32::try_from(c).ok());
-    let index: Option<Vec<u32>> = labels.iter().map(find).collect();
-    index.ok_or_else(|| Error::BadLabels("a label that the machine was not fitted on".into()))
+    let find = |(row, label)| {
+        let class = classes.binary_search(label).ok().and_then(|c| u32::try_from(c).ok());
+        class.ok_or_else(|| {
+            Error::BadLabels(format!("the label of row {row} is no class of the machine"))
+        })
+    };
+    labels.iter().enumerate().map(find).collect()
 }
 
 /// The labels that there are, sorted: two at least.

@@ -63,7 +63,7 @@ impl Config for Fourier {
         if self.orthogonal && !spectrum.is_rotation_invariant() {
             let turns = |k: &AnyKernel| k.spectrum().is_some_and(Spectrum::is_rotation_invariant);
             return Err(Error::Unsupported(format!(
-                "orthogonal=True needs kernel={}: the spectrum of kernel='{}' is not rotation \
+                "orthogonal=true needs kernel={}: the spectrum of kernel='{}' is not rotation \
                  invariant",
                 AnyKernel::names(turns),
                 self.kernel.name()

@@ -19,7 +19,6 @@ ESTIMATORS = [
 
 #: Parameters that no struct in Rust has, beside `_parameters.PYTHON_OWN`.
 PYTHON_ALONE = {
-    "validation_fraction": "the validation part is split off in Python",
     "assign": "k-means is scikit-learn's, which hands its centres over",
     "tune": "Rust's tune_size is none where nothing is tuned",
     "probability": "sigmoids are fitted in Python",

@@ -173,17 +173,17 @@ fn bug(panic: &(dyn Any + Send)) -> PyErr {
 
 /// The exception for an error.
 pub(crate) fn exception(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = in_python(&error.to_string());
     match error {
         Error::InvalidParam { .. }
         | Error::LengthMismatch { .. }
         | Error::FeatureMismatch { .. }
         | Error::NonFinite { .. }
         | Error::InvalidData { .. }
-        | Error::BadLabels(_)
         | Error::Unsupported(_)
         | Error::NotPositiveDefinite(_)
         | Error::Format(_) => PyValueError::new_err(text),
+        Error::BadLabels(text) => PyValueError::new_err(format!("y: {text}")),
         // With its number, so that Python makes it FileNotFoundError or PermissionError.
         Error::Io { path, source } => match source.raw_os_error() {
             Some(number) => {
@@ -197,6 +197,12 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => PyRuntimeError::new_err(text),
     }
+}
+
+/// Python's words for values that the crate's messages name.
+fn in_python(text: &str) -> String {
+    let words = [("=true", "=True"), ("=false", "=False"), ("=none", "=None")];
+    words.iter().fold(text.to_owned(), |text, (rust, python)| text.replace(rust, python))
 }
 
 /// A TypeError that names the argument.

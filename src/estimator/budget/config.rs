@@ -76,6 +76,8 @@ config! {
         shared: bool = true;
         /// Whether the score on a held out part may end the fit.
         early_stopping: bool = false;
+        /// The share of the samples held out, of each class, in (0, 1).
+        validation_fraction: f64 = 0.1;
         /// Passes without a better score that end the fit, at least 1.
         n_iter_no_change: usize = 5;
         /// Seconds after which a fit ends with the model it has, > 0.
@@ -102,6 +104,10 @@ impl Config for BudgetConfig {
         count("max_iter", self.max_iter)?;
         count("n_iter_no_change", self.n_iter_no_change)?;
         count("refine_iter", self.refine_iter)?;
+        if !(self.validation_fraction > 0.0 && self.validation_fraction < 1.0) {
+            let got = self.validation_fraction;
+            return Err(Error::param("validation_fraction", "> 0 and < 1", got));
+        }
         positive("C", self.c)?;
         positive("smoothing", self.smoothing)?;
         optional(positive, "max_time", self.max_time)?;
@@ -119,7 +125,7 @@ impl Config for BudgetConfig {
             self.refiner().check(self.kernel)?;
             if !self.polishing || self.budget.is_none() {
                 return Err(Error::Unsupported(
-                    "refine=True needs polishing=True and a budget: it begins and ends with \
+                    "refine=true needs polishing=true and a budget: it begins and ends with \
                      polishing"
                         .into(),
                 ));

@@ -2,6 +2,7 @@
 
 mod combine;
 pub(super) mod config;
+mod hold_out;
 mod part;
 mod saving;
 mod svc;

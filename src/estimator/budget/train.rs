@@ -2,6 +2,7 @@
 
 use super::combine;
 use super::config::BudgetConfig;
+use super::hold_out::split;
 use super::part::{self, Part, Trained};
 use crate::config::Config as _;
 use crate::data::{Problem, Targets};
@@ -17,7 +18,8 @@ use crate::watch::Watch;
 pub struct Start<'a, 'p, F: Real> {
     /// A machine to go on from; every row is new to it.
     pub from: Option<&'a Machine<F>>,
-    /// The part that early stopping scores; its costs are weights.
+    /// The part that early stopping scores; its costs are weights. Unless given it is held out of
+    /// the problem.
     pub held_out: Option<&'a Problem<'p, F>>,
 }
 
@@ -48,10 +50,16 @@ impl BudgetConfig {
         check_classes(problem)?;
         if self.fit_intercept && (!self.polishing || self.budget.is_none()) {
             return Err(Error::Unsupported(
-                "fit_intercept=True needs polishing=True and a budget: the offset is fitted by \
+                "fit_intercept=true needs polishing=true and a budget: the offset is fitted by \
                  polishing"
                     .into(),
             ));
+        }
+        if self.early_stopping && start.held_out.is_none() {
+            let parts = split(problem, self.validation_fraction, self.seed)?;
+            let [training, held_out] = [parts[0].problem()?, parts[1].problem()?];
+            let start = Start { held_out: Some(&held_out), ..start };
+            return self.fit(&training, start, watch);
         }
         let parts = self.parts(problem, start.from)?;
         train(self, problem, watch, &|problem, class, watch| {

@@ -179,7 +179,7 @@ impl PrimalConfig {
         with_gamma(self.kernel, 1.0)?;
         if !self.polish().final_loss().is_squared() {
             return Err(Error::Unsupported(
-                "tune=True needs a squared loss (loss='squared_hinge', \
+                "tune=true needs a squared loss (loss='squared_hinge', \
                  'squared_epsilon_insensitive' or 'least_squares'), whose leave-one-out values \
                  have a gradient"
                     .into(),
@@ -198,7 +198,7 @@ impl PrimalConfig {
 pub(super) fn with_gamma(kernel: AnyKernel, factor: f64) -> Result<AnyKernel> {
     kernel.with_width(factor).ok_or_else(|| {
         Error::Unsupported(format!(
-            "tune=True needs kernel={}, got kernel='{}'",
+            "tune=true needs kernel={}, got kernel='{}'",
             AnyKernel::names(|kernel| kernel.with_width(1.0).is_some()),
             kernel.name()
         ))

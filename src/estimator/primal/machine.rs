@@ -40,7 +40,7 @@ impl PrimalConfig {
         let everything = matches!(basis, PrimalBasis::Samples);
         if config.refine && everything {
             return Err(Error::Unsupported(
-                "refine=True needs a basis (basis='kmeans++', n_components=500): an expansion in \
+                "refine=true needs a basis (basis='kmeans++', n_components=500): an expansion in \
                  all samples has nothing to gain from other points"
                     .into(),
             ));
@@ -50,13 +50,13 @@ impl PrimalConfig {
         let by_cg = matches!(config.solver, PrimalSolver::Cg | PrimalSolver::PlainCg);
         if config.leave_one_out && (!everything || linear || by_cg) {
             return Err(Error::Unsupported(
-                "leave_one_out=True needs Newton's method on an expansion in all samples: a \
-                 kernel that is not 'linear', basis=None, solver='newton'"
+                "leave_one_out=true needs Newton's method on an expansion in all samples: a \
+                 kernel that is not 'linear', basis=none, solver='newton'"
                     .into(),
             ));
         }
         if config.leave_one_out && !config.newton_fits(n) {
-            return Err(config.too_large("leave_one_out=True", n, "fewer samples"));
+            return Err(config.too_large("leave_one_out=true", n, "fewer samples"));
         }
         if everything && !linear {
             config.by_newton(n)?;

@@ -53,7 +53,7 @@ pub(super) fn tune<F: Real>(
     let samples = Shuffled::new(problem, config.seed);
     let n = size.min(samples.samples.len());
     if !config.newton_fits(n) {
-        return Err(config.too_large("tune=True", n, "a smaller tune_size"));
+        return Err(config.too_large("tune=true", n, "a smaller tune_size"));
     }
     // 1.
     let first = samples.clone().first(FIRST_SAMPLES.min(n));

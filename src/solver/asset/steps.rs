@@ -301,7 +301,7 @@ impl Settings {
         }
         if self.strongly_convex && self.fit_intercept {
             return Err(Error::Unsupported(
-                "strongly_convex=True needs fit_intercept=False: with an offset the objective is \
+                "strongly_convex=true needs fit_intercept=false: with an offset the objective is \
                  not strongly convex"
                     .into(),
             ));

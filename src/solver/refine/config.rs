@@ -28,7 +28,7 @@ impl Refine {
         self.loss.check()?;
         if kernel.gaussian_gamma().is_none() {
             return Err(Error::Unsupported(format!(
-                "refine=True needs kernel='rbf', got kernel='{}': its points can be moved along a \
+                "refine=true needs kernel='rbf', got kernel='{}': its points can be moved along a \
                  gradient that the same kernel values give",
                 kernel.name()
             )));

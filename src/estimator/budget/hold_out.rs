@@ -1,0 +1,78 @@
+//! The validation part that early stopping scores.
+
+use crate::data::{Gathered, Problem, Targets};
+use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::rng::Rng;
+
+/// The stream of random numbers that decides who is held out: no class's or pass's own.
+const STREAM: u64 = u64::MAX - 1;
+
+/// Some samples of a problem, owned.
+pub(super) struct Samples<F: Real> {
+    rows: Gathered<F>,
+    classes: Vec<u32>,
+    values: Vec<f64>,
+    n_classes: Option<usize>,
+    cost: Vec<f64>,
+}
+
+impl<F: Real> Samples<F> {
+    fn new(problem: &Problem<'_, F>, chosen: &[usize]) -> Result<Self> {
+        let (mut classes, mut values, mut n_classes) = (Vec::new(), Vec::new(), None);
+        match problem.targets() {
+            Targets::Classes { index, n_classes: n } => {
+                classes = chosen.iter().map(|&i| index[i]).collect();
+                n_classes = Some(n);
+            }
+            Targets::Values(all) => values = chosen.iter().map(|&i| all[i]).collect(),
+        }
+        let rows = Gathered::new(&problem.rows(), chosen)?;
+        let cost = chosen.iter().map(|&i| problem.cost()[i]).collect();
+        Ok(Self { rows, classes, values, n_classes, cost })
+    }
+
+    pub(super) fn problem(&self) -> Result<Problem<'_, F>> {
+        let targets = match self.n_classes {
+            Some(n_classes) => Targets::Classes { index: &self.classes, n_classes },
+            None => Targets::Values(&self.values),
+        };
+        Problem::new(self.rows.rows()?, targets, &self.cost)
+    }
+}
+
+/// The part to train on and the one to hold out, a share of the samples (of every class, for
+/// classes) chosen at random; both in the order of the problem.
+///
+/// # Errors
+/// `InvalidParam` when the share leaves a part without samples of positive cost, `OutOfMemory`.
+pub(super) fn split<F: Real>(
+    problem: &Problem<'_, F>,
+    share: f64,
+    seed: u64,
+) -> Result<[Samples<F>; 2]> {
+    let mut groups = vec![Vec::new()];
+    match problem.targets() {
+        Targets::Classes { index, n_classes } => {
+            groups.resize(n_classes, Vec::new());
+            index.iter().enumerate().for_each(|(i, &class)| groups[class as usize].push(i));
+        }
+        Targets::Values(values) => groups[0].extend(0..values.len()),
+    }
+    let mut rng = Rng::stream(seed, STREAM);
+    let (mut training, mut held_out) = (Vec::new(), Vec::new());
+    for mut group in groups {
+        rng.shuffle(&mut group);
+        let (out, kept) = group.split_at((share * group.len() as f64).round() as usize);
+        held_out.extend_from_slice(out);
+        training.extend_from_slice(kept);
+    }
+    for part in [&mut training, &mut held_out] {
+        part.sort_unstable();
+        if !part.iter().any(|&i| problem.cost()[i] > 0.0) {
+            let expected = "a share that leaves samples of positive weight in both parts";
+            return Err(Error::param("validation_fraction", expected, share));
+        }
+    }
+    Ok([Samples::new(problem, &training)?, Samples::new(problem, &held_out)?])
+}
