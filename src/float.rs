@@ -6,7 +6,8 @@ use std::iter::Sum;
 use ndarray::{ArrayView, CowArray, Dimension};
 
 mod sealed {
-    pub trait Sealed {}
+    /// What factorizations ask for is no part of what users see.
+    pub trait Sealed: faer::traits::RealField {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
@@ -18,7 +19,6 @@ pub trait Real:
     sealed::Sealed
     + num_traits::Float
     + num_traits::NumAssign
-    + faer::traits::RealField
     + Debug
     + Display
     + Default

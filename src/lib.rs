@@ -76,14 +76,12 @@ pub mod estimator;
 pub mod features;
 pub mod float;
 pub mod kernel;
-#[doc(hidden)]
-pub mod linalg;
+pub(crate) mod linalg;
 #[doc(hidden)]
 pub mod local;
 pub mod loss;
 pub mod model;
-#[doc(hidden)]
-pub mod multiclass;
+pub(crate) mod multiclass;
 pub mod online;
 #[doc(hidden)]
 pub mod parallel;

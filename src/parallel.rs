@@ -15,7 +15,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result};
 
-pub use relay::{Steps, take_turns};
+pub(crate) use relay::{Steps, take_turns};
 
 /// Rows of one unit of parallel work over kernel rows.
 pub const ROW_CHUNK: usize = 64;
@@ -23,6 +23,9 @@ pub const ROW_CHUNK: usize = 64;
 /// Below this many kernel-row multiply-adds a task runs on the calling thread: entering the pool
 /// costs about as much (`cargo bench --bench engine`, group `threshold`).
 pub const MIN_PARALLEL_WORK: usize = 1 << 19;
+
+/// Whether there are threads; where not (WebAssembly), all work runs on the calling one.
+pub(crate) const THREADED: bool = cfg!(not(target_family = "wasm"));
 
 /// The first of the pools that are kept.
 static POOLS: OnceLock<Box<Kept>> = OnceLock::new();
@@ -51,6 +54,9 @@ struct Kept {
 /// Cores that this process may use, asked once: the system takes longer to say than one row takes
 /// to predict.
 fn cores() -> usize {
+    if !THREADED {
+        return 1;
+    }
     let process = u64::from(std::process::id()) << 32;
     let known = CORES.load(Ordering::Relaxed);
     if known & !u64::from(u32::MAX) == process {
@@ -111,6 +117,9 @@ impl Pool<'_> {
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
 pub fn run<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> Result<R> {
+    if !THREADED {
+        return Ok(here(task));
+    }
     let pool = pool(Purpose::Training, threads.max(1))?;
     Ok(pool.install(|| task(Pool::here())))
 }
@@ -130,7 +139,7 @@ pub fn predict<R: Send>(
     work: usize,
     task: impl FnOnce(Pool<'_>) -> R + Send,
 ) -> Result<R> {
-    if work < MIN_PARALLEL_WORK {
+    if !THREADED || work < MIN_PARALLEL_WORK {
         return Ok(here(task));
     }
     let pool = pool(Purpose::Predicting, threads.max(1))?;
@@ -143,6 +152,9 @@ pub fn predict<R: Send>(
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
 pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> Result<R> {
+    if !THREADED {
+        return Ok(here(task));
+    }
     Ok(new_pool(threads.max(1))?.install(|| task(Pool::here())))
 }
 

@@ -30,7 +30,8 @@ fn data(n: usize) -> (Array2<f64>, Vec<usize>, Vec<f64>) {
 
 /// What the layer beneath finds.
 fn beneath(kind: ExactKind, rows: &Array2<f64>, targets: ExactTargets<'_>) -> ExactMachine {
-    let config = ExactConfig { kind, ..ExactConfig::default() };
+    let mut config = ExactConfig::default();
+    config.kind = kind;
     let gram = Gram::Kernel(AnyKernel::Gaussian { gamma: GAMMA }, Rows::from(rows).into());
     let cost = vec![1.0; rows.nrows()];
     let fit = |watch: &mut Watch<'_>| ExactMachine::fit(&config, gram, targets, &cost, watch);

@@ -29,14 +29,10 @@ fn data(n: usize) -> (Array2<f64>, Vec<u32>) {
 }
 
 fn local(budget: usize) -> LocalConfig {
-    LocalConfig {
-        kernel: KERNEL,
-        n_clusters: 3,
-        budget,
-        center_step: 0.1,
-        order: SampleOrder::Sequential,
-        ..LocalConfig::default()
-    }
+    let mut config = LocalConfig::default();
+    (config.kernel, config.n_clusters, config.budget) = (KERNEL, 3, budget);
+    (config.center_step, config.order) = (0.1, SampleOrder::Sequential);
+    config
 }
 
 #[test]
@@ -55,7 +51,8 @@ fn a_local_machine_goes_on_with_its_own_classes_and_budget() {
         let other = Problem::new(rows.view(), two, &cost).unwrap();
         let refused = local(20).partial_fit(&other, Some(&machine), watch);
         assert!(matches!(refused, Err(Error::BadLabels(_))));
-        let inner = LocalConfig { cells: Cells::Bsca, ..local(20) };
+        let mut inner = local(20);
+        inner.cells = Cells::Bsca;
         let refused = inner.partial_fit(&problem, Some(&machine), watch);
         assert!(matches!(refused, Err(Error::Unsupported(_))));
         let (on, _) = local(20).partial_fit(&problem, Some(&machine), watch).unwrap();
@@ -74,12 +71,10 @@ fn online_learners_take_no_weights() {
     let (x, classes) = data(100);
     let halves: Vec<u32> = classes.iter().map(|c| c % 2).collect();
     let targets = Targets::Classes { index: &halves, n_classes: 2 };
-    let config = OnlineConfig {
-        learner: AnyLearner::KernelOgd(KernelOgd { learning_rate: 0.1, regularization: 0.0 }),
-        kernel: KERNEL,
-        order: SampleOrder::Sequential,
-        ..OnlineConfig::default()
-    };
+    let learner = KernelOgd { learning_rate: 0.1, regularization: 0.0 };
+    let mut config = OnlineConfig::default();
+    (config.learner, config.kernel) = (AnyLearner::KernelOgd(learner), KERNEL);
+    config.order = SampleOrder::Sequential;
     let mut cost = vec![1.0; 100];
     let fit = |cost: &[f64]| {
         let problem = Problem::new(Rows::Dense(x.view()), targets, cost).unwrap();

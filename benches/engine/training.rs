@@ -113,16 +113,13 @@ pub(crate) fn polish(c: &mut Criterion) {
     let problem = Problem::new(data.rows(), data.targets(), &data.cost).expect("sound data");
     group.throughput(Throughput::Elements(data.index.len() as u64));
     for budget in [100, 500] {
-        let config = BudgetConfig {
-            budget: Some(budget),
-            kernel: kernel(22),
-            polishing: false,
-            ..BudgetConfig::default()
-        };
+        let mut config = BudgetConfig::default();
+        (config.budget, config.kernel, config.polishing) = (Some(budget), kernel(22), false);
         let trained = |watch: &mut Watch<'_>| config.fit(&problem, Start::default(), watch);
         let (machine, _) = Watch::run(2, &mut Silent, trained).expect("a fit");
         for (kept, cache_size) in [("kept", 200.0), ("again", 1e-3)] {
-            let config = BudgetConfig { cache_size, ..config.clone() };
+            let mut config = config.clone();
+            config.cache_size = cache_size;
             for threads in [1, 2] {
                 let id = format!("B={budget}/threads={threads}");
                 group.bench_function(BenchmarkId::new(kept, id), |b| {

@@ -13,6 +13,7 @@ use crate::rng::Rng;
 
 /// How a model over its budget is brought back to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AnyMaintenance {
     /// Merge the smallest term with its `size - 1` best partners at once (Gaussian kernel only).
     Merge {

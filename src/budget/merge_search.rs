@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 /// How the best `h` is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum MergeSearch {
     /// Newton steps on the derivative, vectorised over the partners that can win.
     #[default]

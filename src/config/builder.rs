@@ -95,6 +95,7 @@ macro_rules! config {
     ) => {
         $crate::config::hyperparameters! {
             $(#[$about])*
+            #[non_exhaustive]
             pub struct $config {$(
                 $(#[doc = $doc])*
                 $(#[serde($($serde)*)])?

@@ -8,6 +8,7 @@ use crate::rng::Rng;
 /// The order of a pass of n steps over n samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SampleOrder {
     /// A fresh random permutation each pass.
     #[default]

@@ -30,6 +30,7 @@ use crate::simd::{self, Packed};
 /// Which waves belong to a frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Waves {
     /// A cosine with a random phase.
     Shifted,

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 /// A kernel function and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name")]
+#[non_exhaustive]
 pub enum AnyKernel {
     /// `exp(-γ ‖x - z‖²)`: `"rbf"`.
     #[serde(rename = "rbf")]

@@ -22,10 +22,11 @@ const WAVE: usize = 4;
 
 /// `M + jitter·diag = LLᵀ`.
 #[derive(Clone, Debug)]
-pub struct Cholesky {
+pub(crate) struct Cholesky {
     n: usize,
     /// Row-major, the strict upper triangle is not defined.
     lower: Vec<f64>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests look at it"))]
     jitter: f64,
 }
 
@@ -43,7 +44,7 @@ impl Cholesky {
     /// # Errors
     /// Those of `between`; `NotPositiveDefinite`, naming `what`, when no jitter helps (NaN, large
     /// negative eigenvalues); `OutOfMemory`.
-    pub fn factor<E: From<Error>>(
+    pub(crate) fn factor<E: From<Error>>(
         what: &'static str,
         matrix: &[f64],
         n: usize,
@@ -67,19 +68,19 @@ impl Cholesky {
     }
 
     /// The jitter that was used.
-    #[must_use]
-    pub fn jitter(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn jitter(&self) -> f64 {
         self.jitter
     }
 
     /// Order of the matrix.
-    #[must_use]
-    pub fn order(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn order(&self) -> usize {
         self.n
     }
 
     /// Overwrites `rhs` (length n) by the solution of `(M + jitter·diag) x = rhs`.
-    pub fn solve(&self, rhs: &mut [f64]) {
+    pub(crate) fn solve(&self, rhs: &mut [f64]) {
         let lower = MatRef::from_row_major_slice(&self.lower, self.n, self.n);
         let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, 1);
         let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(self.n, 1, Par::Seq));
@@ -92,7 +93,7 @@ impl Cholesky {
     ///
     /// # Errors
     /// Those of `between`.
-    pub fn solve_columns<E>(
+    pub(crate) fn solve_columns<E>(
         &self,
         columns: &mut [f64],
         mut between: impl FnMut() -> std::result::Result<(), E>,

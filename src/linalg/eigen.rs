@@ -7,6 +7,7 @@ use faer::linalg::solvers::SelfAdjointEigen;
 use faer::{MatRef, Side};
 
 use crate::error::{Error, Result, try_vec};
+use crate::parallel::THREADED;
 
 /// Up to this order the decomposition takes a few milliseconds and is made in place.
 const SMALL: usize = 192;
@@ -15,11 +16,11 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// `M = Q diag(values) Qᵀ`.
 #[derive(Clone, Debug)]
-pub struct SymmetricEigen {
+pub(crate) struct SymmetricEigen {
     /// Eigenvalues, falling.
-    pub values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Q, row-major n x n: column j belongs to `values[j]`.
-    pub vectors: Vec<f64>,
+    pub(crate) vectors: Vec<f64>,
 }
 
 /// Decomposes the n x n row-major symmetric `matrix`, whose lower triangle alone is read.
@@ -31,7 +32,7 @@ pub struct SymmetricEigen {
 /// # Errors
 /// Those of `between`; `OutOfMemory`; `NotPositiveDefinite`, naming `what`, when the matrix holds
 /// a number that is not finite or the iteration fails.
-pub fn symmetric_eigen<E: From<Error>>(
+pub(crate) fn symmetric_eigen<E: From<Error>>(
     what: &'static str,
     matrix: Vec<f64>,
     n: usize,
@@ -43,7 +44,7 @@ pub fn symmetric_eigen<E: From<Error>>(
     if !matrix.iter().all(|v| v.is_finite()) {
         return Err(Error::NotPositiveDefinite(what).into());
     }
-    if n <= SMALL {
+    if n <= SMALL || !THREADED {
         return Ok(decompose(what, &matrix, n)?);
     }
     let (send, receive) = channel();

@@ -19,7 +19,7 @@ const BATCH: usize = 512;
 /// The lower triangle of a Gram matrix, in square tiles that the pool fills in parallel. A tile
 /// is summed by one task in the order of arrival: the bits do not depend on the thread count.
 #[derive(Debug)]
-pub struct GramAccumulator {
+pub(crate) struct GramAccumulator {
     n: usize,
     tile: usize,
     /// Row-major, up to `BATCH` rows of n.
@@ -37,7 +37,7 @@ impl GramAccumulator {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(n: usize) -> Result<Self> {
+    pub(crate) fn new(n: usize) -> Result<Self> {
         let tile = if n <= 256 { 64 } else { 128 };
         let blocks = n.div_ceil(tile);
         Ok(Self {
@@ -56,7 +56,7 @@ impl GramAccumulator {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn clear(&mut self, single: bool) -> Result<()> {
+    pub(crate) fn clear(&mut self, single: bool) -> Result<()> {
         (self.held, self.single) = (0, single);
         self.tiles.fill(0.0);
         if single && self.pending_single.is_empty() {
@@ -71,14 +71,14 @@ impl GramAccumulator {
 
     /// Room left in the batch, in rows.
     #[must_use]
-    pub fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         BATCH - self.held
     }
 
     /// Adds up to [`GramAccumulator::room`] rows: `row(i)` gives the i-th as its values and
     /// their common factor; values left out are the factor itself. Call
     /// [`GramAccumulator::flush`] when the room is 0.
-    pub fn push<'r, F: Real>(
+    pub(crate) fn push<'r, F: Real>(
         &mut self,
         count: usize,
         row: impl Fn(usize) -> (&'r [F], f64) + Sync,
@@ -113,7 +113,7 @@ impl GramAccumulator {
     ///
     /// # Errors
     /// Those of `between`.
-    pub fn flush<E>(
+    pub(crate) fn flush<E>(
         &mut self,
         mut between: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
@@ -142,7 +142,7 @@ impl GramAccumulator {
     }
 
     /// Adds the lower triangle to that of the row-major matrix `out` of order n. Flush first.
-    pub fn add_to(&self, out: &mut [f64]) {
+    pub(crate) fn add_to(&self, out: &mut [f64]) {
         let (n, size) = (self.n, self.tile);
         for (t, tile) in self.tiles.chunks_exact(size * size).enumerate() {
             let (i0, j0) = tile_position(t);

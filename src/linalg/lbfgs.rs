@@ -24,24 +24,24 @@ const WINDOW: usize = 5;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lbfgs {
+pub(crate) struct Lbfgs {
     /// Pairs remembered, at least 1.
-    pub memory: usize,
+    pub(crate) memory: usize,
     /// Evaluations at most.
-    pub max_evaluations: usize,
+    pub(crate) max_evaluations: usize,
     /// Least decrease over a few steps, as a share of the value.
-    pub tol: f64,
+    pub(crate) tol: f64,
 }
 
 /// What the search came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Descent {
+pub(crate) struct Descent {
     /// The value at the point reached.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Evaluations made.
-    pub evaluations: usize,
+    pub(crate) evaluations: usize,
     /// Whether the decrease has become small (or no step goes down any more).
-    pub converged: bool,
+    pub(crate) converged: bool,
 }
 
 /// A point with value and gradient.
@@ -65,7 +65,7 @@ impl Lbfgs {
     ///
     /// # Errors
     /// Those of `evaluate`.
-    pub fn minimise<E>(
+    pub(crate) fn minimise<E>(
         &self,
         x: &mut [f64],
         inverse_curvature: &[f64],

@@ -12,10 +12,10 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-pub use crate::simd::{add_scaled_rows, dots};
-pub use cholesky::Cholesky;
-pub use eigen::{SymmetricEigen, symmetric_eigen};
-pub use gram::GramAccumulator;
-pub use lbfgs::{Descent, Lbfgs};
-pub use pivoted::{PivotedCholesky, pivoted_cholesky};
-pub use rows::{axpy, dot, dot64, symmetric_times};
+pub(crate) use crate::simd::{add_scaled_rows, dots};
+pub(crate) use cholesky::Cholesky;
+pub(crate) use eigen::symmetric_eigen;
+pub(crate) use gram::GramAccumulator;
+pub(crate) use lbfgs::{Descent, Lbfgs};
+pub(crate) use pivoted::pivoted_cholesky;
+pub(crate) use rows::{axpy, dot, dot64, symmetric_times};

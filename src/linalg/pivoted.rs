@@ -11,15 +11,14 @@ const CHUNK: usize = 64;
 
 /// `M ≈ LLᵀ` with L of n rows and `rank` columns.
 #[derive(Clone, Debug)]
-pub struct PivotedCholesky {
+pub(crate) struct PivotedCholesky {
     /// Columns of the factor.
-    pub rank: usize,
+    pub(crate) rank: usize,
     /// The rows chosen, in order: the largest remaining diagonal each time.
-    pub pivots: Vec<usize>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests look at it"))]
+    pub(crate) pivots: Vec<usize>,
     /// L, row-major n x rank, its rows in the order of the matrix.
-    pub factor: Vec<f64>,
-    /// Largest diagonal entry of `M - LLᵀ`, which bounds all of its entries.
-    pub residual: f64,
+    pub(crate) factor: Vec<f64>,
 }
 
 /// Factors the n x n row-major `matrix` until the largest remaining diagonal entry is at most
@@ -31,7 +30,7 @@ pub struct PivotedCholesky {
 ///
 /// # Errors
 /// Those of `between`; `OutOfMemory`.
-pub fn pivoted_cholesky<E: From<Error>>(
+pub(crate) fn pivoted_cholesky<E: From<Error>>(
     matrix: &[f64],
     n: usize,
     tolerance: f64,
@@ -80,5 +79,5 @@ pub fn pivoted_cholesky<E: From<Error>>(
     for i in 0..n {
         factor[i * rank..(i + 1) * rank].copy_from_slice(&wide[i * n..i * n + rank]);
     }
-    Ok(PivotedCholesky { rank, pivots, factor, residual: largest(&rest).1 })
+    Ok(PivotedCholesky { rank, pivots, factor })
 }

@@ -12,7 +12,7 @@ const LANES: usize = 8;
 /// `row · x`; the shorter length counts.
 #[inline]
 #[must_use]
-pub fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
+pub(crate) fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     let (rows, xs) = (row.chunks_exact(LANES), x.chunks_exact(LANES));
     let tail: f64 = if row.len() == x.len() {
@@ -32,13 +32,13 @@ pub fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
 /// [`dot`] of two `f64` vectors.
 #[inline]
 #[must_use]
-pub fn dot64(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot64(a: &[f64], b: &[f64]) -> f64 {
     dot(a, b)
 }
 
 /// `y += a·row`.
 #[inline]
-pub fn axpy<F: Real>(a: f64, row: &[F], y: &mut [f64]) {
+pub(crate) fn axpy<F: Real>(a: f64, row: &[F], y: &mut [f64]) {
     for (y, &r) in y.iter_mut().zip(row) {
         *y += a * r.to_f64();
     }
@@ -46,7 +46,7 @@ pub fn axpy<F: Real>(a: f64, row: &[F], y: &mut [f64]) {
 
 /// `M x` for a full symmetric row-major `matrix` of order `x.len()`.
 #[must_use]
-pub fn symmetric_times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
+pub(crate) fn symmetric_times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; x.len()];
     dots(matrix, x, &mut out);
     out

@@ -9,6 +9,7 @@ use crate::simd::{Tile, weighted_sums};
 /// Which stages of pruning run before the largest weights are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Pruning {
     /// (a), (b) and (c).
     #[default]

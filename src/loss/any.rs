@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 /// The losses, as a closed enum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AnyLoss {
     /// `max(0, 1 - y f)`, y = ±1: `"hinge"`.
     Hinge,

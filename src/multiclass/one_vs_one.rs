@@ -8,7 +8,7 @@ use crate::watch::Watch;
 
 /// The pairs `(i, j)`, `i < j`, of classes: (0, 1), (0, 2), ..., (1, 2), ...
 #[must_use]
-pub fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
+pub(crate) fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
     (0..n_classes).flat_map(|i| (i + 1..n_classes).map(move |j| (i, j))).collect()
 }
 
@@ -17,7 +17,7 @@ pub fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
 ///
 /// # Errors
 /// Those of `train`; the first pair's when several fail.
-pub fn one_vs_one<T: Send>(
+pub(crate) fn one_vs_one<T: Send>(
     n_classes: usize,
     at_a_time: usize,
     watch: &mut Watch<'_>,

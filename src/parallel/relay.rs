@@ -57,7 +57,7 @@ impl Drop for Inside {
 
 /// Steps `0..count`. `Shared` is what the steps change, one thread at a time; `Own` is where a thread
 /// prepares a step.
-pub trait Steps: Sync {
+pub(crate) trait Steps: Sync {
     /// What the steps change.
     type Shared: Send;
     /// A prepared step.
@@ -90,7 +90,7 @@ pub trait Steps: Sync {
 ///
 /// # Errors
 /// The first of a step.
-pub fn take_turns<S: Steps>(
+pub(crate) fn take_turns<S: Steps>(
     pool: Pool<'_>,
     steps: &S,
     shared: S::Shared,

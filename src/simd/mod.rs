@@ -30,10 +30,10 @@ mod waves;
 pub use block::{Job, Map, Metric, Sums, Values};
 pub use dispatch::{Level, level, levels};
 pub use packed::{Packed, Tile};
-pub use pairs::LEAST_CURVATURE;
+pub(crate) use pairs::LEAST_CURVATURE;
 #[doc(hidden)]
 pub use roofline::fma_rounds;
-pub use search::{
+pub(crate) use search::{
     first_at_most, indices_at_most, least, least_magnitude, merge_degradations, merged_squares,
     prefetch, same_sign_distances,
 };
@@ -80,12 +80,12 @@ pub fn run_block_at<F: Real>(level: Level, job: &mut Job<'_, F>) {
 }
 
 /// Replaces every `x <= 0` by `e^x`.
-pub fn exp_in_place<F: Real>(values: &mut [F]) {
+pub(crate) fn exp_in_place<F: Real>(values: &mut [F]) {
     exp_in_place_at(level(), values);
 }
 
 /// [`exp_in_place`] at a level of one's own choice.
-pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
+pub(crate) fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
     assert!(level == dispatch::level() || levels().contains(&level), "a level the processor has");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level was just checked.
@@ -95,7 +95,7 @@ pub fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
 
 /// `values_j = scale cos(values_j + phases_j)`, within 1e-15 of `scale` for arguments below 1e8;
 /// the same bits at every level.
-pub fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
+pub(crate) fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
     assert!(values.len() == phases.len(), "equal lengths");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
@@ -108,7 +108,7 @@ pub fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
 
 /// `scale cos x_j` and `scale sin x_j` of the values of `cosines`, within 1e-15 of `scale` in
 /// double and 1e-7 in single precision for arguments below 1e8; the same bits at every level.
-pub fn waves<F: Real>(cosines: &mut [F], sines: &mut [F], scale: f64) {
+pub(crate) fn waves<F: Real>(cosines: &mut [F], sines: &mut [F], scale: f64) {
     assert!(cosines.len() == sines.len(), "equal lengths");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
@@ -121,13 +121,13 @@ pub fn waves<F: Real>(cosines: &mut [F], sines: &mut [F], scale: f64) {
 
 /// `out_c = Σ_j coef_cj row_j` in `f64` for every output; `row` is padded to whole lines, `coef`
 /// holds one padded row an output.
-pub fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
+pub(crate) fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
     let outputs = out.len();
     weighted_sums_of(row, 1, (coef, outputs), out);
 }
 
 /// [`weighted_sums`] of `len` rows, one after another; `out` holds a value an output, row by row.
-pub fn weighted_sums_of<F: Real>(
+pub(crate) fn weighted_sums_of<F: Real>(
     rows: &[F],
     len: usize,
     (coef, outputs): (&[f64], usize),
@@ -149,7 +149,7 @@ pub fn weighted_sums_of<F: Real>(
 }
 
 /// `out_i = rows_i · x` in `f64`: `rows` is row-major with `x.len()` columns.
-pub fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
+pub(crate) fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
     if x.is_empty() {
         return out.fill(0.0);
     }
@@ -161,7 +161,7 @@ pub fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
 
 /// `y += Σ a_k rows_k` in `f64` over the pairs `(k, a_k)`: `rows` is row-major with `y.len()`
 /// columns.
-pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
+pub(crate) fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
         unsafe {
@@ -172,7 +172,7 @@ pub fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]
 
 /// `scores -= step (a - b)`; returns the largest `score + up` and the least `score + down` after
 /// it. `up` and `down` hold 0, or an infinity for an entry that does not count.
-pub fn move_scores<F: Real>(
+pub(crate) fn move_scores<F: Real>(
     scores: &mut [f64],
     (up, down): (&[f64], &[f64]),
     (a, b): (&[F], &[F]),
@@ -189,14 +189,14 @@ pub fn move_scores<F: Real>(
 
 /// The first `t` with `values_t + marks_t == wanted`; `marks` is as long as `values`.
 #[must_use]
-pub fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize> {
+pub(crate) fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize> {
     // SAFETY: the level is the processor's.
     unsafe { pairs::Find { values, marks, wanted }.at(level()) }
 }
 
 /// What a step of a pair gains: `out_t = max(0, own.0 - (score_t + down_t))² / (own.1 +
 /// diagonal_t - 2 row_t)`, the curvature at least [`LEAST_CURVATURE`]. Returns the largest.
-pub fn pair_gains<F: Real>(
+pub(crate) fn pair_gains<F: Real>(
     scores: &[f64],
     down: &[f64],
     (diagonal, row): (&[f64], &[F]),
@@ -215,7 +215,7 @@ pub fn pair_gains<F: Real>(
 /// `scores -= step row`; then what a step of each variable alone gains, clipped to its box:
 /// `out_t = Δ (score_t - ½ curvature_t Δ)` with `Δ = clip(score_t / curvature_t)`. Returns the
 /// largest gain and the largest score that its box does not hold back. All of one length.
-pub fn descents(
+pub(crate) fn descents(
     scores: &mut [f64],
     (row, step): (&[f64], f64),
     beta: &[f64],
@@ -230,7 +230,7 @@ pub fn descents(
 }
 
 /// `sums += Σ_j coef_j row_j` in `f64`; rows are at least as long as `sums`.
-pub fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
+pub(crate) fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
     const AT_ONCE: usize = 64;
     concrete!(F, |T| {
         for rows in rows.chunks(AT_ONCE) {

@@ -7,7 +7,7 @@ use super::lanes::Lanes;
 
 /// The least curvature that a pair is taken to have: directions of a kernel that is not positive
 /// definite, or of equal rows.
-pub const LEAST_CURVATURE: f64 = 1e-12;
+pub(crate) const LEAST_CURVATURE: f64 = 1e-12;
 
 const PART: usize = 16;
 

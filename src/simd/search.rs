@@ -7,7 +7,7 @@ use crate::float::Real;
 
 /// Index of the value of least magnitude, the first of equals; 0 for an empty slice.
 #[must_use]
-pub fn least_magnitude(values: &[f64]) -> usize {
+pub(crate) fn least_magnitude(values: &[f64]) -> usize {
     // SAFETY: the level is the processor's.
     unsafe { slices::LeastMagnitude(values).at(level()) }
 }
@@ -15,7 +15,7 @@ pub fn least_magnitude(values: &[f64]) -> usize {
 /// Index of the first value that is at most `limit`; the last index when none is, 0 for an empty
 /// slice.
 #[must_use]
-pub fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
+pub(crate) fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
     concrete!(F, |T| {
         let limit = T::from_f64(Real::to_f64(limit));
         // SAFETY: `T` is `F`; the level is the processor's.
@@ -24,7 +24,7 @@ pub fn first_at_most<F: Real>(values: &[F], limit: F) -> usize {
 }
 
 /// Appends the indices of the values that are at most `limit` to `found`.
-pub fn indices_at_most<F: Real>(values: &[F], limit: F, found: &mut Vec<usize>) {
+pub(crate) fn indices_at_most<F: Real>(values: &[F], limit: F, found: &mut Vec<usize>) {
     concrete!(F, |T| {
         let limit = T::from_f64(Real::to_f64(limit));
         // SAFETY: `T` is `F`; the level is the processor's.
@@ -37,7 +37,7 @@ pub fn indices_at_most<F: Real>(values: &[F], limit: F, found: &mut Vec<usize>) 
 
 /// The least value; infinity for an empty slice.
 #[must_use]
-pub fn least<F: Real>(values: &[F]) -> F {
+pub(crate) fn least<F: Real>(values: &[F]) -> F {
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
         let least = unsafe { slices::Least::<T>(cast_slice(values)).at(level()) };
@@ -47,7 +47,7 @@ pub fn least<F: Real>(values: &[F]) -> F {
 
 /// Asks the processor to bring `value` near, for a read soon to come; changes nothing else.
 #[inline]
-pub fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -61,7 +61,7 @@ pub fn prefetch<T>(value: &T) {
 /// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
 /// infinity for the others, and returns the least. A zero counts by its sign bit: no term of
 /// coefficient 0 is there when `own` is the smallest coefficient and not 0.
-pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F {
+pub(crate) fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F {
     assert!(coef.len() == out.len() && row.len() >= out.len(), "equal lengths");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the level is the processor's.
@@ -77,7 +77,7 @@ pub fn same_sign_distances<F: Real>(coef: &[f64], own: f64, row: &[F], out: &mut
 /// Least squared weight degradation, in units of the smaller coefficient's square, of merging
 /// terms with coefficient ratios `ratio >= 1` at distances `g` (Gaussian; see
 /// [`crate::budget`]), written over `ratio`. Lengths are whole lines.
-pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
+pub(crate) fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
     assert!(g.len() == ratio.len() && g.len().is_multiple_of(Packed::<F>::line()), "padded rows");
     concrete!(F, |T| {
         // SAFETY: `T` is `F`; the lengths were just checked; the level is the processor's.
@@ -92,7 +92,7 @@ pub fn merge_degradations<F: Real>(g: &[F], ratio: &mut [F]) {
 /// `h` in [0, 1], with `u = exp(-g h²)`, `v = exp(-g (1-h)²)`: the squared norm of the merged
 /// coefficients of several outputs. `squares` holds `D` and gets the maximum, `products` holds
 /// `P` and gets the `h`. Lengths are whole lines.
-pub fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut [F]) {
+pub(crate) fn merged_squares<F: Real>(g: &[F], a: F, squares: &mut [F], products: &mut [F]) {
     assert!(g.len() == squares.len() && g.len() == products.len(), "equal lengths");
     assert!(g.len().is_multiple_of(Packed::<F>::line()), "padded rows");
     concrete!(F, |T| {

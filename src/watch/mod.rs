@@ -8,14 +8,16 @@
 //! Work of which a half is of no use runs [`Watch::unbroken`]; machines that are trained side by
 //! side have watches of their own, with one clock and one observer ([`Watch::side_by_side`]).
 
+mod clock;
 mod observe;
 mod shared;
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::parallel::{self, Pool};
+use clock::Clock;
 
 pub use observe::{Cancel, Observer, Phase, Progress, Silent, StopReason};
 
@@ -83,7 +85,7 @@ pub struct Watch<'a> {
     pub phase: Phase,
     /// The steps of what went before it, which the observer sees counted on.
     pub steps_before: usize,
-    started: Instant,
+    started: Clock,
     /// When this fit began, which may be part of another one; all times count from the start.
     origin: Duration,
     /// When this machine of the fit began ...
@@ -113,7 +115,7 @@ impl<'a> Watch<'a> {
             tick: Tick::default(),
             phase: Phase::Pass,
             steps_before: 0,
-            started: Instant::now(),
+            started: Clock::start(),
             origin: Duration::ZERO,
             begun: Duration::ZERO,
             rounds: 1.0,

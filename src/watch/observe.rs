@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// Why a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StopReason {
     /// The stopping criterion was met.
     Converged,
@@ -41,6 +42,7 @@ impl StopReason {
 
 /// Which part of a fit is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// Inside a pass over the data.
     Pass,
@@ -54,8 +56,23 @@ pub enum Phase {
     Step,
 }
 
+impl Phase {
+    /// The phase's name in Python.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::EndOfPass => "end_of_pass",
+            Self::Polish => "polish",
+            Self::Refine => "refine",
+            Self::Step => "step",
+        }
+    }
+}
+
 /// A snapshot of a running fit.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Progress {
     /// Which part is running.
     pub phase: Phase,
@@ -79,6 +96,7 @@ pub struct Progress {
 
 /// What an observer may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cancel {
     /// End with the model so far ([`StopReason::Callback`]).
     Keep,

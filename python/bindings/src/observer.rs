@@ -87,14 +87,7 @@ pub(crate) fn notify(
 ) -> PyResult<Reply> {
     let Some(listener) = listener else { return Ok(Reply::GoOn) };
     let told = PyDict::new(py);
-    let phase = match progress.phase {
-        Phase::Pass => "pass",
-        Phase::EndOfPass => "end_of_pass",
-        Phase::Polish => "polish",
-        Phase::Refine => "refine",
-        Phase::Step => "step",
-    };
-    told.set_item("phase", phase)?;
+    told.set_item("phase", progress.phase.name())?;
     told.set_item("iteration", progress.iteration)?;
     told.set_item("seen", progress.seen)?;
     told.set_item("n_samples", progress.n_samples)?;

@@ -14,6 +14,7 @@ use crate::solver::asset::{Average, Settings};
 /// Which features.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum AssetFeatures {
     /// On random landmarks; the threshold is [`Nystroem`]'s.
     Nystroem {
@@ -35,6 +36,7 @@ pub enum AssetFeatures {
 /// Which method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum AssetSolver {
     /// ASSET, or ASSET* when strongly convex.
     #[serde(rename = "asset")]

@@ -15,6 +15,7 @@ use crate::solver::refine::Refine;
 /// What happens to a term too many, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Maintenance {
     /// Merging for the Gaussian kernel, projection for the others.
     #[default]

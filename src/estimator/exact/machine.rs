@@ -30,6 +30,7 @@ const MPD_TIMES: u64 = 10;
 /// Which machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ExactKind {
     /// Classes, violations cost C.
     CSvc,
@@ -58,6 +59,7 @@ pub enum ExactKind {
 /// How the problem is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ExactSolver {
     /// Pairs, on working sets ([`crate::solver::exact`]).
     #[default]

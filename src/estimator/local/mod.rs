@@ -26,6 +26,7 @@ use train::{cells, learn};
 /// The machine of each cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Cells {
     /// The paper's, updated by each sample as it comes.
     Online,

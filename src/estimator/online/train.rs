@@ -156,7 +156,7 @@ impl OnlineConfig {
                 return unsupported("average cannot be changed while training goes on: fit anew");
             }
             if aside && stream.learner().budget() != budget {
-                let text = "budget cannot be changed while training goes on with average=True";
+                let text = "budget cannot be changed while training goes on with average=true";
                 return unsupported(text);
             }
             let terms = stream.model().n_terms();

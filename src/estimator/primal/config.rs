@@ -17,6 +17,7 @@ const PAIR_BYTES: usize = 24;
 /// Which method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PrimalSolver {
     /// Newton where its matrices fit `cache_size`, else conjugate gradients.
     Auto,
@@ -31,6 +32,7 @@ pub enum PrimalSolver {
 /// How basis points are chosen among the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Choice {
     /// At random.
     Random,

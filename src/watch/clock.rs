@@ -1,0 +1,32 @@
+//! The one place that asks the time.
+
+use std::time::Duration;
+#[cfg(not(target_family = "wasm"))]
+use std::time::Instant;
+
+/// Time since it was started. Where there is no clock (WebAssembly) none passes: limits of time
+/// are never reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    #[cfg(not(target_family = "wasm"))]
+    started: Instant,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self {
+            #[cfg(not(target_family = "wasm"))]
+            started: Instant::now(),
+        }
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn elapsed(self) -> Duration {
+        self.started.elapsed()
+    }
+
+    #[cfg(target_family = "wasm")]
+    pub(super) fn elapsed(self) -> Duration {
+        Duration::ZERO
+    }
+}
