@@ -112,7 +112,7 @@ fn results_come_in_order_and_errors_from_the_first() {
             0 => Ok(()),
             _ => Err(Error::BadLabels(class.to_string())),
         });
-        assert_eq!(failed.unwrap_err().to_string(), "y: 1");
+        assert_eq!(failed.unwrap_err().to_string(), "labels: 1");
     });
 }
 
