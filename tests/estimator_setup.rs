@@ -158,10 +158,10 @@ fn who_is_told_to_end_has_not_converged() {
     assert_eq!(model.report().stop, StopReason::Callback);
     let svc = PrimalSvc::builder().build().unwrap();
     let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
-    assert_eq!(model.told().stop, StopReason::Callback);
+    assert_eq!(model.report().stop, StopReason::Callback);
     let svc = AssetSvc::builder().build().unwrap();
     let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
-    assert_eq!(model.machine().stop, StopReason::Callback);
+    assert_eq!(model.report().stop, StopReason::Callback);
     let svc = Svc::builder().build().unwrap();
     let model = svc.fit_observed(&rows, &labels, None, &mut at_once).unwrap();
     assert!(!model.machine().converged());
