@@ -29,9 +29,10 @@ demo: $(VENV)/.built ## train on real data; table and out/demo.png
 test: check rust python sdist ## everything a change must pass
 	@echo "make test: all passed"
 
-check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs
+check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs, links of the documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps --locked
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

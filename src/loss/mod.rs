@@ -16,7 +16,7 @@
 //! outside, except in the dual, where it is the box.
 //!
 //! Nobody else asks which loss it is: a loss says of which corners it is made
-//! ([`pieces`]), and what else can be done with it are questions below.
+//! (`pieces`), and what else can be done with it are questions below.
 //!
 //! References: \[BSCA\] Alg. 2 for the steps, \[PRIMAL\] section 4.2 for the smoothing.
 

@@ -14,7 +14,7 @@ use crate::watch::{Halt, Phase, Tick, Watch};
 /// and what [`MpdOutcome`] says, its `parametric` being all multipliers.
 ///
 /// # Errors
-/// `InvalidParam`, those of [`Dual::check`], `LengthMismatch` and `InvalidData` for constraints,
+/// `InvalidParam`, those of [`Dual::check`](crate::solver::exact::Dual::check), `LengthMismatch` and `InvalidData` for constraints,
 /// `Unsupported` when nothing in the box meets them, `OutOfMemory`, `Interrupted` when the observer says so.
 pub fn solve<F: Real>(
     problem: &Problem<'_>,

@@ -18,6 +18,10 @@
 //! | [`linear`] | w | d² a row, d³/3; or products with X when d is large | d², or a few vectors |
 //!
 //! References: \[PRIMAL\].
+//!
+//! [`Polish`]: crate::solver::smoothed::Polish
+//! [`Polish::solve`]: crate::solver::smoothed::Polish::solve
+//! [`Polish::solve_exactly`]: crate::solver::smoothed::Polish::solve_exactly
 
 mod border;
 mod distinct;

@@ -23,7 +23,7 @@
 //!    the loss: `κ_jc = 1 + Σ_i D_ic k_ij²` for a coefficient, and for the d coordinates of a point
 //!    alike, as the squared distance is known from the kernel value,
 //!    `(2γ)² Σ_i Σ_c D_ic β_jc² k_ij² ‖x_i - s_j‖²/d + 2γ ‖β_j‖²`.
-//! 2. L-BFGS from there ([`Lbfgs`]), first on a random part of the samples, at the price of few
+//! 2. L-BFGS from there (`linalg::Lbfgs`), first on a random part of the samples, at the price of few
 //!    full passes, then on all of them.
 //! 3. The caller polishes again: coefficients are then exact for the points reached.
 //!

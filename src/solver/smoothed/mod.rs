@@ -5,7 +5,7 @@
 //! min over f (and b)   1/2 ‖f‖² + Σ_i C_i L_h(y_i, f(x_i) + b)
 //! ```
 //!
-//! Problem, start and result, kernel values by blocks ([`panels`]), and line search ([`ray`]).
+//! Problem, start and result, kernel values by blocks (`panels`), and line search (`ray`).
 
 pub(super) mod panels;
 pub(super) mod ray;
