@@ -1,11 +1,11 @@
 //! A classifier of at most 30 terms on two interlocking half circles: fit, score, save, load.
 //! `cargo run --example two_moons`
 
-use budgetsvm::BudgetSvc;
 use budgetsvm::data::Rows;
 use budgetsvm::error::Result;
 use budgetsvm::kernel::Gaussian;
 use budgetsvm::rng::Rng;
+use budgetsvm::{BudgetSvc, Saved as _};
 use ndarray::Array2;
 
 /// `n` noisy points of each half circle, in turns, and their labels.

@@ -60,7 +60,9 @@
 //!   few rows are predicted on the thread that asks, without a lock; many by all cores, in a pool
 //!   that no fit waits in.
 //! - A fit tells an observer ([`watch::Observer`]) how far it is, and ends when that says so.
-//! - `save` writes a file that Python's `budgetsvm.load` reads too. Loading one runs no code.
+//! - Every fitted model is [`Saved`]: to a file, to bytes, to a stream. Those of the budgeted, primal
+//!   and ASSET families are read by Python too. Loading one runs no code, and [`inspect`] tells what
+//!   it is.
 //!
 //! # Rooms
 //!
@@ -98,8 +100,8 @@ pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
     BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,
     OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
-    PrimalSvrModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
-    SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
+    PrimalSvrModel, Saved, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
+    SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 
 /// The README's example runs as it stands.

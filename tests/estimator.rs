@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+use budgetsvm::Saved as _;
 use budgetsvm::data::Rows;
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance};

@@ -17,6 +17,7 @@ mod machine;
 pub mod online;
 mod primal;
 mod report;
+mod saved;
 mod score;
 mod setup;
 pub mod summary;
@@ -41,4 +42,5 @@ pub use primal::{
     PrimalSvcModel, PrimalSvr, PrimalSvrModel, Tuned,
 };
 pub use report::Report;
+pub use saved::{FileInfo, Saved, inspect};
 pub use setup::{ClassWeighted, KernelConfig};

@@ -11,7 +11,8 @@ from sklearn.base import clone
 import budgetsvm
 import files
 
-FOLDERS = sorted(path for path in (Path(__file__).parents[1] / "files").iterdir() if path.is_dir())
+FILES = Path(__file__).parents[1] / "files"
+FOLDERS = sorted(path for path in FILES.iterdir() if path.name.isdigit())
 CASES = [(folder, *case) for folder in FOLDERS for case in files.cases()]
 
 
@@ -42,3 +43,16 @@ def test_every_file_belongs_to_a_case():
     for folder in FOLDERS:
         assert {path.name for path in folder.iterdir()} <= names
     assert FOLDERS
+
+
+@pytest.mark.parametrize("path", sorted((FILES / "rust").iterdir()), ids=lambda path: path.stem)
+def test_what_the_rust_crate_wrote_loads(path):
+    """The files of `tests/saved.rs`: rows on a line, of which the greater half is positive."""
+    loaded = budgetsvm.load(path)
+    assert type(loaded).__name__ == path.stem
+    X = np.linspace(-1, 1, 30)[:, None]
+    if path.stem.endswith("SVC"):
+        assert list(loaded.classes_) == ["high", "low"]
+        assert list(loaded.predict(X)) == ["low"] * 15 + ["high"] * 15
+    else:
+        assert np.abs(loaded.predict(X) - X[:, 0]).max() < 0.3

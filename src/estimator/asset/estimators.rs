@@ -1,6 +1,9 @@
 //! The machines on explicit features with labels and builders.
 
+use std::time::Duration;
+
 use ndarray::Array2;
+use serde_json::{Value, json};
 
 use super::config::AssetConfig;
 use super::train::AssetReport;
@@ -8,10 +11,12 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::estimator::labels::{classes, decode, encode};
-use crate::estimator::machine::Machine;
+use crate::estimator::machine::{Machine, Precision};
+use crate::estimator::saved::{self, Attributes, Saved};
 use crate::estimator::setup::ClassWeighted;
 use crate::float::Real;
 use crate::loss::AnyLoss;
+use crate::model::persist::{Archive, Label, Labels};
 use crate::watch::{Observer, Silent, Watch};
 
 /// Classification on explicit features, to be fitted; several classes one against the rest.
@@ -327,5 +332,57 @@ impl<F: Real> AssetSvrModel<F> {
     #[must_use]
     pub fn report(&self) -> &AssetReport {
         &self.report
+    }
+}
+
+impl AssetReport {
+    fn attributes(&self) -> Attributes {
+        let time = self.history.iter().map(Duration::as_secs_f64).collect();
+        let (primal, dual) = (self.objective.map(|o| o.0), self.objective.map(|o| o.1));
+        let objective = json!({"primal": primal, "dual": dual});
+        Attributes::of_fit((self.n_iter, self.stop), &[("time".to_owned(), time)], objective)
+    }
+
+    fn of(told: &mut Attributes) -> Result<Self> {
+        let objective: Value = told.take("objective_")?;
+        let history = told.take_history()?;
+        let times = history.iter().find(|(name, _)| name == "time").map(|(_, times)| times);
+        let duration = |&time: &f64| Duration::try_from_secs_f64(time).unwrap_or_default();
+        Ok(Self {
+            n_iter: told.take("n_iter_")?,
+            stop: told.take_stop()?,
+            history: times.into_iter().flatten().map(duration).collect(),
+            objective: objective["primal"].as_f64().zip(objective["dual"].as_f64()),
+        })
+    }
+}
+
+impl<F: Precision, L: Label> Saved for AssetSvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        let (labels, told) = (L::to_labels(&self.classes), self.report.attributes());
+        saved::pack("AssetSVC", Some(&self.settled.config), &self.machine, &labels, told)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("AssetSVC", AssetSvc::builder().config(), archive)?;
+        let report = AssetReport::of(&mut found.told)?;
+        let classes = found.classes(|k| k)?;
+        let settled = Settled { config: found.config, setup: Setup::default() };
+        Ok(Self { settled, machine: found.machine, report, classes })
+    }
+}
+
+impl<F: Precision> Saved for AssetSvrModel<F> {
+    fn to_archive(&self) -> Result<Archive> {
+        let told = self.report.attributes();
+        saved::pack("AssetSVR", Some(&self.settled.config), &self.machine, &Labels::None, told)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("AssetSVR", AssetSvr::builder().config(), archive)?;
+        let report = AssetReport::of(&mut found.told)?;
+        found.without_classes()?;
+        let settled = Settled { config: found.config, setup: Setup::default() };
+        Ok(Self { settled, machine: found.machine, report })
     }
 }

@@ -4,7 +4,6 @@ mod combine;
 pub(super) mod config;
 mod hold_out;
 mod part;
-mod saving;
 mod svc;
 mod svr;
 pub(super) mod train;

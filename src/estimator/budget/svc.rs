@@ -1,19 +1,17 @@
 //! Classification on a budget.
 
-use std::path::Path;
-
 use super::config::BudgetConfig;
-use super::saving;
 use super::train::Start;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimator::labels::{encode, sorted};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
+use crate::estimator::saved::{self, Saved};
 use crate::estimator::score::class;
 use crate::estimator::setup::ClassWeighted;
-use crate::model::persist::Label;
+use crate::model::persist::{Archive, Label};
 use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
@@ -186,30 +184,17 @@ impl<F: Precision, L: Ord + Clone> BudgetSvcModel<F, L> {
     }
 }
 
-impl<F: Precision, L: Label> BudgetSvcModel<F, L> {
-    /// Writes a safetensors file, whole or not at all; Python's `budgetsvm.load` reads it too.
-    ///
-    /// # Errors
-    /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let labels = L::to_labels(&self.classes);
-        saving::save(
-            "BudgetSVC",
-            &self.config,
-            (&self.machine, labels, &self.report),
-            path.as_ref(),
-        )
+impl<F: Precision, L: Label> Saved for BudgetSvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        let (labels, told) = (L::to_labels(&self.classes), self.report.attributes());
+        saved::pack("BudgetSVC", Some(&self.config), &self.machine, &labels, told)
     }
 
-    /// Reads the file of a classifier with labels and precision of these types.
-    ///
-    /// # Errors
-    /// `Io`, `Format`, `OutOfMemory`.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let loaded = saving::load::<F>("BudgetSVC", path.as_ref())?;
-        let classes = L::from_labels(&loaded.labels)
-            .ok_or_else(|| Error::Format("class labels of another type".into()))?;
-        let saving::Loaded { config, machine, report, .. } = loaded;
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("BudgetSVC", BudgetSvc::builder().config(), archive)?;
+        let report = Report::of(&mut found.told)?;
+        let classes = found.classes(|k| k)?;
+        let (config, machine) = (found.config, found.machine);
         Ok(Self { config, setup: Setup::default(), machine, classes, report })
     }
 }

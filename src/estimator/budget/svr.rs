@@ -1,17 +1,15 @@
 //! Regression on a budget.
 
-use std::path::Path;
-
 use super::config::BudgetConfig;
-use super::saving;
 use super::train::Start;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
+use crate::estimator::saved::{self, Saved};
 use crate::loss::AnyLoss;
-use crate::model::persist::Labels;
+use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Silent, Watch};
 
 /// Kernel support vector regression with a bounded number of support vectors, to be fitted.
@@ -167,23 +165,19 @@ impl<F: Precision> BudgetSvrModel<F> {
     ) -> Result<Self> {
         train((self.config.clone(), &self.setup), rows, (values, None), &mut Silent, how)
     }
+}
 
-    /// Writes a safetensors file, whole or not at all; Python's `budgetsvm.load` reads it too.
-    ///
-    /// # Errors
-    /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let parts = (&self.machine, Labels::None, &self.report);
-        saving::save("BudgetSVR", &self.config, parts, path.as_ref())
+impl<F: Precision> Saved for BudgetSvrModel<F> {
+    fn to_archive(&self) -> Result<Archive> {
+        let told = self.report.attributes();
+        saved::pack("BudgetSVR", Some(&self.config), &self.machine, &Labels::None, told)
     }
 
-    /// Reads the file of a regression machine of this precision.
-    ///
-    /// # Errors
-    /// `Io`, `Format`, `OutOfMemory`.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let saving::Loaded { config, machine, report, .. } =
-            saving::load::<F>("BudgetSVR", path.as_ref())?;
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("BudgetSVR", BudgetSvr::builder().config(), archive)?;
+        let report = Report::of(&mut found.told)?;
+        found.without_classes()?;
+        let (config, machine) = (found.config, found.machine);
         Ok(Self { config, setup: Setup::default(), machine, report })
     }
 }

@@ -7,10 +7,12 @@ use super::machine::{ExactConfig, ExactKind, ExactTargets};
 use crate::config::Setup;
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::machine::Precision;
+use crate::estimator::machine::{Machine, Precision, State};
+use crate::estimator::saved::{self, Attributes, Unpacked};
 use crate::estimator::setup::KernelConfig;
 use crate::kernel::{AnyKernel, Gram};
 use crate::model::Model;
+use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Watch};
 
 impl KernelConfig for ExactConfig {
@@ -81,6 +83,37 @@ impl Exact {
 }
 
 impl<F: Precision> Function<F> {
+    /// What a file holds: the machine, and which samples its support vectors are.
+    pub(super) fn to_archive(
+        &self,
+        kind: &str,
+        labels: &Labels,
+        parametric: Option<&Array2<f64>>,
+    ) -> Result<Archive> {
+        let machine = Machine::new(self.model.clone(), State::None);
+        let mut told = Attributes::default().put_counts("support_", &self.machine.support);
+        if let Some(parametric) = parametric {
+            told = told.put_doubles("parametric_coef_", parametric.iter().copied().collect());
+        }
+        saved::pack::<F, ExactConfig>(kind, None, &machine, labels, told)
+    }
+
+    /// The function of a file; how each part of the fit went is not told there.
+    pub(super) fn of(found: &mut Unpacked<F, ExactConfig>) -> Result<Self> {
+        let model = found.machine.model()?.clone();
+        let support = found.told.take_counts("support_")?;
+        let Model::Pairwise(pairs) = &model else {
+            return Err(Error::Format("a machine that is not exact".into()));
+        };
+        if support.len() != pairs.n_terms() {
+            return Err(Error::Format("support_".into()));
+        }
+        let (n_support, dual_coef) = (pairs.n_support().to_vec(), pairs.coef().clone());
+        let (intercept, parts) = (pairs.intercept().to_vec(), Vec::new());
+        let machine = ExactMachine { support, n_support, dual_coef, intercept, parts };
+        Ok(Self { model, machine, threads: Setup::default().n_threads()? })
+    }
+
     /// Decision values, samples x outputs.
     pub(super) fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
         self.model.decision(rows, self.threads)

@@ -7,6 +7,8 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::machine::Precision;
+use crate::estimator::saved::{self, Saved};
+use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Silent};
 
 /// Decision values below this count as 0, relative to 1 + the offset: rounding does not decide the
@@ -111,3 +113,16 @@ impl<F: Precision> OneClassSvmModel<F> {
 }
 
 tells!(impl<F: Precision> OneClassSvmModel<F>);
+
+impl<F: Precision> Saved for OneClassSvmModel<F> {
+    fn to_archive(&self) -> Result<Archive> {
+        self.function.to_archive("OneClassSvm", &Labels::None, None)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("OneClassSvm", &ExactConfig::default(), archive)?;
+        let function = Function::of(&mut found)?;
+        found.without_classes()?;
+        Ok(Self { function })
+    }
+}

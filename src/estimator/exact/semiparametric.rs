@@ -5,7 +5,7 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::fitted::ExactMachine;
-use super::labelled::{Exact, Given};
+use super::labelled::{Exact, Function, Given};
 use super::machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 use super::svc::SvcModel;
 use super::svr::SvrModel;
@@ -13,7 +13,9 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::machine::Precision;
+use crate::estimator::saved::{self, Saved, Unpacked};
 use crate::estimator::setup::ClassWeighted;
+use crate::model::persist::{Archive, Label, Labels};
 use crate::solver::exact::Fitted;
 use crate::watch::{Observer, Silent};
 
@@ -321,5 +323,41 @@ impl<F: Precision, L: Ord + Clone> SemiparametricSvcModel<F, L> {
     #[must_use]
     pub fn machine(&self) -> &ExactMachine {
         self.kernel.machine()
+    }
+}
+
+/// The parameters of a file, a row an output.
+fn parameters_of<F: Precision>(found: &mut Unpacked<F, ExactConfig>) -> Result<Array2<f64>> {
+    let values = found.told.take_doubles("parametric_coef_")?;
+    let outputs = found.machine.n_outputs();
+    Array2::from_shape_vec((outputs, values.len() / outputs.max(1)), values)
+        .map_err(|_| Error::Format("parametric_coef_".into()))
+}
+
+impl<F: Precision> Saved for SemiparametricSvrModel<F> {
+    fn to_archive(&self) -> Result<Archive> {
+        let function = &self.kernel.function;
+        function.to_archive("SemiparametricSvr", &Labels::None, Some(&self.parametric))
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("SemiparametricSvr", &ExactConfig::default(), archive)?;
+        let (function, parametric) = (Function::of(&mut found)?, parameters_of(&mut found)?);
+        found.without_classes()?;
+        Ok(Self { kernel: SvrModel { function }, parametric })
+    }
+}
+
+impl<F: Precision, L: Label> Saved for SemiparametricSvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        let (function, labels) = (&self.kernel.function, L::to_labels(&self.kernel.classes));
+        function.to_archive("SemiparametricSvc", &labels, Some(&self.parametric))
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("SemiparametricSvc", &ExactConfig::default(), archive)?;
+        let (function, parametric) = (Function::of(&mut found)?, parameters_of(&mut found)?);
+        let classes = found.classes(|k| k * (k - 1) / 2)?;
+        Ok(Self { kernel: SvcModel { function, classes }, parametric })
     }
 }

@@ -10,7 +10,9 @@ use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::labels::{classes, encode};
 use crate::estimator::machine::Precision;
+use crate::estimator::saved::{self, Saved};
 use crate::estimator::setup::ClassWeighted;
+use crate::model::persist::{Archive, Label};
 use crate::multiclass::pairs;
 use crate::watch::{Observer, Silent};
 
@@ -187,3 +189,15 @@ impl<F: Precision, L: Ord + Clone> SvcModel<F, L> {
 }
 
 tells!(impl<F: Precision, L> SvcModel<F, L>);
+
+impl<F: Precision, L: Label> Saved for SvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        self.function.to_archive("Svc", &L::to_labels(&self.classes), None)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("Svc", &ExactConfig::default(), archive)?;
+        let function = Function::of(&mut found)?;
+        Ok(Self { function, classes: found.classes(|k| k * (k - 1) / 2)? })
+    }
+}

@@ -7,6 +7,8 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::machine::Precision;
+use crate::estimator::saved::{self, Saved};
+use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Silent};
 
 /// Exact ε support vector regression with an offset, to be fitted.
@@ -133,3 +135,16 @@ impl<F: Precision> SvrModel<F> {
 }
 
 tells!(impl<F: Precision> SvrModel<F>);
+
+impl<F: Precision> Saved for SvrModel<F> {
+    fn to_archive(&self) -> Result<Archive> {
+        self.function.to_archive("Svr", &Labels::None, None)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("Svr", &ExactConfig::default(), archive)?;
+        let function = Function::of(&mut found)?;
+        found.without_classes()?;
+        Ok(Self { function })
+    }
+}

@@ -9,7 +9,9 @@ use crate::error::Result;
 use crate::estimator::labels::{classes, decode, encode};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
+use crate::estimator::saved::{self, Saved};
 use crate::estimator::setup::ClassWeighted;
+use crate::model::persist::{Archive, Label};
 use crate::watch::{Observer, Silent, Watch};
 
 /// A classifier of cells, each with a machine on a budget, to be fitted.
@@ -203,5 +205,21 @@ impl<F: Precision, L: Ord + Clone> LocalBudgetSvcModel<F, L> {
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
+    }
+}
+
+impl<F: Precision, L: Label> Saved for LocalBudgetSvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        let (labels, told) = (L::to_labels(&self.classes), self.report.attributes());
+        saved::pack("LocalBudgetSvc", Some(&self.config), &self.machine, &labels, told)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found =
+            saved::unpack("LocalBudgetSvc", LocalBudgetSvc::builder().config(), archive)?;
+        let report = Report::of(&mut found.told)?;
+        let classes = found.classes(|k| k)?;
+        let (config, machine) = (found.config, found.machine);
+        Ok(Self { config, setup: Setup::default(), machine, classes, report })
     }
 }

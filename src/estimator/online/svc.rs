@@ -8,9 +8,11 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Result, try_vec};
 use crate::estimator::labels::{classes, decode, encode};
-use crate::estimator::machine::Machine;
+use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
+use crate::estimator::saved::{self, Saved};
 use crate::float::Real;
+use crate::model::persist::{Archive, Label};
 use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel classifier that learns from one sample at a time, to be fitted. Which learner it is, and
@@ -239,5 +241,20 @@ impl<F: Real, L: Ord + Clone> OnlineSvcModel<F, L> {
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
+    }
+}
+
+impl<F: Precision, L: Label> Saved for OnlineSvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        let (labels, told) = (L::to_labels(&self.classes), self.report.attributes());
+        saved::pack("OnlineSvc", Some(&self.config), &self.machine, &labels, told)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("OnlineSvc", OnlineSvc::builder().config(), archive)?;
+        let report = Report::of(&mut found.told)?;
+        let classes = found.classes(|k| k)?;
+        let (config, machine) = (found.config, found.machine);
+        Ok(Self { config, setup: Setup::default(), machine, classes, report })
     }
 }

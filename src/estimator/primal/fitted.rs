@@ -1,6 +1,7 @@
 //! A primal machine as it is fitted, without labels.
 
 use ndarray::{Array2, ArrayView2};
+use serde_json::{Value, json};
 
 use super::config::PrimalConfig;
 use super::found::{Found, Tuned};
@@ -8,9 +9,11 @@ use super::start::{PrimalBasis, PrimalStart};
 use crate::config::Setup;
 use crate::data::{Gathered, Problem, Rows, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::machine::Machine;
+use crate::estimator::machine::{Machine, Precision};
+use crate::estimator::saved::{self, Attributes, Unpacked};
 use crate::float::Real;
 use crate::model::Model;
+use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, StopReason, Watch};
 
 /// How a fit went.
@@ -48,6 +51,7 @@ impl PrimalReport {
 pub(super) struct Fitted<F: Real> {
     pub(super) machine: Machine<F>,
     pub(super) report: PrimalReport,
+    config: PrimalConfig,
     threads: usize,
 }
 
@@ -112,7 +116,50 @@ impl PrimalConfig {
         let (machine, report) = Watch::run(threads, observer, |watch| {
             config.fit(&problem, &basis, start.as_ref(), watch)
         })?;
-        Ok(Fitted { machine, report, threads })
+        Ok(Fitted { machine, report, config, threads })
+    }
+}
+
+impl<F: Precision> Fitted<F> {
+    pub(super) fn to_archive(&self, kind: &str, labels: &Labels) -> Result<Archive> {
+        let PrimalReport { smoothed, primal, n_iter, stop, tuned, support, history, .. } =
+            &self.report;
+        let curve = |at: usize| history.iter().map(|entry| entry[at]).collect();
+        let history = [("time".to_owned(), curve(0)), ("objective".to_owned(), curve(1))];
+        let objective = json!({"smoothed": smoothed, "primal": primal});
+        let factor = tuned.map_or(1.0, |tuned| tuned.c);
+        let mut told = Attributes::of_fit((*n_iter, *stop), &history, objective)
+            .put("C_", json!(self.config.c * factor))
+            .put("gamma_", json!(self.machine.kernel().map_or(1.0, |kernel| kernel.gamma())));
+        if let Some(support) = support {
+            told = told.put_counts("support_", support);
+        }
+        saved::pack(kind, Some(&self.config), &self.machine, labels, told)
+    }
+
+    /// What a file holds, beside what a tuned C was multiplied by and leave-one-out values.
+    pub(super) fn of(found: &mut Unpacked<F, PrimalConfig>) -> Result<Self> {
+        let told = &mut found.told;
+        let objective: Value = told.take("objective_")?;
+        let number = |name: &str| objective[name].as_f64().unwrap_or(f64::NAN);
+        let history = told.take_history()?;
+        let curve = |name: &str| {
+            let found = history.iter().find(|(found, _)| found == name);
+            found.map(|(_, values)| values.clone()).unwrap_or_default()
+        };
+        let entries = curve("time").into_iter().zip(curve("objective"));
+        let report = PrimalReport {
+            smoothed: number("smoothed"),
+            primal: number("primal"),
+            n_iter: told.take("n_iter_")?,
+            stop: told.take_stop()?,
+            tuned: None,
+            support: told.has("support_").then(|| told.take_counts("support_")).transpose()?,
+            left_out: None,
+            history: entries.map(|(time, objective)| [time, objective]).collect(),
+        };
+        let threads = Setup::default().n_threads()?;
+        Ok(Self { machine: found.machine.clone(), report, config: found.config.clone(), threads })
     }
 }
 

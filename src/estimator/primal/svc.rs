@@ -8,8 +8,11 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labels::{classes, decode, encode, sorted};
+use crate::estimator::machine::Precision;
+use crate::estimator::saved::{self, Saved};
 use crate::estimator::setup::ClassWeighted;
 use crate::float::Real;
+use crate::model::persist::{Archive, Label};
 use crate::watch::{Observer, Silent};
 
 /// Classification in the primal, to be fitted; several classes one against the rest.
@@ -181,5 +184,17 @@ impl<F: Real, L: Ord + Clone> PrimalSvcModel<F, L> {
     #[must_use]
     pub fn report(&self) -> &PrimalReport {
         &self.fitted.report
+    }
+}
+
+impl<F: Precision, L: Label> Saved for PrimalSvcModel<F, L> {
+    fn to_archive(&self) -> Result<Archive> {
+        self.fitted.to_archive("PrimalSVC", &L::to_labels(&self.classes))
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("PrimalSVC", PrimalSvc::builder().config(), archive)?;
+        let fitted = Fitted::of(&mut found)?;
+        Ok(Self { fitted, classes: found.classes(|k| k)? })
     }
 }

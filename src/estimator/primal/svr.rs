@@ -5,8 +5,11 @@ use super::fitted::{Fitted, Given, PrimalReport};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
+use crate::estimator::machine::Precision;
+use crate::estimator::saved::{self, Saved};
 use crate::float::Real;
 use crate::loss::AnyLoss;
+use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Silent};
 
 /// Regression in the primal, to be fitted.
@@ -132,5 +135,18 @@ impl<F: Real> PrimalSvrModel<F> {
     #[must_use]
     pub fn report(&self) -> &PrimalReport {
         &self.fitted.report
+    }
+}
+
+impl<F: Precision> Saved for PrimalSvrModel<F> {
+    fn to_archive(&self) -> Result<Archive> {
+        self.fitted.to_archive("PrimalSVR", &Labels::None)
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack("PrimalSVR", PrimalSvr::builder().config(), archive)?;
+        let fitted = Fitted::of(&mut found)?;
+        found.without_classes()?;
+        Ok(Self { fitted })
     }
 }

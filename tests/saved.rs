@@ -1,0 +1,215 @@
+//! Fitted estimators as files: what is written is read, in Rust and by Python.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use std::path::PathBuf;
+
+use budgetsvm::data::Rows;
+use budgetsvm::error::{Error, Result};
+use budgetsvm::estimator::Functions;
+use budgetsvm::model::persist::Labels;
+use budgetsvm::online::{AnyLearner, Projectron};
+use budgetsvm::{
+    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
+    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, OneClassSvm, OneClassSvmModel, OnlineSvc,
+    OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved, SemiparametricSvc,
+    SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
+};
+use ndarray::Array2;
+
+fn rows() -> Array2<f64> {
+    Array2::from_shape_fn((60, 1), |(i, _)| (i as f64 - 29.5) / 29.5)
+}
+
+fn labels() -> Vec<String> {
+    (0..60).map(|i| if i < 30 { "low" } else { "high" }.to_owned()).collect()
+}
+
+fn three() -> Vec<i16> {
+    (0..60).map(|i| [-5, 0, 7][i / 20]).collect()
+}
+
+/// The same model after its bytes.
+fn again<M: Saved>(model: &M) -> M {
+    let mut stream = Vec::new();
+    model.write(&mut stream).unwrap();
+    assert_eq!(stream, model.to_bytes().unwrap());
+    let again = M::read(stream.as_slice()).unwrap();
+    assert_eq!(again.to_bytes().unwrap(), stream, "nothing is lost");
+    again
+}
+
+macro_rules! same {
+    ($model:expr, $type:ty, |$fitted:ident| $said:expr) => {{
+        let $fitted: $type = $model.unwrap();
+        let before = $said;
+        let $fitted = again(&$fitted);
+        assert_eq!(before, $said, stringify!($type));
+    }};
+}
+
+#[test]
+fn every_estimator_is_what_it_was_after_its_bytes() {
+    let (x, names, three) = (rows(), labels(), three());
+    let rows = Rows::from(&x);
+    let y: Vec<f64> = x.iter().map(|v| v * v).collect();
+    let single = x.mapv(|v| v as f32);
+    let narrow = Rows::from(&single);
+    same!(
+        BudgetSvc::builder().budget(8).gamma(1.0).build().unwrap().fit(&narrow, &three),
+        BudgetSvcModel<f32, i16>,
+        |m| m.decision_function(&narrow).unwrap()
+    );
+    same!(
+        BudgetSvr::builder().budget(8).gamma(1.0).build().unwrap().fit(&rows, &y),
+        BudgetSvrModel<f64>,
+        |m| m.predict(&rows).unwrap()
+    );
+    same!(
+        PrimalSvc::builder().gamma(1.0).build().unwrap().fit(&rows, &names),
+        PrimalSvcModel<f64, String>,
+        |m| (m.decision_function(&rows).unwrap(), m.report().n_iter, m.report().support.clone())
+    );
+    same!(
+        PrimalSvr::builder().gamma(1.0).build().unwrap().fit(&rows, &y),
+        PrimalSvrModel<f64>,
+        |m| m.predict(&rows).unwrap()
+    );
+    same!(
+        AssetSvc::builder().gamma(1.0).n_components(9).build().unwrap().fit(&narrow, &three),
+        AssetSvcModel<f32, i16>,
+        |m| m.partial_fit(&narrow, &three).unwrap().decision_function(&narrow).unwrap()
+    );
+    same!(
+        AssetSvr::builder().gamma(1.0).n_components(9).build().unwrap().fit(&rows, &y),
+        AssetSvrModel<f64>,
+        |m| m.predict(&rows).unwrap()
+    );
+    same!(
+        Svc::builder().gamma(1.0).build().unwrap().fit(&rows, &three),
+        SvcModel<f64, i16>,
+        |m| (m.decision_function(&rows).unwrap(), m.machine().support.clone())
+    );
+    same!(Svr::builder().gamma(1.0).build().unwrap().fit(&rows, &y), SvrModel<f64>, |m| m
+        .predict(&rows)
+        .unwrap());
+    same!(
+        OneClassSvm::builder().gamma(1.0).build().unwrap().fit(&rows),
+        OneClassSvmModel<f64>,
+        |m| m.decision_function(&rows).unwrap()
+    );
+    let known = Functions::Values(x.view());
+    same!(
+        SemiparametricSvc::builder().gamma(1.0).build().unwrap().fit(&rows, known, &names),
+        SemiparametricSvcModel<f64, String>,
+        |m| m.predict(&rows, Functions::Values(x.view())).unwrap()
+    );
+    let learner = AnyLearner::Projectron(Projectron { budget: 9, threshold: 0.1, plus_plus: true });
+    same!(
+        OnlineSvc::builder().learner(learner).gamma(1.0).build().unwrap().fit(&rows, &three),
+        OnlineSvcModel<f64, i16>,
+        |m| m.partial_fit(&rows, &three).unwrap().decision_function(&rows).unwrap()
+    );
+    same!(
+        LocalBudgetSvc::builder().n_clusters(4).gamma(1.0).build().unwrap().fit(&rows, &names),
+        LocalBudgetSvcModel<f64, String>,
+        |m| m.decision_function(&rows).unwrap()
+    );
+}
+
+#[test]
+fn a_file_of_other_types_is_refused_and_tells_what_it_is() {
+    let x = rows();
+    let model = BudgetSvc::builder().budget(8).gamma(1.0).build().unwrap();
+    let model = model.fit(&Rows::from(&x), &three()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    model.save(&path).unwrap();
+    let info = inspect(&path).unwrap();
+    assert_eq!((info.kind.as_str(), info.precision), ("BudgetSVC", Some("float64")));
+    assert_eq!(info.labels, Labels::Int(vec![-5, 0, 7]));
+    assert_eq!((info.n_features, info.n_outputs, info.n_terms), (1, 3, model.n_terms()));
+    fn refused<M>(loaded: Result<M>) {
+        assert!(matches!(loaded, Err(Error::Format(_))));
+    }
+    BudgetSvcModel::<f64, i16>::load(&path).unwrap();
+    refused(BudgetSvcModel::<f32, i16>::load(&path));
+    refused(BudgetSvcModel::<f64, u16>::load(&path));
+    refused(BudgetSvcModel::<f64, String>::load(&path));
+    refused(BudgetSvrModel::<f64>::load(&path));
+    refused(SvcModel::<f64, i16>::load(&path));
+    refused(BudgetSvcModel::<f64, i16>::from_bytes(&std::fs::read(&path).unwrap()[1..]));
+}
+
+fn files() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/files")
+}
+
+#[test]
+fn what_python_wrote_loads() {
+    let folder = files().join("1");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if name == "said" {
+            continue;
+        }
+        let info = inspect(&path).unwrap();
+        let x = Array2::from_shape_fn((5, info.n_features), |(i, j)| (i + j) as f64 / 5.0);
+        let single = x.mapv(|v| v as f32);
+        let (wide, narrow) = (Rows::from(&x), Rows::from(&single));
+        macro_rules! predicts {
+            ($model:ident, $($label:ty)?) => {
+                match info.precision {
+                    Some("float32") => {
+                        let model = $model::<f32 $(, $label)?>::load(&path).expect(&name);
+                        model.predict(&narrow).expect(&name).len()
+                    }
+                    _ => {
+                        let model = $model::<f64 $(, $label)?>::load(&path).expect(&name);
+                        model.predict(&wide).expect(&name).len()
+                    }
+                }
+            };
+        }
+        let rows = match (info.kind.as_str(), &info.labels) {
+            ("BudgetSVC", Labels::Int(_)) => predicts!(BudgetSvcModel, i64),
+            ("BudgetSVC", _) => predicts!(BudgetSvcModel, String),
+            ("PrimalSVC", Labels::Int(_)) => predicts!(PrimalSvcModel, i64),
+            ("PrimalSVC", _) => predicts!(PrimalSvcModel, String),
+            ("AssetSVC", Labels::Int(_)) => predicts!(AssetSvcModel, i64),
+            ("AssetSVC", _) => predicts!(AssetSvcModel, String),
+            ("BudgetSVR", _) => predicts!(BudgetSvrModel,),
+            ("PrimalSVR", _) => predicts!(PrimalSvrModel,),
+            ("AssetSVR", _) => predicts!(AssetSvrModel,),
+            _ => continue,
+        };
+        assert_eq!(rows, 5);
+        count += 1;
+    }
+    assert!(count >= 15, "{count}");
+}
+
+/// Writes what `tests/python/test_files.py` loads: `cargo test --test saved -- --ignored`.
+#[test]
+#[ignore = "writes files that are kept"]
+fn write_files() {
+    let (x, names) = (rows(), labels());
+    let (rows, y) = (Rows::from(&x), x.iter().copied().collect::<Vec<f64>>());
+    let folder = files().join("rust");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(format!("{name}.safetensors"));
+    let svc = BudgetSvc::builder().budget(8).c(10.0).gamma(1.0).build().unwrap();
+    svc.fit(&rows, &names).unwrap().save(path("BudgetSVC")).unwrap();
+    let svr = BudgetSvr::builder().budget(8).c(10.0).gamma(1.0).build().unwrap();
+    svr.fit(&rows, &y).unwrap().save(path("BudgetSVR")).unwrap();
+    let svc = PrimalSvc::builder().c(10.0).gamma(1.0).build().unwrap();
+    svc.fit(&rows, &names).unwrap().save(path("PrimalSVC")).unwrap();
+    let svr = PrimalSvr::builder().c(10.0).gamma(1.0).build().unwrap();
+    svr.fit(&rows, &y).unwrap().save(path("PrimalSVR")).unwrap();
+    let svc = AssetSvc::builder().c(10.0).gamma(1.0).n_components(20).build().unwrap();
+    svc.fit(&rows, &names).unwrap().save(path("AssetSVC")).unwrap();
+    let svr = AssetSvr::builder().c(10.0).gamma(1.0).n_components(20).build().unwrap();
+    svr.fit(&rows, &y).unwrap().save(path("AssetSVR")).unwrap();
+}
