@@ -200,6 +200,21 @@ class ExactEstimator(Machined):
         coef = self._learnt("_machine").dual_coef
         return sp.csr_matrix(coef) if self._sparse else coef
 
+    @property
+    def _dual_coef_(self) -> Any:
+        """The same with the sign of class 0 against class 1: what scikit-learn decides with."""
+        return self._sign() * self.dual_coef_
+
+    @_dual_coef_.setter
+    def _dual_coef_(self, coef: Any) -> None:
+        dense: Any = coef.toarray() if hasattr(coef, "toarray") else coef
+        self._machine = self._machine.with_dual_coef(
+            self._sign() * np.asarray(dense, dtype=np.float64)
+        )
+
+    def _sign(self) -> int:
+        return -1 if self._is_classifier() and len(self._n_support) == 2 else 1
+
     def _solver(self) -> str:
         return self.solver
 
@@ -336,7 +351,7 @@ class ExactEstimator(Machined):
         """Decision values, shape (n_samples, n_outputs), of class i against class j > i."""
         values = self._decided(_validation.as_rows(self._validate_for_predict(X)))
         # As in scikit-learn; the machine of two classes is one for the second.
-        return -values if self._is_classifier() and len(self._n_support) == 2 else values
+        return self._sign() * values
 
     @property
     def n_support_(self) -> np.ndarray:

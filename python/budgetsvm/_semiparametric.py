@@ -93,8 +93,7 @@ class Semiparametric(ExactEstimator):
 
     def _take(self, machine: Any, report: dict) -> None:
         super()._take(machine, report)
-        sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
-        coef = sign * report["parametric"].reshape(len(self.intercept_), self._n_functions)
+        coef = self._sign() * report["parametric"].reshape(len(self.intercept_), self._n_functions)
         self.parametric_coef_ = coef if self._is_classifier() else coef[0]
         if self.record_history:
             steps = len(report["violation"])
@@ -126,8 +125,7 @@ class Semiparametric(ExactEstimator):
             raise ValueError(
                 f"functions have {phi.shape[1]} columns, but {self._n_functions} were fitted"
             )
-        sign = -1 if self._is_classifier() and len(self._n_support) == 2 else 1
-        return values + phi @ (sign * np.atleast_2d(self.parametric_coef_)).T
+        return values + phi @ (self._sign() * np.atleast_2d(self.parametric_coef_)).T
 
 
 def _rules(base: type[ExactEstimator]) -> dict:

@@ -133,6 +133,15 @@ impl<F: Real> PairwiseModel<F> {
         Ok(model)
     }
 
+    /// The same support vectors with other coefficients.
+    ///
+    /// # Errors
+    /// `LengthMismatch`, `NonFinite`.
+    pub fn with_coef(&self, coef: Array2<f64>) -> Result<Self> {
+        let (origin, support) = (self.origin.clone(), self.support.clone());
+        Self::at(origin, support, self.n_support.clone(), coef, self.intercept.clone())
+    }
+
     /// What the terms are.
     #[must_use]
     pub fn support(&self) -> &Support<F> {

@@ -1,6 +1,8 @@
 //! `Machine`: what every estimator holds. It never changes, so threads may share it; training
 //! makes a new one.
 
+use std::sync::Arc;
+
 use budgetsvm::data::{Gathered, Rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{self, AnyMachine, Precision};
@@ -10,7 +12,7 @@ use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::Model;
 use budgetsvm::model::persist::{Archive, Tensors};
 use ndarray::Array2;
-use numpy::{IntoPyArray as _, PyArray1, PyArray2};
+use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
@@ -177,6 +179,21 @@ impl Machine {
     #[getter]
     fn seen(&self) -> u64 {
         each!(self, machine => machine.seen())
+    }
+
+    /// An exact machine with other coefficients of its support vectors.
+    fn with_dual_coef(&self, coef: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
+        let coef = coef.as_array().to_owned();
+        enter_briefly(|| {
+            if let AnyMachine::F64(machine) = &self.0
+                && let Model::Pairwise(model) = machine.model()?
+            {
+                let model = Model::Pairwise(Arc::new(model.with_coef(coef)?));
+                let machine = estimator::Machine::new(model, machine.state().clone());
+                return Ok(Self(AnyMachine::F64(machine)));
+            }
+            Err(Error::Unsupported("dual_coef_ of this machine cannot be changed".into()))
+        })
     }
 
     /// Whether its support vectors are sparse.

@@ -159,7 +159,7 @@ impl<F: Precision> Fitted<F> {
             history: entries.map(|(time, objective)| [time, objective]).collect(),
         };
         let threads = Setup::default().n_threads()?;
-        Ok(Self { machine: found.machine.clone(), report, config: found.config.clone(), threads })
+        Ok(Self { machine: found.machine.clone(), report, config: found.config, threads })
     }
 }
 
