@@ -81,7 +81,13 @@ fn main() {
                 // Small enough that no norm is too large for the precision.
                 let kernel = AnyKernel::Gaussian { gamma: 1.0 / d as f64 };
                 let reached = rate(|| {
-                    kernel.sums(&tile, (0, POINTS), &packed, (&coef, 1), &mut sums);
+                    kernel.sums(
+                        &tile,
+                        (0, POINTS),
+                        &packed,
+                        (&coef, 1),
+                        (&mut sums, &mut Vec::new()),
+                    );
                     operations
                 });
                 line("chosen", reached);

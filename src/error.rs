@@ -45,6 +45,12 @@ pub enum Error {
         /// Column of the first bad value.
         column: usize,
     },
+    /// Finite rows whose decision values are not.
+    #[error("{what} leads out of the range of floating point numbers: scale it, or lower gamma")]
+    OutOfRange {
+        /// The array at fault.
+        what: &'static str,
+    },
     /// Data whose form is wrong: no rows, a broken CSR structure.
     #[error("{what}: {reason}")]
     InvalidData {

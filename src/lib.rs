@@ -59,6 +59,8 @@
 //! - A fitted model changes only where it is asked to `learn`; it is `Send` and `Sync`: any number of threads may predict with it. A
 //!   few rows are predicted on the thread that asks, without a lock; many by all cores, in a pool
 //!   that no fit waits in.
+//! - `predict_one(&[..])` gives the label or value of one row and allocates nothing, once its thread
+//!   has predicted with such a model.
 //! - A fit tells an observer ([`watch::Observer`]) how far it is, and ends when that says so.
 //! - Every fitted model is [`Saved`]: to a file, to bytes, to a stream. Those of the budgeted, primal
 //!   and ASSET families are read by Python too. Loading one runs no code, and [`inspect`] tells what

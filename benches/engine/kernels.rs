@@ -57,13 +57,25 @@ pub(crate) fn kernel(c: &mut Criterion) {
                             entries.push(value);
                         });
                     });
-                    kernel_for(d).sums(&tile, (0, POINTS), model.centers(), coef, &mut sums);
+                    kernel_for(d).sums(
+                        &tile,
+                        (0, POINTS),
+                        model.centers(),
+                        coef,
+                        (&mut sums, &mut Vec::new()),
+                    );
                 });
             });
             group.bench_function(id("written"), |b| {
                 b.iter(|| {
                     tile.fill_dense(POINTS, |i, out| rows.copy_row(i, out));
-                    kernel_for(d).sums(&tile, (0, POINTS), model.centers(), coef, &mut sums);
+                    kernel_for(d).sums(
+                        &tile,
+                        (0, POINTS),
+                        model.centers(),
+                        coef,
+                        (&mut sums, &mut Vec::new()),
+                    );
                 });
             });
         }
@@ -112,7 +124,13 @@ pub(crate) fn threshold(c: &mut Criterion) {
             let chunk = |first: usize, out: &mut [f64]| {
                 let mut tile = Tile::new(d);
                 load_tile(&data.rows(), out.len(), |i| first + i, &[], &mut tile);
-                kernel_for(d).sums(&tile, (0, out.len()), model.centers(), coef, out);
+                kernel_for(d).sums(
+                    &tile,
+                    (0, out.len()),
+                    model.centers(),
+                    coef,
+                    (out, &mut Vec::new()),
+                );
             };
             let alone = |sums: &mut [f64]| {
                 sums.chunks_mut(part).enumerate().for_each(|(at, out)| chunk(at * part, out));

@@ -41,7 +41,15 @@ pub(crate) fn maintenance(c: &mut Criterion) {
         let mut sums = vec![0.0; EVENTS];
         group.bench_function(id("margins"), |b| {
             let coef = (full.padded_coef(), 1);
-            b.iter(|| kernel(d).sums(&tile, (0, EVENTS), full.centers(), coef, &mut sums));
+            b.iter(|| {
+                kernel(d).sums(
+                    &tile,
+                    (0, EVENTS),
+                    full.centers(),
+                    coef,
+                    (&mut sums, &mut Vec::new()),
+                )
+            });
         });
     }
     group.finish();

@@ -59,7 +59,7 @@ class Machined(Estimator):
 
     def _decided(self, rows: Any) -> np.ndarray:
         """Decision values of checked rows."""
-        return _validation.in_range(self._machine.decision_function(rows, self._threads()))
+        return self._machine.decision_function(rows, self._threads())
 
     def _dtype(self) -> Any:
         return np.dtype(self._machine.dtype)

@@ -2,6 +2,8 @@
 
 use super::score::class;
 use crate::error::{Error, Result};
+use crate::float::Real;
+use crate::model::Model;
 
 /// The class of every label; `classes` is sorted.
 pub(super) fn encode<L: Ord + Clone>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
@@ -32,6 +34,15 @@ pub(super) fn sorted<L: Ord + Clone>(labels: &[L]) -> Vec<L> {
     classes.sort();
     classes.dedup();
     classes
+}
+
+/// The label of one row.
+pub(super) fn label_of<'c, F: Real, L>(
+    model: &Model<F>,
+    row: &[F],
+    classes: &'c [L],
+) -> Result<&'c L> {
+    model.decide_one(row, |values| Ok(&classes[class(values)]))
 }
 
 /// The label that each row of decision values, samples x outputs, speaks for.

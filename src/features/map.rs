@@ -9,7 +9,6 @@ use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::parallel::ROW_CHUNK;
-use crate::simd::Tile;
 use crate::watch::Watch;
 
 /// Multiply-adds between two looks at the watch: 10 to 50 ms.
@@ -52,21 +51,6 @@ impl<F: Real> FeatureMap<F> {
         }
     }
 
-    /// Room for the blocks of one thread.
-    #[must_use]
-    pub fn scratch(&self) -> Scratch<F> {
-        let inner = match self {
-            Self::Landmarks(map) => map.n_landmarks(),
-            Self::Fourier(_) => 0,
-        };
-        Scratch {
-            points: Tile::new(self.n_features()),
-            values: Vec::new(),
-            inner: Tile::new(inner),
-            padded: Vec::new(),
-        }
-    }
-
     /// Maps the rows `row(0), row(1), ...` one after another into `out`, `width` values each of
     /// which those from [`FeatureMap::n_outputs`] on are set to 0. The caller has checked that the
     /// rows have [`FeatureMap::n_features`] columns; `width` is at least the number of outputs.
@@ -77,6 +61,7 @@ impl<F: Real> FeatureMap<F> {
         (out, width): (&mut [F], usize),
         scratch: &mut Scratch<F>,
     ) {
+        scratch.points.reset(self.n_features());
         match self {
             Self::Landmarks(map) => map.block(rows, row, (out, width), scratch),
             Self::Fourier(map) => map.block(rows, row, (out, width), scratch),
@@ -131,7 +116,7 @@ impl<F: Real> FeatureMap<F> {
         for (g, part) in out.chunks_mut(group * ROW_CHUNK * width).enumerate() {
             let base = g * group * ROW_CHUNK;
             part.par_chunks_mut(ROW_CHUNK * width).enumerate().for_each_init(
-                || self.scratch(),
+                Scratch::default,
                 |scratch, (c, out)| {
                     let first = base + c * ROW_CHUNK;
                     self.block(rows, |i| row(first + i), (out, width), scratch);

@@ -337,6 +337,7 @@ impl<F: Real> LandmarkMap<F> {
         scratch.values.resize(len * stride, F::zero());
         let values = &mut scratch.values;
         self.kernel.values(&scratch.points, (0, len), landmarks, values, stride);
+        scratch.inner.reset(s);
         scratch.inner.fill_dense(len, |i, to| to.copy_from_slice(&values[i * stride..][..s]));
         multiply(&scratch.inner, len, &self.weights, &mut scratch.padded);
         unpad(&scratch.padded, &self.weights, (out, width));

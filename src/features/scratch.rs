@@ -5,7 +5,7 @@ use crate::kernel::AnyKernel;
 use crate::simd::{Packed, Tile};
 
 /// What a thread needs while it maps blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Scratch<F: Real> {
     pub(super) points: Tile<F>,
     pub(super) values: Vec<F>,

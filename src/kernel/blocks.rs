@@ -96,14 +96,14 @@ impl AnyKernel {
     }
 
     /// `Σ_j coef_cj k(x, s_j)` for every output `c`: `coef` holds one padded row an output, `out`
-    /// one value a point and output.
+    /// one value a point and output; `values` is room to work in.
     pub fn sums<F: Real>(
         &self,
         tile: &Tile<F>,
         (first, last): (usize, usize),
         centers: &Packed<F>,
         (coef, outputs): (&[f64], usize),
-        out: &mut [f64],
+        (out, values): (&mut [f64], &mut Vec<F>),
     ) {
         if outputs == 1 && self.sums_in_one_pass() {
             self.run(tile, (first, last), centers, None, Some(Sums { coef, out }));
@@ -112,7 +112,7 @@ impl AnyKernel {
         // Points whose values stay in the first cache.
         const POINTS: usize = 8;
         let stride = centers.padded_len();
-        let mut values = vec![F::zero(); stride * POINTS.min(last - first)];
+        values.resize(stride * POINTS.min(last - first), F::zero());
         for (from, out) in (first..last).step_by(POINTS).zip(out.chunks_mut(POINTS * outputs)) {
             let len = POINTS.min(last - from);
             let values = &mut values[..len * stride];

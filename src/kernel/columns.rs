@@ -226,7 +226,13 @@ impl<'a, F: Real> Columns<'a, F> {
                     let sample = |i: usize| self.index[targets[i]];
                     load_any(&rows, targets.len(), sample, &self.origin, &mut tile);
                     let mut out = vec![0.0; targets.len()];
-                    kernel.sums(&tile, (0, targets.len()), &centers, (&coef, 1), &mut out);
+                    kernel.sums(
+                        &tile,
+                        (0, targets.len()),
+                        &centers,
+                        (&coef, 1),
+                        (&mut out, &mut Vec::new()),
+                    );
                     sums.iter_mut().zip(out).for_each(|(sum, by)| *sum += by);
                 }
                 Gram::Given(matrix) => {

@@ -100,7 +100,8 @@ impl<F: Real> Cell<F> {
         let (expansion, m) = (&self.expansion, self.expansion.outputs());
         if m == 1 {
             let coef = (&expansion.padded_coef()[..expansion.centers().padded_len()], 1);
-            expansion.kernel().sums(tile, (0, tile.len()), expansion.centers(), coef, out);
+            let (kernel, out) = (expansion.kernel(), (out, &mut Vec::new()));
+            kernel.sums(tile, (0, tile.len()), expansion.centers(), coef, out);
             return;
         }
         let stride = expansion.centers().padded_len();

@@ -1,12 +1,11 @@
 //! The nearest centre, and centres that follow their samples (learning vector quantisation).
 
-use rayon::prelude::*;
-
+use super::chunks::in_chunks;
+use super::scratch::Scratch;
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
-use crate::parallel::ROW_CHUNK;
 use crate::simd::{Packed, Tile, first_at_most, least};
 
 /// `‖x - s‖²` is what the Gaussian kernel of this γ keeps.
@@ -87,28 +86,33 @@ impl<F: Real> Assignment<F> {
     /// The `most` nearest cells of each row, n x most, the nearest first; the nearest again in
     /// places for which there is no cell.
     pub(crate) fn assign(&self, rows: &Rows<'_, F>, most: usize) -> Result<Vec<u32>> {
-        let (expected, got) = (self.n_features(), rows.n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
-        }
         let mut cells = try_vec("cells", rows.n_rows().saturating_mul(most), 0u32)?;
-        let buffers = || (Tile::new(got), vec![F::zero(); self.centers.padded_len()]);
-        cells.par_chunks_mut(ROW_CHUNK * most).enumerate().for_each_init(
-            buffers,
-            |(tile, distances), (chunk, cells)| {
-                load_tile(rows, cells.len() / most, |i| chunk * ROW_CHUNK + i, &[], tile);
-                for (point, cells) in cells.chunks_exact_mut(most).enumerate() {
-                    let mut found = 0;
-                    nearest(&self.centers, (tile, point), most, distances, |cell| {
-                        cells[found] = cell;
-                        found += 1;
-                    });
-                    let first = cells[0];
-                    cells[found.max(1)..].fill(first);
-                }
-            },
-        );
+        self.assign_into(rows, (&mut cells, most))?;
         Ok(cells)
+    }
+
+    /// [`Assignment::assign`] into `cells`, which are 0.
+    pub(super) fn assign_into(
+        &self,
+        rows: &Rows<'_, F>,
+        (cells, most): (&mut [u32], usize),
+    ) -> Result<()> {
+        let (d, work) = (self.n_features(), self.len().saturating_mul(self.n_features()));
+        in_chunks((rows, d), (cells, most), work, |scratch, first, cells| {
+            let Scratch { tile, values, .. } = scratch;
+            tile.reset(d);
+            load_tile(rows, cells.len() / most, |i| first + i, &[], tile);
+            values.resize(self.centers.padded_len(), F::zero());
+            for (point, cells) in cells.chunks_exact_mut(most).enumerate() {
+                let mut found = 0;
+                nearest(&self.centers, (tile, point), most, values, |cell| {
+                    cells[found] = cell;
+                    found += 1;
+                });
+                let first = cells[0];
+                cells[found.max(1)..].fill(first);
+            }
+        })
     }
 }
 

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::KernelModel;
 use super::assignment::Assignment;
+use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::parallel::ROW_CHUNK;
-use crate::simd::Tile;
+use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 
 /// `f(x)` of the cell whose centre is nearest to x; a constant is an expansion without terms.
 ///
@@ -86,15 +86,24 @@ impl<F: Real> CellModel<F> {
     /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         let (n, m) = (rows.n_rows(), self.n_outputs);
+        if rows.n_cols() != self.n_features() {
+            let (expected, got) = (self.n_features(), rows.n_cols());
+            return Err(Error::FeatureMismatch { expected, got });
+        }
         if Some(out.len()) != n.checked_mul(m) {
             let expected = n.saturating_mul(m);
             return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
         }
-        let of_row = self.centers.assign(rows, 1)?;
         out.fill(0.0);
         if self.cells.is_empty() {
             return Ok(());
         }
+        if n == 1 {
+            let mut cell = [0];
+            self.centers.assign_into(rows, (&mut cell, 1))?;
+            return self.cells[cell[0] as usize].decision(rows, out);
+        }
+        let of_row = self.centers.assign(rows, 1)?;
         // Rows of one cell together: a block of points against its terms.
         let mut by_cell: Vec<usize> = (0..n).collect();
         by_cell.sort_unstable_by_key(|&i| (of_row[i], i));
@@ -102,18 +111,18 @@ impl<F: Real> CellModel<F> {
             .chunk_by(|&i, &j| of_row[i] == of_row[j])
             .flat_map(|group| group.chunks(ROW_CHUNK))
             .collect();
-        let values: Result<Vec<Vec<f64>>> = groups
-            .par_iter()
-            .map_init(
-                || Tile::new(self.n_features()),
-                |tile, group| {
-                    let mut values = vec![0.0; group.len() * m];
-                    let cell = &self.cells[of_row[group[0]] as usize];
-                    cell.decide_some(rows, |i| group[i], tile, &mut values)?;
-                    Ok(values)
-                },
-            )
-            .collect();
+        let decide = |scratch: &mut Scratch<F>, group: &&[usize]| {
+            let mut values = vec![0.0; group.len() * m];
+            let cell = &self.cells[of_row[group[0]] as usize];
+            cell.decide_some(rows, |i| group[i], scratch, &mut values)?;
+            Ok(values)
+        };
+        let values: Result<Vec<Vec<f64>>> = if self.row_work().saturating_mul(n) < MIN_PARALLEL_WORK
+        {
+            with_scratch(|scratch| groups.iter().map(|group| decide(scratch, group)).collect())
+        } else {
+            groups.par_iter().map_init(Scratch::default, decide).collect()
+        };
         for (group, values) in groups.into_iter().zip(values?) {
             for (&i, values) in group.iter().zip(values.chunks_exact(m)) {
                 out[i * m..][..m].copy_from_slice(values);

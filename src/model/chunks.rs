@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -13,12 +14,11 @@ use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 ///
 /// # Errors
 /// `FeatureMismatch`, `LengthMismatch` of `out`.
-pub(super) fn in_chunks<F: Real, S>(
+pub(super) fn in_chunks<F: Real, T: Send>(
     (rows, n_features): (&Rows<'_, F>, usize),
-    (out, outputs): (&mut [f64], usize),
+    (out, outputs): (&mut [T], usize),
     row_work: usize,
-    scratch: impl Fn() -> S + Sync + Send,
-    decide: impl Fn(&mut S, usize, &mut [f64]) + Sync + Send,
+    decide: impl Fn(&mut Scratch<F>, usize, &mut [T]) + Sync + Send,
 ) -> Result<()> {
     let (n, got) = (rows.n_rows(), rows.n_cols());
     if got != n_features {
@@ -30,14 +30,17 @@ pub(super) fn in_chunks<F: Real, S>(
     }
     let size = ROW_CHUNK * outputs.max(1);
     if n.saturating_mul(row_work) < MIN_PARALLEL_WORK {
-        let mut scratch = scratch();
-        out.chunks_mut(size)
-            .enumerate()
-            .for_each(|(chunk, out)| decide(&mut scratch, chunk * ROW_CHUNK, out));
-    } else {
-        out.par_chunks_mut(size).enumerate().for_each_init(scratch, |scratch, (chunk, out)| {
-            decide(scratch, chunk * ROW_CHUNK, out);
+        with_scratch(|scratch| {
+            let chunks = out.chunks_mut(size).enumerate();
+            chunks.for_each(|(chunk, out)| decide(scratch, chunk * ROW_CHUNK, out));
         });
+    } else {
+        out.par_chunks_mut(size).enumerate().for_each_init(
+            Scratch::default,
+            |scratch, (chunk, out)| {
+                decide(scratch, chunk * ROW_CHUNK, out);
+            },
+        );
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use ndarray::Array2;
 
+use super::scratch::with_values;
 use super::{KernelModel, Model};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
@@ -35,28 +36,28 @@ impl<F: Real> Model<F> {
     }
 
     /// Decision values, n x outputs row by row, in parallel inside the current pool. The same bits
-    /// for any cut of the rows and any number of threads; rows are not looked at for NaN.
+    /// for any cut of the rows and any number of threads; neither rows nor values are looked at for
+    /// NaN.
     ///
     /// # Errors
     /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
     pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         match self {
             Self::Expansion(model) => model.decision(rows, out),
-            Self::Each(models) => {
-                let mut column = try_vec("decision values", rows.n_rows(), 0.0)?;
+            Self::Each(models) => with_values(rows.n_rows(), |column| {
                 let outputs = models.len();
                 if out.len() != column.len() * outputs {
                     let (expected, got) = (column.len() * outputs, out.len());
                     return Err(Error::LengthMismatch { what: "out", expected, got });
                 }
                 for (c, model) in models.iter().enumerate() {
-                    model.decision(rows, &mut column)?;
-                    for (row, &value) in out.chunks_exact_mut(outputs).zip(&column) {
+                    model.decision(rows, column)?;
+                    for (row, &value) in out.chunks_exact_mut(outputs).zip(&*column) {
                         row[c] = value;
                     }
                 }
                 Ok(())
-            }
+            }),
             Self::Pairwise(model) => model.decision(rows, out),
             Self::Features(model) => model.decision(rows, out),
             Self::Linear(model) => model.decision(rows, out),
@@ -67,29 +68,76 @@ impl<F: Real> Model<F> {
     /// Decision values, samples x outputs, of finite rows.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`, and `Interrupted` when the observer says so.
+    /// As [`Model::decide_into`], `OutOfMemory`.
     pub fn decide(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array2<f64>> {
         let (n, k) = (rows.n_rows(), self.n_outputs());
+        let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
+        self.decide_into(rows, &mut values, watch)?;
+        Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
+            what: "out",
+            expected: n * k,
+            got: 0,
+        })
+    }
+
+    /// Decision values of finite rows, samples x outputs row by row, into `out`.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `NonFinite` of the rows, `OutOfRange` of their
+    /// values, `OutOfMemory`, and `Interrupted` when the observer says so.
+    pub fn decide_into(
+        &self,
+        rows: &Rows<'_, F>,
+        out: &mut [f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let (n, k) = (rows.n_rows(), self.n_outputs());
+        if Some(out.len()) != n.checked_mul(k) {
+            let (expected, got) = (n.saturating_mul(k), out.len());
+            return Err(Error::LengthMismatch { what: "out", expected, got });
+        }
         if rows.n_cols() != self.n_features() {
             let (expected, got) = (self.n_features(), rows.n_cols());
             return Err(Error::FeatureMismatch { expected, got });
         }
         rows.check_finite("X")?;
         let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1).next_multiple_of(1 << 10);
-        let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
         let mut first = 0;
         while first < n {
             let last = first.saturating_add(step).min(n);
-            self.decision_into(&rows.range(first, last), &mut values[first * k..last * k])?;
+            self.decision_into(&rows.range(first, last), &mut out[first * k..last * k])?;
             first = last;
             watch.tick =
                 Tick { seen: first, n_samples: n, n_terms: self.n_terms(), ..Tick::default() };
             watch.unbroken(Watch::poll)?;
         }
-        Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
-            what: "out",
-            expected: n * k,
-            got: 0,
+        if out.iter().all(|value| value.is_finite()) {
+            Ok(())
+        } else {
+            Err(Error::OutOfRange { what: "X" })
+        }
+    }
+
+    /// [`Model::decide_into`] by `threads` threads, or on the calling thread when the rows are few:
+    /// then, once that thread has predicted with a model of this size, without an allocation.
+    ///
+    /// # Errors
+    /// As [`Model::decide_into`].
+    pub fn predict_into(&self, rows: &Rows<'_, F>, out: &mut [f64], threads: usize) -> Result<()> {
+        parallel::predict(threads, self.work(rows.n_rows()), |pool| {
+            self.decide_into(rows, out, &mut Watch::new(&mut Silent, pool))
+        })?
+    }
+
+    /// What `take` makes of the decision values of one row, as [`Model::predict_into`].
+    ///
+    /// # Errors
+    /// As there, and those of `take`.
+    pub fn decide_one<T>(&self, row: &[F], take: impl FnOnce(&[f64]) -> Result<T>) -> Result<T> {
+        let rows = Rows::of_one(row)?;
+        with_values(self.n_outputs(), |values| {
+            self.predict_into(&rows, values, 1)?;
+            take(values)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::KernelModel;
 use super::chunks::in_chunks;
+use super::scratch::Scratch;
 use crate::data::{Gathered, Rows};
 use crate::error::{Error, Result};
 use crate::features::FeatureMap;
@@ -125,24 +126,18 @@ impl<F: Real> FeatureModel<F> {
             return expansion.decision(rows, out);
         }
         let (width, outputs) = (self.map.n_outputs(), self.intercept.len());
-        let make = || (self.map.scratch(), Vec::new());
         let input = (rows, self.map.n_features());
-        in_chunks(
-            input,
-            (out, outputs),
-            self.row_work(),
-            make,
-            |(scratch, features), first, out| {
-                features.resize(out.len() / outputs * width, F::zero());
-                self.map.block(rows, |i| first + i, (features.as_mut_slice(), width), scratch);
-                for (out, z) in out.chunks_exact_mut(outputs).zip(features.chunks_exact(width)) {
-                    let weights = self.coef.chunks_exact(width).zip(&self.intercept);
-                    for (f, (w, b)) in out.iter_mut().zip(weights) {
-                        dots(z, w, std::slice::from_mut(f));
-                        *f += b;
-                    }
+        in_chunks(input, (out, outputs), self.row_work(), |scratch, first, out| {
+            let Scratch { values, features, .. } = scratch;
+            values.resize(out.len() / outputs * width, F::zero());
+            self.map.block(rows, |i| first + i, (values.as_mut_slice(), width), features);
+            for (out, z) in out.chunks_exact_mut(outputs).zip(values.chunks_exact(width)) {
+                let weights = self.coef.chunks_exact(width).zip(&self.intercept);
+                for (f, (w, b)) in out.iter_mut().zip(weights) {
+                    dots(z, w, std::slice::from_mut(f));
+                    *f += b;
                 }
-            },
-        )
+            }
+        })
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::Expansion;
 use super::chunks::in_chunks;
 use super::points::Points;
+use super::scratch::Scratch;
 use crate::data::{Gathered, Rows};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
-use crate::simd::{Packed, Tile};
+use crate::simd::Packed;
 
 /// `f_c(x) = Σ_j β_jc k(s_j, x) + b_c`.
 ///
@@ -252,9 +253,8 @@ impl<F: Real> KernelModel<F> {
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         let (outputs, centers) = (self.n_outputs(), self.packed_centers()?);
         let work = self.n_terms().saturating_mul(self.n_features()).saturating_mul(outputs);
-        let tile = || Tile::new(self.n_features());
-        in_chunks((rows, self.n_features()), (out, outputs), work, tile, |tile, first, out| {
-            self.decide_tile(centers, rows, |i| first + i, tile, out);
+        in_chunks((rows, self.n_features()), (out, outputs), work, |scratch, first, out| {
+            self.decide_tile(centers, rows, |i| first + i, scratch, out);
         })
     }
 
@@ -263,10 +263,10 @@ impl<F: Real> KernelModel<F> {
         &self,
         rows: &Rows<'_, F>,
         row: impl Fn(usize) -> usize,
-        tile: &mut Tile<F>,
+        scratch: &mut Scratch<F>,
         out: &mut [f64],
     ) -> Result<()> {
-        self.decide_tile(self.packed_centers()?, rows, row, tile, out);
+        self.decide_tile(self.packed_centers()?, rows, row, scratch, out);
         Ok(())
     }
 
@@ -275,13 +275,16 @@ impl<F: Real> KernelModel<F> {
         centers: &Packed<F>,
         rows: &Rows<'_, F>,
         row: impl Fn(usize) -> usize,
-        tile: &mut Tile<F>,
+        scratch: &mut Scratch<F>,
         out: &mut [f64],
     ) {
+        let Scratch { tile, values, .. } = scratch;
         let outputs = self.n_outputs();
         let len = out.len() / outputs;
+        tile.reset(self.n_features());
         load_tile(rows, len, row, self.origin(), tile);
-        self.kernel.sums(tile, (0, len), centers, (&self.coef, outputs), out);
+        let to = (&mut *out, values);
+        self.kernel.sums(tile, (0, len), centers, (&self.coef, outputs), to);
         for row in out.chunks_exact_mut(outputs) {
             row.iter_mut().zip(&self.intercept).for_each(|(f, b)| *f += b);
         }

@@ -71,12 +71,13 @@ impl LinearModel {
     /// `FeatureMismatch`, `LengthMismatch` of `out`.
     pub fn decision<F: Real>(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         let (d, outputs) = (self.n_features, self.n_outputs());
-        let buffer = || vec![F::zero(); d];
-        in_chunks((rows, d), (out, outputs), self.coef.len(), buffer, |row, first, out| {
+        in_chunks((rows, d), (out, outputs), self.coef.len(), |scratch, first, out| {
+            let row = &mut scratch.values;
             for (i, out) in out.chunks_exact_mut(outputs).enumerate() {
                 match rows.point(first + i) {
                     Point::Dense(values) => {
                         let values = values.to_slice().unwrap_or_else(|| {
+                            row.resize(d, F::zero());
                             rows.copy_row(first + i, row);
                             row
                         });

@@ -20,6 +20,7 @@ mod linear;
 mod pairwise;
 pub mod persist;
 mod points;
+mod scratch;
 mod stored;
 
 use std::sync::Arc;

@@ -7,11 +7,12 @@ use rayon::prelude::*;
 
 use super::chunks::in_chunks;
 use super::kernel_model::check_origin;
+use super::scratch::{Scratch, with_values};
 use crate::data::{Gathered, Rows};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
-use crate::parallel::ROW_CHUNK;
+use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 use crate::simd::{self, Packed, Tile};
 
 /// Support vectors of a packed block, fewer when rows are wide.
@@ -214,23 +215,24 @@ impl<F: Real> PairwiseModel<F> {
             let expected = n.saturating_mul(self.n_outputs());
             return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
         }
-        let mut parts = try_vec("decision values", n.saturating_mul(width), 0.0)?;
-        if self.keeps_blocks() {
-            self.add(rows, self.blocks()?, (&mut parts, width))?;
-        } else {
-            let ranges = self.ranges();
-            let mut ranges = ranges.as_slice();
-            while let [(_, (first, _)), ..] = ranges {
-                // Those that end within the bound, one at least.
-                let end = first + GROUP_VALUES / self.n_features().max(1);
-                let count = ranges.iter().take_while(|(_, (_, last))| *last <= end).count().max(1);
-                let (group, rest) = ranges.split_at(count);
-                ranges = rest;
-                self.add(rows, &self.pack(group)?, (&mut parts, width))?;
+        with_values(n.saturating_mul(width), |parts| {
+            if self.keeps_blocks() {
+                self.add(rows, self.blocks()?, (parts, width))?;
+            } else {
+                let ranges = self.ranges();
+                let mut ranges = ranges.as_slice();
+                while let [(_, (first, _)), ..] = ranges {
+                    // Those that end within the bound, one at least.
+                    let end = first + GROUP_VALUES / self.n_features().max(1);
+                    let within = ranges.iter().take_while(|(_, (_, last))| *last <= end);
+                    let (group, rest) = ranges.split_at(within.count().max(1));
+                    ranges = rest;
+                    self.add(rows, &self.pack(group)?, (parts, width))?;
+                }
             }
-        }
-        self.combine(&parts, out);
-        Ok(())
+            self.combine(parts, out);
+            Ok(())
+        })
     }
 
     /// Classes that sums are made of, where there are more than two.
@@ -293,6 +295,10 @@ impl<F: Real> PairwiseModel<F> {
             }
             Ok(Block { class, centers, coef })
         };
+        // A prediction of little work is on no pool's thread.
+        if self.n_terms().saturating_mul(self.n_features()) < MIN_PARALLEL_WORK {
+            return ranges.iter().map(pack).collect();
+        }
         ranges.par_iter().map(pack).collect()
     }
 
@@ -304,10 +310,11 @@ impl<F: Real> PairwiseModel<F> {
         (parts, width): (&mut [f64], usize),
     ) -> Result<()> {
         let each = self.coef.nrows();
-        let make = || (Tile::new(rows.n_cols()), Vec::new(), vec![0.0; ROW_CHUNK * each]);
         let input = (rows, self.n_features());
-        in_chunks(input, (parts, width), self.row_work(), make, |scratch, first, parts| {
-            let (tile, values, sums) = scratch;
+        in_chunks(input, (parts, width), self.row_work(), |scratch, first, parts| {
+            let Scratch { tile, values, sums, .. } = scratch;
+            sums.resize(ROW_CHUNK * each, 0.0);
+            tile.reset(rows.n_cols());
             let len = parts.len() / width;
             load_tile(rows, len, |i| first + i, &self.origin, tile);
             let mut term = 0;
@@ -402,7 +409,8 @@ fn sums_of<F: Real>(
 ) {
     let len = tile.len();
     if each == 1 {
-        kernel.sums(tile, (0, len), &block.centers, (&block.coef, 1), &mut sums[..len]);
+        let to = (&mut sums[..len], values);
+        kernel.sums(tile, (0, len), &block.centers, (&block.coef, 1), to);
         return;
     }
     let stride = block.centers.padded_len();

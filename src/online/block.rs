@@ -55,10 +55,10 @@ impl<F: Real> Block<F> {
             };
             let values = samples.parts().1;
             if ids.len() <= PART {
-                fill(&mut map.scratch(), (0, values));
+                fill(&mut Scratch::default(), (0, values));
             } else {
                 let parts = values.par_chunks_mut(PART * stride).enumerate();
-                parts.for_each_init(|| map.scratch(), fill);
+                parts.for_each_init(Scratch::default, fill);
             }
             return Ok(());
         }

@@ -334,6 +334,12 @@ enum Norms<F> {
     Many(Vec<F>),
 }
 
+impl<F: Real> Default for Tile<F> {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
 impl<F: Real> Tile<F> {
     /// An empty tile.
     #[must_use]

@@ -179,6 +179,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
         | Error::LengthMismatch { .. }
         | Error::FeatureMismatch { .. }
         | Error::NonFinite { .. }
+        | Error::OutOfRange { .. }
         | Error::InvalidData { .. }
         | Error::Unsupported(_)
         | Error::NotPositiveDefinite(_)

@@ -10,7 +10,7 @@ use super::train::AssetReport;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
-use crate::estimator::labels::{classes, decode, encode};
+use crate::estimator::labels::{classes, decode, encode, label_of};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::saved::{self, Attributes, Saved};
 use crate::estimator::setup::ClassWeighted;
@@ -228,6 +228,15 @@ impl<F: Real, L: Ord + Clone> AssetSvcModel<F, L> {
         Ok(decode(values.as_slice().unwrap_or_default(), values.ncols(), &self.classes))
     }
 
+    /// The label of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`AssetSvcModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<&L> {
+        label_of(self.machine.model()?, row, &self.classes)
+    }
+
     /// Decision values, samples x outputs: one output for two classes (positive is the second),
     /// else one a class.
     ///
@@ -320,6 +329,15 @@ impl<F: Real> AssetSvrModel<F> {
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
         Ok(self.machine.decide(rows, self.settled.setup.n_threads()?)?.into_raw_vec_and_offset().0)
+    }
+
+    /// The value of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`AssetSvrModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<f64> {
+        self.machine.model()?.decide_one(row, |values| Ok(values[0]))
     }
 
     /// The machine itself: features and coefficients.

@@ -5,7 +5,7 @@ use super::train::Start;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
-use crate::estimator::labels::{encode, sorted};
+use crate::estimator::labels::{encode, label_of, sorted};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
 use crate::estimator::saved::{self, Saved};
@@ -115,6 +115,15 @@ impl<F: Precision, L: Ord + Clone> BudgetSvcModel<F, L> {
         Ok(values.as_slice().unwrap_or_default().chunks_exact(outputs).map(label).collect())
     }
 
+    /// The label of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`BudgetSvcModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<&L> {
+        label_of(self.machine.model()?, row, &self.classes)
+    }
+
     /// Decision values, samples x outputs: one output for two classes (positive is the second),
     /// else one a class.
     ///
@@ -122,6 +131,15 @@ impl<F: Precision, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// As [`BudgetSvcModel::predict`].
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<ndarray::Array2<f64>> {
         self.machine.decide(rows, self.setup.n_threads()?)
+    }
+
+    /// [`BudgetSvcModel::decision_function`] into `out`, row by row; of few rows without an
+    /// allocation.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        self.machine.model()?.predict_into(rows, out, self.setup.n_threads()?)
     }
 
     /// The labels, sorted.

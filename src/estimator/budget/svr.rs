@@ -118,6 +118,23 @@ impl<F: Precision> BudgetSvrModel<F> {
         Ok(self.machine.decide(rows, self.setup.n_threads()?)?.into_iter().collect())
     }
 
+    /// The value of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`BudgetSvrModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<f64> {
+        self.machine.model()?.decide_one(row, |values| Ok(values[0]))
+    }
+
+    /// [`BudgetSvrModel::predict`] into `out`; of few rows without an allocation.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn predict_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        self.machine.model()?.predict_into(rows, out, self.setup.n_threads()?)
+    }
+
     /// Number of terms.
     #[must_use]
     pub fn n_terms(&self) -> usize {

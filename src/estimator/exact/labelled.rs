@@ -38,7 +38,7 @@ pub(super) struct Given<'a> {
 /// A fitted function of rows, as a machine decides.
 #[derive(Clone, Debug)]
 pub(super) struct Function<F: Precision> {
-    model: Model<F>,
+    pub(super) model: Model<F>,
     pub(super) machine: ExactMachine,
     threads: usize,
 }

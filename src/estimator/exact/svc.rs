@@ -13,7 +13,6 @@ use crate::estimator::machine::Precision;
 use crate::estimator::saved::{self, Saved};
 use crate::estimator::setup::ClassWeighted;
 use crate::model::persist::{Archive, Label};
-use crate::multiclass::pairs;
 use crate::watch::{Observer, Silent};
 
 /// An exact kernel support vector classifier with an offset, to be fitted; several classes one
@@ -166,19 +165,18 @@ impl<F: Precision, L: Ord + Clone> SvcModel<F, L> {
 
     /// The labels that decision values speak for.
     pub(super) fn elected(&self, values: &Array2<f64>) -> Vec<L> {
-        let k = self.classes.len();
-        let pairs = pairs(k);
-        let class = |row: ArrayView1<'_, f64>| {
-            if k == 2 {
-                return usize::from(row[0] > 0.0);
-            }
-            let mut votes = vec![0usize; k];
-            for (&(i, j), &value) in pairs.iter().zip(&row) {
-                votes[if value > 0.0 { i } else { j }] += 1;
-            }
-            (0..k).rev().max_by_key(|&c| votes[c]).unwrap_or(0)
-        };
+        let class = |row: ArrayView1<'_, f64>| elect(row, self.classes.len());
         values.rows().into_iter().map(|row| self.classes[class(row)].clone()).collect()
+    }
+
+    /// The label of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`SvcModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<&L> {
+        let class = |values: &[f64]| elect(values.into(), self.classes.len());
+        self.function.model.decide_one(row, |values| Ok(&self.classes[class(values)]))
     }
 
     /// The labels, sorted.
@@ -186,6 +184,20 @@ impl<F: Precision, L: Ord + Clone> SvcModel<F, L> {
     pub fn classes(&self) -> &[L] {
         &self.classes
     }
+}
+
+/// The class of k with most votes of the pairs, the first of equals.
+fn elect(values: ArrayView1<'_, f64>, k: usize) -> usize {
+    if k == 2 {
+        return usize::from(values[0] > 0.0);
+    }
+    // Pairs are in order: (0, 1), (0, 2), ..., (1, 2), ...
+    let first_wins = |i: usize, j: usize| values[i * (2 * k - i - 1) / 2 + j - i - 1] > 0.0;
+    let votes = |c: usize| {
+        let lost = (0..c).filter(|&i| first_wins(i, c)).count();
+        c - lost + (c + 1..k).filter(|&j| first_wins(c, j)).count()
+    };
+    (0..k).rev().max_by_key(|&c| votes(c)).unwrap_or(0)
 }
 
 tells!(impl<F: Precision, L> SvcModel<F, L>);

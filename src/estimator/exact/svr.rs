@@ -132,6 +132,15 @@ impl<F: Precision> SvrModel<F> {
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
         self.function.values(rows)
     }
+
+    /// The value of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`SvrModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<f64> {
+        self.function.model.decide_one(row, |values| Ok(values[0]))
+    }
 }
 
 tells!(impl<F: Precision> SvrModel<F>);

@@ -6,7 +6,7 @@ use super::LocalConfig;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
-use crate::estimator::labels::{classes, decode, encode};
+use crate::estimator::labels::{classes, decode, encode, label_of};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::report::Report;
 use crate::estimator::saved::{self, Saved};
@@ -172,6 +172,15 @@ impl<F: Precision, L: Ord + Clone> LocalBudgetSvcModel<F, L> {
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<L>> {
         let values = self.decision_function(rows)?;
         Ok(decode(values.as_slice().unwrap_or_default(), values.ncols(), &self.classes))
+    }
+
+    /// The label of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`LocalBudgetSvcModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<&L> {
+        label_of(self.machine.model()?, row, &self.classes)
     }
 
     /// Decision values, samples x outputs: one output for two classes (positive is the second),

@@ -7,7 +7,7 @@ use super::fitted::{Fitted, Given, PrimalReport};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::labels::{classes, decode, encode, sorted};
+use crate::estimator::labels::{classes, decode, encode, label_of, sorted};
 use crate::estimator::machine::Precision;
 use crate::estimator::saved::{self, Saved};
 use crate::estimator::setup::ClassWeighted;
@@ -157,6 +157,15 @@ impl<F: Real, L: Ord + Clone> PrimalSvcModel<F, L> {
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<L>> {
         let values = self.decision_function(rows)?;
         Ok(decode(values.as_slice().unwrap_or_default(), values.ncols(), &self.classes))
+    }
+
+    /// The label of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`PrimalSvcModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<&L> {
+        label_of(self.fitted.machine.model()?, row, &self.classes)
     }
 
     /// Decision values, samples x outputs: one output for two classes (positive is the second),

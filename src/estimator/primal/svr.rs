@@ -125,6 +125,15 @@ impl<F: Real> PrimalSvrModel<F> {
         Ok(self.fitted.decide(rows)?.into_raw_vec_and_offset().0)
     }
 
+    /// The value of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`PrimalSvrModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<f64> {
+        self.fitted.machine.model()?.decide_one(row, |values| Ok(values[0]))
+    }
+
     /// Number of terms: of features, for a linear machine.
     #[must_use]
     pub fn n_terms(&self) -> usize {

@@ -55,7 +55,7 @@ fn check<F: Real>(tolerance: f64) {
         let mut out = vec![F::zero(); n * 32];
         kernel.values(&tile, (0, n), &packed, &mut out, 32);
         let mut sums = vec![0.0; 2 * n];
-        kernel.sums(&tile, (0, n), &packed, (&coef, 2), &mut sums);
+        kernel.sums(&tile, (0, n), &packed, (&coef, 2), (&mut sums, &mut Vec::new()));
         let mut stored = vec![F::zero(); n * 32];
         let mut single = vec![0.0; n];
         kernel.stored_and_sums(

@@ -1,0 +1,211 @@
+//! Predicting one row: no allocation once a thread has predicted, and how long it takes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use budgetsvm::data::Rows;
+use budgetsvm::error::Error;
+use budgetsvm::estimator::{
+    AssetFeatures, AssetSvc, BudgetSvc, BudgetSvr, LocalBudgetSvc, Maintenance, OnlineSvc,
+    Precision, PrimalSvc, PrimalSvr, Svc, Svr,
+};
+use budgetsvm::features::Waves;
+use budgetsvm::kernel::{AnyKernel, Gaussian};
+use budgetsvm::rng::Rng;
+use ndarray::Array2;
+
+/// Counts what the thread that asks allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: it is the system's allocator, and counts.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations of this thread in 1000 calls, after a first one.
+fn allocations(mut call: impl FnMut(usize)) -> usize {
+    call(0);
+    let before = ALLOCATIONS.get();
+    (0..1000).for_each(call);
+    ALLOCATIONS.get() - before
+}
+
+/// Rows of `k` classes, each about a point of its own.
+fn clouds<F: Precision>(n: usize, d: usize, k: usize) -> (Array2<F>, Vec<usize>) {
+    let mut rng = Rng::new(3);
+    let labels: Vec<usize> = (0..n).map(|i| i % k).collect();
+    let rows = Array2::from_shape_fn((n, d), |(i, j)| {
+        let center = if j % k == i % k { 1.5 } else { 0.0 };
+        F::from_f64(center + rng.normal())
+    });
+    (rows, labels)
+}
+
+fn nothing_is_allocated<F: Precision>(k: usize) {
+    let (x, y) = clouds::<F>(400, 12, k);
+    let (rows, kernel) = (Rows::from(&x), Gaussian::new(0.05).unwrap());
+    let row = |i: usize| &x.as_slice().unwrap()[i % 400 * 12..][..12];
+    let values: Vec<f64> = y.iter().map(|&y| y as f64).collect();
+    // Each model predicts what it predicts of all rows, and allocates nothing for it.
+    macro_rules! check {
+        ($name:literal, $model:expr, $same:expr) => {
+            let model = $model.unwrap();
+            let all = model.predict(&rows).unwrap();
+            for (i, expected) in all.iter().enumerate() {
+                let one = model.predict_one(row(i)).unwrap();
+                assert!($same(one, expected), "{}: row {i}", $name);
+            }
+            let none = allocations(|i| {
+                black_box(model.predict_one(row(i)).unwrap());
+            });
+            assert_eq!(none, 0, "{} of {k} classes, {}", $name, F::NAME);
+        };
+    }
+
+    let class = |one: &usize, expected: &usize| one == expected;
+    let value = |one: f64, expected: &f64| one == *expected;
+    for shared in [true, false] {
+        let svc = BudgetSvc::builder().budget(30).kernel(kernel).shared(shared).build().unwrap();
+        check!("BudgetSvc", svc.fit(&rows, &y), class);
+        let model = svc.fit(&rows, &y).unwrap();
+        let mut out = vec![0.0; if k == 2 { 1 } else { k }];
+        let all = model.decision_function(&rows).unwrap();
+        let none = allocations(|i| {
+            let at = i % 400;
+            model.decision_into(&rows.range(at, at + 1), &mut out).unwrap();
+            assert_eq!(all.row(at).as_slice().unwrap(), out);
+        });
+        assert_eq!(none, 0);
+    }
+    let svr = BudgetSvr::builder().budget(30).kernel(kernel).build().unwrap();
+    check!("BudgetSvr", svr.fit(&rows, &values), value);
+    let polynomial = AnyKernel::Polynomial { gamma: 0.1, coef0: 1.0, degree: 2 };
+    let svr = BudgetSvr::builder()
+        .budget(30)
+        .kernel(polynomial)
+        .maintenance(Maintenance::RemoveSmallest)
+        .build()
+        .unwrap();
+    check!("BudgetSvr, polynomial", svr.fit(&rows, &values), value);
+    check!("Svc", Svc::builder().kernel(kernel).build().unwrap().fit(&rows, &y), class);
+    check!("Svr", Svr::builder().kernel(kernel).build().unwrap().fit(&rows, &values), value);
+    let primal = PrimalSvc::builder().kernel(kernel).build().unwrap();
+    check!("PrimalSvc", primal.fit(&rows, &y), class);
+    let linear = PrimalSvr::builder().kernel(AnyKernel::Linear).build().unwrap();
+    check!("PrimalSvr, linear", linear.fit(&rows, &values), value);
+    let fourier = AssetFeatures::Fourier { orthogonal: false, waves: Waves::Paired };
+    for features in [AssetFeatures::Nystroem { threshold: None }, fourier] {
+        let asset = AssetSvc::builder().features(features).kernel(kernel).build().unwrap();
+        check!("AssetSvc", asset.fit(&rows, &y), class);
+    }
+    let online = OnlineSvc::builder().kernel(kernel).build().unwrap();
+    check!("OnlineSvc", online.fit(&rows, &y), class);
+    let local = LocalBudgetSvc::builder().kernel(kernel).build().unwrap();
+    check!("LocalBudgetSvc", local.fit(&rows, &y), class);
+}
+
+#[test]
+fn nothing_is_allocated_for_one_row_in_single_precision() {
+    nothing_is_allocated::<f32>(2);
+    nothing_is_allocated::<f32>(3);
+}
+
+#[test]
+fn nothing_is_allocated_for_one_row_in_double_precision() {
+    nothing_is_allocated::<f64>(2);
+    nothing_is_allocated::<f64>(3);
+}
+
+#[test]
+fn what_one_row_must_be() {
+    let (x, y) = clouds::<f64>(60, 12, 2);
+    let model = BudgetSvc::builder().build().unwrap().fit(&Rows::from(&x), &y).unwrap();
+    let refused = |row: &[f64]| model.predict_one(row).unwrap_err();
+    assert!(matches!(refused(&[1.0; 11]), Error::FeatureMismatch { expected: 12, got: 11 }));
+    assert!(matches!(refused(&[f64::NAN; 12]), Error::NonFinite { what: "X", .. }));
+    assert!(matches!(refused(&[]), Error::InvalidData { what: "X", .. }));
+    let rows = Rows::from(&x);
+    let short = model.decision_into(&rows, &mut [0.0; 59]).unwrap_err();
+    assert!(matches!(short, Error::LengthMismatch { what: "out", expected: 60, got: 59 }));
+}
+
+#[test]
+fn values_out_of_range_are_an_error() {
+    let (x, y) = clouds::<f64>(60, 12, 2);
+    let values: Vec<f64> = y.iter().map(|&y| y as f64).collect();
+    let cubic = AnyKernel::Polynomial { gamma: 1.0, coef0: 1.0, degree: 3 };
+    let svr = Svr::builder().kernel(cubic).build().unwrap();
+    let model = svr.fit(&Rows::from(&x), &values).unwrap();
+    let error = model.predict(&Rows::of_one(&[1e200; 12]).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::OutOfRange { what: "X" }), "{error}");
+    let error = model.predict_one(&[1e200; 12]).unwrap_err();
+    assert!(error.to_string().starts_with("X leads out of the range of floating point numbers"));
+}
+
+/// Prints the time of one row alone and beside a fit. `cargo test --release --test allocations --
+/// --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn one_row_takes() {
+    let (x, y) = clouds::<f32>(20_000, 123, 2);
+    let rows = Rows::from(&x);
+    let svc =
+        BudgetSvc::builder().budget(100).kernel(Gaussian::new(0.01).unwrap()).build().unwrap();
+    let model = svc.fit(&rows, &y).unwrap();
+    assert_eq!(model.n_terms(), 100);
+    let row = |i: usize| &x.as_slice().unwrap()[i % 20_000 * 123..][..123];
+    let measure = |name: &str| {
+        let mut times: Vec<Duration> = (0..200_000)
+            .map(|i| {
+                let begun = Instant::now();
+                black_box(model.predict_one(black_box(row(i))).unwrap());
+                begun.elapsed()
+            })
+            .collect();
+        times.sort();
+        let at = |share: f64| times[(share * times.len() as f64) as usize];
+        println!("{name}: median {:?}, p99 {:?}, p99.9 {:?}", at(0.5), at(0.99), at(0.999));
+    };
+    measure("alone");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                black_box(svc.fit(&rows, &y).unwrap());
+            }
+        });
+        measure("beside a fit");
+        done.store(true, Ordering::Relaxed);
+    });
+}
