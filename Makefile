@@ -32,6 +32,7 @@ test: check rust python sdist ## everything a change must pass
 check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs, links of the documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --package budgetsvm --lib --locked --no-default-features --features predict -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps --locked
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -7,7 +7,10 @@ use ndarray::{ArrayView, CowArray, Dimension};
 
 mod sealed {
     /// What factorizations ask for is no part of what users see.
+    #[cfg(feature = "train")]
     pub trait Sealed: faer::traits::RealField {}
+    #[cfg(not(feature = "train"))]
+    pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }

@@ -66,26 +66,39 @@
 //!   and ASSET families are read by Python too. Loading one runs no code, and [`inspect`] tells what
 //!   it is.
 //!
+//! # Features
+//!
+//! `train`, on by default, is all of the crate. `default-features = false, features = ["predict"]`
+//! is what predicts, without a solver: [`model::AnyModel`] of a file's bytes, for a service.
+//!
 //! # Rooms
 //!
 //! Imports point down only: [`estimator`] stands on [`solver`], [`online`] and the local machines,
 //! these on [`budget`] (what happens to a term too many), that on [`model`], this on [`features`],
 //! and they on [`kernel`], [`loss`] and [`data`].
 
+// What training alone uses is left where it is.
+#![cfg_attr(not(feature = "train"), allow(dead_code, unused_imports, unused_macros))]
+
+#[cfg(feature = "train")]
 pub mod budget;
 pub mod config;
 pub mod data;
 pub mod error;
+#[cfg(feature = "train")]
 pub mod estimator;
 pub mod features;
 pub mod float;
 pub mod kernel;
 pub(crate) mod linalg;
+#[cfg(feature = "train")]
 #[doc(hidden)]
 pub mod local;
 pub mod loss;
 pub mod model;
+#[cfg(feature = "train")]
 pub(crate) mod multiclass;
+#[cfg(feature = "train")]
 pub mod online;
 #[doc(hidden)]
 pub mod parallel;
@@ -93,11 +106,13 @@ pub mod parallel;
 pub mod rng;
 #[doc(hidden)]
 pub mod simd;
+#[cfg(feature = "train")]
 pub mod solver;
 pub mod watch;
 
 pub use ndarray;
 
+#[cfg(feature = "train")]
 pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
     BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,

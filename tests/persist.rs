@@ -9,7 +9,7 @@ use budgetsvm::error::Error;
 use budgetsvm::estimator::{AnyMachine, Machine, Passes, State};
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::persist::{Archive, Tensor};
-use budgetsvm::model::{KernelModel, LinearModel, Model, PairwiseModel, Support};
+use budgetsvm::model::{AnyModel, KernelModel, LinearModel, Model, PairwiseModel, Support};
 use ndarray::Array2;
 use serde_json::{Value, json};
 
@@ -360,4 +360,19 @@ fn a_symbolic_link_is_replaced_not_followed() {
     let other = folder.path().join("other");
     std::fs::write(&other, b"").unwrap();
     assert_eq!(mode, std::fs::metadata(&other).unwrap().permissions().mode() & 0o777);
+}
+
+#[test]
+fn the_model_alone_decides_as_the_machine() {
+    let machine = machine(vec![expansion(3, 2)]);
+    let AnyModel::F32(model) = AnyModel::of_archive(archive(&machine)).unwrap() else { panic!() };
+    let AnyMachine::F32(machine) = machine else { panic!() };
+    let row = [0.25, -1.5];
+    let expected = machine.decide(&Rows::of_one(&row).unwrap(), 1).unwrap();
+    let values = model.decide_one(&row, |values| Ok(values.to_vec())).unwrap();
+    assert_eq!(expected.as_slice().unwrap(), values);
+
+    let without = Archive { machine: None, ..archive(&AnyMachine::F32(machine)) };
+    let error = AnyModel::of_archive(without).unwrap_err();
+    assert!(error.to_string().contains("no model"), "{error}");
 }

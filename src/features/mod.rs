@@ -26,6 +26,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod fourier;
+#[cfg(feature = "train")]
 pub mod incomplete_cholesky;
 mod landmarks;
 mod map;
@@ -35,6 +36,7 @@ mod scratch;
 mod tests;
 
 pub use fourier::{Fourier, FourierMap, Waves};
+#[cfg(feature = "train")]
 pub use incomplete_cholesky::{IncompleteCholesky, Pivots};
 pub use landmarks::draw_landmarks;
 pub use map::FeatureMap;
@@ -46,6 +48,7 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::watch::Watch;
 
+#[cfg(feature = "train")]
 /// A feature map that is still to be fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FitFeatureMap {
@@ -57,6 +60,7 @@ pub enum FitFeatureMap {
     IncompleteCholesky(IncompleteCholesky),
 }
 
+#[cfg(feature = "train")]
 impl FitFeatureMap {
     /// Fits the map to `rows`.
     ///

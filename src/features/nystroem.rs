@@ -26,6 +26,7 @@ use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
+#[cfg(feature = "train")]
 use crate::linalg::symmetric_eigen;
 use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
@@ -66,6 +67,7 @@ impl Config for Nystroem {
     }
 }
 
+#[cfg(feature = "train")]
 impl Nystroem {
     /// Draws landmarks among all rows and fits the map.
     ///

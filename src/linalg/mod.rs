@@ -3,19 +3,29 @@
 //!
 //! Matrices are row-major slices.
 
+#[cfg(feature = "train")]
 mod cholesky;
+#[cfg(feature = "train")]
 mod eigen;
+#[cfg(feature = "train")]
 mod gram;
+#[cfg(feature = "train")]
 mod lbfgs;
+#[cfg(feature = "train")]
 mod pivoted;
 mod rows;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use crate::simd::{add_scaled_rows, dots};
+#[cfg(feature = "train")]
 pub(crate) use cholesky::Cholesky;
+#[cfg(feature = "train")]
 pub(crate) use eigen::symmetric_eigen;
+#[cfg(feature = "train")]
 pub(crate) use gram::GramAccumulator;
+#[cfg(feature = "train")]
 pub(crate) use lbfgs::{Descent, Lbfgs};
+#[cfg(feature = "train")]
 pub(crate) use pivoted::pivoted_cholesky;
 pub(crate) use rows::{axpy, dot, dot64, symmetric_times};

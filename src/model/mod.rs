@@ -9,6 +9,7 @@
 //! cells       the expansion of the cell that x lies in
 //! ```
 
+mod any;
 pub(crate) mod assignment;
 mod cells;
 mod chunks;
@@ -33,6 +34,7 @@ use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
+pub use any::AnyModel;
 pub use cells::CellModel;
 pub use expansion::{Expansion, RowScratch};
 pub use feature_model::FeatureModel;

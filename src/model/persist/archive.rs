@@ -72,6 +72,7 @@ impl Archive {
     /// # Errors
     /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`, and those of
     /// [`Archive::into_bytes`].
+    #[cfg(feature = "train")]
     pub fn save(self, path: &Path) -> Result<()> {
         safetensors_path(path)?;
         atomic::write(path, &self.into_bytes()?)

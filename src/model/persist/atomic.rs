@@ -16,6 +16,7 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
 ///
 /// # Errors
 /// `Io`; then the temporary file is gone and `path` as it was.
+#[cfg(feature = "train")]
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),

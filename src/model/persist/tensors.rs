@@ -1,6 +1,6 @@
 //! Named tensors in a safetensors container, read with every length checked before it is used.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use safetensors::tensor::{Dtype, Metadata, TensorView};
@@ -160,7 +160,8 @@ pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
             view.map(|view| (*name, view)).map_err(|e| bad(e.to_string()))
         })
         .collect::<Result<Vec<_>>>()?;
-    let info = HashMap::from([(KEY.to_owned(), metadata.to_string())]);
+    // Which map it is, safetensors says: another one without its standard library.
+    let info = [(KEY.to_owned(), metadata.to_string())].into_iter().collect();
     let bytes = safetensors::serialize(views, Some(info)).map_err(|e| bad(e.to_string()))?;
     let header = u64::from_le_bytes(bytes[..8].try_into().unwrap_or([0xff; 8]));
     if header > MAX_HEADER {
