@@ -51,33 +51,13 @@ fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
     rows
 }
 
-/// The arrays whose names begin with `prefix`, each taken once.
-struct Arrays<'a> {
-    prefix: &'a str,
-    all: &'a mut Tensors,
-}
-
-impl Arrays<'_> {
-    fn name(&self, name: &str) -> String {
-        format!("{}{name}", self.prefix)
-    }
-
-    fn doubles(&mut self, name: &str) -> Result<Vec<f64>> {
-        Tensor::take_doubles(self.all, &self.name(name))
-    }
-
-    fn floats<F: Real>(&mut self, name: &str) -> Result<Vec<F>> {
-        Tensor::take_floats(self.all, &self.name(name))
-    }
-}
-
-fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, arrays: &mut Arrays<'_>) -> Result<()> {
+fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, arrays: &mut Tensors) -> Result<()> {
     let d = model.n_features();
-    let older = arrays.floats::<F>("dropped.older.centers")?;
-    let newer = arrays.floats::<F>("dropped.newer.centers")?;
+    let older = Tensor::take_floats::<F>(arrays, "dropped.older.centers")?;
+    let newer = Tensor::take_floats::<F>(arrays, "dropped.newer.centers")?;
     let dropped = &mut model.dropped;
-    dropped.older_sums = arrays.doubles("dropped.older.sums")?;
-    let sums = arrays.doubles("dropped.newer.sums")?;
+    dropped.older_sums = Tensor::take_doubles(arrays, "dropped.older.sums")?;
+    let sums = Tensor::take_doubles(arrays, "dropped.newer.sums")?;
     dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
     let sized = n.checked_mul(d) == Some(older.len())
@@ -94,14 +74,15 @@ fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, arrays: &mut Arrays<'
 fn take_basis(
     learner: &AnyLearner,
     (terms, n): (usize, usize),
-    arrays: &mut Arrays<'_>,
+    arrays: &mut Tensors,
 ) -> Result<Option<Basis>> {
     let triangular = match learner.basis() {
         BasisForm::Triangular => true,
-        BasisForm::Full if arrays.all.contains_key(&arrays.name("basis")) => false,
+        BasisForm::Full if arrays.contains_key("basis") => false,
         BasisForm::Full | BasisForm::None => return Ok(None),
     };
-    let (values, past) = (arrays.doubles("basis")?, arrays.doubles("past")?);
+    let (values, past) =
+        (Tensor::take_doubles(arrays, "basis")?, Tensor::take_doubles(arrays, "past")?);
     let (size, sums) = match triangular {
         true => ((n == terms).then(|| n * (n + 1) / 2), 0),
         false => ((n <= terms).then(|| n.checked_mul(terms)).flatten(), terms),
@@ -126,7 +107,7 @@ impl<F: Real> Stream<F> {
     #[must_use]
     pub fn to_section(&self) -> Section {
         let mut arrays = Tensors::new();
-        let fields = self.put("", &mut arrays);
+        let fields = self.put(&mut arrays);
         Section::of(fields, arrays)
     }
 
@@ -136,16 +117,15 @@ impl<F: Real> Stream<F> {
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn from_section(section: Section) -> Result<Self> {
         let (fields, mut arrays) = section.into_parts();
-        let stream = Self::take("", &fields, &mut arrays)?;
+        let stream = Self::take(&fields, &mut arrays)?;
         if arrays.is_empty() { Ok(stream) } else { bad("an array that nothing uses") }
     }
 
-    /// Puts the arrays under names that begin with `prefix`; what is not an array is returned.
-    #[must_use]
-    pub fn put(&self, prefix: &str, arrays: &mut Tensors) -> Value {
+    /// Puts the arrays; what is not an array is returned.
+    fn put(&self, arrays: &mut Tensors) -> Value {
         let (model, weights) = (&self.model, &self.model.weights);
         let d = model.n_features();
-        let mut put = |name: &str, tensor| arrays.insert(format!("{prefix}{name}"), tensor);
+        let mut put = |name: &str, tensor| arrays.insert(name.to_owned(), tensor);
         put("centers", Tensor::floats(&rows_of(model.terms.centers())));
         put("origin", Tensor::floats(model.origin()));
         put("own", Tensor::doubles(model.own.clone()));
@@ -190,21 +170,17 @@ impl<F: Real> Stream<F> {
     }
 
     /// The stream that [`Stream::put`] described.
-    ///
-    /// # Errors
-    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
-    pub fn take(prefix: &str, value: &Value, arrays: &mut Tensors) -> Result<Self> {
+    fn take(value: &Value, arrays: &mut Tensors) -> Result<Self> {
         let get = Fields::new(value, 11)?;
-        let arrays = &mut Arrays { prefix, all: arrays };
         let kernel: AnyKernel = exactly("kernel", get.value("kernel")?)?;
         let learner: AnyLearner = exactly("learner", get.value("learner")?)?;
         let fits = kernel.check().and_then(|()| learner.check(kernel));
         fits.or_else(|_| bad("hyperparameters"))?;
         let d = get.size("n_features")?;
-        let points = arrays.floats::<F>("centers")?;
-        let origin = arrays.floats::<F>("origin")?;
-        let own = arrays.doubles("own")?;
-        let values = arrays.doubles("values")?;
+        let points = Tensor::take_floats::<F>(arrays, "centers")?;
+        let origin = Tensor::take_floats::<F>(arrays, "origin")?;
+        let own = Tensor::take_doubles(arrays, "own")?;
+        let values = Tensor::take_doubles(arrays, "values")?;
         // Coefficients are one a term, one a feature, or one a function of the basis.
         let (terms, n) = (own.len(), values.len());
         let features = learner.n_features();
@@ -233,7 +209,7 @@ impl<F: Real> Stream<F> {
         if features.is_none() {
             model.weights.restart(&values)?;
         } else {
-            let frequencies = arrays.doubles("frequencies")?;
+            let frequencies = Tensor::take_doubles(arrays, "frequencies")?;
             if (n / 2).checked_mul(d) != Some(frequencies.len()) {
                 return bad("frequencies");
             }
@@ -242,12 +218,12 @@ impl<F: Real> Stream<F> {
             values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
         }
         if average {
-            let debt = arrays.doubles("debt")?;
+            let debt = Tensor::take_doubles(arrays, "debt")?;
             match &mut model.weights.debt {
                 Some(to) if debt.len() == n => to[..n].copy_from_slice(&debt),
                 _ => return bad("debt"),
             }
-            let older = arrays.doubles("older")?;
+            let older = Tensor::take_doubles(arrays, "older")?;
             if !older.is_empty() && older.len() != n {
                 return bad("older");
             }
