@@ -6,6 +6,7 @@
 //! have the same bits for every `n_jobs`.
 
 mod relay;
+mod share;
 
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -16,6 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::{Error, Result};
 
 pub(crate) use relay::{Steps, take_turns};
+pub(crate) use share::{each, each_with, map};
 
 /// Rows of one unit of parallel work over kernel rows.
 pub const ROW_CHUNK: usize = 64;

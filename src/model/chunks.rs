@@ -1,12 +1,10 @@
 //! The one loop over chunks of rows that decide together.
 
-use rayon::prelude::*;
-
 use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
+use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
 
 /// Calls `decide(scratch, first, out)` for chunks of rows from `first` on, whose values, `outputs` a
 /// row, are `out`: on the calling thread where `row_work` multiply-adds a row are few, else in
@@ -35,12 +33,9 @@ pub(super) fn in_chunks<F: Real, T: Send>(
             chunks.for_each(|(chunk, out)| decide(scratch, chunk * ROW_CHUNK, out));
         });
     } else {
-        out.par_chunks_mut(size).enumerate().for_each_init(
-            Scratch::default,
-            |scratch, (chunk, out)| {
-                decide(scratch, chunk * ROW_CHUNK, out);
-            },
-        );
+        let decide =
+            |scratch: &mut _, chunk, out: &mut [T]| decide(scratch, chunk * ROW_CHUNK, out);
+        parallel::each_with(out.chunks_mut(size), &Scratch::default, &decide);
     }
     Ok(())
 }

@@ -4,10 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::{Cancel, Observer, Progress, Watch};
 use crate::error::Result;
+use crate::parallel;
 
 /// One observer for all: a wish to stop is everybody's.
 struct Shared<'a>(Mutex<(&'a mut dyn Observer, Option<Cancel>)>);
@@ -69,11 +68,6 @@ impl Watch<'_> {
             };
             train(i, &mut watch)
         };
-        // With one thread there may be no pool to share with.
-        if pool.threads() == 1 {
-            return (0..count).map(one).collect();
-        }
-        let results: Vec<Result<T>> = (0..count).into_par_iter().map(one).collect();
-        results.into_iter().collect()
+        parallel::map(count, &one).into_iter().collect()
     }
 }

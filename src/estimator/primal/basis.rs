@@ -19,8 +19,6 @@
 //!
 //! References: \[PRIMAL\] section 6.2; \[KEERTHI\].
 
-use rayon::prelude::*;
-
 use super::config::{Choice, PrimalConfig};
 use super::run::Shuffled;
 use crate::data::Problem;
@@ -33,7 +31,7 @@ use crate::kernel::AnyKernel;
 use crate::linalg::{axpy, dot64};
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
-use crate::parallel::ROW_CHUNK;
+use crate::parallel::{self, ROW_CHUNK};
 use crate::rng::Rng;
 use crate::solver::smoothed::KernelRows as _;
 use crate::watch::Watch;
@@ -80,7 +78,7 @@ fn column<F: Real>(
     let model = model_on(kernel, &problem.rows(), &[sample], 1)?;
     let x = problem.rows();
     let rows = ModelRows::of_some(x.view(), order, &model)?;
-    out.par_chunks_mut(ROW_CHUNK).enumerate().for_each(|(c, out)| {
+    parallel::each(out.chunks_mut(ROW_CHUNK), &|c, out| {
         let samples: Vec<usize> = (c * ROW_CHUNK..c * ROW_CHUNK + out.len()).collect();
         let mut values = vec![F::zero(); samples.len()];
         rows.fill(&samples, &mut values);
@@ -228,24 +226,21 @@ fn gains<F: Real>(
         }
         let last = (first + wave).min(n);
         let chunks: Vec<usize> = (first..last).step_by(ROW_CHUNK).collect();
-        let parts: Vec<Vec<f64>> = chunks
-            .par_iter()
-            .map(|&from| {
-                let samples: Vec<usize> = (from..(from + ROW_CHUNK).min(last)).collect();
-                let mut block = vec![F::zero(); samples.len() * pool];
-                rows.fill(&samples, &mut block);
-                let mut sum = vec![0.0; pool * outputs];
-                for (row, &i) in block.chunks_exact(pool).zip(&samples) {
-                    for c in 0..outputs {
-                        let r = slope(i, c);
-                        if r != 0.0 {
-                            axpy(r, row, &mut sum[c * pool..(c + 1) * pool]);
-                        }
+        let parts = parallel::map(chunks.len(), &|chunk| {
+            let samples: Vec<usize> = (chunks[chunk]..last).take(ROW_CHUNK).collect();
+            let mut block = vec![F::zero(); samples.len() * pool];
+            rows.fill(&samples, &mut block);
+            let mut sum = vec![0.0; pool * outputs];
+            for (row, &i) in block.chunks_exact(pool).zip(&samples) {
+                for c in 0..outputs {
+                    let r = slope(i, c);
+                    if r != 0.0 {
+                        axpy(r, row, &mut sum[c * pool..(c + 1) * pool]);
                     }
                 }
-                sum
-            })
-            .collect();
+            }
+            sum
+        });
         parts.iter().for_each(|part| axpy(1.0, part, &mut gradient));
     }
     let own = diagonal(config.kernel, problem, candidates);
