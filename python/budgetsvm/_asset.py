@@ -164,8 +164,8 @@ class AssetEstimator(MachineEstimator):
         watcher: Watcher,
     ) -> None:  # fmt: skip
         start = self.__dict__.get("_machine") if stream else None
-        machine, report = _core.asset_train(
-            self._config(gamma), rows, target, n_classes, cost, start=start, stream=stream,
+        machine, report = _core.train(
+            "asset", self._config(gamma), rows, target, n_classes, cost, start=start, stream=stream,
             notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self.objective_ = report["objective"]

@@ -1,4 +1,4 @@
-"""What BudgetSVC and BudgetSVR share: checks, then one call of `_core.budget_train`."""
+"""What BudgetSVC and BudgetSVR share: checks, then one call of `_core.train`."""
 
 from __future__ import annotations
 
@@ -149,9 +149,9 @@ class BudgetMachineEstimator(MachineEstimator):
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         cost = self._cost(target, weights)
         del weights  # eight bytes a sample that the fit has no use for
-        trained, report = _core.budget_train(
-            "fit", config, rows, target, n_classes, cost,
-            start=previous, validation=held_out, notify=watcher.notify, threads=self._threads(),
+        trained, report = _core.train(
+            "budget", config, rows, target, n_classes, cost, task="fit", start=previous,
+            validation=held_out, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(trained, report, watcher)
 
@@ -201,9 +201,10 @@ class BudgetMachineEstimator(MachineEstimator):
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         cost = self._cost(target, weights, balance=polish)
-        trained, report = _core.budget_train(
-            "polish" if polish else "partial_fit", config, rows, target, n_classes, cost,
-            start=machine, notify=watcher.notify, threads=self._threads(),
+        trained, report = _core.train(
+            "budget", config, rows, target, n_classes, cost,
+            task="polish" if polish else "partial_fit", start=machine,
+            notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(trained, report, watcher)
 

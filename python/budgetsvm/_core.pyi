@@ -13,20 +13,15 @@ __all__ = [
     "_test_panic",
     "archive_load",
     "archive_save",
-    "asset_train",
-    "budget_train",
     "cholesky_fit",
     "describe",
-    "exact_train",
     "fourier_fit",
     "fourier_transform",
     "hyperparameters",
     "landmark_transform",
-    "local_train",
     "nystroem_fit",
-    "online_train",
-    "primal_train",
     "thread_count",
+    "train",
 ]
 
 __version__: Final[str]
@@ -85,83 +80,18 @@ class Machine:
     def __deepcopy__(self, _memo: Any, /) -> Self: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
-_Trained = tuple[Machine, dict[str, Any]]
-
-def budget_train(
-    task: str,
+def train(
+    family: str,
     config: str,
-    x: _Rows,
-    y: _Target,
-    n_classes: int | None,
-    cost: _Weights,
-    *,
-    start: Machine | None = None,
-    validation: tuple[_Rows, _Target, _Weights] | None = None,
-    notify: _Notify | None,
-    threads: int,
-) -> _Trained: ...
-def online_train(
-    config: str,
-    x: _Rows,
-    y: _Target,
-    n_classes: int,
-    cost: _Weights,
-    *,
-    start: Machine | None,
-    stream: bool,
-    record: bool,
-    notify: _Notify | None,
-    threads: int,
-) -> _Trained: ...
-def local_train(
-    config: str,
-    x: _Rows,
-    y: _Target,
-    n_classes: int,
-    cost: _Weights,
-    *,
-    centers: NDArray[Any] | None,
-    start: Machine | None,
-    stream: bool,
-    notify: _Notify | None,
-    threads: int,
-) -> _Trained: ...
-def asset_train(
-    config: str,
-    x: _Rows,
-    y: _Target,
-    n_classes: int | None,
-    cost: _Weights,
-    *,
-    start: Machine | None,
-    stream: bool,
-    notify: _Notify | None,
-    threads: int,
-) -> _Trained: ...
-def exact_train(
-    config: str,
-    precomputed: bool,
     x: _Rows,
     y: _Target | None,
     n_classes: int | None,
     cost: _Weights,
     *,
-    functions: NDArray[np.float64] | None,
     notify: _Notify | None,
     threads: int,
-) -> _Trained: ...
-def primal_train(
-    config: str,
-    x: _Rows,
-    y: _Target,
-    n_classes: int | None,
-    cost: _Weights,
-    basis: tuple[_Rows, int] | None,
-    *,
-    before: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None,
-    notify: _Notify | None,
-    threads: int,
-) -> _Trained: ...
+    **own: Any,
+) -> tuple[Machine, dict[str, Any]]: ...
 def archive_save(
     path: str | PathLike[str],
     description: str,

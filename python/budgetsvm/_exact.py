@@ -1,4 +1,4 @@
-"""The shared part of the exact machines: scikit-learn's face over `_core.exact_train`.
+"""The shared part of the exact machines: scikit-learn's face over `_core.train`.
 
 Parameters, attributes, texts of errors and warnings are those of `sklearn.svm`.
 """
@@ -157,8 +157,8 @@ class ExactEstimator(Machined):
             self, kind=self._impl, solver=solver, C=None if np.isinf(C) else float(C), kernel=name,
             max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
         )  # fmt: skip
-        machine, report = _core.exact_train(
-            config, kernel is None, rows, target, n_classes, cost,
+        machine, report = _core.train(
+            "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
             functions=self._function_values(X), notify=_progress if self.verbose else None,
             threads=self._threads(),
         )  # fmt: skip

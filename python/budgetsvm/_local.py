@@ -185,8 +185,8 @@ class LocalBudgetSVC(OnlineLearner):
             centers = np.ascontiguousarray(centers, dtype=X.dtype)
             if not np.all(np.isfinite(centers)):
                 raise ValueError("X leads out of the range of floating point numbers: scale it")
-        trained, report = _core.local_train(
-            _parameters.config(self, **settled), rows, index, len(self.classes_), cost,
+        trained, report = _core.train(
+            "local", _parameters.config(self, **settled), rows, index, len(self.classes_), cost,
             centers=centers, start=machine, stream=stream, notify=watcher.notify,
             threads=self._threads(),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The shared part of the online learners: checks, then one call of `_core.online_train`."""
+"""The shared part of the online learners: checks, then one call of `_core.train`."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ class OnlineLearner(Classifier, MachineEstimator):
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
-        trained, report = _core.online_train(
-            config, rows, index, len(self.classes_), weights,
+        trained, report = _core.train(
+            "online", config, rows, index, len(self.classes_), weights,
             start=machine, stream=stream, record=record, notify=watcher.notify,
             threads=self._threads(),
         )  # fmt: skip

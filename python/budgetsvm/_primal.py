@@ -1,4 +1,4 @@
-"""The shared part of the primal machines: checks, one call of `_core.primal_train`."""
+"""The shared part of the primal machines: checks, one call of `_core.train`."""
 
 from __future__ import annotations
 
@@ -160,8 +160,8 @@ class PrimalEstimator(MachineEstimator):
         start = None
         if self._same_outputs(last):
             basis, points, start = self._start(last, X, basis, points)
-        machine, report = _core.primal_train(
-            self._config(gamma), rows, target, n_classes, cost, basis, before=start,
+        machine, report = _core.train(
+            "primal", self._config(gamma), rows, target, n_classes, cost, basis=basis, before=start,
             notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         by_c, by_gamma = report["tuned"] or (1.0, 1.0)

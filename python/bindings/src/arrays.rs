@@ -16,6 +16,28 @@ pub(crate) enum Samples<'py> {
     F64(Storage<'py, f64>),
 }
 
+/// Runs `$body` with `$storage` the arrays of the rows, in their own precision.
+macro_rules! with_storage {
+    ($samples:expr, $storage:ident => $body:expr) => {
+        match $samples {
+            Samples::F32($storage) => $body,
+            Samples::F64($storage) => $body,
+        }
+    };
+}
+pub(crate) use with_storage;
+
+/// The same with the rows themselves.
+macro_rules! with_rows {
+    ($samples:expr, |$rows:ident| $body:expr) => {
+        $crate::arrays::with_storage!($samples, storage => {
+            let $rows = $crate::enter::enter_briefly(|| storage.rows())?;
+            $body
+        })
+    };
+}
+pub(crate) use with_rows;
+
 /// The precisions that rows come in.
 pub(crate) trait Float: Precision + Element {
     /// The rows, if they are of this precision.

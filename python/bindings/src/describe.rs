@@ -1,12 +1,11 @@
 //! What Python must know before a machine can be configured.
 
-use budgetsvm::error::Result;
-use budgetsvm::estimator::summary::{Summary, summarize};
+use budgetsvm::estimator::summary::summarize;
 use budgetsvm::parallel;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::arrays::{Samples, contiguous};
+use crate::arrays::{Samples, contiguous, with_rows};
 use crate::enter::{enter, enter_briefly};
 
 /// Weighted variance of all entries, and the ratio of the largest to the smallest range of a
@@ -19,17 +18,7 @@ pub(crate) fn describe(
 ) -> PyResult<(f64, f64)> {
     let samples = Samples::new("X", x)?;
     let weight = enter_briefly(|| contiguous(&weight))?;
-    let summary: Result<Summary> = match &samples {
-        Samples::F32(storage) => {
-            let rows = enter_briefly(|| storage.rows())?;
-            enter(py, 1, None, |_| Ok(summarize(&rows, weight)))?
-        }
-        Samples::F64(storage) => {
-            let rows = enter_briefly(|| storage.rows())?;
-            enter(py, 1, None, |_| Ok(summarize(&rows, weight)))?
-        }
-    };
-    let summary = enter_briefly(|| summary)?;
+    let summary = with_rows!(&samples, |rows| enter(py, 1, None, |_| summarize(&rows, weight))?);
     Ok((summary.variance, summary.range_ratio))
 }
 

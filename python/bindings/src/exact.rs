@@ -1,39 +1,30 @@
-//! The exact machines: one call that trains.
+//! The training of exact machines.
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{self, AnyMachine, ExactConfig, ExactMachine, ExactTargets, State};
 use budgetsvm::kernel::Gram;
-use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Samples, contiguous};
 use crate::convert::Target;
-use crate::enter::{enter, enter_briefly, exception};
+use crate::enter::{enter_briefly, exception};
 use crate::machine::Machine;
+use crate::train::{Call, Trained};
 
-/// Trains an exact machine: (machine, report).
-#[pyfunction]
-#[pyo3(signature = (config, precomputed, x, y, n_classes, cost, *, functions, notify, threads))]
-#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
-pub(crate) fn exact_train<'py>(
+pub(crate) fn train<'py>(
     py: Python<'py>,
-    config: &str,
-    precomputed: bool,
-    x: &Bound<'py, PyAny>,
-    y: Option<Bound<'py, PyAny>>,
-    n_classes: Option<usize>,
-    cost: PyReadonlyArray1<'py, f64>,
-    functions: Option<PyReadonlyArray2<'py, f64>>,
-    notify: Option<Bound<'py, PyAny>>,
-    threads: usize,
-) -> PyResult<(Machine, Bound<'py, PyDict>)> {
-    let config: ExactConfig = crate::config::read(config)?;
-    let samples = Samples::new("X", x)?;
-    let target = y.map(|y| Target::new(&y, n_classes)).transpose()?;
-    let cost = enter_briefly(|| contiguous(&cost))?;
-    let gram = enter_briefly(|| match (precomputed, &samples) {
+    call: &Call<'py>,
+    samples: &Samples<'py>,
+) -> Trained<'py> {
+    let config: ExactConfig = call.config()?;
+    let precomputed = call.flag("precomputed")?;
+    let functions: Option<PyReadonlyArray2<'py, f64>> =
+        call.own("functions")?.map(|values| values.extract()).transpose()?;
+    let cost = enter_briefly(|| call.cost())?;
+    let gram = enter_briefly(|| match (precomputed, samples) {
         (false, Samples::F32(storage)) => Ok(Gram::Kernel(config.kernel, storage.rows()?.into())),
         (false, Samples::F64(storage)) => Ok(Gram::Kernel(config.kernel, storage.rows()?.into())),
         (true, Samples::F64(storage)) => match storage.rows()? {
@@ -45,14 +36,14 @@ pub(crate) fn exact_train<'py>(
         (true, Samples::F32(_)) => Err(Error::Unsupported("X must be float64".into())),
     })?;
     let targets = enter_briefly(|| {
-        Ok(match &target {
+        Ok(match call.target() {
             None => ExactTargets::None,
             Some(Target::Values(values)) => ExactTargets::Values(contiguous(values)?),
             Some(Target::Classes(index, k)) => ExactTargets::Classes(contiguous(index)?, *k),
         })
     })?;
     let functions = functions.as_ref().map(|values| values.as_array());
-    let (machine, found) = enter(py, threads, notify.as_ref(), |watch| {
+    let (machine, found) = call.enter(|watch| {
         let found = ExactMachine::fit_with(&config, (gram, functions), targets, cost, watch)?;
         let model = match gram {
             Gram::Kernel(kernel, rows) => found.model(kernel, &rows)?,

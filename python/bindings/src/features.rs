@@ -14,7 +14,7 @@ use numpy::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Samples, contiguous};
+use crate::arrays::{Samples, contiguous, with_rows};
 use crate::enter::{enter, enter_briefly, type_error};
 
 /// `(name, gamma, coef0, degree)`.
@@ -42,23 +42,6 @@ pub(crate) fn flat<'a, F: Element>(array: &'a PyReadonlyArray2<'_, F>) -> Result
         reason: "not in C order and aligned: copy it".into(),
     })
 }
-
-/// Runs `$body` with `$rows` the rows in their own precision.
-macro_rules! with_rows {
-    ($samples:expr, |$rows:ident| $body:expr) => {
-        match $samples {
-            Samples::F32(storage) => {
-                let $rows = enter_briefly(|| storage.rows())?;
-                $body
-            }
-            Samples::F64(storage) => {
-                let $rows = enter_briefly(|| storage.rows())?;
-                $body
-            }
-        }
-    };
-}
-pub(crate) use with_rows;
 
 fn told<'py, F: Real + Element>(
     py: Python<'py>,

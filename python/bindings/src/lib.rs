@@ -36,12 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
-    module.add_function(wrap_pyfunction!(exact::exact_train, module)?)?;
-    module.add_function(wrap_pyfunction!(train::budget_train, module)?)?;
-    module.add_function(wrap_pyfunction!(train::online_train, module)?)?;
-    module.add_function(wrap_pyfunction!(train::local_train, module)?)?;
-    module.add_function(wrap_pyfunction!(train::asset_train, module)?)?;
-    module.add_function(wrap_pyfunction!(primal::primal_train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
     module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;

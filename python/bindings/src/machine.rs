@@ -16,9 +16,9 @@ use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::arrays::{Float, Samples};
+use crate::arrays::{Float, Samples, with_rows};
 use crate::enter::{self, enter_briefly, exception};
-use crate::features::{matrix, with_rows};
+use crate::features::matrix;
 
 /// A trained machine of either precision.
 #[pyclass(frozen, module = "budgetsvm._core")]
@@ -34,11 +34,10 @@ macro_rules! each {
     };
 }
 
-/// The machine that training goes on with, if it is of the precision of these rows.
-pub(crate) fn of_rows<'m, F: Precision>(
-    _: &Rows<'_, F>,
-    machine: Option<&'m Machine>,
-) -> Result<Option<&'m estimator::Machine<F>>> {
+/// The machine that training goes on with, which must be of the precision of the rows.
+pub(crate) fn of_rows<F: Precision>(
+    machine: Option<&Machine>,
+) -> Result<Option<&estimator::Machine<F>>> {
     let Some(machine) = machine else { return Ok(None) };
     F::of_any(&machine.0).map(Some).ok_or_else(mixed)
 }

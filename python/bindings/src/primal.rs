@@ -1,17 +1,17 @@
-//! The primal machines: one call that trains.
+//! The training of primal machines.
 
-use budgetsvm::data::Problem;
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{Precision, PrimalBasis, PrimalConfig, PrimalReport, PrimalStart};
+use budgetsvm::estimator::{PrimalBasis, PrimalConfig, PrimalReport, PrimalStart};
 use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Float, Samples, contiguous};
-use crate::convert::{Target, history};
-use crate::enter::{enter, enter_briefly};
+use crate::arrays::{Float, Samples, Storage};
+use crate::convert::history;
+use crate::enter::enter_briefly;
 use crate::features::matrix;
 use crate::machine::Machine;
+use crate::train::{Call, Trained};
 
 /// Samples that terms are, coefficients (terms x outputs), offsets.
 type Before<'py> =
@@ -27,53 +27,33 @@ fn start((terms, coef, intercept): &Before<'_>) -> PyResult<PrimalStart> {
     })
 }
 
-/// Trains a primal machine: (machine, report). `basis` is rows of the type of `x`, with the number
-/// of terms, or None: that of the hyperparameters. `before` is a solution to begin with.
-#[pyfunction]
-#[pyo3(signature = (config, x, y, n_classes, cost, basis, *, before, notify, threads))]
-#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
-pub(crate) fn primal_train<'py>(
+pub(crate) fn train<'py, F: Float>(
     py: Python<'py>,
-    config: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    n_classes: Option<usize>,
-    cost: PyReadonlyArray1<'py, f64>,
-    basis: Option<(Bound<'py, PyAny>, usize)>,
-    before: Option<Before<'py>>,
-    notify: Option<Bound<'py, PyAny>>,
-    threads: usize,
-) -> PyResult<(Machine, Bound<'py, PyDict>)> {
-    let config: PrimalConfig = crate::config::read(config)?;
-    let samples = Samples::new("X", x)?;
-    let target = Target::new(y, n_classes)?;
+    call: &Call<'py>,
+    storage: &Storage<'py, F>,
+) -> Trained<'py> {
+    let config: PrimalConfig = call.config()?;
+    let basis: Option<(Bound<'py, PyAny>, usize)> =
+        call.own("basis")?.map(|basis| basis.extract()).transpose()?;
     let points = match &basis {
         Some((points, count)) => Some((Samples::new("basis", points)?, *count)),
         None => None,
     };
+    let before: Option<Before<'py>> =
+        call.own("before")?.map(|before| before.extract()).transpose()?;
     let start = before.as_ref().map(start).transpose()?;
-    let (targets, cost) = enter_briefly(|| Ok((target.view()?, contiguous(&cost)?)))?;
-    macro_rules! fit {
-        ($storage:expr) => {{
-            let basis = enter_briefly(|| match (&points, config.basis) {
-                (Some((points, count)), _) => match Float::of(points) {
-                    Some(points) => Ok(PrimalBasis::Given(points.rows()?, *count)),
-                    None => Err(Error::Unsupported("basis must have the type of X".into())),
-                },
-                (None, Some(choice)) => Ok(PrimalBasis::Chosen(choice, config.n_components)),
-                (None, None) => Ok(PrimalBasis::Samples),
-            })?;
-            let problem = enter_briefly(|| Problem::new($storage.rows()?, targets, cost))?;
-            let (machine, report) = enter(py, threads, notify.as_ref(), |watch| {
-                config.fit(&problem, &basis, start.as_ref(), watch)
-            })?;
-            Ok((Machine(Precision::any(machine)), told(py, report, targets.n_outputs())?))
-        }};
-    }
-    match &samples {
-        Samples::F32(storage) => fit!(storage),
-        Samples::F64(storage) => fit!(storage),
-    }
+    let basis = enter_briefly(|| match (&points, config.basis) {
+        (Some((points, count)), _) => match F::of(points) {
+            Some(points) => Ok(PrimalBasis::Given(points.rows()?, *count)),
+            None => Err(Error::Unsupported("basis must have the type of X".into())),
+        },
+        (None, Some(choice)) => Ok(PrimalBasis::Chosen(choice, config.n_components)),
+        (None, None) => Ok(PrimalBasis::Samples),
+    })?;
+    let problem = call.problem(storage)?;
+    let (machine, report) =
+        call.enter(|watch| config.fit(&problem, &basis, start.as_ref(), watch))?;
+    Ok((Machine(F::any(machine)), told(py, report, problem.targets().n_outputs())?))
 }
 
 fn told(py: Python<'_>, report: PrimalReport, outputs: usize) -> PyResult<Bound<'_, PyDict>> {

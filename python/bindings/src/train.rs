@@ -1,5 +1,7 @@
-//! The training calls of machines that take rows, targets and costs.
+//! The one training call: what every family of machines is given, and the families on a budget,
+//! online, local and on features.
 
+use budgetsvm::config::Config;
 use budgetsvm::data::Problem;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
@@ -10,224 +12,201 @@ use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Float, Samples, Storage, contiguous};
+use crate::arrays::{Float, Samples, Storage, contiguous, with_storage};
 use crate::convert::{self, Target};
-use crate::enter::{enter, enter_briefly, type_error};
-use crate::machine::{Machine, of_rows};
+use crate::enter::{enter, enter_briefly, exception, type_error};
+use crate::machine::{self, Machine};
+use crate::{exact, features, primal};
 
-/// What every call takes beside its hyperparameters, borrowed from Python.
-struct Call<'py> {
-    target: Target<'py>,
+/// What a training call is given, borrowed from Python.
+pub(crate) struct Call<'py> {
+    py: Python<'py>,
+    config: String,
+    target: Option<Target<'py>>,
+    n_classes: Option<usize>,
     cost: PyReadonlyArray1<'py, f64>,
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
+    own: Option<Bound<'py, PyDict>>,
 }
 
+/// A machine, and what its training tells.
+pub(crate) type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
+
 impl<'py> Call<'py> {
-    /// Makes the problem, enters Rust with it, wraps what comes back.
+    /// The hyperparameters, checked.
+    pub(crate) fn config<C: Config + Default>(&self) -> PyResult<C> {
+        enter_briefly(|| C::from_json(&self.config))
+    }
+
+    /// What the family alone is given by this name; `None` when it is not.
+    pub(crate) fn own(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(own) = &self.own else { return Ok(None) };
+        Ok(own.get_item(name)?.filter(|value| !value.is_none()))
+    }
+
+    /// Whether this is asked for.
+    pub(crate) fn flag(&self, name: &str) -> PyResult<bool> {
+        self.own(name)?.map_or(Ok(false), |value| value.extract())
+    }
+
+    /// Targets of a machine, which has them if this says so.
+    pub(crate) fn target(&self) -> Option<&Target<'py>> {
+        self.target.as_ref()
+    }
+
+    /// Costs of the samples.
+    pub(crate) fn cost(&self) -> Result<&[f64]> {
+        contiguous(&self.cost)
+    }
+
+    /// Enters Rust.
+    pub(crate) fn enter<T: Send>(
+        &self,
+        task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        enter(self.py, self.threads, self.notify.as_ref(), task)
+    }
+
+    /// The samples with targets and costs.
+    pub(crate) fn problem<'a, F: Float>(
+        &'a self,
+        storage: &'a Storage<'py, F>,
+    ) -> PyResult<Problem<'a, F>> {
+        let target = self.target().ok_or_else(|| Error::BadLabels("none".into()));
+        enter_briefly(|| Problem::new(storage.rows()?, target?.view()?, self.cost()?))
+    }
+
+    /// Enters Rust with the problem and the machine to start from; wraps what comes back.
     fn train<F: Float, R: Send>(
         &self,
-        py: Python<'py>,
         storage: &Storage<'py, F>,
-        task: impl FnOnce(&Problem<'_, F>, &mut Watch<'_>) -> Result<(estimator::Machine<F>, R)> + Send,
+        task: impl FnOnce(
+            &Problem<'_, F>,
+            Option<&estimator::Machine<F>>,
+            &mut Watch<'_>,
+        ) -> Result<(estimator::Machine<F>, R)>
+        + Send,
     ) -> PyResult<(Machine, R)> {
-        let (rows, targets, cost) =
-            enter_briefly(|| Ok((storage.rows()?, self.target.view()?, contiguous(&self.cost)?)))?;
-        let (machine, report) = enter(py, self.threads, self.notify.as_ref(), |watch| {
-            task(&Problem::new(rows, targets, cost)?, watch)
-        })?;
+        let start = self.own("start")?;
+        let start = start.as_ref().map(|machine| machine.cast::<Machine>()).transpose()?;
+        let start = enter_briefly(|| machine::of_rows(start.map(Bound::get)))?;
+        let problem = self.problem(storage)?;
+        let (machine, report) = self.enter(|watch| task(&problem, start, watch))?;
         Ok((Machine(F::any(machine)), report))
     }
 }
 
-/// Runs `$body` with `$storage` the rows in their own precision.
-macro_rules! each {
-    ($x:expr, $storage:ident => $body:expr) => {
-        match &Samples::new("X", $x)? {
-            Samples::F32($storage) => $body,
-            Samples::F64($storage) => $body,
-        }
-    };
-}
-
-type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
-type HeldOut<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, PyReadonlyArray1<'py, f64>);
-
-fn told(py: Python<'_>, (machine, report): (Machine, Report)) -> Trained<'_> {
-    Ok((machine, convert::report(py, report)?))
-}
-
-/// The rows of a validation part, which have the precision of `X`.
-fn held_out<'a, 'py, F: Float>(
-    _: &Storage<'py, F>,
-    samples: &'a Samples<'py>,
-) -> Result<&'a Storage<'py, F>> {
-    F::of(samples).ok_or_else(|| {
-        Error::Unsupported("the validation part must have the precision of X".into())
+/// Trains a machine of a family: (machine, report). What a family alone is given:
+///
+/// - all but "exact" and "primal": `start`, a machine that training goes on from
+/// - "budget": `task` ("fit", "partial_fit" or "polish") and `validation`, a part (X, y, weights)
+/// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand
+/// - "online": `record`, whether the history has decision values from before each row was learnt
+/// - "local": `centers` of the cells
+/// - "primal": `basis`, rows of the type of X and the number of terms, and `before`, a solution
+/// - "exact": `precomputed` and `functions`, values of free functions
+#[pyfunction]
+#[pyo3(signature = (family, config, x, y, n_classes, cost, *, notify, threads, **own))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
+pub(crate) fn train<'py>(
+    py: Python<'py>,
+    family: &str,
+    config: String,
+    x: &Bound<'py, PyAny>,
+    y: Option<&Bound<'py, PyAny>>,
+    n_classes: Option<usize>,
+    cost: PyReadonlyArray1<'py, f64>,
+    notify: Option<Bound<'py, PyAny>>,
+    threads: usize,
+    own: Option<Bound<'py, PyDict>>,
+) -> Trained<'py> {
+    let target = y.map(|y| Target::new(y, n_classes)).transpose()?;
+    let call = Call { py, config, target, n_classes, cost, notify, threads, own };
+    let samples = Samples::new("X", x)?;
+    if family == "exact" {
+        return exact::train(py, &call, &samples);
+    }
+    with_storage!(&samples, storage => match family {
+        "budget" => budget(&call, storage),
+        "online" => online(&call, storage),
+        "local" => local(&call, storage),
+        "asset" => asset(&call, storage),
+        "primal" => primal::train(py, &call, storage),
+        _ => Err(exception(Error::Unsupported(format!("no family of machines '{family}'")))),
     })
 }
 
-/// Trains a budgeted machine, `task` being "fit", "partial_fit" or "polish": (machine, report).
-#[pyfunction]
-#[pyo3(signature = (
-    task, config, x, y, n_classes, cost, *, start=None, validation=None, notify, threads
-))]
-#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
-pub(crate) fn budget_train<'py>(
-    py: Python<'py>,
-    task: &str,
-    config: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    n_classes: Option<usize>,
-    cost: PyReadonlyArray1<'py, f64>,
-    start: Option<&Machine>,
-    validation: Option<HeldOut<'py>>,
-    notify: Option<Bound<'py, PyAny>>,
-    threads: usize,
-) -> Trained<'py> {
-    let config: BudgetConfig = crate::config::read(config)?;
-    let call = Call { target: Target::new(y, n_classes)?, cost, notify, threads };
+fn told<'py>(call: &Call<'py>, (machine, report): (Machine, Report)) -> Trained<'py> {
+    Ok((machine, convert::report(call.py, report)?))
+}
+
+fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
+    type HeldOut<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, PyReadonlyArray1<'py, f64>);
+    let config: BudgetConfig = call.config()?;
+    let task: String = call.own("task")?.map_or(Ok(String::new()), |task| task.extract())?;
+    let validation: Option<HeldOut<'py>> =
+        call.own("validation")?.map(|part| part.extract()).transpose()?;
     let validation = match &validation {
-        Some((x, y, weights)) => Some((Samples::new("X", x)?, Target::new(y, n_classes)?, weights)),
+        Some((x, y, weights)) => {
+            Some((Samples::new("X", x)?, Target::new(y, call.n_classes)?, weights))
+        }
         None => None,
     };
-    each!(x, storage => {
-        let from = enter_briefly(|| of_rows(&storage.rows()?, start))?;
-        let parts = match &validation {
-            Some((samples, target, weights)) => Some(enter_briefly(|| {
-                Ok((held_out(storage, samples)?.rows()?, target.view()?, contiguous(weights)?))
-            })?),
-            None => None,
-        };
-        let trained = call.train(py, storage, |problem, watch| match (task, from) {
-            ("polish", Some(start)) => config.polish(problem, start, watch),
-            ("partial_fit", start) => config.partial_fit(problem, start, watch),
-            _ => {
-                let held_out = match parts {
-                    Some((rows, targets, weights)) => Some(Problem::new(rows, targets, weights)?),
-                    None => None,
-                };
-                config.fit(problem, Start { from, held_out: held_out.as_ref() }, watch)
-            }
-        })?;
-        told(py, trained)
-    })
+    let held_out = match &validation {
+        Some((samples, target, weights)) => Some(enter_briefly(|| {
+            let rows = F::of(samples).ok_or_else(|| {
+                Error::Unsupported("the validation part must have the precision of X".into())
+            })?;
+            Problem::new(rows.rows()?, target.view()?, contiguous(weights)?)
+        })?),
+        None => None,
+    };
+    let trained = call.train(storage, |problem, from, watch| match (&task[..], from) {
+        ("polish", Some(start)) => config.polish(problem, start, watch),
+        ("partial_fit", start) => config.partial_fit(problem, start, watch),
+        _ => config.fit(problem, Start { from, held_out: held_out.as_ref() }, watch),
+    })?;
+    told(call, trained)
 }
 
-/// Trains an online learner from the start, or goes on from `start` with the rows as they stand
-/// when `stream` is True: (machine, report). With `record` the history has decision values from
-/// before each row was learnt from.
-#[pyfunction]
-#[pyo3(signature = (config, x, y, n_classes, cost, *, start, stream, record, notify, threads))]
-#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
-pub(crate) fn online_train<'py>(
-    py: Python<'py>,
-    config: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    n_classes: usize,
-    cost: PyReadonlyArray1<'py, f64>,
-    start: Option<&Machine>,
-    stream: bool,
-    record: bool,
-    notify: Option<Bound<'py, PyAny>>,
-    threads: usize,
-) -> Trained<'py> {
-    let config: OnlineConfig = crate::config::read(config)?;
-    let call = Call { target: Target::new(y, Some(n_classes))?, cost, notify, threads };
-    each!(x, storage => {
-        let start = enter_briefly(|| of_rows(&storage.rows()?, start))?;
-        let trained = call.train(py, storage, |problem, watch| {
-            if stream {
-                config.partial_fit(problem, (start, record), watch)
-            } else {
-                config.fit(problem, watch)
-            }
-        })?;
-        told(py, trained)
-    })
+fn online<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
+    let config: OnlineConfig = call.config()?;
+    let (stream, record) = (call.flag("stream")?, call.flag("record")?);
+    let trained = call.train(storage, |problem, start, watch| match stream {
+        true => config.partial_fit(problem, (start, record), watch),
+        false => config.fit(problem, watch),
+    })?;
+    told(call, trained)
 }
 
-/// Trains a divide-and-conquer machine from the start, around `centers` when they are given, or
-/// goes on from `start` with the rows as they stand when `stream` is True: (machine, report).
-#[pyfunction]
-#[pyo3(signature = (config, x, y, n_classes, cost, *, centers, start, stream, notify, threads))]
-#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
-pub(crate) fn local_train<'py>(
-    py: Python<'py>,
-    config: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    n_classes: usize,
-    cost: PyReadonlyArray1<'py, f64>,
-    centers: Option<&Bound<'py, PyAny>>,
-    start: Option<&Machine>,
-    stream: bool,
-    notify: Option<Bound<'py, PyAny>>,
-    threads: usize,
-) -> Trained<'py> {
-    fn given<'py, F: Float>(
-        _: &Storage<'py, F>,
-        centers: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<PyReadonlyArray2<'py, F>>> {
+fn local<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
+    let config: LocalConfig = call.config()?;
+    let stream = call.flag("stream")?;
+    let read = |given: &Bound<'py, PyAny>| -> PyResult<PyReadonlyArray2<'py, F>> {
         let expected = "a C-ordered matrix of the precision of X";
-        let read = |given: &Bound<'py, PyAny>| {
-            given.extract().map_err(|_| type_error("centers", expected, given))
-        };
-        centers.map(read).transpose()
-    }
-    let config: LocalConfig = crate::config::read(config)?;
-    let call = Call { target: Target::new(y, Some(n_classes))?, cost, notify, threads };
-    each!(x, storage => {
-        let start = enter_briefly(|| of_rows(&storage.rows()?, start))?;
-        let centers = given(storage, centers)?;
-        let centers = match &centers {
-            Some(array) => Some(enter_briefly(|| crate::features::flat(array))?),
-            None => None,
-        };
-        let trained = call.train(py, storage, |problem, watch| {
-            if stream {
-                config.partial_fit(problem, start, watch)
-            } else {
-                config.fit(problem, centers, watch)
-            }
-        })?;
-        told(py, trained)
-    })
+        given.extract().map_err(|_| type_error("centers", expected, given))
+    };
+    let centers = call.own("centers")?.as_ref().map(read).transpose()?;
+    let centers = enter_briefly(|| centers.as_ref().map(features::flat).transpose())?;
+    let trained = call.train(storage, |problem, start, watch| match stream {
+        true => config.partial_fit(problem, start, watch),
+        false => config.fit(problem, centers, watch),
+    })?;
+    told(call, trained)
 }
 
-/// Trains a machine on explicit features; a `stream` goes on from `start`, or begins: (machine,
-/// report).
-#[pyfunction]
-#[pyo3(signature = (config, x, y, n_classes, cost, *, start, stream, notify, threads))]
-#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
-pub(crate) fn asset_train<'py>(
-    py: Python<'py>,
-    config: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    n_classes: Option<usize>,
-    cost: PyReadonlyArray1<'py, f64>,
-    start: Option<&Machine>,
-    stream: bool,
-    notify: Option<Bound<'py, PyAny>>,
-    threads: usize,
-) -> Trained<'py> {
-    let config: AssetConfig = crate::config::read(config)?;
-    let call = Call { target: Target::new(y, n_classes)?, cost, notify, threads };
-    each!(x, storage => {
-        let start = enter_briefly(|| of_rows(&storage.rows()?, start))?;
-        let (machine, report) = call.train(py, storage, |problem, watch| {
-            let (rows, targets, cost) = (problem.rows(), problem.targets(), problem.cost());
-            if stream {
-                config.partial_fit(start, &rows, targets, cost, watch)
-            } else {
-                config.fit(&rows, targets, cost, watch)
-            }
-        })?;
-        Ok((machine, asset_report(py, report)?))
-    })
+fn asset<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
+    let config: AssetConfig = call.config()?;
+    let stream = call.flag("stream")?;
+    let (machine, report) = call.train(storage, |problem, start, watch| {
+        let (rows, targets, cost) = (problem.rows(), problem.targets(), problem.cost());
+        match stream {
+            true => config.partial_fit(start, &rows, targets, cost, watch),
+            false => config.fit(&rows, targets, cost, watch),
+        }
+    })?;
+    Ok((machine, asset_report(call.py, report)?))
 }
 
 fn asset_report(py: Python<'_>, report: AssetReport) -> PyResult<Bound<'_, PyDict>> {
