@@ -48,21 +48,29 @@ pub trait Config: Clone + Serialize + DeserializeOwned {
 /// [`Config::changed`] by JSON that is read already.
 pub(crate) fn changed<C: Config>(config: &C, given: &Map<String, Value>) -> Result<C> {
     let old = fields(config);
-    let config: C = read(&old, given).map_err(|error| at_fault::<C>(&old, given, &error))?;
+    let try_to = |given: &Map<String, Value>| read::<C>(&old, given).map(drop);
+    let config: C = read(&old, given).map_err(|error| at_fault(&old, given, &error, &try_to))?;
     config.check()?;
     Ok(config)
 }
 
 /// These fields with the changes given.
 fn read<C: Config>(old: &Map<String, Value>, given: &Map<String, Value>) -> serde_json::Result<C> {
-    let new = old.iter().map(|(name, value)| (name.clone(), field(name, value, given)));
-    serde_json::from_value(Value::Object(new.collect()))
+    serde_json::from_value(Value::Object(together(old, given)))
+}
+
+fn together(old: &Map<String, Value>, given: &Map<String, Value>) -> Map<String, Value> {
+    old.iter().map(|(name, value)| (name.clone(), field(name, value, given))).collect()
 }
 
 /// [`Config::to_json`] as JSON.
 pub(crate) fn side_by_side<C: Config>(config: &C) -> Map<String, Value> {
+    flat(fields(config))
+}
+
+fn flat(fields: Map<String, Value>) -> Map<String, Value> {
     let mut flat = Map::new();
-    for (name, value) in fields(config) {
+    for (name, value) in fields {
         match value {
             Value::Object(mut choice) => {
                 flat.insert(name, choice.remove(NAME).unwrap_or(Value::Null));
@@ -97,21 +105,22 @@ fn field(name: &str, old: &Value, given: &Map<String, Value>) -> Value {
 
 /// The error with the name of the value at fault: the one without which there is none, or the
 /// first that is wrong by itself. Parts are tried before the choices that need them.
-fn at_fault<C: Config>(
+fn at_fault(
     old: &Map<String, Value>,
     given: &Map<String, Value>,
     error: &serde_json::Error,
+    try_to: &dyn Fn(&Map<String, Value>) -> serde_json::Result<()>,
 ) -> Error {
     let mut names: Vec<&String> = given.keys().collect();
     names.sort_by_key(|name| old.get(*name).is_some_and(Value::is_object));
     let without = |name: &str| {
         let mut others = given.clone();
         others.remove(name);
-        read::<C>(old, &others).is_ok()
+        try_to(&others).is_ok()
     };
     let wrong = |name: &str| {
         let alone = given.get(name).map(|value| (name.to_owned(), value.clone()));
-        read::<C>(old, &alone.into_iter().collect()).is_err()
+        try_to(&alone.into_iter().collect()).is_err()
     };
     let found = names.iter().find(|name| without(name)).or(names.iter().find(|name| wrong(name)));
     match found {

@@ -47,7 +47,7 @@ pub(super) fn load_any<F: Real>(
     origin: &[f64],
     tile: &mut Tile<F>,
 ) {
-    each_rows!(rows, rows => load(rows, len, row, origin, tile));
+    each_rows!(rows, rows => load(rows, len, &row, origin, tile));
 }
 
 /// Fills `tile` with the rows `row(0), row(1), ...` (`len` of them), moved by `origin` (empty:
@@ -59,13 +59,14 @@ pub fn load_tile<S: Real, F: Real>(
     origin: &[S],
     tile: &mut Tile<F>,
 ) {
-    load(rows, len, row, origin, tile);
+    load(rows, len, &row, origin, tile);
 }
 
+/// Compiled once, not for every numbering of the rows.
 fn load<S: Real, O: Real, F: Real>(
     rows: &Rows<'_, S>,
     len: usize,
-    row: impl Fn(usize) -> usize,
+    row: &dyn Fn(usize) -> usize,
     origin: &[O],
     tile: &mut Tile<F>,
 ) {
