@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+import files
 from budgetsvm import BudgetSVC, BudgetSVR
 
 RNG = np.random.default_rng(0)
@@ -74,19 +75,25 @@ def test_many_threads_train_their_own():
     assert results == [train(seed) for seed in range(4)] * 4
 
 
-def _child(queue):
-    queue.put(digest(BudgetSVC(budget=100, random_state=0).fit(X, Y)))
+def _said():
+    """What a machine of several classes and every kind of estimator say, fitted here."""
+    said = {"large": digest(BudgetSVC(budget=100, random_state=0).fit(X, Y))}
+    for name, estimator, kind, single, sparse_rows in files.cases():
+        rows = files.rows(single, sparse_rows)
+        said[name] = files.said(estimator.fit(rows, files.targets(kind)), rows).tobytes()
+    return said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore")
 def test_a_forked_child_trains_and_predicts():
-    expected = digest(BudgetSVC(budget=100, random_state=0).fit(X, Y))
+    """A child inherits no thread of a pool: what was entered by its parent would hang."""
+    expected = _said()
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    child = context.Process(target=_child, args=(queue,))
+    child = context.Process(target=lambda: queue.put(_said()))
     child.start()
-    assert queue.get(timeout=30) == expected
+    assert queue.get(timeout=60) == expected
     child.join(30)
     assert child.exitcode == 0
 
