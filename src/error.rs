@@ -106,6 +106,11 @@ impl Error {
     }
 }
 
+/// [`Error::LengthMismatch`] unless there are as many entries as expected.
+pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Result<()> {
+    if got == expected { Ok(()) } else { Err(Error::LengthMismatch { what, expected, got }) }
+}
+
 /// A vector of `len` copies of `value`, or [`Error::OutOfMemory`].
 pub(crate) fn try_vec<T: Clone>(what: &'static str, len: usize, value: T) -> Result<Vec<T>> {
     let mut out = Vec::new();

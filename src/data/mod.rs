@@ -12,5 +12,5 @@ pub use gathered::Gathered;
 pub use order::SampleOrder;
 pub use passes::{Pass, passes};
 pub use problem::{Problem, Targets};
-pub(crate) use rows::each_rows;
 pub use rows::{AnyRows, Point, RowFloat, Rows};
+pub(crate) use rows::{check_finite, each_rows};

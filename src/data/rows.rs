@@ -191,6 +191,18 @@ impl<'a, F: Real> Rows<'a, F> {
     }
 }
 
+/// [`Error::NonFinite`] unless every one of these rows of `columns` values is finite.
+pub(crate) fn check_finite<F: Real>(
+    what: &'static str,
+    values: &[F],
+    columns: usize,
+) -> Result<()> {
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(bad) => Err(Error::NonFinite { what, row: bad / columns, column: bad % columns }),
+        None => Ok(()),
+    }
+}
+
 /// Rows of either precision.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRows<'a> {

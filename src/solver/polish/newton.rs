@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::constant;
 use super::output::{Output, State};
 use super::steps::Shared;
-use crate::error::{Error, Result};
+use crate::data::check_finite;
+use crate::error::Result;
 use crate::float::Real;
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::{KernelRows, Polish, Polished, Start, basis_gram};
@@ -31,11 +32,8 @@ pub(super) fn solve<F: Real>(
         intercept: if polish.fit_intercept { start.intercept.to_vec() } else { vec![0.0; m] },
         ..Polished::nothing(0, m)
     };
-    for (what, values) in [("coefficients", &result.coef), ("intercept", &result.intercept)] {
-        if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what, row: bad / m, column: bad % m });
-        }
-    }
+    check_finite("coefficients", &result.coef, m)?;
+    check_finite("intercept", &result.intercept, m)?;
     match groups(polish, rows, start, watch, &mut result) {
         Ok(()) if result.converged => {}
         Ok(()) => result.stop = StopReason::MaxIter,
@@ -56,21 +54,11 @@ fn groups<F: Real>(
     if b == 0 {
         return constant::solve(polish, start, watch, result);
     }
-    let gram = match basis_gram(rows, watch) {
-        Ok(gram) => gram,
-        Err(halt) => {
-            result.forget();
-            return Err(halt);
-        }
-    };
-    let shared = Shared::new(polish, start, gram, b)?.with_ridge(RIDGE * F::epsilon().to_f64());
-    let mut panels = match Panels::new(rows, polish.cache_bytes, watch) {
-        Ok(panels) => panels,
-        Err(halt) => {
-            result.forget();
-            return Err(halt);
-        }
-    };
+    let made = basis_gram(rows, watch).and_then(|gram| {
+        let shared = Shared::new(polish, start, gram, RIDGE * F::epsilon().to_f64())?;
+        Ok((shared, Panels::new(rows, polish.cache_bytes, watch)?))
+    });
+    let (shared, mut panels) = made.inspect_err(|_| result.forget())?;
     let order = b + usize::from(polish.fit_intercept);
     let most = (GROUP_BYTES / (4 * order * order + 4096 * order)).clamp(1, m);
     // Groups of nearly equal size.
@@ -104,7 +92,11 @@ impl Polished {
 
     /// Takes over what one output came to.
     fn take(&mut self, output: &Output, shared: &Shared<'_>) {
-        self.put(output.index, &output.point);
+        let put = |result: &mut Self, point: &[f64]| {
+            let b = point.len() - 1;
+            result.put(output.index, &point[..b], point[b]);
+        };
+        put(self, &output.point);
         self.steps = self.steps.max(output.steps);
         self.converged &= output.state == State::Converged;
         if output.value.is_nan() {
@@ -122,18 +114,10 @@ impl Polished {
             && before[0] < value[0]
         {
             value = *before;
-            self.put(output.index, point);
+            put(self, point);
         }
         self.smoothed += value[0];
         self.primal += value[1];
-    }
-
-    fn put(&mut self, output: usize, point: &[f64]) {
-        let (b, m) = (point.len() - 1, self.intercept.len());
-        for (j, &value) in point[..b].iter().enumerate() {
-            self.coef[j * m + output] = value;
-        }
-        self.intercept[output] = point[b];
     }
 }
 

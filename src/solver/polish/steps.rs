@@ -1,7 +1,8 @@
 //! The steps of the Newton loop that see the samples.
 
 use super::output::{JITTER, Output, State};
-use crate::error::{Error, Result};
+use crate::data::check_finite;
+use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{axpy, dot64, symmetric_times};
 use crate::solver::smoothed::panels::Panels;
@@ -32,27 +33,21 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(
-        polish: &'a Polish,
-        start: Start<'a>,
-        gram: Vec<f64>,
-        b: usize,
-    ) -> Result<Self> {
-        check_gram(&gram, b)?;
-        Ok(Self { polish, start, gram, ridge: 0.0, b })
-    }
-
     /// Adds `share` of the mean diagonal entry to the diagonal. Kernel values are rounded: along
     /// a direction that K_BB hardly penalises, huge coefficients would fit that rounding, and
     /// the next evaluation of the kernel rounds differently.
-    pub(super) fn with_ridge(mut self, share: f64) -> Self {
-        let b = self.b;
-        let mean = (0..b).map(|j| self.gram[j * b + j]).sum::<f64>() / b.max(1) as f64;
-        self.ridge = share * mean.max(0.0);
-        for j in 0..b {
-            self.gram[j * b + j] += self.ridge;
-        }
-        self
+    pub(super) fn new(
+        polish: &'a Polish,
+        start: Start<'a>,
+        mut gram: Vec<f64>,
+        share: f64,
+    ) -> Result<Self> {
+        let b = gram.len().isqrt();
+        check_gram(&gram, b)?;
+        let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b.max(1) as f64;
+        let ridge = share * mean.max(0.0);
+        (0..b).for_each(|j| gram[j * b + j] += ridge);
+        Ok(Self { polish, start, gram, ridge, b })
     }
 
     /// The penalty without the ridge.
@@ -87,9 +82,7 @@ impl<'a> Shared<'a> {
             let samples = self.samples(o.index, o.h);
             let quadratic = dot64(&o.point[..b], &o.pull);
             let ray = Ray { samples, f: &o.f, s: &o.s, base: 0.0, linear: 0.0, quadratic };
-            if let Some(row) = o.s.iter().position(|s| !s.is_finite()) {
-                return Err(Error::NonFinite { what: "kernel matrix", row, column: 0 }.into());
-            }
+            check_finite("kernel matrix", &o.s, 1)?;
             let Found { t, value } = ray.minimise();
             let at_the_end = self.samples(o.index, self.polish.h);
             let norm = dot64(&o.point[..b], &o.point[..b]);

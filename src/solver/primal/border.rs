@@ -21,16 +21,14 @@ use std::collections::HashMap;
 
 use faer::linalg::solvers::{PartialPivLu, Solve as _};
 use faer::{Mat, MatMut};
-use rayon::prelude::*;
 
 use crate::error::{Result, try_vec};
 use crate::linalg::{Cholesky, dot64};
+use crate::parallel;
 use crate::watch::{Step, Watch};
 
 /// A border is made while it has at most one column for this many rows.
 const ROWS_A_COLUMN: usize = 16;
-/// Rows of a task.
-const CHUNK: usize = 32;
 
 /// The samples Q, and what is added to each diagonal entry.
 pub(super) struct System<'a> {
@@ -46,10 +44,10 @@ impl System<'_> {
     }
 
     /// The whole matrix, row-major; its lower triangle alone is filled.
-    fn matrix(&self) -> Result<Vec<f64>> {
+    pub(super) fn matrix(&self) -> Result<Vec<f64>> {
         let q = self.rows.len();
         let mut matrix = try_vec("Newton system", q * q, 0.0)?;
-        matrix.par_chunks_mut(q.max(1)).enumerate().for_each(|(a, row)| {
+        parallel::each(matrix.chunks_mut(q.max(1)), &|a, row| {
             let source = &self.gram[self.rows[a] * self.n..][..self.n];
             for (entry, &j) in row[..=a].iter_mut().zip(self.rows) {
                 *entry = source[j];
@@ -63,15 +61,10 @@ impl System<'_> {
     fn residual(&self, x: &[f64], right: &[f64]) -> Result<Vec<f64>> {
         let mut scattered = try_vec("coefficients", self.n, 0.0)?;
         self.rows.iter().zip(x).for_each(|(&i, &v)| scattered[i] = v);
-        let mut out = right.to_vec();
-        out.par_chunks_mut(CHUNK).enumerate().for_each(|(c, out)| {
-            for (k, out) in out.iter_mut().enumerate() {
-                let a = c * CHUNK + k;
-                let row = &self.gram[self.rows[a] * self.n..][..self.n];
-                *out -= dot64(row, &scattered) + self.ridge[a] * x[a];
-            }
-        });
-        Ok(out)
+        Ok(parallel::map(right.len(), &|a| {
+            let row = &self.gram[self.rows[a] * self.n..][..self.n];
+            right[a] - (dot64(row, &scattered) + self.ridge[a] * x[a])
+        }))
     }
 }
 
@@ -214,8 +207,8 @@ impl Held {
         let mut solved = columns.clone();
         self.factor.solve_columns(&mut solved, || watch.poll())?;
         let column = |of: usize| of * old..(of + 1) * old;
-        let dots = |a| (0..k).map(|b| dot64(&columns[column(a)], &solved[column(b)])).collect();
-        let rows: Vec<Vec<f64>> = (0..k).into_par_iter().map(dots).collect();
+        let dot = |a, b| dot64(&columns[column(a)], &solved[column(b)]);
+        let rows = parallel::map(k, &|a| (0..k).map(|b| dot(a, b)).collect::<Vec<f64>>());
         let corner = |a: usize, b: usize| {
             if a >= added.len() || b >= added.len() {
                 return 0.0;

@@ -25,11 +25,11 @@ use ndarray::ArrayView2;
 
 use super::linear::{Linear, linear};
 use crate::data::{Rows, Targets};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::linalg::{dot64, pivoted_cholesky};
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Polished, Start, check_gram};
-use crate::watch::{Halt, Watch};
+use crate::watch::Watch;
 
 /// Relative diagonal left when the rank of K is found.
 const RANK_TOL: f64 = 1e-14;
@@ -59,13 +59,8 @@ impl Polish {
     pub fn solve_exactly(&self, data: Distinct<'_>, watch: &mut Watch<'_>) -> Result<Polished> {
         self.check()?;
         let (n, size, m) = (data.point.len(), data.gram.len().isqrt(), data.targets.n_outputs());
-        for (what, got, expected) in
-            [("y", data.targets.len(), n), ("sample_weight", data.cost.len(), n)]
-        {
-            if got != expected {
-                return Err(Error::LengthMismatch { what, expected, got });
-            }
-        }
+        check_len("y", n, data.targets.len())?;
+        check_len("sample_weight", n, data.cost.len())?;
         check_gram(data.gram, size)?;
         if let Some(bad) = data.point.iter().find(|&&p| p >= size) {
             let reason = format!("distinct point {bad} of {size}");
@@ -76,12 +71,7 @@ impl Polish {
         // 1.
         let factor = match pivoted_cholesky(data.gram, size, RANK_TOL, || watch.poll()) {
             Ok(factor) => factor,
-            Err(halt) => {
-                let halt: Halt = halt;
-                (result.converged, result.stop) = (false, halt.into_reason()?);
-                (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
-                return Ok(result);
-            }
+            Err(halt) => return result.halted(halt),
         };
         // A kernel matrix of zeros: one feature that is always 0.
         let rank = factor.rank.max(1);
@@ -101,7 +91,7 @@ impl Polish {
         let found = linear(&goal, Linear::Direct, &Rows::Dense(rows), start, watch)?;
         (result.steps, result.converged, result.stop) = (found.steps, found.converged, found.stop);
         for output in 0..m {
-            let samples = Samples { loss: self.final_loss(), targets, output, cost };
+            let samples = start.samples(self, output, self.h);
             let w: Vec<f64> = found.coef.iter().skip(output).step_by(m).copied().collect();
             let mut b = found.intercept[output];
             let mut f: Vec<f64> =
@@ -117,9 +107,7 @@ impl Polish {
             for (i, &f) in f.iter().enumerate().filter(|(i, _)| cost[*i] > 0.0) {
                 result.coef[data.point[i] * m + output] -= samples.at(i, f).slope;
             }
-            let penalty = 0.5 * dot64(&w, &w);
-            result.smoothed += penalty + samples.loss_at(&f);
-            result.primal += penalty + samples.plain_loss_at(&f);
+            result.add(&samples, 0.5 * dot64(&w, &w), &f);
         }
         Ok(result)
     }
@@ -129,8 +117,7 @@ impl Polish {
 fn to_the_middle(samples: &Samples<'_>, f: &[f64]) -> f64 {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     for (i, &f) in f.iter().enumerate().filter(|(i, _)| samples.cost[*i] > 0.0) {
-        let y = samples.targets.value(i, samples.output);
-        let range = samples.loss.flat_range(y, f, ZONE_EDGE * samples.loss.h.min(1.0));
+        let range = samples.loss.flat_range(samples.y(i), f, ZONE_EDGE * samples.loss.h.min(1.0));
         (low, high) = (low.max(range.0), high.min(range.1));
     }
     // Ends that cross, or nearly: some sample is inside its zone and b is unique.

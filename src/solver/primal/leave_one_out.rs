@@ -27,17 +27,17 @@
 //!
 //! References: \[PRIMAL\] section 6.3, which leaves the criterion open.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
-
-use super::path::{piece, zones};
+use super::border::System;
+use super::zones::{Split, zones};
+use crate::data::Targets;
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot64};
-use crate::loss::Piece;
+use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Start, check_gram};
 use crate::watch::{Step, Watch};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 
 /// Columns of a task.
 const COLUMNS: usize = 64;
@@ -120,12 +120,7 @@ struct Held<'a> {
     n: usize,
     beta: Vec<f64>,
     f: Vec<f64>,
-    /// T.
-    steep: Vec<usize>,
-    /// Q, 1/D and z of its samples.
-    rows: Vec<usize>,
-    ridge: Vec<f64>,
-    target: Vec<f64>,
+    split: Split,
     /// G without the border, row-major; its border and its corner (empty without an offset).
     inverse: Vec<f64>,
     border: Vec<f64>,
@@ -141,32 +136,13 @@ impl<'a> Held<'a> {
         output: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
-        let Start { targets, cost, .. } = solution;
-        let (n, m) = (cost.len(), targets.n_outputs());
-        let samples = Samples { loss: polish.final_loss(), targets, output, cost };
-        let beta: Vec<f64> = solution.coef.iter().skip(output).step_by(m).copied().collect();
-        let b = if polish.fit_intercept { solution.intercept[output] } else { 0.0 };
-        let f: Vec<f64> = gram.par_chunks(n.max(1)).map(|row| dot64(row, &beta) + b).collect();
-        let (mut rows, mut ridge, mut target) = (Vec::new(), Vec::new(), Vec::new());
-        let mut steep = Vec::new();
-        for (i, &zone) in zones(&samples, &f).iter().enumerate() {
-            match piece(&samples, i, zone, f[i]) {
-                Piece::Nothing => {}
-                Piece::Linear(_) => steep.push(i),
-                Piece::Quadratic { curvature, target: z } => {
-                    rows.push(i);
-                    ridge.push(1.0 / (cost[i] * curvature));
-                    target.push(z);
-                }
-            }
-        }
-        let q = rows.len();
-        let mut matrix = try_vec("Newton system", q * q, 0.0)?;
-        for (a, row) in matrix.chunks_exact_mut(q.max(1)).enumerate() {
-            let source = &gram[rows[a] * n..(rows[a] + 1) * n];
-            row.iter_mut().zip(&rows).for_each(|(to, &j)| *to = source[j]);
-            row[a] += ridge[a];
-        }
+        let n = solution.cost.len();
+        let samples = solution.samples(polish, output, polish.h);
+        let (beta, b) = solution.of_output(polish, output)?;
+        let f = parallel::map(n, &|i| dot64(&gram[i * n..][..n], &beta) + b);
+        let split = Split::new(&samples, &zones(&samples, &f), &f);
+        let q = split.rows.len();
+        let matrix = System { gram, n, rows: &split.rows, ridge: &split.ridge }.matrix()?;
         watch.poll()?;
         let factor = Cholesky::factor("Newton system", &matrix, q, 0.0, || watch.poll())?;
         let mut inverse = matrix;
@@ -183,20 +159,22 @@ impl<'a> Held<'a> {
             border = sums.iter().map(|u| u / total).collect();
             corner = -1.0 / total;
         }
-        let held =
-            Self { samples, gram, n, beta, f, steep, rows, ridge, target, inverse, border, corner };
-        Ok(held)
+        Ok(Self { samples, gram, n, beta, f, split, inverse, border, corner })
+    }
+
+    /// Row i of K.
+    fn row(&self, i: usize) -> &[f64] {
+        &self.gram[i * self.n..][..self.n]
     }
 
     fn diagonal(&self, a: usize) -> f64 {
-        self.inverse[a * self.rows.len() + a]
+        self.inverse[a * self.split.rows.len() + a]
     }
 
     /// `G r`, without and with the border's entry of r; the second value is the border's own.
     fn times(&self, right: &[f64], offset: f64) -> (Vec<f64>, f64) {
-        let q = self.rows.len();
-        let mut out: Vec<f64> =
-            self.inverse.par_chunks(q.max(1)).map(|row| dot64(row, right)).collect();
+        let q = self.split.rows.len();
+        let mut out = parallel::map(q, &|a| dot64(&self.inverse[a * q..][..q], right));
         if self.border.is_empty() {
             return (out, 0.0);
         }
@@ -206,25 +184,26 @@ impl<'a> Held<'a> {
 
     fn left_out(&self) -> Vec<f64> {
         let mut out = self.f.clone();
-        for (a, &i) in self.rows.iter().enumerate() {
-            out[i] = self.target[a] - self.beta[i] / self.diagonal(a);
+        for (a, &i) in self.split.rows.iter().enumerate() {
+            out[i] = self.split.target[a] - self.beta[i] / self.diagonal(a);
         }
-        for &i in &self.steep {
-            let k: Vec<f64> = self.rows.iter().map(|&j| self.gram[i * self.n + j]).collect();
+        for &(i, _) in &self.split.steep {
+            let row = self.row(i);
+            let k: Vec<f64> = self.split.rows.iter().map(|&j| row[j]).collect();
             let offset = if self.border.is_empty() { 0.0 } else { 1.0 };
             let (g, border) = self.times(&k, offset);
             let spanned = dot64(&k, &g) + offset * border;
-            out[i] -= self.beta[i] * (self.gram[i * self.n + i] - spanned);
+            out[i] -= self.beta[i] * (row[i] - spanned);
         }
         out
     }
 
     /// Step 2: ℓ and its derivative.
     fn loss(&self, i: usize, f: f64) -> (f64, f64) {
-        let y = self.samples.targets.value(i, self.samples.output);
+        let y = self.samples.y(i);
         match self.samples.targets {
-            crate::data::Targets::Values(_) => ((f - y).powi(2), 2.0 * (f - y)),
-            crate::data::Targets::Classes { .. } => {
+            Targets::Values(_) => ((f - y).powi(2), 2.0 * (f - y)),
+            Targets::Classes { .. } => {
                 let t = (1.0 - y * f).max(0.0);
                 (t * t, -2.0 * y * t)
             }
@@ -233,7 +212,7 @@ impl<'a> Held<'a> {
 
     /// Steps 3 and 4.
     fn criterion(&self, weight: &[f64], watch: &mut Watch<'_>) -> Step<Criterion> {
-        let (n, q) = (self.n, self.rows.len());
+        let (n, rows) = (self.n, &self.split.rows);
         let left_out = self.left_out();
         let mut value = 0.0;
         let mut v = vec![0.0; n];
@@ -242,24 +221,21 @@ impl<'a> Held<'a> {
             value += weight[i] * l;
             v[i] = weight[i] * slope;
         }
-        let beta: Vec<f64> = self.rows.iter().map(|&i| self.beta[i]).collect();
-        let a: Vec<f64> = (0..q).map(|p| v[self.rows[p]] / self.diagonal(p)).collect();
-        let c: Vec<f64> = (0..q).map(|p| a[p] * beta[p] / self.diagonal(p)).collect();
+        let beta: Vec<f64> = rows.iter().map(|&i| self.beta[i]).collect();
+        let places = 0..rows.len();
+        let a: Vec<f64> = places.clone().map(|p| v[rows[p]] / self.diagonal(p)).collect();
+        let c: Vec<f64> = places.map(|p| a[p] * beta[p] / self.diagonal(p)).collect();
         let mut outside = v;
-        self.rows.iter().for_each(|&i| outside[i] = 0.0);
+        rows.iter().for_each(|&i| outside[i] = 0.0);
         // `K_QN v_N`, and `1ᵀ v_N` in the border.
-        let pushed: Vec<f64> = self
-            .rows
-            .par_iter()
-            .map(|&i| dot64(&self.gram[i * n..(i + 1) * n], &outside))
-            .collect();
+        let pushed = parallel::map(rows.len(), &|p| dot64(self.row(rows[p]), &outside));
         let (e, _) = self.times(&pushed, outside.iter().sum());
         let (mut h, _) = self.times(&a, 0.0);
         axpy(-1.0, &e, &mut h);
         let mut by_log_c = 0.0;
-        for (p, row) in self.inverse.chunks_exact(q.max(1)).enumerate() {
+        for (p, row) in self.inverse.chunks_exact(rows.len().max(1)).enumerate() {
             let squares: f64 = row.iter().zip(&c).map(|(g, c)| g * g * c).sum();
-            by_log_c -= self.ridge[p] * (h[p] * beta[p] - squares);
+            by_log_c -= self.split.ridge[p] * (h[p] * beta[p] - squares);
         }
         watch.poll()?;
         let by_log_gamma = self.by_log_gamma(&h, &c, &beta, &outside, watch)?;
@@ -274,48 +250,45 @@ impl<'a> Held<'a> {
         outside: &[f64],
         watch: &mut Watch<'_>,
     ) -> Step<f64> {
-        let (n, q) = (self.n, self.rows.len());
+        let (rows, q) = (&self.split.rows, self.split.rows.len());
         let moved = |k: f64| if k > 0.0 { k * k.ln() } else { 0.0 };
         // dK_iQ β, for the samples of Q weighted by h, for the others by v.
         let mut push = outside.to_vec();
-        self.rows.iter().zip(h).for_each(|(&i, &h)| push[i] = h);
-        let sums: Vec<f64> = (0..n)
-            .into_par_iter()
-            .map(|i| {
-                if push[i] == 0.0 {
-                    return 0.0;
-                }
-                let row = &self.gram[i * n..(i + 1) * n];
-                push[i] * self.rows.iter().zip(beta).map(|(&j, b)| moved(row[j]) * b).sum::<f64>()
-            })
-            .collect();
+        rows.iter().zip(h).for_each(|(&i, &h)| push[i] = h);
+        let sums = parallel::map(self.n, &|i| {
+            if push[i] == 0.0 {
+                return 0.0;
+            }
+            let row = self.row(i);
+            push[i] * rows.iter().zip(beta).map(|(&j, b)| moved(row[j]) * b).sum::<f64>()
+        });
         let mut total: f64 = sums.iter().sum();
         let mut matrix = try_vec("derivative of the kernel matrix", q * q, 0.0)?;
-        matrix.par_chunks_mut(q.max(1)).enumerate().for_each(|(a, out)| {
-            let row = &self.gram[self.rows[a] * n..(self.rows[a] + 1) * n];
-            out.iter_mut().zip(&self.rows).for_each(|(to, &j)| *to = moved(row[j]));
+        parallel::each(matrix.chunks_mut(q.max(1)), &|a, out| {
+            let row = self.row(rows[a]);
+            out.iter_mut().zip(rows).for_each(|(to, &j)| *to = moved(row[j]));
         });
         let matrix = MatRef::from_row_major_slice(&matrix, q, q);
-        // G is symmetric: its rows are its columns.
-        for wave in (0..q).collect::<Vec<_>>().chunks(COLUMNS * WAVE) {
-            let parts: Vec<f64> = wave
-                .par_chunks(COLUMNS)
-                .map(|part| {
-                    let (first, count) = (part[0], part.len());
-                    let g = &self.inverse[first * q..(first + count) * q];
-                    let mut product = vec![0.0; q * count];
-                    matmul(
-                        MatMut::from_column_major_slice_mut(&mut product, q, count),
-                        Accum::Replace,
-                        matrix,
-                        MatRef::from_column_major_slice(g, q, count),
-                        1.0,
-                        Par::Seq,
-                    );
-                    let columns = product.chunks_exact(q).zip(g.chunks_exact(q));
-                    columns.zip(&c[first..]).map(|((p, g), c)| c * dot64(p, g)).sum()
-                })
-                .collect();
+        for first in (0..q).step_by(COLUMNS * WAVE) {
+            let columns = (q - first).min(COLUMNS * WAVE);
+            // G is symmetric: its rows are its columns.
+            let (g, c) = (&self.inverse[first * q..][..columns * q], &c[first..]);
+            let parts = parallel::map(columns.div_ceil(COLUMNS), &|part| {
+                let first = part * COLUMNS;
+                let count = (columns - first).min(COLUMNS);
+                let g = &g[first * q..][..count * q];
+                let mut product = vec![0.0; q * count];
+                matmul(
+                    MatMut::from_column_major_slice_mut(&mut product, q, count),
+                    Accum::Replace,
+                    matrix,
+                    MatRef::from_column_major_slice(g, q, count),
+                    1.0,
+                    Par::Seq,
+                );
+                let columns = product.chunks_exact(q).zip(g.chunks_exact(q));
+                columns.zip(&c[first..]).map(|((p, g), c)| c * dot64(p, g)).sum::<f64>()
+            });
             total -= parts.iter().sum::<f64>();
             watch.poll()?;
         }

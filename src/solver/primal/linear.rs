@@ -33,16 +33,17 @@
 //!
 //! References: \[PRIMAL\] section 2.
 
-use rayon::prelude::*;
-
-use super::path::{Direction, Goal, Newton, all_quadratic, follow, piece};
-use crate::data::{Point, Rows};
-use crate::error::{Error, Result, try_vec};
+use super::path::{Direction, Goal, Newton, follow};
+use super::place::{Of, Place, each_output};
+use super::zones::piece;
+use crate::data::{Point, Rows, check_finite};
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
 use crate::loss::{Piece, Zone};
+use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Polished, Solved, Start};
+use crate::solver::smoothed::{Polish, Polished, Start};
 use crate::watch::{Step, Watch};
 
 /// Up to this many unknowns the Hessian is a matrix.
@@ -52,6 +53,9 @@ const PARTS: usize = 16;
 const PART: usize = 1024;
 /// Products of one Newton system at most.
 const MAX_PRODUCTS: usize = 250;
+
+/// The entries of a row.
+type Entries = Vec<(usize, f64)>;
 
 /// How a Newton system is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +81,7 @@ pub fn linear<F: Real>(
     start: Start<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
-    let (n, d, m) = (rows.n_rows(), rows.n_cols(), start.targets.n_outputs());
+    let (n, d) = (rows.n_rows(), rows.n_cols());
     start.check(polish, n, d)?;
     let direct = match method {
         Linear::Auto => d <= DIRECT,
@@ -85,143 +89,87 @@ pub fn linear<F: Real>(
         Linear::Truncated => false,
     };
     watch.begin();
-    let mut result = Polished::nothing(d, m);
-    for output in 0..m {
-        let mut state = NewtonState::new(polish, rows.view(), start, output)?;
-        state.direct = direct;
-        let done = state.minimise(watch);
-        let solved = Solved {
-            coef: &state.w[..d],
-            intercept: state.w[d],
-            f: &state.f,
-            penalty: state.penalty(),
-            steps: state.steps,
-            converged: state.converged,
-        };
-        if !result.take_output(&state.samples(polish.h), &solved, done)? {
-            break;
-        }
-    }
-    Ok(result)
+    each_output(polish, Of::Features, start, watch, |place, watch| {
+        let fit_intercept = polish.fit_intercept;
+        let (direction, first_norm) = (Vec::new(), 0.0);
+        let mut machine =
+            Weights { rows: rows.view(), fit_intercept, direct, direction, first_norm };
+        place.f = machine.times(n, &place.coef, place.b)?;
+        let first = if place.is_warm() { polish.h } else { place.first_width() };
+        let tol = if direct { 0.0 } else { polish.tol };
+        follow(&mut machine, place, &Goal { widths: (first, polish.h), exact: true, tol }, watch)
+    })
 }
 
-struct NewtonState<'a, F: Real> {
-    polish: &'a Polish,
+struct Weights<'a, F: Real> {
     rows: Rows<'a, F>,
-    start: Start<'a>,
-    output: usize,
-    d: usize,
-    /// Weights, then the offset (0 when there is none).
-    w: Vec<f64>,
-    f: Vec<f64>,
-    /// The direction last found.
-    direction: Vec<f64>,
+    fit_intercept: bool,
     direct: bool,
-    steps: usize,
-    converged: bool,
+    /// The direction last found: weights, then the offset (0 when there is none).
+    direction: Vec<f64>,
     first_norm: f64,
 }
 
-impl<'a, F: Real> NewtonState<'a, F> {
-    fn new(polish: &'a Polish, rows: Rows<'a, F>, start: Start<'a>, output: usize) -> Result<Self> {
-        let (n, d) = (rows.n_rows(), rows.n_cols());
-        let (mut w, b) = start.of_output(polish, output)?;
-        w.push(b);
-        let f = try_vec("decision values", n, 0.0)?;
-        let (direction, direct, first_norm) = (Vec::new(), true, 0.0);
-        let (steps, converged) = (0, false);
-        let mut state = Self {
-            polish,
-            rows,
-            start,
-            output,
-            d,
-            w,
-            f,
-            direction,
-            direct,
-            steps,
-            converged,
-            first_norm,
-        };
-        state.f = state.times(&state.w)?;
-        Ok(state)
-    }
-
-    fn part(&self) -> usize {
-        self.f.len().div_ceil(PARTS).max(PART)
-    }
-
-    /// `Xv + v_d` for a vector of d + 1.
-    fn times(&self, v: &[f64]) -> Result<Vec<f64>> {
-        let mut out = try_vec("decision values", self.rows.n_rows(), 0.0)?;
-        let (weights, offset) = v.split_at(self.d);
-        out.par_chunks_mut(PART).enumerate().for_each(|(c, out)| {
-            for (k, out) in out.iter_mut().enumerate() {
-                *out = offset[0] + row_times(&self.rows, c * PART + k, weights);
-            }
-        });
-        Ok(out)
-    }
-
-    /// `Σ_i r_i (x_i, 1)` over the rows with `r_i ≠ 0`.
-    fn transposed(&self, r: &[f64]) -> Vec<f64> {
-        let part = self.part();
-        let parts: Vec<Vec<f64>> = r
-            .par_chunks(part)
-            .enumerate()
-            .map(|(c, r)| {
-                let mut sum = vec![0.0; self.d + 1];
-                for (k, &r) in r.iter().enumerate().filter(|(_, r)| **r != 0.0) {
-                    match self.rows.point(c * part + k) {
-                        Point::Dense(x) => match x.as_slice() {
-                            Some(x) => axpy(r, x, &mut sum[..self.d]),
-                            None => {
-                                for (sum, v) in sum.iter_mut().zip(x) {
-                                    *sum += r * Real::to_f64(*v);
-                                }
-                            }
-                        },
-                        Point::Sparse(csr, row) => {
-                            csr.for_each(row, |column, v| sum[column] += r * v.to_f64());
-                        }
-                    }
-                    sum[self.d] += r;
+impl<F: Real> Weights<'_, F> {
+    /// Calls `add` with every row whose weight is not 0, that weight, and a vector of `len` which it
+    /// adds to (and a buffer): a part of the rows at a time, the parts' sums in order.
+    fn sum_rows(
+        &self,
+        (what, len): (&'static str, usize),
+        weights: &[f64],
+        add: &(dyn Fn(Point<'_, F>, f64, &mut [f64], &mut Entries) + Sync),
+    ) -> Result<Vec<f64>> {
+        let part = weights.len().div_ceil(PARTS).max(PART);
+        let parts = parallel::map(weights.len().div_ceil(part), &|c| {
+            let (mut sum, mut buffer) = (try_vec(what, len, 0.0)?, Vec::new());
+            for (i, &weight) in weights.iter().enumerate().skip(c * part).take(part) {
+                if weight != 0.0 {
+                    add(self.rows.point(i), weight, &mut sum, &mut buffer);
                 }
-                sum
-            })
-            .collect();
-        let mut total = vec![0.0; self.d + 1];
-        parts.iter().for_each(|part| axpy(1.0, part, &mut total));
-        total
+            }
+            Ok(sum)
+        });
+        let mut total = try_vec(what, len, 0.0)?;
+        for part in parts {
+            axpy(1.0, &part?, &mut total);
+        }
+        Ok(total)
     }
 
-    fn minimise(&mut self, watch: &mut Watch<'_>) -> Step {
-        let last = self.polish.h;
-        let mut first = last;
-        let warm = self.w.iter().any(|&w| w != 0.0);
-        if self.polish.final_loss().uses_h() && !warm {
-            first = first.max(all_quadratic(&self.samples(first), &self.f));
-        }
-        let tol = if self.direct { 0.0 } else { self.polish.tol };
-        let max_steps = self.polish.max_steps;
-        let goal = Goal { widths: (first, last), exact: true, tol, max_steps };
-        let mut steps = 0;
-        let done = follow(self, &goal, &mut steps, watch);
-        self.steps = steps;
-        self.converged = done?;
-        Ok(())
+    /// `Σ_i r_i (x_i, 1)`.
+    fn transposed(&self, r: &[f64]) -> Result<Vec<f64>> {
+        let d = self.rows.n_cols();
+        self.sum_rows(("gradient", d + 1), r, &|point, r, sum, _| {
+            match point {
+                Point::Dense(x) => match x.as_slice() {
+                    Some(x) => axpy(r, x, sum),
+                    None => sum.iter_mut().zip(x).for_each(|(s, v)| *s += r * Real::to_f64(*v)),
+                },
+                Point::Sparse(csr, row) => csr.for_each(row, |j, v| sum[j] += r * v.to_f64()),
+            }
+            sum[d] += r;
+        })
+    }
+
+    /// `Σ D_i x_ij²` for every feature j (and 0).
+    fn squares(&self, curvatures: &[f64]) -> Result<Vec<f64>> {
+        self.sum_rows(("gradient", self.rows.n_cols() + 1), curvatures, &|point, c, sum, _| {
+            let mut add = |j: usize, v: f64| sum[j] += c * v * v;
+            match point {
+                Point::Dense(x) => x.iter().enumerate().for_each(|(j, v)| add(j, Real::to_f64(*v))),
+                Point::Sparse(csr, row) => csr.for_each(row, |j, v| add(j, v.to_f64())),
+            }
+        })
     }
 
     /// Step 2 by a factor: overwrites -g by the direction.
     fn factored(&self, curvatures: &[f64], direction: &mut [f64], watch: &mut Watch<'_>) -> Step {
-        let d = self.d;
-        let order = d + usize::from(self.polish.fit_intercept);
-        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
-        match self.rows {
-            Rows::Dense(_) => self.dense_hessian(curvatures, order, &mut hessian, watch)?,
-            Rows::Csr(_) => self.sparse_hessian(curvatures, order, &mut hessian)?,
-        }
+        let d = self.rows.n_cols();
+        let order = d + usize::from(self.fit_intercept);
+        let mut hessian = match self.rows {
+            Rows::Dense(_) => self.dense_hessian(curvatures, order, watch)?,
+            Rows::Csr(_) => self.sparse_hessian(curvatures, order)?,
+        };
         (0..d).for_each(|j| hessian[j * order + j] += 1.0);
         if order > d && hessian[d * order + d] <= 0.0 {
             hessian[d * order + d] = 1.0;
@@ -236,13 +184,13 @@ impl<'a, F: Real> NewtonState<'a, F> {
         &self,
         curvatures: &[f64],
         order: usize,
-        hessian: &mut [f64],
         watch: &mut Watch<'_>,
-    ) -> Step {
+    ) -> Step<Vec<f64>> {
+        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
         let curved: Vec<usize> = (0..curvatures.len()).filter(|&i| curvatures[i] > 0.0).collect();
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(false)?;
-        let (d, mut buffer) = (self.d, Vec::new());
+        let (d, mut buffer) = (self.rows.n_cols(), Vec::new());
         for batch in curved.chunks(sum.room()) {
             buffer.resize(batch.len() * d, F::zero());
             for (row, &i) in buffer.chunks_exact_mut(d).zip(batch) {
@@ -251,39 +199,26 @@ impl<'a, F: Real> NewtonState<'a, F> {
             sum.push(batch.len(), |k| (&buffer[k * d..(k + 1) * d], curvatures[batch[k]].sqrt()));
             sum.flush(|| watch.poll())?;
         }
-        sum.add_to(hessian);
-        Ok(())
+        sum.add_to(&mut hessian);
+        Ok(hessian)
     }
 
-    fn sparse_hessian(&self, curvatures: &[f64], order: usize, out: &mut [f64]) -> Result<()> {
-        let (d, part) = (self.d, self.part());
-        let parts: Vec<Result<Vec<f64>>> = curvatures
-            .par_chunks(part)
-            .enumerate()
-            .map(|(c, curvatures)| {
-                let mut sum = try_vec("Hessian", order * order, 0.0)?;
-                let mut row: Vec<(usize, f64)> = Vec::new();
-                for (k, &curvature) in curvatures.iter().enumerate().filter(|(_, c)| **c > 0.0) {
-                    row.clear();
-                    if let Point::Sparse(csr, i) = self.rows.point(c * part + k) {
-                        csr.for_each(i, |column, v| row.push((column, v.to_f64())));
-                    }
-                    if order > d {
-                        row.push((d, 1.0));
-                    }
-                    for (at, &(j, v)) in row.iter().enumerate() {
-                        let line = &mut sum[j * order..(j + 1) * order];
-                        let scaled = curvature * v;
-                        row[..=at].iter().for_each(|&(l, u)| line[l] += scaled * u);
-                    }
-                }
-                Ok(sum)
-            })
-            .collect();
-        for part in parts {
-            axpy(1.0, &part?, out);
-        }
-        Ok(())
+    fn sparse_hessian(&self, curvatures: &[f64], order: usize) -> Result<Vec<f64>> {
+        let d = self.rows.n_cols();
+        self.sum_rows(("Hessian", order * order), curvatures, &|point, curvature, sum, row| {
+            row.clear();
+            if let Point::Sparse(csr, i) = point {
+                csr.for_each(i, |column, v| row.push((column, v.to_f64())));
+            }
+            if order > d {
+                row.push((d, 1.0));
+            }
+            for (at, &(j, v)) in row.iter().enumerate() {
+                let line = &mut sum[j * order..(j + 1) * order];
+                let scaled = curvature * v;
+                row[..=at].iter().for_each(|&(l, u)| line[l] += scaled * u);
+            }
+        })
     }
 
     /// Step 2 without a matrix: overwrites -g by the direction.
@@ -293,8 +228,8 @@ impl<'a, F: Real> NewtonState<'a, F> {
         direction: &mut [f64],
         watch: &mut Watch<'_>,
     ) -> Step {
-        let d = self.d;
-        let mut diagonal = self.squares(curvatures);
+        let (n, d) = (curvatures.len(), self.rows.n_cols());
+        let mut diagonal = self.squares(curvatures)?;
         diagonal[..d].iter_mut().for_each(|v| *v += 1.0);
         let weight: f64 = curvatures.iter().sum();
         diagonal[d] = if weight > 0.0 { weight } else { 1.0 };
@@ -314,11 +249,11 @@ impl<'a, F: Real> NewtonState<'a, F> {
                 break;
             }
             watch.poll()?;
-            let mut weighted = self.times(&p)?;
+            let mut weighted = self.times(n, &p[..d], p[d])?;
             weighted.iter_mut().zip(curvatures).for_each(|(v, c)| *v *= c);
-            let mut hp = self.transposed(&weighted);
+            let mut hp = self.transposed(&weighted)?;
             axpy(1.0, &p[..d], &mut hp[..d]);
-            if !self.polish.fit_intercept {
+            if !self.fit_intercept {
                 hp[d] = 0.0;
             } else if weight <= 0.0 {
                 hp[d] = p[d];
@@ -338,61 +273,34 @@ impl<'a, F: Real> NewtonState<'a, F> {
         }
         Ok(())
     }
-
-    /// `Σ D_i x_ij²` for every feature j (and 0).
-    fn squares(&self, curvatures: &[f64]) -> Vec<f64> {
-        let mut sum = vec![0.0; self.d + 1];
-        for (i, &c) in curvatures.iter().enumerate().filter(|(_, c)| **c > 0.0) {
-            match self.rows.point(i) {
-                Point::Dense(x) => {
-                    sum.iter_mut().zip(x).for_each(|(s, v)| *s += c * Real::to_f64(*v).powi(2));
-                }
-                Point::Sparse(csr, row) => {
-                    csr.for_each(row, |column, v| sum[column] += c * v.to_f64() * v.to_f64());
-                }
-            }
-        }
-        sum
-    }
 }
 
-impl<'a, F: Real> Newton<'a> for NewtonState<'a, F> {
-    fn samples(&self, h: f64) -> Samples<'a> {
-        self.start.samples(self.polish, self.output, h)
-    }
-
-    fn decisions(&self) -> &[f64] {
-        &self.f
-    }
-
-    fn penalty(&self) -> f64 {
-        0.5 * dot64(&self.w[..self.d], &self.w[..self.d])
-    }
-
+impl<F: Real> Newton for Weights<'_, F> {
     /// Steps 1 and 2.
     fn aim(
         &mut self,
-        samples: &Samples<'a>,
+        place: &Place<'_>,
+        samples: &Samples<'_>,
         zones: &[Zone],
         watch: &mut Watch<'_>,
     ) -> Step<Direction> {
-        let (n, d) = (self.f.len(), self.d);
+        let (n, d) = (place.f.len(), place.coef.len());
         let mut slopes = try_vec("slopes", n, 0.0)?;
         let mut curvatures = try_vec("slopes", n, 0.0)?;
         for (i, &zone) in zones.iter().enumerate() {
             let cost = samples.cost[i];
-            match piece(samples, i, zone, self.f[i]) {
+            match piece(samples, i, zone, place.f[i]) {
                 Piece::Nothing => {}
                 Piece::Linear(slope) => slopes[i] = cost * slope,
                 Piece::Quadratic { curvature, target } => {
                     curvatures[i] = cost * curvature;
-                    slopes[i] = curvatures[i] * (self.f[i] - target);
+                    slopes[i] = curvatures[i] * (place.f[i] - target);
                 }
             }
         }
-        let mut direction = self.transposed(&slopes);
-        axpy(1.0, &self.w[..d], &mut direction[..d]);
-        if !self.polish.fit_intercept {
+        let mut direction = self.transposed(&slopes)?;
+        axpy(1.0, &place.coef, &mut direction[..d]);
+        if !self.fit_intercept {
             direction[d] = 0.0;
         }
         direction.iter_mut().for_each(|g| *g = -*g);
@@ -401,30 +309,23 @@ impl<'a, F: Real> Newton<'a> for NewtonState<'a, F> {
         } else {
             self.truncated(&curvatures, &mut direction, watch)?;
         }
-        let s = self.times(&direction)?;
-        if let Some(row) = s.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what: "X · weights", row, column: 0 }.into());
-        }
-        let linear = dot64(&self.w[..d], &direction[..d]);
-        let quadratic = dot64(&direction[..d], &direction[..d]);
+        let own = &direction[..d];
+        let s = self.times(n, own, direction[d])?;
+        check_finite("X · weights", &s, 1)?;
+        let (linear, quadratic) = (dot64(&place.coef, own), dot64(own, own));
         self.direction = direction;
         Ok(Direction { s, linear, quadratic })
     }
 
-    fn advance(&mut self, t: f64, _: &Direction) -> Step {
-        axpy(t, &self.direction, &mut self.w);
-        self.f = self.times(&self.w)?;
+    fn advance(&mut self, place: &mut Place<'_>, t: f64, _: &Direction) -> Result<()> {
+        axpy(t, &self.direction, &mut place.coef);
+        place.b += t * self.direction[place.coef.len()];
+        place.f = self.times(place.size, &place.coef, place.b)?;
         Ok(())
     }
 
-    fn save(&self) -> Vec<f64> {
-        self.w.clone()
-    }
-
-    fn restore(&mut self, saved: &[f64]) -> Step {
-        self.w.copy_from_slice(saved);
-        self.f = self.times(&self.w)?;
-        Ok(())
+    fn times(&self, size: usize, weights: &[f64], b: f64) -> Result<Vec<f64>> {
+        Ok(parallel::map(size, &|i| b + row_times(&self.rows, i, weights)))
     }
 }
 

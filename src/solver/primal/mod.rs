@@ -30,8 +30,10 @@ mod linear;
 mod newton;
 mod path;
 mod pcg;
+mod place;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 pub use distinct::Distinct;
 pub use leave_one_out::{Criterion, criterion, leave_one_out};

@@ -36,21 +36,21 @@
 
 use std::mem::swap;
 
-use rayon::prelude::*;
-
 use super::border::{Bordered, System};
-use super::path::{Direction, Goal, Newton, all_quadratic, follow, piece};
-use crate::error::{Error, Result, try_vec};
-use crate::linalg::dot64;
-use crate::loss::{Piece, Zone};
+use super::path::{Direction, Goal, Newton, follow};
+use super::place::{Of, Place, each_output};
+use super::zones::Split;
+use crate::data::check_finite;
+use crate::error::{Result, try_vec};
+use crate::linalg::{axpy, dot64};
+use crate::loss::Zone;
+use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Polished, Solved, Start, check_gram};
+use crate::solver::smoothed::{Polish, Polished, Start, check_gram};
 use crate::watch::{Step, Watch};
 
 /// Up to this many samples are solved for directly.
 const DIRECT: usize = 1000;
-/// Rows of a task.
-const CHUNK: usize = 32;
 
 /// Minimises over all n samples, each a basis point. `gram` is K, row-major n x n; any beginning
 /// of the samples should be a fair part of them (shuffle them first). `polish.tol` is not used.
@@ -65,46 +65,21 @@ pub fn newton(
     start: Start<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
-    let (n, m) = (start.cost.len(), start.targets.n_outputs());
+    let n = start.cost.len();
     start.check(polish, n, n)?;
     check_gram(gram, n)?;
     watch.begin();
-    let mut result = Polished::nothing(n, m);
-    for output in 0..m {
-        let mut state = NewtonState::new(polish, gram, start, output)?;
-        let done = state.minimise(watch);
-        let solved = Solved {
-            coef: &state.beta,
-            intercept: state.b,
-            f: &state.f,
-            penalty: state.penalty(),
-            steps: state.steps - state.steps_before,
-            converged: state.converged,
-        };
-        if !result.take_output(&state.samples(polish.h), &solved, done)? {
-            break;
-        }
-    }
-    Ok(result)
+    each_output(polish, Of::Samples, start, watch, |place, watch| {
+        let mut machine = Expansion { gram, n, system: Bordered::default(), aim: Aim::default() };
+        machine.minimise(place, watch)
+    })
 }
 
-struct NewtonState<'a> {
-    polish: &'a Polish,
+struct Expansion<'a> {
     gram: &'a [f64],
-    start: Start<'a>,
-    output: usize,
     n: usize,
-    beta: Vec<f64>,
-    b: f64,
-    /// Samples of the running stage, and their decision values; all of them at the end.
-    size: usize,
-    f: Vec<f64>,
     system: Bordered,
     aim: Aim,
-    steps: usize,
-    /// Of them, those on parts of the samples.
-    steps_before: usize,
-    converged: bool,
 }
 
 /// Where a Newton step leads.
@@ -115,187 +90,109 @@ struct Aim {
     f: Vec<f64>,
 }
 
-impl<'a> NewtonState<'a> {
-    fn new(polish: &'a Polish, gram: &'a [f64], start: Start<'a>, output: usize) -> Result<Self> {
-        let n = start.cost.len();
-        let (beta, b) = start.of_output(polish, output)?;
-        let f = try_vec("decision values", n, 0.0)?;
-        let (system, aim) = (Bordered::default(), Aim::default());
-        Ok(Self {
-            polish,
-            gram,
-            start,
-            output,
-            n,
-            beta,
-            b,
-            size: n,
-            f,
-            system,
-            aim,
-            steps: 0,
-            steps_before: 0,
-            converged: false,
-        })
-    }
-
-    /// `Kβ + b` of the samples of the running stage, for a β that is 0 beyond them.
-    fn times(&self, beta: &[f64], b: f64) -> Result<Vec<f64>> {
-        let size = self.size;
-        let mut f = try_vec("decision values", size, 0.0)?;
-        f.par_chunks_mut(CHUNK).enumerate().for_each(|(c, out)| {
-            for (k, out) in out.iter_mut().enumerate() {
-                let row = &self.gram[(c * CHUNK + k) * self.n..][..size];
-                *out = dot64(row, &beta[..size]) + b;
-            }
-        });
-        Ok(f)
-    }
-
-    fn minimise(&mut self, watch: &mut Watch<'_>) -> Step {
-        let warm = self.beta.iter().any(|&b| b != 0.0);
+impl Expansion<'_> {
+    fn minimise(&mut self, place: &mut Place<'_>, watch: &mut Watch<'_>) -> Step<bool> {
+        let warm = place.is_warm();
         let mut sizes = vec![self.n];
         while !warm && sizes[sizes.len() - 1] > DIRECT {
             sizes.push(sizes[sizes.len() - 1] / 2);
         }
-        let last_h = self.polish.h;
+        let last_h = place.polish.h;
         let mut first_h = last_h;
+        let mut converged = false;
         // Step 1.
         for (stage, &size) in sizes.iter().rev().enumerate() {
-            (self.size, self.steps_before) = (size, self.steps);
-            self.f = self.times(&self.beta, self.b)?;
-            if self.polish.final_loss().uses_h() && stage == 0 && !warm {
-                first_h = first_h.max(all_quadratic(&self.at(last_h), &self.f));
+            (place.size, place.steps_before) = (size, place.steps);
+            place.f = self.times(size, &place.coef, place.b)?;
+            if stage == 0 && !warm {
+                first_h = place.first_width();
             }
             self.system.forget();
             let exact = size == self.n;
             let widths = (first_h, if exact { last_h } else { first_h });
-            let max_steps = self.polish.max_steps;
-            let goal = Goal { widths, exact, tol: 0.0, max_steps };
-            let mut steps = self.steps;
-            let done = follow(self, &goal, &mut steps, watch);
-            self.steps = steps;
+            let done = follow(self, place, &Goal { widths, exact, tol: 0.0 }, watch);
             if !exact && done.is_err() {
                 // Stopped early: the decision values of all samples are still to be known.
-                self.size = self.n;
-                self.f = self.times(&self.beta, self.b)?;
+                place.size = self.n;
+                place.f = self.times(self.n, &place.coef, place.b)?;
             }
-            self.converged = done?;
+            converged = done?;
         }
-        Ok(())
-    }
-
-    fn at(&self, h: f64) -> Samples<'a> {
-        let mut loss = self.polish.final_loss();
-        loss.h = h;
-        let (targets, cost) = (self.start.targets, &self.start.cost[..self.size]);
-        Samples { loss, targets, output: self.output, cost }
+        Ok(converged)
     }
 }
 
-impl<'a> Newton<'a> for NewtonState<'a> {
-    fn samples(&self, h: f64) -> Samples<'a> {
-        self.at(h)
-    }
-
-    fn decisions(&self) -> &[f64] {
-        &self.f
-    }
-
-    fn penalty(&self) -> f64 {
-        let pairs = self.beta.iter().zip(&self.f);
-        0.5 * pairs.map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
-    }
-
+impl Newton for Expansion<'_> {
     /// Steps 2 and 3.
     fn aim(
         &mut self,
-        samples: &Samples<'a>,
+        place: &Place<'_>,
+        samples: &Samples<'_>,
         zones: &[Zone],
         watch: &mut Watch<'_>,
     ) -> Step<Direction> {
-        let (n, size) = (self.n, self.size);
+        let (n, size) = (self.n, place.size);
         let mut beta = try_vec("coefficients", n, 0.0)?;
-        let (mut quadratic, mut ridge, mut right) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, &zone) in zones.iter().enumerate() {
-            let cost = samples.cost[i];
-            match piece(samples, i, zone, self.f[i]) {
-                Piece::Nothing => {}
-                Piece::Linear(slope) => beta[i] = -cost * slope,
-                Piece::Quadratic { curvature, target } => {
-                    quadratic.push(i);
-                    ridge.push(1.0 / (cost * curvature));
-                    right.push(target);
-                }
-            }
-        }
+        let Split { rows, ridge, mut target, steep } = Split::new(samples, zones, &place.f);
+        steep.iter().for_each(|&(i, slope)| beta[i] = -slope);
         let linear: f64 = beta.iter().sum();
         if beta.iter().any(|&v| v != 0.0) {
             let known = &beta[..size];
-            right.par_iter_mut().zip(&quadratic).for_each(|(right, &i)| {
-                *right -= dot64(&self.gram[i * n..][..size], known);
-            });
+            let product = |q: usize| dot64(&self.gram[rows[q] * n..][..size], known);
+            let products = parallel::map(rows.len(), &product);
+            target.iter_mut().zip(products).for_each(|(z, product)| *z -= product);
         }
-        let mut b = self.b;
-        if quadratic.is_empty() {
+        let fit_intercept = place.polish.fit_intercept;
+        let mut b = place.b;
+        if rows.is_empty() {
             // Nothing holds the offset: down its slope, and the line search says how far.
-            if self.polish.fit_intercept && linear != 0.0 {
+            if fit_intercept && linear != 0.0 {
                 b += linear.signum();
             }
         } else {
-            let system = System { gram: self.gram, n, rows: &quadratic, ridge: &ridge };
+            let system = System { gram: self.gram, n, rows: &rows, ridge: &ridge };
             self.system.prepare(&system, watch)?;
-            self.system.solve(&system, &mut right)?;
-            if self.polish.fit_intercept {
-                let mut ones = vec![1.0; quadratic.len()];
+            self.system.solve(&system, &mut target)?;
+            if fit_intercept {
+                let mut ones = vec![1.0; rows.len()];
                 self.system.solve(&system, &mut ones)?;
-                b = (right.iter().sum::<f64>() + linear) / ones.iter().sum::<f64>();
-                right.iter_mut().zip(&ones).for_each(|(v, u)| *v -= b * u);
+                b = (target.iter().sum::<f64>() + linear) / ones.iter().sum::<f64>();
+                target.iter_mut().zip(&ones).for_each(|(v, u)| *v -= b * u);
             }
-            for (&i, &value) in quadratic.iter().zip(&right) {
-                beta[i] = value;
-            }
+            rows.iter().zip(&target).for_each(|(&i, &value)| beta[i] = value);
         }
-        if let Some(row) = beta.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what: "coefficients", row, column: 0 }.into());
-        }
-        let f = self.times(&beta, b)?;
-        let s: Vec<f64> = f.iter().zip(&self.f).map(|(to, from)| to - from).collect();
-        let turn = b - self.b;
+        check_finite("coefficients", &beta, 1)?;
+        let f = self.times(size, &beta, b)?;
+        let s: Vec<f64> = f.iter().zip(&place.f).map(|(to, from)| to - from).collect();
+        let turn = b - place.b;
         let (mut first, mut second) = (0.0, 0.0);
         for i in 0..size {
-            let d = beta[i] - self.beta[i];
-            first += d * (self.f[i] - self.b);
+            let d = beta[i] - place.coef[i];
+            first += d * (place.f[i] - place.b);
             second += d * (s[i] - turn);
         }
         self.aim = Aim { beta, b, f };
         Ok(Direction { s, linear: first, quadratic: second })
     }
 
-    fn advance(&mut self, t: f64, direction: &Direction) -> Step {
+    fn advance(&mut self, place: &mut Place<'_>, t: f64, direction: &Direction) -> Result<()> {
+        let aim = &mut self.aim;
         if t == 1.0 {
             // No rounding is carried along.
-            swap(&mut self.beta, &mut self.aim.beta);
-            swap(&mut self.f, &mut self.aim.f);
-            self.b = self.aim.b;
+            swap(&mut place.coef, &mut aim.beta);
+            swap(&mut place.f, &mut aim.f);
+            place.b = aim.b;
             return Ok(());
         }
-        self.beta.iter_mut().zip(&self.aim.beta).for_each(|(from, to)| *from += t * (to - *from));
-        self.f.iter_mut().zip(&direction.s).for_each(|(f, s)| *f += t * s);
-        self.b += t * (self.aim.b - self.b);
+        place.coef.iter_mut().zip(&aim.beta).for_each(|(from, to)| *from += t * (to - *from));
+        axpy(t, &direction.s, &mut place.f);
+        place.b += t * (aim.b - place.b);
         Ok(())
     }
 
-    fn save(&self) -> Vec<f64> {
-        let mut point = self.beta.clone();
-        point.push(self.b);
-        point
-    }
-
-    fn restore(&mut self, saved: &[f64]) -> Step {
-        self.beta.copy_from_slice(&saved[..self.n]);
-        self.b = saved[self.n];
-        self.f = self.times(&self.beta, self.b)?;
-        Ok(())
+    /// For coefficients that are 0 beyond those samples.
+    fn times(&self, size: usize, beta: &[f64], b: f64) -> Result<Vec<f64>> {
+        let row = |i: usize| &self.gram[i * self.n..][..size];
+        Ok(parallel::map(size, &|i| dot64(row(i), &beta[..size]) + b))
     }
 }

@@ -20,7 +20,10 @@
 //!
 //! References: \[PRIMAL\] section 4.2 for zones and steps; the path is ours.
 
-use crate::loss::{Piece, Zone};
+use super::place::Place;
+use super::zones::{all_quadratic, zones};
+use crate::error::Result;
+use crate::loss::Zone;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
 
@@ -51,28 +54,21 @@ const FREE_STEPS: usize = 12;
 /// Later a step is full when the objective falls by this share of what was promised.
 const KEPT_PROMISE: f64 = 0.2;
 
-/// A machine that can make Newton steps.
-pub(super) trait Newton<'a> {
-    /// The samples at this width.
-    fn samples(&self, h: f64) -> Samples<'a>;
-    /// Their decision values.
-    fn decisions(&self) -> &[f64];
-    /// The penalty.
-    fn penalty(&self) -> f64;
+/// What makes Newton steps from a place.
+pub(super) trait Newton {
     /// Finds the direction to the minimum for these zones: what it changes in the decision
     /// values, and the penalty's first and second derivative along it.
     fn aim(
         &mut self,
-        samples: &Samples<'a>,
+        place: &Place<'_>,
+        samples: &Samples<'_>,
         zones: &[Zone],
         watch: &mut Watch<'_>,
     ) -> Step<Direction>;
     /// Goes this share of the direction last found.
-    fn advance(&mut self, t: f64, direction: &Direction) -> Step;
-    /// What `restore` needs to come back to this point.
-    fn save(&self) -> Vec<f64>;
-    /// Back to a point that was saved.
-    fn restore(&mut self, saved: &[f64]) -> Step;
+    fn advance(&mut self, place: &mut Place<'_>, t: f64, direction: &Direction) -> Result<()>;
+    /// The decision values of the first samples, as many, by these coefficients and this offset.
+    fn times(&self, size: usize, coef: &[f64], b: f64) -> Result<Vec<f64>>;
 }
 
 /// A direction in the terms that a line search needs.
@@ -91,22 +87,22 @@ pub(super) struct Goal {
     /// Where directions are not exact, the promised decrease at which the last width is done,
     /// relative to the objective; 0 where they are.
     pub(super) tol: f64,
-    /// Steps in all at most.
-    pub(super) max_steps: usize,
 }
 
 /// A width that was solved.
 struct Solved {
     h: f64,
-    point: Vec<f64>,
+    coef: Vec<f64>,
+    b: f64,
     zones: Vec<Zone>,
 }
 
-/// Minimises; `steps` goes on counting. Whether the minimum was reached.
-pub(super) fn follow<'a>(
-    machine: &mut impl Newton<'a>,
+/// Minimises; the steps of the place go on counting, and are `max_steps` at most. Whether the
+/// minimum was reached.
+pub(super) fn follow(
+    machine: &mut dyn Newton,
+    place: &mut Place<'_>,
     goal: &Goal,
-    steps: &mut usize,
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let (mut h, last_h) = goal.widths;
@@ -114,41 +110,38 @@ pub(super) fn follow<'a>(
     let mut solved: Option<Solved> = None;
     let mut forced: Option<Vec<Zone>> = None;
     loop {
-        let samples = machine.samples(h);
-        let value = machine.penalty() + samples.loss_at(machine.decisions());
-        if *steps >= goal.max_steps {
+        let samples = place.samples(h);
+        let value = place.penalty() + samples.loss_at(&place.f);
+        if place.steps >= place.polish.max_steps {
             return Ok(false);
         }
-        watch.at(*steps, value);
+        watch.at(place.steps, value);
         watch.poll()?;
-        *steps += 1;
+        place.steps += 1;
         tries += 1;
         // Steps 1 and 2 (and 4).
-        let mut zones = match &forced {
-            Some(zones) => zones.clone(),
-            None => self::zones(&samples, machine.decisions()),
-        };
-        let mut direction = machine.aim(&samples, &zones, watch)?;
-        let mut promised = promise(&samples, machine, &direction);
-        if promised < 0.0 && forced.is_some() {
+        let guided = forced.is_some();
+        let mut at = forced.take().unwrap_or_else(|| zones(&samples, &place.f));
+        let mut direction = machine.aim(place, &samples, &at, watch)?;
+        let mut promised = direction.promise(&samples, place);
+        if promised < 0.0 && guided {
             // Uphill: the zones of the other width were no guide.
-            zones = self::zones(&samples, machine.decisions());
-            direction = machine.aim(&samples, &zones, watch)?;
-            promised = promise(&samples, machine, &direction);
+            at = zones(&samples, &place.f);
+            direction = machine.aim(place, &samples, &at, watch)?;
+            promised = direction.promise(&samples, place);
         }
-        forced = None;
         let t = if tries <= FREE_STEPS && samples.loss.is_squared() {
             1.0
         } else {
-            step_length(&samples, machine, &direction, (value, promised))
+            direction.step_length(&samples, place, (value, promised))
         };
-        machine.advance(t, &direction)?;
-        let after = self::zones(&samples, machine.decisions());
+        machine.advance(place, t, &direction)?;
+        let after = zones(&samples, &place.f);
         let share = promised.abs() / value.abs();
         // Step 3.
         // A direction that is not exact may leave every zone as it was, far from the minimum.
         let exact = goal.tol == 0.0 && samples.loss.has_zones();
-        let stayed = exact && t == 1.0 && zones == after;
+        let stayed = exact && t == 1.0 && at == after;
         let settled = stayed || (promised >= 0.0 && share <= ROUNDING);
         if h <= last_h {
             if settled || (t == 1.0 && promised >= 0.0 && share <= goal.tol) {
@@ -165,7 +158,8 @@ pub(super) fn follow<'a>(
             if tries <= FEW_STEPS {
                 factor = (factor * factor).min(MOST);
             }
-            solved = Some(Solved { h, point: machine.save(), zones: after.clone() });
+            let (coef, b) = (place.coef.clone(), place.b);
+            solved = Some(Solved { h, coef, b, zones: after.clone() });
             h = (h / factor).max(last_h);
             (forced, tries) = (Some(after), 0);
         } else if failed && samples.loss.uses_h() {
@@ -174,12 +168,13 @@ pub(super) fn follow<'a>(
                 Some(solved) if solved.h / h > LEAST => {
                     factor = (solved.h / h).sqrt();
                     h = solved.h / factor;
-                    machine.restore(&solved.point)?;
+                    (place.coef, place.b) = (solved.coef.clone(), solved.b);
+                    place.f = machine.times(place.size, &place.coef, place.b)?;
                     (forced, tries) = (Some(solved.zones.clone()), 0);
                 }
                 // Begun at the last width, from a start that was no guide.
-                None if h <= last_h && all_quadratic(&samples, machine.decisions()) > h => {
-                    h = all_quadratic(&samples, machine.decisions());
+                None if h <= last_h && all_quadratic(&samples, &place.f) > h => {
+                    h = all_quadratic(&samples, &place.f);
                     tries = 0;
                 }
                 _ if t == 0.0 => return Ok(goal.exact && h <= last_h && share <= STALLED),
@@ -191,74 +186,33 @@ pub(super) fn follow<'a>(
     }
 }
 
-fn ray<'r, 'a>(
-    samples: &Samples<'r>,
-    machine: &'r impl Newton<'a>,
-    direction: &'r Direction,
-) -> Ray<'r>
-where
-    'a: 'r,
-{
-    Ray {
-        samples: *samples,
-        f: machine.decisions(),
-        s: &direction.s,
-        base: machine.penalty(),
-        linear: direction.linear,
-        quadratic: direction.quadratic,
+impl Direction {
+    fn ray<'r>(&'r self, samples: &Samples<'r>, place: &'r Place<'_>) -> Ray<'r> {
+        let (linear, quadratic) = (self.linear, self.quadratic);
+        Ray { samples: *samples, f: &place.f, s: &self.s, base: place.penalty(), linear, quadratic }
     }
-}
 
-/// Half the slope down the direction: what the quadratic model promises.
-fn promise<'a>(samples: &Samples<'a>, machine: &impl Newton<'a>, direction: &Direction) -> f64 {
-    -0.5 * ray(samples, machine, direction).at(0.0).slope
-}
-
-/// How far to go: all the way where the objective falls as promised (or by too little to
-/// compare), else as far as the line search says.
-fn step_length<'a>(
-    samples: &Samples<'a>,
-    machine: &impl Newton<'a>,
-    direction: &Direction,
-    (value, promised): (f64, f64),
-) -> f64 {
-    if promised.abs() <= 1e3 * ROUNDING * value.abs() {
-        return 1.0;
+    /// Half the slope down the direction: what the quadratic model promises.
+    fn promise(&self, samples: &Samples<'_>, place: &Place<'_>) -> f64 {
+        -0.5 * self.ray(samples, place).at(0.0).slope
     }
-    let ray = ray(samples, machine, direction);
-    let falls = value - ray.at(1.0).value;
-    if !samples.loss.uses_h() && falls >= KEPT_PROMISE * promised {
-        return 1.0;
-    }
-    ray.minimise().t
-}
 
-/// A width at which every sample is in the quadratic zone.
-pub(super) fn all_quadratic(samples: &Samples<'_>, f: &[f64]) -> f64 {
-    let distance = |i: usize| samples.loss.reach(samples.targets.value(i, samples.output), f[i]);
-    1.5 * (0..samples.cost.len()).map(distance).fold(0.0, f64::max)
-}
-
-/// The zone of every sample; that of samples of cost 0 means nothing.
-pub(super) fn zones(samples: &Samples<'_>, f: &[f64]) -> Vec<Zone> {
-    let zone = |i: usize| {
-        if samples.cost[i] <= 0.0 {
-            return Zone::default();
+    /// How far to go: all the way where the objective falls as promised (or by too little to
+    /// compare), else as far as the line search says.
+    fn step_length(
+        &self,
+        samples: &Samples<'_>,
+        place: &Place<'_>,
+        (value, promised): (f64, f64),
+    ) -> f64 {
+        if promised.abs() <= 1e3 * ROUNDING * value.abs() {
+            return 1.0;
         }
-        samples.loss.zone(samples.targets.value(i, samples.output), f[i])
-    };
-    (0..samples.cost.len()).map(zone).collect()
-}
-
-/// What sample i costs in its zone, or near `f` where the loss has no zones, for a cost of 1; nothing
-/// when it has none.
-pub(super) fn piece(samples: &Samples<'_>, i: usize, zone: Zone, f: f64) -> Piece {
-    let y = samples.targets.value(i, samples.output);
-    if samples.cost[i] <= 0.0 {
-        Piece::Nothing
-    } else if samples.loss.has_zones() {
-        samples.loss.piece(y, zone)
-    } else {
-        samples.loss.model(y, f)
+        let ray = self.ray(samples, place);
+        let falls = value - ray.at(1.0).value;
+        if !samples.loss.uses_h() && falls >= KEPT_PROMISE * promised {
+            return 1.0;
+        }
+        ray.minimise().t
     }
 }

@@ -44,13 +44,13 @@
 //!
 //! References: \[PRIMAL\] section 5 (Algorithm 2).
 
-use super::path::all_quadratic;
-use crate::error::{Error, Result, try_vec};
+use super::place::{Of, Place, each_output};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
-use crate::linalg::dot64;
+use crate::linalg::{axpy, dot64};
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
-use crate::solver::smoothed::{KernelRows, Polish, Polished, Solved, Start};
+use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
 use crate::watch::{Step, Watch};
 
 /// A gap below this share of the objective, negative, is no rounding error.
@@ -95,51 +95,44 @@ pub fn pcg<F: Real>(
 ) -> Result<Polished> {
     let (n, m) = (rows.n_rows(), start.targets.n_outputs());
     start.check(polish, n, n)?;
-    if rows.n_terms() != n {
-        let (what, expected, got) = ("basis", n, rows.n_terms());
-        return Err(Error::LengthMismatch { what, expected, got });
-    }
+    check_len("basis", n, rows.n_terms())?;
     watch.begin();
-    let mut result = Polished::nothing(n, m);
     let mut panels = match Panels::new(rows, polish.cache_bytes, watch) {
         Ok(panels) => panels,
-        Err(halt) => {
-            (result.converged, result.stop) = (false, halt.into_reason()?);
-            (result.smoothed, result.primal) = (f64::NAN, f64::NAN);
-            return Ok(result);
-        }
+        Err(halt) => return Polished::nothing(n, m).halted(halt),
     };
-    for output in 0..m {
-        let mut machine = Descent::new(polish, metric, start, output)?;
-        machine.step_5_share(rows);
-        let done = machine.minimise(&mut panels, watch);
-        let solved = Solved {
-            coef: &machine.beta,
-            intercept: machine.b,
-            f: &machine.f,
-            penalty: machine.penalty(),
-            steps: machine.steps,
-            converged: machine.converged,
-        };
-        if !result.take_output(&machine.samples(polish.h), &solved, done)? {
-            break;
-        }
-    }
-    Ok(result)
+    each_output(polish, Of::Samples, start, watch, |place, watch| {
+        let share = step_5_share(place, start.cost, rows);
+        let panels = &mut panels;
+        Descent { place, panels, metric, cost: start.cost }.minimise(share, watch)
+    })
 }
 
-struct Descent<'a> {
-    polish: &'a Polish,
+/// Step 5: the share of the costs to begin with.
+fn step_5_share<F: Real>(place: &Place<'_>, cost: &[f64], rows: &dyn KernelRows<F>) -> f64 {
+    if place.polish.final_loss().uses_h() || place.is_warm() {
+        return 1.0;
+    }
+    let n = cost.len();
+    let looked_at = n.min(DIAGONAL);
+    let mut row = vec![F::zero(); n];
+    let own = |i: usize| {
+        rows.fill(&[i], &mut row);
+        Real::to_f64(row[i])
+    };
+    let diagonal = (0..looked_at).map(own).sum::<f64>() / looked_at.max(1) as f64;
+    let costs = cost.iter().filter(|&&c| c > 0.0);
+    let mean = costs.clone().sum::<f64>() / costs.count().max(1) as f64;
+    let product = diagonal * mean;
+    if product.is_finite() && product > 1.0 { 1.0 / product } else { 1.0 }
+}
+
+struct Descent<'p, 'a, 'k, F: Real> {
+    place: &'p mut Place<'a>,
+    panels: &'p mut Panels<'k, F>,
     metric: Metric,
-    start: Start<'a>,
-    output: usize,
-    beta: Vec<f64>,
-    b: f64,
-    f: Vec<f64>,
-    /// What the costs are multiplied by at first.
-    share: f64,
-    steps: usize,
-    converged: bool,
+    /// The costs wanted.
+    cost: &'a [f64],
 }
 
 /// A direction, with what belongs to it.
@@ -153,90 +146,73 @@ struct Conjugate {
     norm: f64,
 }
 
-impl<'a> Descent<'a> {
-    fn new(polish: &'a Polish, metric: Metric, start: Start<'a>, output: usize) -> Result<Self> {
-        let (beta, b) = start.of_output(polish, output)?;
-        let f = try_vec("decision values", beta.len(), b)?;
-        let (share, steps, converged) = (1.0, 0, false);
-        Ok(Self { polish, metric, start, output, beta, b, f, share, steps, converged })
-    }
-
-    /// At the costs wanted.
-    fn samples(&self, h: f64) -> Samples<'a> {
-        self.start.samples(self.polish, self.output, h)
-    }
-
-    /// Step 5: the share of the costs to begin with.
-    fn step_5_share<F: Real>(&mut self, rows: &dyn KernelRows<F>) {
-        if self.polish.final_loss().uses_h() || self.beta.iter().any(|&b| b != 0.0) {
-            return;
-        }
-        let n = self.f.len();
-        let looked_at = n.min(DIAGONAL);
-        let mut row = vec![F::zero(); n];
-        let own = |i: usize| {
-            rows.fill(&[i], &mut row);
-            Real::to_f64(row[i])
-        };
-        let diagonal = (0..looked_at).map(own).sum::<f64>() / looked_at.max(1) as f64;
-        let costs = self.start.cost.iter().filter(|&&c| c > 0.0);
-        let mean = costs.clone().sum::<f64>() / costs.count().max(1) as f64;
-        let product = diagonal * mean;
-        if product.is_finite() && product > 1.0 {
-            self.share = 1.0 / product;
-        }
-    }
-
+impl<F: Real> Descent<'_, '_, '_, F> {
     /// What the offset's gradient is divided by: its curvature.
     fn scale(&self, samples: &Samples<'_>) -> f64 {
         let [curvature, cost] =
-            samples.sum(|i| [samples.at(i, self.f[i]).curvature, samples.cost[i]]);
+            samples.sum(|i| [samples.at(i, self.place.f[i]).curvature, samples.cost[i]]);
         if curvature > 0.0 { curvature } else { cost }
     }
 
-    fn penalty(&self) -> f64 {
-        0.5 * self.beta.iter().zip(&self.f).map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
+    /// The decision values anew.
+    fn refresh(&mut self, watch: &mut Watch<'_>) -> Step {
+        let Place { coef, b, f, .. } = &mut *self.place;
+        self.panels.times(&[(coef, *b)], &mut [f], watch)
     }
 
-    fn refresh<F: Real>(&mut self, panels: &mut Panels<'_, F>, watch: &mut Watch<'_>) -> Step {
-        panels.times(&[(&self.beta, self.b)], &mut [&mut self.f], watch)
+    /// Kv.
+    fn product(&mut self, v: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let mut product = try_vec("kernel products", v.len(), 0.0)?;
+        self.panels.times(&[(v, 0.0)], &mut [&mut product], watch)?;
+        Ok(product)
     }
 
-    fn minimise<F: Real>(&mut self, panels: &mut Panels<'_, F>, watch: &mut Watch<'_>) -> Step {
-        let n = self.f.len();
-        if self.beta.iter().any(|&b| b != 0.0) {
-            self.refresh(panels, watch)?;
+    /// Steps 1 and 2: `g = β + r`, without the offset's entry, and Kg.
+    fn gradient(
+        &mut self,
+        samples: &Samples<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Step<(Vec<f64>, Vec<f64>)> {
+        let mut g = self.place.coef.clone();
+        for (i, g) in g.iter_mut().enumerate() {
+            // A sample that costs nothing has no slope, even if its f is not finite.
+            if samples.cost[i] > 0.0 {
+                *g += samples.at(i, self.place.f[i]).slope;
+            }
         }
-        let mut h = self.polish.h;
-        if self.polish.final_loss().uses_h() {
-            h = h.max(all_quadratic(&self.samples(h), &self.f));
+        let kg = self.product(&g, watch)?;
+        Ok((g, kg))
+    }
+
+    /// From the costs times `share`; whether it came to the minimum.
+    fn minimise(&mut self, mut share: f64, watch: &mut Watch<'_>) -> Step<bool> {
+        let polish = self.place.polish;
+        if self.place.is_warm() {
+            self.refresh(watch)?;
         }
-        let mut share = self.share;
-        let mut cost: Vec<f64> = self.start.cost.iter().map(|c| share * c).collect();
-        let mut scale = self.scale(&Samples { cost: &cost, ..self.samples(h) });
-        let mut kg = try_vec("kernel products", n, 0.0)?;
+        let mut h = self.place.first_width();
+        let mut cost: Vec<f64> = self.cost.iter().map(|c| share * c).collect();
+        let mut scale = self.scale(&Samples { cost: &cost, ..self.place.samples(h) });
         let mut last: Option<Conjugate> = None;
         // Values at the running cost.
         let mut values: Vec<f64> = Vec::new();
         let mut stuck = false;
         // The share at which the offset is minimised over.
-        let mut ask = self.polish.tol;
+        let mut ask = polish.tol;
         loop {
-            let samples = Samples { cost: &cost, ..self.samples(h) };
-            let value = self.penalty() + samples.loss_at(&self.f);
-            watch.at(self.steps, value);
+            let samples = Samples { cost: &cost, ..self.place.samples(h) };
+            let value = self.place.penalty() + samples.loss_at(&self.place.f);
+            let steps = self.place.steps;
+            watch.at(steps, value);
             watch.poll()?;
-            if self.steps > 0 && self.steps.is_multiple_of(REFRESH) {
-                self.refresh(panels, watch)?;
+            if steps > 0 && steps.is_multiple_of(REFRESH) {
+                self.refresh(watch)?;
             }
-            // Steps 1 and 2.
-            let g: Vec<f64> =
-                (0..n).map(|i| self.beta[i] + slope_at(&samples, i, self.f[i])).collect();
-            let g_b = match self.polish.fit_intercept {
-                true => samples.sum(|i| [samples.at(i, self.f[i]).slope])[0],
+            let (g, kg) = self.gradient(&samples, watch)?;
+            let g_b = match polish.fit_intercept {
+                true => samples.sum(|i| [samples.at(i, self.place.f[i]).slope])[0],
                 false => 0.0,
             };
-            panels.times(&[(&g, 0.0)], &mut [&mut kg], watch)?;
             let gap = 0.5 * (dot64(&g, &kg) + g_b * g_b / scale);
             if !gap.is_finite() {
                 let text = "training left the range of floating point numbers: scale the \
@@ -247,17 +223,17 @@ impl<'a> Descent<'a> {
             if gap < -INDEFINITE * value.abs() {
                 return Err(Error::NotPositiveDefinite("the kernel matrix").into());
             }
-            let at_the_end = h <= self.polish.h && share >= 1.0;
+            let at_the_end = h <= polish.h && share >= 1.0;
             values.push(value);
             let stalls = share < 1.0
                 && values.len() > PATIENCE
                 && values[values.len() - 1 - PATIENCE] - value <= STAGE_PROGRESS * value;
-            let tol = if at_the_end { self.polish.tol } else { STAGE_TOL };
+            let tol = if at_the_end { polish.tol } else { STAGE_TOL };
             let mut small = gap <= tol * value.abs();
-            if at_the_end && self.polish.fit_intercept {
+            if at_the_end && polish.fit_intercept {
                 small = false;
                 if gap <= ask * value.abs() {
-                    let share = self.share_at_best_offset(&samples, panels, watch)?;
+                    let share = self.share_at_best_offset(&samples, watch)?;
                     small = share <= tol;
                     // Too early: later the next time.
                     ask *= (tol / share).clamp(0.1, 0.5);
@@ -265,43 +241,37 @@ impl<'a> Descent<'a> {
             }
             if stuck || stalls || small {
                 if at_the_end {
-                    self.converged = true;
-                    return Ok(());
+                    return Ok(true);
                 }
                 stuck = false;
-                h = (h / H_FACTOR).max(self.polish.h);
+                h = (h / H_FACTOR).max(polish.h);
                 if share < 1.0 {
                     share = (share * COST_FACTOR).min(1.0);
-                    cost = self.start.cost.iter().map(|c| share * c).collect();
-                    scale = self.scale(&Samples { cost: &cost, ..self.samples(h) });
+                    cost = self.cost.iter().map(|c| share * c).collect();
+                    scale = self.scale(&Samples { cost: &cost, ..self.place.samples(h) });
                     values.clear();
                 }
                 last = None;
                 continue;
             }
-            if self.steps >= self.polish.max_steps {
-                return Ok(());
+            if steps >= polish.max_steps {
+                return Ok(false);
             }
             // Step 3.
             let (v, kv) = match self.metric {
                 Metric::Kernel => (g, kg.clone()),
-                Metric::Plain => {
-                    let mut kv = try_vec("kernel products", n, 0.0)?;
-                    panels.times(&[(&kg, 0.0)], &mut [&mut kv], watch)?;
-                    (kg.clone(), kv)
-                }
+                Metric::Plain => (kg.clone(), self.product(&kg, watch)?),
             };
             let along = Along { v, kv, v_b: g_b / scale, kg: &kg, g_b };
             let restarted = last.is_none();
             let next = along.conjugate(last.take());
             // Step 4.
             let t = self.go(&samples, &next);
-            self.steps += 1;
+            self.place.steps += 1;
             if t == 0.0 && restarted {
                 // Nothing falls along the gradient: rounding.
-                self.converged = at_the_end && gap <= 1e-6 * value.abs();
                 if at_the_end {
-                    return Ok(());
+                    return Ok(gap <= 1e-6 * value.abs());
                 }
                 stuck = true;
             }
@@ -311,44 +281,32 @@ impl<'a> Descent<'a> {
 
     /// The gap, as a share of the objective, where the objective is minimised over the offset too;
     /// there the machine stays when that is small enough.
-    fn share_at_best_offset<F: Real>(
-        &mut self,
-        samples: &Samples<'_>,
-        panels: &mut Panels<'_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Step<f64> {
-        let (b, f) = (self.b, self.f.clone());
-        samples.best_offset(&mut self.b, &mut self.f);
-        let n = self.f.len();
-        let value = self.penalty() + samples.loss_at(&self.f);
-        let g: Vec<f64> = (0..n).map(|i| self.beta[i] + slope_at(samples, i, self.f[i])).collect();
-        let mut kg = try_vec("kernel products", n, 0.0)?;
-        panels.times(&[(&g, 0.0)], &mut [&mut kg], watch)?;
+    fn share_at_best_offset(&mut self, samples: &Samples<'_>, watch: &mut Watch<'_>) -> Step<f64> {
+        let (b, f) = (self.place.b, self.place.f.clone());
+        samples.best_offset(&mut self.place.b, &mut self.place.f);
+        let value = self.place.penalty() + samples.loss_at(&self.place.f);
+        let (g, kg) = self.gradient(samples, watch)?;
         let share = 0.5 * dot64(&g, &kg) / value.abs();
-        if share > self.polish.tol {
-            (self.b, self.f) = (b, f);
+        if share > self.place.polish.tol {
+            (self.place.b, self.place.f) = (b, f);
         }
         Ok(share)
     }
 
     fn go(&mut self, samples: &Samples<'_>, along: &Conjugate) -> f64 {
+        let place = &mut *self.place;
         let s: Vec<f64> = along.kd.iter().map(|k| k + along.d_b).collect();
-        let pull = |(d, f): (&f64, &f64)| d * (f - self.b);
-        let linear = along.d.iter().zip(&self.f).map(pull).sum();
+        let pull = |(d, f): (&f64, &f64)| d * (f - place.b);
+        let linear = along.d.iter().zip(&place.f).map(pull).sum();
         let quadratic = dot64(&along.d, &along.kd);
-        let base = self.penalty();
-        let ray = Ray { samples: *samples, f: &self.f, s: &s, base, linear, quadratic };
+        let base = place.penalty();
+        let ray = Ray { samples: *samples, f: &place.f, s: &s, base, linear, quadratic };
         let t = ray.minimise().t;
-        self.beta.iter_mut().zip(&along.d).for_each(|(beta, d)| *beta += t * d);
-        self.f.iter_mut().zip(&s).for_each(|(f, s)| *f += t * s);
-        self.b += t * along.d_b;
+        axpy(t, &along.d, &mut place.coef);
+        axpy(t, &s, &mut place.f);
+        place.b += t * along.d_b;
         t
     }
-}
-
-/// `C_i L_h'` of sample i at `f`; 0 for one that costs nothing, even if its f is not finite.
-fn slope_at(samples: &Samples<'_>, i: usize, f: f64) -> f64 {
-    if samples.cost[i] > 0.0 { samples.at(i, f).slope } else { 0.0 }
 }
 
 /// A gradient in its metric (v), K times it, and K times g: the gradient itself.
@@ -365,9 +323,6 @@ impl Along<'_> {
     fn conjugate(self, last: Option<Conjugate>) -> Conjugate {
         let inner = |d: &[f64], d_b: f64| dot64(d, self.kg) + d_b * self.g_b;
         let norm = inner(&self.v, self.v_b);
-        let fresh = |v: &[f64], kv: &[f64]| -> (Vec<f64>, Vec<f64>) {
-            (v.iter().map(|v| -v).collect(), kv.iter().map(|v| -v).collect())
-        };
         let mut found = None;
         if let Some(last) = last {
             let polak = (norm - inner(&last.v, last.v_b)) / last.norm;
@@ -377,13 +332,11 @@ impl Along<'_> {
             };
             let (d, kd) = (mix(&self.v, &last.d), mix(&self.kv, &last.kd));
             let d_b = ratio * last.d_b - self.v_b;
-            if inner(&d, d_b) < 0.0 {
-                found = Some((d, kd, d_b));
-            }
+            found = (inner(&d, d_b) < 0.0).then_some((d, kd, d_b));
         }
         let (d, kd, d_b) = found.unwrap_or_else(|| {
-            let (d, kd) = fresh(&self.v, &self.kv);
-            (d, kd, -self.v_b)
+            let fresh = |v: &[f64]| v.iter().map(|v| -v).collect();
+            (fresh(&self.v), fresh(&self.kv), -self.v_b)
         });
         Conjugate { d, kd, d_b, v: self.v, v_b: self.v_b, norm }
     }

@@ -357,7 +357,7 @@ fn leaving_one_out_is_training_without_it() {
             let loss = polish.final_loss();
             let samples =
                 crate::solver::smoothed::ray::Samples { loss, targets, output: 0, cost: &toy.cost };
-            let zones_of = |found: &Polished| path::zones(&samples, &decisions(&toy, found));
+            let zones_of = |found: &Polished| zones::zones(&samples, &decisions(&toy, found));
             let before = zones_of(&whole);
             let mut checked = 0;
             for p in 0..toy.n {
@@ -372,7 +372,7 @@ fn leaving_one_out_is_training_without_it() {
                     // Where a zone is not the loss itself, an estimate.
                     let most = if loss.has_zones() { 1e-7 } else { 0.05 };
                     assert!(off < most, "{loss:?} {fit_intercept} {p}: {off}");
-                    let piece = path::piece(&samples, p, before[p], 0.0);
+                    let piece = zones::piece(&samples, p, before[p], 0.0);
                     checked += usize::from(piece != Piece::Nothing);
                 }
             }

@@ -12,11 +12,12 @@ pub(super) mod ray;
 
 pub use panels::basis_gram;
 
-use crate::data::Targets;
-use crate::error::{Error, Result, try_vec};
+use crate::config::positive;
+use crate::data::{Targets, check_finite};
+use crate::error::{Result, check_len, try_vec};
 use crate::float::Real;
 use crate::loss::{AnyLoss, Smoothed};
-use crate::watch::{Step, StopReason};
+use crate::watch::{Halt, StopReason};
 use ray::Samples;
 
 /// Blocks of K_nB: kernel values between samples and basis.
@@ -102,17 +103,10 @@ impl<'a> Start<'a> {
     pub(super) fn check(&self, polish: &Polish, n: usize, unknowns: usize) -> Result<()> {
         polish.check()?;
         let m = self.targets.n_outputs();
-        for (what, got, expected) in [
-            ("y", self.targets.len(), n),
-            ("sample_weight", self.cost.len(), n),
-            ("coefficients", self.coef.len(), unknowns * m),
-            ("intercept", self.intercept.len(), m),
-        ] {
-            if got != expected {
-                return Err(Error::LengthMismatch { what, expected, got });
-            }
-        }
-        Ok(())
+        check_len("y", n, self.targets.len())?;
+        check_len("sample_weight", n, self.cost.len())?;
+        check_len("coefficients", unknowns * m, self.coef.len())?;
+        check_len("intercept", m, self.intercept.len())
     }
 
     /// Coefficients and offset of one output.
@@ -138,12 +132,8 @@ impl Polish {
     /// `InvalidParam`.
     pub fn check(&self) -> Result<()> {
         self.loss.check()?;
-        for (name, value) in [("h", self.h), ("tol", self.tol)] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::param(name, "a finite number > 0", value));
-            }
-        }
-        Ok(())
+        positive("h", self.h)?;
+        positive("tol", self.tol)
     }
 
     /// The loss at the final width.
@@ -154,25 +144,8 @@ impl Polish {
 
 /// Whether this is a kernel matrix of n points, all of it finite.
 pub(super) fn check_gram(gram: &[f64], n: usize) -> Result<()> {
-    let (what, expected, got) = ("kernel matrix", n * n, gram.len());
-    if got != expected {
-        return Err(Error::LengthMismatch { what, expected, got });
-    }
-    match gram.iter().position(|v| !v.is_finite()) {
-        Some(bad) => Err(Error::NonFinite { what, row: bad / n, column: bad % n }),
-        None => Ok(()),
-    }
-}
-
-/// One output as a solver leaves it.
-pub(in crate::solver) struct Solved<'a> {
-    pub(in crate::solver) coef: &'a [f64],
-    pub(in crate::solver) intercept: f64,
-    /// Decision values, and the penalty.
-    pub(in crate::solver) f: &'a [f64],
-    pub(in crate::solver) penalty: f64,
-    pub(in crate::solver) steps: usize,
-    pub(in crate::solver) converged: bool,
+    check_len("kernel matrix", n * n, gram.len())?;
+    check_finite("kernel matrix", gram, n)
 }
 
 impl Polished {
@@ -189,33 +162,28 @@ impl Polished {
         }
     }
 
-    /// Puts one output into the result. Whether to go on with the next one; an error when nothing
-    /// is usable.
-    pub(super) fn take_output(
-        &mut self,
-        samples: &Samples<'_>,
-        solved: &Solved<'_>,
-        done: Step,
-    ) -> Result<bool> {
-        let (m, output) = (self.intercept.len(), samples.output);
-        for (j, &value) in solved.coef.iter().enumerate() {
+    /// Stopped before anything was known.
+    ///
+    /// # Errors
+    /// When nothing is usable.
+    pub(super) fn halted(mut self, halt: Halt) -> Result<Self> {
+        (self.converged, self.stop) = (false, halt.into_reason()?);
+        (self.smoothed, self.primal) = (f64::NAN, f64::NAN);
+        Ok(self)
+    }
+
+    /// These are the coefficients and the offset of an output.
+    pub(super) fn put(&mut self, output: usize, coef: &[f64], intercept: f64) {
+        let m = self.intercept.len();
+        for (j, &value) in coef.iter().enumerate() {
             self.coef[j * m + output] = value;
         }
-        self.intercept[output] = solved.intercept;
-        self.smoothed += solved.penalty + samples.loss_at(solved.f);
-        self.primal += solved.penalty + samples.plain_loss_at(solved.f);
-        self.steps = self.steps.max(solved.steps);
-        match done {
-            Ok(()) => {
-                if !solved.converged {
-                    (self.converged, self.stop) = (false, StopReason::MaxIter);
-                }
-                Ok(true)
-            }
-            Err(halt) => {
-                (self.converged, self.stop) = (false, halt.into_reason()?);
-                Ok(false)
-            }
-        }
+        self.intercept[output] = intercept;
+    }
+
+    /// Adds the objective of an output with this penalty and these decision values.
+    pub(super) fn add(&mut self, samples: &Samples<'_>, penalty: f64, f: &[f64]) {
+        self.smoothed += penalty + samples.loss_at(f);
+        self.primal += penalty + samples.plain_loss_at(f);
     }
 }

@@ -6,10 +6,9 @@
 //!
 //! φ is convex and piecewise quadratic with a continuous derivative. A trial costs O(n).
 
-use rayon::prelude::*;
-
 use crate::data::Targets;
 use crate::loss::{Curve, Smoothed};
+use crate::parallel;
 
 /// Samples summed by one task; sums of tasks are added in order.
 const CHUNK: usize = 8192;
@@ -35,10 +34,16 @@ impl Samples<'_> {
         Self { loss: Smoothed { h: factor * self.loss.h, ..self.loss }, ..*self }
     }
 
+    /// The target of sample i.
+    #[inline]
+    pub(in crate::solver) fn y(&self, i: usize) -> f64 {
+        self.targets.value(i, self.output)
+    }
+
     /// `C_i L_h` and derivatives of sample i at `f`.
     #[inline]
     pub(in crate::solver) fn at(&self, i: usize, f: f64) -> Curve {
-        let c = self.loss.at(self.targets.value(i, self.output), f);
+        let c = self.loss.at(self.y(i), f);
         let cost = self.cost[i];
         Curve { value: cost * c.value, slope: cost * c.slope, curvature: cost * c.curvature }
     }
@@ -46,7 +51,7 @@ impl Samples<'_> {
     /// `C_i` times the loss's majorant curvature.
     #[inline]
     pub(in crate::solver) fn majorant(&self, i: usize, f: f64) -> f64 {
-        self.cost[i] * self.loss.majorant(self.targets.value(i, self.output), f)
+        self.cost[i] * self.loss.majorant(self.y(i), f)
     }
 
     /// The sum of `each(i)` over the samples, in parallel, the same bits for any thread count.
@@ -55,21 +60,18 @@ impl Samples<'_> {
         each: impl Fn(usize) -> [f64; N] + Sync,
     ) -> [f64; N] {
         let n = self.cost.len();
-        let parts: Vec<[f64; N]> = (0..n.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|c| {
-                let mut sum = [0.0; N];
-                for i in c * CHUNK..((c + 1) * CHUNK).min(n) {
-                    // A sample of cost 0 is no sample, even if its margin is not finite.
-                    if self.cost[i] > 0.0 {
-                        for (sum, value) in sum.iter_mut().zip(each(i)) {
-                            *sum += value;
-                        }
+        let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
+            let mut sum = [0.0; N];
+            for i in c * CHUNK..((c + 1) * CHUNK).min(n) {
+                // A sample of cost 0 is no sample, even if its margin is not finite.
+                if self.cost[i] > 0.0 {
+                    for (sum, value) in sum.iter_mut().zip(each(i)) {
+                        *sum += value;
                     }
                 }
-                sum
-            })
-            .collect();
+            }
+            sum
+        });
         let mut sum = [0.0; N];
         for part in parts {
             for (sum, value) in sum.iter_mut().zip(part) {
