@@ -8,9 +8,7 @@
 //!          t              t > h
 //! ```
 //!
-//! Everything that solvers ask of such a loss follows from its corners: value and derivatives, a
-//! parabola above it, where its slope is constant, and the quadratic function that it is in each
-//! zone. A loss without corners (smooth everywhere) has none of this to tell.
+//! Everything that solvers ask of such a loss follows from its corners ([`Smoothed`](super::Smoothed)).
 
 use super::curve::Curve;
 use super::log_loss::LogLoss;
@@ -44,7 +42,7 @@ pub(super) enum Pieces {
 
 /// Which piece of the loss a decision value lies on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Zone(u8);
+pub struct Zone(pub(super) u8);
 
 /// A loss in one of its zones, up to a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,11 +60,6 @@ pub enum Piece {
     },
 }
 
-const FLAT: u8 = 0;
-const CURVED: u8 = 1;
-const STEEP: u8 = 2;
-const SIDES: u8 = 3;
-
 impl Corner {
     pub(super) fn up(center: f64, edge: f64, weight: f64) -> Self {
         Self { sign: 1.0, center, edge, weight }
@@ -77,7 +70,7 @@ impl Corner {
     }
 
     #[inline]
-    fn t(&self, f: f64) -> f64 {
+    pub(super) fn t(&self, f: f64) -> f64 {
         self.sign * (f - self.center) - self.edge
     }
 
@@ -92,8 +85,9 @@ impl Corner {
     }
 }
 
+/// The sum over the corners.
 #[inline]
-fn sum((first, second): Corners, f: f64, curve: impl Fn(f64) -> Curve) -> Curve {
+pub(super) fn sum((first, second): Corners, f: f64, curve: impl Fn(f64) -> Curve) -> Curve {
     let a = first.weigh(curve(first.t(f)));
     let Some(second) = second else { return a };
     let b = second.weigh(curve(second.t(f)));
@@ -119,128 +113,19 @@ impl Pieces {
         }
     }
 
-    /// Whether each zone is one quadratic function of f.
-    pub(super) fn has_zones(&self) -> bool {
-        match self {
-            Self::Linear(_) | Self::Squared(_) | Self::Parabola { .. } => true,
-            Self::Smooth(_) => false,
-        }
-    }
-
-    /// [`Smoothed::majorant`](super::Smoothed::majorant): `slope/(t + h)` for a rounded corner.
-    #[inline]
-    pub(super) fn majorant(&self, f: f64, h: f64) -> f64 {
+    /// The corners, and whether h rounds them; none where there are none.
+    pub(super) fn corners(&self) -> Option<(Corners, bool)> {
         match *self {
-            Self::Linear(corners) => {
-                let bend = |t: f64| {
-                    let curvature = hub(t, h).slope / (t + h).max(f64::MIN_POSITIVE);
-                    Curve { curvature, ..Curve::default() }
-                };
-                sum(corners, f, bend).curvature
-            }
-            Self::Squared(_) | Self::Parabola { .. } => self.at(f, h).curvature,
-            Self::Smooth(loss) => loss.majorant(f),
-        }
-    }
-
-    /// How far `f` is from the middle of what bends.
-    pub(super) fn reach(&self, f: f64) -> f64 {
-        match *self {
-            Self::Linear((corner, None)) | Self::Squared((corner, None)) => corner.t(f).abs(),
-            Self::Linear((Corner { center, .. }, Some(_)))
-            | Self::Squared((Corner { center, .. }, Some(_)))
-            | Self::Parabola { center } => (f - center).abs(),
-            Self::Smooth(_) => f.abs(),
-        }
-    }
-
-    /// [`Smoothed::flat_range`](super::Smoothed::flat_range).
-    pub(super) fn flat_range(&self, f: f64, h: f64, tolerance: f64) -> (f64, f64) {
-        let ((first, second), rounded) = match *self {
-            Self::Linear(corners) => (corners, true),
-            Self::Squared(corners) => (corners, false),
-            Self::Parabola { .. } | Self::Smooth(_) => return (0.0, 0.0),
-        };
-        let range = |corner: Corner| {
-            let t = corner.t(f);
-            // How far t may move.
-            let (low, high) = if rounded && t >= h - tolerance {
-                (h - t, f64::INFINITY)
-            } else if rounded && t <= tolerance - h {
-                (f64::NEG_INFINITY, -h - t)
-            } else if !rounded && t <= tolerance {
-                (f64::NEG_INFINITY, -t)
-            } else {
-                (0.0, 0.0)
-            };
-            if corner.sign > 0.0 { (low, high) } else { (-high, -low) }
-        };
-        let a = range(first);
-        second.map_or(a, |second| {
-            let b = range(second);
-            (a.0.max(b.0), a.1.min(b.1))
-        })
-    }
-
-    /// The zone of `f`.
-    pub(super) fn zone(&self, f: f64, h: f64) -> Zone {
-        let ((first, second), rounded) = match *self {
-            Self::Linear(corners) => (corners, true),
-            Self::Squared(corners) => (corners, false),
-            Self::Parabola { .. } | Self::Smooth(_) => return Zone(CURVED),
-        };
-        let side = |corner: Corner| {
-            let t = corner.t(f);
-            if t <= (if rounded { -h } else { 0.0 }) {
-                FLAT
-            } else if rounded && t >= h {
-                STEEP
-            } else {
-                CURVED
-            }
-        };
-        Zone(side(first) + SIDES * second.map_or(FLAT, side))
-    }
-
-    /// The piece of this zone.
-    pub(super) fn piece(&self, zone: Zone, h: f64) -> Piece {
-        let (corners, rounded) = match *self {
-            Self::Linear(corners) => (corners, true),
-            Self::Squared(corners) => (corners, false),
-            Self::Parabola { center } => {
-                return Piece::Quadratic { curvature: 2.0, target: center };
-            }
-            Self::Smooth(_) => return Piece::Nothing,
-        };
-        let mut slope = 0.0;
-        let mut quadratic: Option<(f64, f64)> = None;
-        let sides = [(Some(corners.0), zone.0 % SIDES), (corners.1, zone.0 / SIDES)];
-        for (corner, side) in sides {
-            let Some(Corner { sign, center, edge, weight }) = corner else { continue };
-            if side == STEEP {
-                slope += weight * sign;
-            } else if side == CURVED {
-                let (own, from) = if rounded { (0.5 / h, edge - h) } else { (2.0, edge) };
-                let (curvature, target) = (weight * own, center + sign * from);
-                quadratic = Some(quadratic.map_or((curvature, target), |(other, at)| {
-                    let total = other + curvature;
-                    (total, at + (target - at) * (curvature / total))
-                }));
-            }
-        }
-        match quadratic {
-            Some((curvature, target)) => {
-                Piece::Quadratic { curvature, target: target - slope / curvature }
-            }
-            None if slope == 0.0 => Piece::Nothing,
-            None => Piece::Linear(slope),
+            Self::Linear(corners) => Some((corners, true)),
+            Self::Squared(corners) => Some((corners, false)),
+            Self::Parabola { .. } | Self::Smooth(_) => None,
         }
     }
 }
 
 /// The rounded `max(0, t)` and its derivatives in t.
 #[inline]
-fn hub(t: f64, h: f64) -> Curve {
+pub(super) fn hub(t: f64, h: f64) -> Curve {
     if t <= -h {
         Curve::default()
     } else if t >= h {
