@@ -19,7 +19,7 @@
 
 use super::scratch::{Scratch, multiply};
 use crate::config::{Config, count, hyperparameters};
-use crate::data::Rows;
+use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, Spectrum, load_tile};
@@ -159,19 +159,11 @@ impl<F: Real> FourierMap<F> {
         if phases.len() > m {
             return Err(Error::LengthMismatch { what: "phases", expected: m, got: phases.len() });
         }
-        if let Some(row) = phases.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what: "phases", row, column: 0 });
-        }
+        check_finite("phases", phases, 1)?;
+        let rounded: Vec<F> = frequencies.iter().map(|&v| F::from_f64(v)).collect();
+        check_finite("frequencies", &rounded, d)?;
         let mut packed = Packed::new(d)?;
-        packed.reserve(m)?;
-        let mut row = vec![F::zero(); d];
-        for (j, frequency) in frequencies.chunks_exact(d).enumerate() {
-            row.iter_mut().zip(frequency).for_each(|(to, &v)| *to = F::from_f64(v));
-            if let Some(column) = row.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NonFinite { what: "frequencies", row: j, column });
-            }
-            packed.push(&row)?;
-        }
+        packed.extend(m, |j, row| row.copy_from_slice(&rounded[j * d..][..d]))?;
         let paired = m - phases.len();
         let mut all = vec![0.0; m];
         all[paired..].copy_from_slice(phases);

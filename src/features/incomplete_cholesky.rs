@@ -5,17 +5,13 @@
 //! K ≈ L Lᵀ,  L of n rows and D columns;     z(x) = L_SS^{-1} k_S(x),  z(x_i) = L_i
 //! ```
 //!
-//! *Method* (\[FINE\], \[PRIMAL\] section 6.1).
-//! 1. `rest_i = k(x_i, x_i)`.
-//! 2. Pivot: the row of the largest `rest`. End when it is at most `tolerance` times the largest
-//!    `k(x_i, x_i)`, or after `n_components` pivots.
-//! 3. `L_ij = (k(x_i, x_p) - Σ_{l<j} L_il L_pl) / √rest_p`, `rest_i -= L_ij²`.
+//! *Method* (\[FINE\], \[PRIMAL\] section 6.1): a pivoted Cholesky factor ([`PivotedCholesky`]), which
+//! ends after `n_components` pivots, or where the largest diagonal entry of `K - LLᵀ` is at most
+//! `tol` times the largest `k(x, x)`.
 //!
 //! *Cost* O(n D² + n D d) time, n D values of memory while it runs; the map keeps O(D d + D²).
 //! *Certificate*: the largest `rest` bounds every entry of `K - LLᵀ`, and their sum is the trace
 //! norm of it.
-
-use rayon::prelude::*;
 
 use super::landmarks::copy_rows;
 use super::nystroem::LandmarkMap;
@@ -24,8 +20,8 @@ use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
-use crate::linalg::dot;
-use crate::parallel::ROW_CHUNK;
+use crate::linalg::PivotedCholesky;
+use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::{Packed, Tile};
 use crate::watch::Watch;
 
@@ -86,46 +82,33 @@ impl IncompleteCholesky {
         // Differences of kernel values are noise below their own rounding.
         let tolerance = self.tolerance.max(8.0 * F::epsilon().to_f64());
         let (identity, limits) = (|i: usize| i, (most, tolerance));
-        let factor = factor(self.kernel, rows, (&identity, n), limits, &mut || {
+        let (factor, top) = factor(self.kernel, rows, (&identity, n), limits, &mut || {
             watch.unbroken(Watch::glance)?;
             Ok(true)
         })?;
-        let Factor { index, lower: factor, rest, top } = factor;
+        let (rank, rest) = (factor.rank(), &factor.rest);
         // A remainder is a square, and falls below 0 by rounding alone.
         let least = rest.iter().filter(|r| r.is_finite()).fold(0.0, |a: f64, &b| a.min(b));
-        if index.is_empty() || least < -10.0 * F::epsilon().to_f64().sqrt() * top {
+        if rank == 0 || least < -10.0 * F::epsilon().to_f64().sqrt() * top {
             return Err(Error::NotPositiveDefinite("the kernel matrix"));
         }
-        let rank = index.len();
-        let lower: Vec<f64> = index
-            .iter()
-            .flat_map(|&i| factor[i * most..][..rank].iter().map(|&v| v.to_f64()))
-            .collect();
+        let index = factor.pivots.clone();
+        let lower: Vec<f64> =
+            index.iter().flat_map(|&i| factor.row(i).iter().map(|&v| v.to_f64())).collect();
         let weights = inverse_transposed(&lower, rank);
         let map = LandmarkMap::new(self.kernel, (&copy_rows(rows, &index)?, d), &weights, rank)?;
         let pivots = Pivots {
             index,
-            residual: largest(&rest).1,
+            residual: factor.residual(),
             trace: rest.iter().map(|r| r.max(0.0)).sum(),
         };
         Ok((map, pivots))
     }
 }
 
-/// The factor, as far as it is made.
-pub(crate) struct Factor<F> {
-    /// The rows chosen, in order.
-    pub(crate) index: Vec<usize>,
-    /// L, with room for as many columns as were allowed.
-    lower: Vec<F>,
-    /// The diagonal of `K - LLᵀ`; -∞ for the rows chosen.
-    rest: Vec<f64>,
-    /// The largest `k(x, x)`.
-    top: f64,
-}
-
-/// The factor of the `n` rows `row(0), row(1), ...`: of `most` columns, or fewer when what remains is
-/// at most `tolerance` times the largest `k(x, x)`, or when `go_on`, asked after each, says no.
+/// The factor of the kernel matrix of the `n` rows `row(0), row(1), ...`, and the largest `k(x, x)`:
+/// of `most` columns, or fewer when what remains is at most `tolerance` times that, or when `go_on`,
+/// asked after each, says no.
 ///
 /// # Errors
 /// `OutOfMemory`, those of `go_on`.
@@ -133,79 +116,36 @@ pub(crate) fn factor<F: Real>(
     kernel: AnyKernel,
     rows: &Rows<'_, F>,
     (row, n): (&(dyn Fn(usize) -> usize + Sync), usize),
-    (most, tolerance): (usize, f64),
+    limits: (usize, f64),
     go_on: &mut dyn FnMut() -> Result<bool>,
-) -> Result<Factor<F>> {
+) -> Result<(PivotedCholesky<F>, f64)> {
     let d = rows.n_cols();
-    let mut lower: Vec<F> =
-        try_vec("incomplete Cholesky factor", n.saturating_mul(most), F::zero())?;
-    // 1.
+    let what = "incomplete Cholesky factor";
     let origin = origin_for(kernel, rows);
-    let mut rest = try_vec("incomplete Cholesky factor", n, 0.0)?;
-    rest.par_chunks_mut(ROW_CHUNK).enumerate().for_each_init(
-        || (Tile::<F>::new(d), Vec::new()),
-        |(tile, diagonal), (c, rest)| {
-            load_tile(rows, rest.len(), |i| row(c * ROW_CHUNK + i), &origin, tile);
-            kernel.diagonal(tile, diagonal);
-            rest.copy_from_slice(diagonal);
-        },
-    );
-    let top = rest.iter().fold(0.0, |a: f64, &b| a.max(b));
-    let floor = top * tolerance;
-    let mut index = Vec::new();
-    let mut pivot_row = vec![0.0; most];
+    let mut diagonal = try_vec(what, n, 0.0)?;
+    let buffers = || (Tile::<F>::new(d), Vec::new());
+    parallel::each_with(diagonal.chunks_mut(ROW_CHUNK), &buffers, &|(tile, values), c, out| {
+        load_tile(rows, out.len(), |i| row(c * ROW_CHUNK + i), &origin, tile);
+        kernel.diagonal(tile, values);
+        out.copy_from_slice(values);
+    });
+    let top = diagonal.iter().fold(0.0, |a: f64, &b| a.max(b));
     let mut pivot_values = vec![F::zero(); d];
-    for step in 0..most {
-        // 2.
-        let (pivot, value) = largest(&rest);
-        if value.is_nan() || value <= floor || value <= 0.0 {
-            break;
-        }
-        index.push(pivot);
-        let root = value.sqrt();
-        for (to, from) in pivot_row.iter_mut().zip(&lower[pivot * most..][..step]) {
-            *to = (*from).to_f64();
-        }
+    let mut column = |pivot: usize, out: &mut [F]| {
         rows.copy_row(row(pivot), &mut pivot_values);
         pivot_values.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
         let mut center = Packed::new(d)?;
         center.push(&pivot_values)?;
-        // 3.
-        let (pivot_row, stride) = (&pivot_row[..step], center.padded_len());
-        let chunks = lower.par_chunks_mut(ROW_CHUNK * most);
-        chunks.zip(rest.par_chunks_mut(ROW_CHUNK)).enumerate().for_each_init(
-            || (Tile::new(d), vec![F::zero(); ROW_CHUNK * stride]),
-            |(tile, values), (c, (part, rest))| {
-                let len = rest.len();
-                load_tile(rows, len, |i| row(c * ROW_CHUNK + i), &origin, tile);
-                kernel.values(tile, (0, len), &center, values, stride);
-                let lines = part.chunks_exact_mut(most).zip(values.chunks_exact(stride));
-                for (k, ((line, value), rest)) in lines.zip(rest).enumerate() {
-                    // A row already chosen is spanned: its remainder is 0 by construction.
-                    if *rest == f64::NEG_INFINITY {
-                        continue;
-                    }
-                    let entry = if c * ROW_CHUNK + k == pivot {
-                        root
-                    } else {
-                        (value[0].to_f64() - dot(&line[..step], pivot_row)) / root
-                    };
-                    line[step] = F::from_f64(entry);
-                    *rest -= entry * entry;
-                }
-            },
-        );
-        rest[pivot] = f64::NEG_INFINITY;
-        if !go_on()? {
-            break;
-        }
-    }
-    Ok(Factor { index, lower, rest, top })
-}
-
-/// The first of the largest values, or `(0, 0.0)` when none is positive.
-fn largest(rest: &[f64]) -> (usize, f64) {
-    rest.iter().enumerate().fold((0, 0.0), |best, (j, &r)| if r > best.1 { (j, r) } else { best })
+        let stride = center.padded_len();
+        let buffers = || (Tile::new(d), vec![F::zero(); ROW_CHUNK * stride]);
+        parallel::each_with(out.chunks_mut(ROW_CHUNK), &buffers, &|(tile, values), c, out| {
+            load_tile(rows, out.len(), |i| row(c * ROW_CHUNK + i), &origin, tile);
+            kernel.values(tile, (0, out.len()), &center, values, stride);
+            out.iter_mut().zip(values.iter().step_by(stride)).for_each(|(to, &k)| *to = k);
+        });
+        Ok(())
+    };
+    Ok((PivotedCholesky::new(what, diagonal, limits, &mut column, go_on)?, top))
 }
 
 /// `L^{-T}` of a lower triangular row-major matrix.

@@ -1,14 +1,12 @@
 //! Fitted maps, and how blocks of rows go through them.
 
-use rayon::prelude::*;
-
 use super::fourier::FourierMap;
 use super::nystroem::LandmarkMap;
 use super::scratch::Scratch;
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::parallel::ROW_CHUNK;
+use crate::parallel::{self, ROW_CHUNK};
 use crate::watch::Watch;
 
 /// Multiply-adds between two looks at the watch: 10 to 50 ms.
@@ -115,9 +113,10 @@ impl<F: Real> FeatureMap<F> {
         let group = (WORK_BETWEEN_LOOKS / chunk_work).clamp(1, 1 << 12);
         for (g, part) in out.chunks_mut(group * ROW_CHUNK * width).enumerate() {
             let base = g * group * ROW_CHUNK;
-            part.par_chunks_mut(ROW_CHUNK * width).enumerate().for_each_init(
-                Scratch::default,
-                |scratch, (c, out)| {
+            parallel::each_with(
+                part.chunks_mut(ROW_CHUNK * width),
+                &Scratch::default,
+                &|scratch, c, out| {
                     let first = base + c * ROW_CHUNK;
                     self.block(rows, |i| row(first + i), (out, width), scratch);
                 },

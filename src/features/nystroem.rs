@@ -17,18 +17,16 @@
 //! *Prediction* (\[ASSET\] section 2.4): `f(x) = γ·z(x) = Σ_j (Wγ)_j k(s_j, x)`, an expansion on
 //! the landmarks.
 
-use rayon::prelude::*;
-
 use super::landmarks::{copy_rows, draw_landmarks};
 use super::scratch::{Scratch, multiply, unpad};
 use crate::config::{Config, count, hyperparameters, optional, share};
-use crate::data::Rows;
+use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 #[cfg(feature = "train")]
 use crate::linalg::symmetric_eigen;
-use crate::parallel::ROW_CHUNK;
+use crate::parallel::{self, ROW_CHUNK};
 use crate::rng::Rng;
 use crate::simd::{Packed, Tile};
 use crate::watch::Watch;
@@ -78,12 +76,8 @@ impl Nystroem {
         rows: &Rows<'_, F>,
         watch: &mut Watch<'_>,
     ) -> Result<LandmarkMap<F>> {
-        self.check()?;
         rows.check_finite("X")?;
-        let all: Vec<usize> = (0..rows.n_rows()).collect();
-        let count = self.n_landmarks.unwrap_or(self.n_components);
-        let chosen = draw_landmarks(&all, count, &mut Rng::new(self.seed));
-        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), watch)
+        self.fit_among(rows, &(0..rows.n_rows()).collect::<Vec<_>>(), watch)
     }
 
     /// [`Nystroem::fit`] with the landmarks drawn among the rows `among`.
@@ -156,26 +150,18 @@ pub(super) fn kernel_matrix<F: Real>(
         return Err(Error::InvalidData { what: "X", reason });
     }
     let mut doubles = try_vec("landmarks", landmarks.len(), 0.0)?;
-    let origin: Vec<f64> = match kernel.is_translation_invariant() {
-        true => landmarks[..d].iter().map(|&v| v.to_f64()).collect(),
-        false => vec![0.0; d],
+    doubles.iter_mut().zip(landmarks).for_each(|(to, v)| *to = (*v).to_f64());
+    let origin = match kernel.is_translation_invariant() {
+        true => doubles[..d].to_vec(),
+        false => Vec::new(),
     };
-    let mut packed = Packed::<f64>::new(d)?;
-    packed.reserve(s)?;
-    for (to, from) in doubles.chunks_exact_mut(d).zip(landmarks.chunks_exact(d)) {
-        for ((t, f), o) in to.iter_mut().zip(from).zip(&origin) {
-            *t = (*f).to_f64() - o;
-        }
-        packed.push(to)?;
-    }
+    let packed = pack(&doubles, d, &origin)?;
     let stride = packed.padded_len();
     let mut out = try_vec("kernel matrix of the landmarks", s.saturating_mul(s), 0.0)?;
-    out.par_chunks_mut(ROW_CHUNK * s).enumerate().for_each(|(c, out)| {
+    parallel::each(out.chunks_mut(ROW_CHUNK * s), &|c, out| {
         let len = out.len() / s;
         let mut tile = Tile::new(d);
-        tile.fill_dense(len, |i, row| {
-            row.copy_from_slice(&doubles[(c * ROW_CHUNK + i) * d..][..d]);
-        });
+        tile.fill_dense(len, |i, row| packed.get(c * ROW_CHUNK + i, row));
         let mut values = vec![0.0; len * stride];
         kernel.values(&tile, (0, len), &packed, &mut values, stride);
         for (to, from) in out.chunks_exact_mut(s).zip(values.chunks_exact(stride)) {
@@ -213,25 +199,16 @@ impl<F: Real> LandmarkMap<F> {
         kernel.check()?;
         let s = landmarks.len() / d.max(1);
         if s == 0 || s * d != landmarks.len() {
-            let expected = (s * d).max(d);
-            return Err(Error::LengthMismatch {
-                what: "landmarks",
-                expected,
-                got: landmarks.len(),
-            });
+            let (expected, got) = ((s * d).max(d), landmarks.len());
+            return Err(Error::LengthMismatch { what: "landmarks", expected, got });
         }
         if outputs == 0 || weights.len() != s * outputs {
-            let expected = s * outputs.max(1);
-            return Err(Error::LengthMismatch { what: "weights", expected, got: weights.len() });
+            let (expected, got) = (s * outputs.max(1), weights.len());
+            return Err(Error::LengthMismatch { what: "weights", expected, got });
         }
-        if let Some(at) = landmarks.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what: "landmarks", row: at / d, column: at % d });
-        }
+        check_finite("landmarks", landmarks, d)?;
         let columns: Vec<F> = weights.iter().map(|&w| F::from_f64(w)).collect();
-        if let Some(at) = columns.iter().position(|w| !w.is_finite()) {
-            let (row, column) = (at / outputs, at % outputs);
-            return Err(Error::NonFinite { what: "weights", row, column });
-        }
+        check_finite("weights", &columns, outputs)?;
         let origin = match kernel.is_translation_invariant() {
             true => landmarks[..d].to_vec(),
             false => Vec::new(),
@@ -242,14 +219,10 @@ impl<F: Real> LandmarkMap<F> {
             false => (pack(landmarks, d, &origin)?, Some(plain)),
         };
         let mut packed = Packed::new(s)?;
-        packed.reserve(outputs)?;
-        let mut column = vec![F::zero(); s];
-        for j in 0..outputs {
-            for (l, w) in column.iter_mut().enumerate() {
-                *w = columns[l * outputs + j];
-            }
-            packed.push(&column)?;
-        }
+        packed.extend(outputs, |j, column| {
+            let own = columns.iter().skip(j).step_by(outputs);
+            column.iter_mut().zip(own).for_each(|(to, &w)| *to = w);
+        })?;
         Ok(Self {
             kernel,
             landmarks: landmarks.to_vec(),
@@ -346,14 +319,12 @@ impl<F: Real> LandmarkMap<F> {
     }
 }
 
+/// Rows, moved by `origin` (empty: not moved).
 fn pack<F: Real>(rows: &[F], d: usize, origin: &[F]) -> Result<Packed<F>> {
     let mut packed = Packed::new(d)?;
-    packed.reserve(rows.len() / d)?;
-    let mut moved = vec![F::zero(); d];
-    for row in rows.chunks_exact(d) {
-        moved.copy_from_slice(row);
-        moved.iter_mut().zip(origin).for_each(|(v, &o)| *v -= o);
-        packed.push(&moved)?;
-    }
+    packed.extend(rows.len() / d, |i, to| {
+        to.copy_from_slice(&rows[i * d..][..d]);
+        to.iter_mut().zip(origin).for_each(|(v, &o)| *v -= o);
+    })?;
     Ok(packed)
 }

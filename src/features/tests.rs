@@ -238,7 +238,7 @@ fn incomplete_cholesky_walks_as_the_plain_factor() {
                 trace += if i == j { error } else { 0.0 };
             }
             for c in 0..rank {
-                let expected = full.factor[i * full.rank + c];
+                let expected = full.row(i)[c];
                 assert!((z[i * rank + c] - expected).abs() < 1e-7);
             }
         }

@@ -7,9 +7,11 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matm
 use faer::linalg::{matmul::matmul, triangular_solve::solve_lower_triangular_in_place};
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, Spec};
+
 use rayon::prelude::*;
 
 use crate::error::{Error, try_vec};
+use crate::parallel;
 
 /// Times the jitter grows (each time a hundredfold) before the factorization is given up.
 const ATTEMPTS: usize = 8;
@@ -26,8 +28,6 @@ pub(crate) struct Cholesky {
     n: usize,
     /// Row-major, the strict upper triangle is not defined.
     lower: Vec<f64>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests look at it"))]
-    jitter: f64,
 }
 
 impl Cholesky {
@@ -60,36 +60,25 @@ impl Cholesky {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }
             if factor_in_place(&mut lower, n, &mut between)? {
-                return Ok(Self { n, lower, jitter });
+                return Ok(Self { n, lower });
             }
             jitter = (jitter * GROWTH).max(1e-15);
         }
         Err(Error::NotPositiveDefinite(what).into())
     }
 
-    /// The jitter that was used.
-    #[cfg(test)]
-    pub(crate) fn jitter(&self) -> f64 {
-        self.jitter
-    }
-
-    /// Order of the matrix.
-    #[cfg(test)]
-    pub(crate) fn order(&self) -> usize {
-        self.n
-    }
-
-    /// Overwrites `rhs` (length n) by the solution of `(M + jitter·diag) x = rhs`.
+    /// Overwrites the right sides, each of length n, one after another, by the solutions of
+    /// `(M + jitter·diag) x = rhs`.
     pub(crate) fn solve(&self, rhs: &mut [f64]) {
-        let lower = MatRef::from_row_major_slice(&self.lower, self.n, self.n);
-        let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, 1);
-        let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(self.n, 1, Par::Seq));
+        let (n, count) = (self.n, rhs.len() / self.n.max(1));
+        let lower = MatRef::from_row_major_slice(&self.lower, n, n);
+        let rhs = MatMut::from_column_major_slice_mut(rhs, n, count);
+        let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(n, count, Par::Seq));
         solve::solve_in_place(lower, rhs, Par::Seq, MemStack::new(&mut memory));
     }
 
-    /// Overwrites every right side in `columns` (each of length n, one after another) by its
-    /// solution. The pool takes them in fixed groups; `between` runs on the calling thread now
-    /// and then, and its error ends the work.
+    /// [`Cholesky::solve`] of many, which the pool takes in fixed groups; `between` runs on the
+    /// calling thread now and then, and its error ends the work.
     ///
     /// # Errors
     /// Those of `between`.
@@ -98,19 +87,9 @@ impl Cholesky {
         columns: &mut [f64],
         mut between: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let n = self.n;
-        if n == 0 {
-            return Ok(());
-        }
-        let lower = MatRef::from_row_major_slice(&self.lower, n, n);
-        for wave in columns.chunks_mut(WAVE * COLUMNS * n) {
-            wave.par_chunks_mut(COLUMNS * n).for_each(|group| {
-                let count = group.len() / n;
-                let group = MatMut::from_column_major_slice_mut(group, n, count);
-                let scratch = solve::solve_in_place_scratch::<f64>(n, count, Par::Seq);
-                let mut memory = MemBuffer::new(scratch);
-                solve::solve_in_place(lower, group, Par::Seq, MemStack::new(&mut memory));
-            });
+        let group = COLUMNS * self.n.max(1);
+        for wave in columns.chunks_mut(WAVE * group) {
+            parallel::each(wave.chunks_mut(group), &|_, group| self.solve(group));
             between()?;
         }
         Ok(())
@@ -142,30 +121,24 @@ fn factor_in_place<E: From<Error>>(
         // the strips then read of each other.
         let block = MatRef::from_row_major_slice(diagonal, width, width);
         let panel = &mut panel[..below.len() / n * width];
-        below.par_chunks_mut(PANEL * n).zip(panel.par_chunks_mut(PANEL * width)).for_each(
-            |(strip, copy)| {
-                for (to, from) in copy.chunks_exact_mut(width).zip(strip.chunks_exact(n)) {
-                    to.copy_from_slice(&from[first..first + width]);
-                }
-                let rows = copy.len() / width;
-                let transposed = MatMut::from_column_major_slice_mut(copy, width, rows);
-                solve_lower_triangular_in_place(block, transposed, Par::Seq);
-                for (from, to) in copy.chunks_exact(width).zip(strip.chunks_exact_mut(n)) {
-                    to[first..first + width].copy_from_slice(from);
-                }
-            },
-        );
+        let strips = below.chunks_mut(PANEL * n).zip(panel.chunks_mut(PANEL * width));
+        parallel::each(strips, &|_, (strip, copy)| {
+            for (to, from) in copy.chunks_exact_mut(width).zip(strip.chunks_exact(n)) {
+                to.copy_from_slice(&from[first..first + width]);
+            }
+            let rows = copy.len() / width;
+            let transposed = MatMut::from_column_major_slice_mut(copy, width, rows);
+            solve_lower_triangular_in_place(block, transposed, Par::Seq);
+            for (from, to) in copy.chunks_exact(width).zip(strip.chunks_exact_mut(n)) {
+                to[first..first + width].copy_from_slice(from);
+            }
+        });
         let panel = &*panel;
         let left = first + width;
         // Later strips are longer: one at a time goes to whoever is free.
         below.par_chunks_mut(PANEL * n).with_max_len(1).enumerate().for_each(|(s, strip)| {
-            update_strip(
-                strip,
-                n,
-                left,
-                &panel[..((s + 1) * PANEL * width).min(panel.len())],
-                width,
-            );
+            let panel = &panel[..((s + 1) * PANEL * width).min(panel.len())];
+            update_strip(strip, n, left, panel, width);
         });
         between()?;
     }

@@ -5,16 +5,17 @@
 //! cent of the objective (on ADULT 200 such steps were not enough where 8 are). They do for a
 //! sketch.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
-
 use crate::error::{Result, try_vec};
 use crate::float::Real;
+use crate::parallel;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 
 /// Rows of a batch: long enough for the matrix product to run at full speed, short enough for
 /// an interrupt to be seen.
 const BATCH: usize = 512;
+/// Rows that a task writes.
+const TASK: usize = 32;
 
 /// The lower triangle of a Gram matrix, in square tiles that the pool fills in parallel. A tile
 /// is summed by one task in the order of arrival: the bits do not depend on the thread count.
@@ -59,12 +60,12 @@ impl GramAccumulator {
     pub(crate) fn clear(&mut self, single: bool) -> Result<()> {
         (self.held, self.single) = (0, single);
         self.tiles.fill(0.0);
-        if single && self.pending_single.is_empty() {
-            self.pending = Vec::new();
-            self.pending_single = try_vec("rows of the Hessian", BATCH * self.n, 0.0)?;
-        } else if !single && self.pending.is_empty() {
-            self.pending_single = Vec::new();
-            self.pending = try_vec("rows of the Hessian", BATCH * self.n, 0.0)?;
+        let (what, len) = ("rows of the Hessian", BATCH * self.n);
+        let (doubles, singles) = if single { (0, len) } else { (len, 0) };
+        if (self.pending.len(), self.pending_single.len()) != (doubles, singles) {
+            (self.pending, self.pending_single) = (Vec::new(), Vec::new());
+            self.pending = try_vec(what, doubles, 0.0)?;
+            self.pending_single = try_vec(what, singles, 0.0)?;
         }
         Ok(())
     }
@@ -86,24 +87,9 @@ impl GramAccumulator {
         let (count, n) = (count.min(self.room()), self.n.max(1));
         let at = self.held * n..(self.held + count) * n;
         if self.single {
-            let rows = self.pending_single[at].par_chunks_mut(n);
-            rows.with_min_len(32).enumerate().for_each(|(i, out)| {
-                let (values, factor) = row(i);
-                let single = factor as f32;
-                out[values.len()..].fill(single);
-                for (out, value) in out.iter_mut().zip(values) {
-                    *out = single * (*value).to_f64() as f32;
-                }
-            });
+            write(&mut self.pending_single[at], n, &row);
         } else {
-            let rows = self.pending[at].par_chunks_mut(n);
-            rows.with_min_len(32).enumerate().for_each(|(i, out)| {
-                let (values, factor) = row(i);
-                out[values.len()..].fill(factor);
-                for (out, value) in out.iter_mut().zip(values) {
-                    *out = factor * (*value).to_f64();
-                }
-            });
+            write(&mut self.pending[at], n, &row);
         }
         self.held += count;
     }
@@ -126,7 +112,7 @@ impl GramAccumulator {
         // About 20 ms of work at a time.
         let group = (1usize << 29).div_ceil(2 * held * size * size);
         for (g, tiles) in self.tiles.chunks_mut(group * size * size).enumerate() {
-            tiles.par_chunks_mut(size * size).enumerate().for_each(|(t, tile)| {
+            parallel::each(tiles.chunks_mut(size * size), &|t, tile| {
                 let (i, j) = tile_position(g * group + t);
                 let at = (i * size, j * size);
                 if single {
@@ -154,6 +140,24 @@ impl GramAccumulator {
             }
         }
     }
+}
+
+/// Rows of n values: those of `row(i)` times its factor, values left out the factor itself.
+fn write<'r, S: Real, F: Real>(
+    out: &mut [S],
+    n: usize,
+    row: &(dyn Fn(usize) -> (&'r [F], f64) + Sync),
+) {
+    parallel::each(out.chunks_mut(TASK * n), &|c, rows| {
+        for (k, out) in rows.chunks_exact_mut(n).enumerate() {
+            let (values, factor) = row(c * TASK + k);
+            let factor = S::from_f64(factor);
+            out[values.len()..].fill(factor);
+            for (out, value) in out.iter_mut().zip(values) {
+                *out = factor * S::from_f64((*value).to_f64());
+            }
+        }
+    });
 }
 
 /// Row and column of tile t in the lower triangle.

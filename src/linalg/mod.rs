@@ -6,6 +6,8 @@
 #[cfg(feature = "train")]
 mod cholesky;
 #[cfg(feature = "train")]
+mod dense;
+#[cfg(feature = "train")]
 mod eigen;
 #[cfg(feature = "train")]
 mod gram;
@@ -21,11 +23,13 @@ pub(crate) use crate::simd::{add_scaled_rows, dots};
 #[cfg(feature = "train")]
 pub(crate) use cholesky::Cholesky;
 #[cfg(feature = "train")]
+pub(crate) use dense::{matrix, multiply};
+#[cfg(feature = "train")]
 pub(crate) use eigen::symmetric_eigen;
 #[cfg(feature = "train")]
 pub(crate) use gram::GramAccumulator;
 #[cfg(feature = "train")]
 pub(crate) use lbfgs::{Descent, Lbfgs};
 #[cfg(feature = "train")]
-pub(crate) use pivoted::pivoted_cholesky;
+pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub(crate) use rows::{axpy, dot, dot64, symmetric_times};

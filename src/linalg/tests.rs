@@ -80,7 +80,6 @@ fn cholesky_solves_and_grows_its_jitter() {
     let mut rhs = vec![0.0; n];
     dots(&full, &x, &mut rhs);
     let factor = Cholesky::factor("test", &full, n, 0.0, go_on).unwrap();
-    assert_eq!(factor.jitter(), 0.0);
     factor.solve(&mut rhs);
     for (a, b) in rhs.iter().zip(&x) {
         assert!((a - b).abs() < 1e-10);
@@ -91,7 +90,6 @@ fn cholesky_solves_and_grows_its_jitter() {
     dots(&thin, &x, &mut want);
     let mut got = want.clone();
     let factor = Cholesky::factor("test", &thin, n, 1e-10, go_on).unwrap();
-    assert_eq!(factor.order(), n);
     factor.solve(&mut got);
     let mut back = vec![0.0; n];
     dots(&thin, &got, &mut back);
@@ -141,17 +139,15 @@ fn pivoted_cholesky_finds_the_rank() {
     for (n, rank) in [(1, 1), (20, 7), (30, 30), (50, 1)] {
         let matrix = outer(&random(&mut rng, n * rank), n);
         let got = pivoted_cholesky(&matrix, n, 1e-12, go_on).unwrap();
-        assert_eq!(got.rank, rank);
-        assert_eq!(got.pivots.len(), rank);
+        assert_eq!(got.rank(), rank);
         for i in 0..n {
             for j in 0..n {
-                let row = |i: usize| &got.factor[i * rank..(i + 1) * rank];
-                let value = dot(row(i), row(j));
+                let value = dot(got.row(i), got.row(j));
                 assert!((value - matrix[i * n + j]).abs() < 1e-10 * n as f64);
             }
         }
     }
-    assert_eq!(pivoted_cholesky(&[0.0; 9], 3, 1e-12, go_on).unwrap().rank, 0);
+    assert_eq!(pivoted_cholesky(&[0.0; 9], 3, 1e-12, go_on).unwrap().rank(), 0);
 }
 
 #[test]

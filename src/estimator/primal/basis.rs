@@ -144,8 +144,8 @@ fn pivots<F: Real>(
 ) -> Result<Vec<usize>> {
     let (sample, limits) = (|i: usize| order[i], (count.min(order.len()), PIVOT_TOL));
     let go_on = &mut || watch.goes_on();
-    let found = factor(config.kernel, &problem.rows(), (&sample, order.len()), limits, go_on)?;
-    Ok(found.index.into_iter().map(|at| order[at]).collect())
+    let (found, _) = factor(config.kernel, &problem.rows(), (&sample, order.len()), limits, go_on)?;
+    Ok(found.pivots.into_iter().map(|at| order[at]).collect())
 }
 
 fn greedy<F: Real>(

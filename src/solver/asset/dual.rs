@@ -1,13 +1,14 @@
 //! Dual coordinate ascent on stored features, with shrinking.
 
-use rayon::prelude::*;
-
+use super::iterate::product;
 use super::{Source, Task};
+use crate::config::{count, positive};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::loss::AnyLoss;
+use crate::parallel;
 use crate::rng::Rng;
-use crate::simd::{add_scaled_rows, dots};
+use crate::simd::add_scaled_rows;
 use crate::watch::{Halt, Phase, Step, StopReason, Tick, Watch};
 
 /// Visits without a move after which a sample is left out (\[LPDSVM\]).
@@ -71,22 +72,17 @@ pub fn ascend<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Solution> {
     settings.loss.check()?;
-    if settings.max_iter == 0 {
-        return Err(Error::param("max_iter", ">= 1", 0));
-    }
-    if !(settings.tol > 0.0 && settings.tol.is_finite()) {
-        return Err(Error::param("tol", "> 0 and finite", settings.tol));
-    }
+    count("max_iter", settings.max_iter)?;
+    positive("tol", settings.tol)?;
     let (n, width) = (source.len(), source.width());
     let Some(features) = source.all() else {
         let bytes = n.saturating_mul(width).saturating_mul(size_of::<F>());
         return Err(Error::OutOfMemory { what: "features of all samples (cache_size)", bytes });
     };
-    let one = if settings.fit_intercept { 1.0 } else { 0.0 };
-    let diagonal: Vec<f64> = features
-        .par_chunks_exact(width)
-        .map(|z| one + z.iter().map(|&v| v.to_f64() * v.to_f64()).sum::<f64>())
-        .collect();
+    let one = f64::from(settings.fit_intercept);
+    let row = |i: usize| &features[i * width..][..width];
+    let square = |&v: &F| v.to_f64() * v.to_f64();
+    let diagonal = parallel::map(n, &|i| one + row(i).iter().map(square).sum::<f64>());
     let work = Work { settings, features, width, task, diagonal: &diagonal };
     watch.enter(Phase::Pass, Tick { n_samples: n, n_terms: width, ..Tick::default() });
     let outputs = task.targets.n_outputs();
@@ -121,10 +117,8 @@ impl<F: Real> Work<'_, F> {
         let half = 0.5 * (crate::linalg::dot64(&w, &w) + b * b);
         let (mut losses, mut terms) = (0.0, 0.0);
         for (i, z) in self.features.chunks_exact(self.width).enumerate() {
-            let mut f = [0.0];
-            dots(z, &w, &mut f);
-            losses += self.task.cost[i] * loss.value(self.y(i, c), f[0] + b);
-            terms += loss.dual_term(alpha[i], self.y(i, c), self.task.cost[i]);
+            losses += self.task.cost[i] * loss.value(self.task.y(i, c), product(z, &w) + b);
+            terms += loss.dual_term(alpha[i], self.task.y(i, c), self.task.cost[i]);
         }
         Ok(Part { w, b, stop, steps, primal: half + losses, dual: terms - half })
     }
@@ -163,10 +157,8 @@ impl<F: Real> Work<'_, F> {
                 }
                 let i = i as usize;
                 let z = &self.features[i * width..][..width];
-                let mut f = [0.0];
-                dots(z, w, &mut f);
-                let (y, k) = (self.y(i, c), self.diagonal[i]);
-                let new = loss.dual_step(alpha[i], y, f[0] + *b, k, self.task.cost[i]);
+                let (y, k, f) = (self.task.y(i, c), self.diagonal[i], product(z, w) + *b);
+                let new = loss.dual_step(alpha[i], y, f, k, self.task.cost[i]);
                 let change = loss.model_change(y, alpha[i], new);
                 if change == 0.0 {
                     still[i] = still[i].saturating_add(1);
@@ -195,9 +187,5 @@ impl<F: Real> Work<'_, F> {
                 whole &= active.len() == before;
             }
         }
-    }
-
-    fn y(&self, i: usize, c: usize) -> f64 {
-        self.task.targets.value(self.task.index[i], c)
     }
 }

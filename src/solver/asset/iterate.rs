@@ -7,6 +7,13 @@ use crate::simd::{add_scaled_rows, dots};
 /// u = w/a, so it loses as many digits as the scale falls by.
 const LEAST_SCALE: f64 = 1e-3;
 
+/// `w·z`.
+pub(super) fn product<F: Real>(z: &[F], w: &[f64]) -> f64 {
+    let mut out = [0.0];
+    dots(z, w, &mut out);
+    out[0]
+}
+
 /// `w = a u`, `Σ_j η_j w_j = α u + v`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iterate {
@@ -42,9 +49,7 @@ impl Iterate {
     /// `w·z`.
     #[must_use]
     pub fn product<F: Real>(&self, z: &[F]) -> f64 {
-        let mut out = [0.0];
-        dots(z, &self.u, &mut out);
-        self.scale * out[0]
+        self.scale * product(z, &self.u)
     }
 
     /// `w ← factor w`, 0 ≤ factor ≤ 1.

@@ -80,11 +80,16 @@ impl<'a, F: Real> Source<'a, F> {
         self.map.transform_some(&self.rows, (&row, order.len()), out, watch)
     }
 
+    /// Features of a sample, where all are kept.
+    fn kept(&self, sample: usize) -> Option<&[F]> {
+        let width = self.width();
+        self.all().map(|all| &all[sample * width..][..width])
+    }
+
     /// Asks for the features of sample `order[at]`, if there is one, where all are kept: they are in
     /// no cache.
     pub fn prefetch(&self, order: &[usize], at: usize) {
-        if let (false, Some(&sample)) = (self.kept.is_empty(), order.get(at)) {
-            let row = &self.kept[sample * self.width()..][..self.width()];
+        if let Some(row) = order.get(at).and_then(|&sample| self.kept(sample)) {
             one_a_line(row).for_each(simd::prefetch);
         }
     }
@@ -94,16 +99,9 @@ impl<'a, F: Real> Source<'a, F> {
     /// takes the steps before.
     pub fn warm(&self, order: &[usize]) {
         const BYTES: usize = 4 << 20;
-        if self.kept.is_empty() {
-            return;
-        }
-        let width = self.width();
-        let most = BYTES / (width * size_of::<F>()).max(1);
-        let mut sum = F::zero();
-        for &sample in order.iter().take(most) {
-            let row = &self.kept[sample * width..][..width];
-            sum += one_a_line(row).fold(F::zero(), |sum, &v| sum + v);
-        }
+        let most = BYTES / (self.width() * size_of::<F>()).max(1);
+        let rows = order.iter().take(most).filter_map(|&sample| self.kept(sample));
+        let sum = rows.flat_map(one_a_line).fold(F::zero(), |sum, &v| sum + v);
         std::hint::black_box(sum);
     }
 
@@ -111,10 +109,7 @@ impl<'a, F: Real> Source<'a, F> {
     #[must_use]
     pub fn row(&self, order: &[usize], at: usize) -> &[F] {
         let width = self.width();
-        match self.kept.is_empty() {
-            true => &self.block[at * width..][..width],
-            false => &self.kept[order[at] * width..][..width],
-        }
+        self.kept(order[at]).unwrap_or_else(|| &self.block[at * width..][..width])
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use rayon::prelude::*;
-
 use super::{Iterate, Source};
+use crate::config::count;
 use crate::data::{SampleOrder, Targets, passes};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::loss::AnyLoss;
+use crate::parallel;
 use crate::rng::Rng;
 use crate::simd::sq_norm;
 use crate::watch::{StopReason, Watch};
@@ -71,6 +71,13 @@ pub struct Task<'a> {
     pub cost: &'a [f64],
     /// `Σ C_i` of the whole problem; in a stream the part at hand may be a part of it.
     pub total: f64,
+}
+
+impl Task<'_> {
+    /// Target of a sample for an output.
+    pub(super) fn y(&self, sample: usize, output: usize) -> f64 {
+        self.targets.value(self.index[sample], output)
+    }
 }
 
 /// What a stream goes on from.
@@ -156,9 +163,7 @@ impl Plan<'_> {
     ) {
         let (c, output) = output;
         // Read before they are needed: a step would wait for each.
-        let read = |&i: &usize| {
-            (self.task.targets.value(self.task.index[i], c), self.factor * self.task.cost[i])
-        };
+        let read = |&i: &usize| (self.task.y(i, c), self.factor * self.task.cost[i]);
         let told: Vec<(f64, f64)> = order.iter().map(read).collect();
         for (at, (y, weight)) in told.into_iter().enumerate() {
             let j = done + at as u64 + 1;
@@ -254,8 +259,8 @@ pub fn train<F: Real>(
                     plan.block((0, &mut machines[0]), source, block, (done, before));
                 });
             } else {
-                machines.par_iter_mut().enumerate().for_each(|output| {
-                    plan.block(output, source, block, (done, before));
+                parallel::each(machines.iter_mut(), &|c, machine| {
+                    plan.block((c, machine), source, block, (done, before));
                 });
             }
             done += block.len() as u64;
@@ -291,9 +296,7 @@ impl Settings {
     /// `InvalidParam`, `Unsupported`.
     pub fn check(&self) -> Result<()> {
         self.loss.check()?;
-        if self.max_iter == 0 {
-            return Err(Error::param("max_iter", ">= 1", 0));
-        }
+        count("max_iter", self.max_iter)?;
         if !self.loss.has_bounded_slope() {
             return Err(Error::Unsupported(
                 "a squared loss needs solver='dual': its gradient has no bound".into(),
@@ -335,14 +338,14 @@ impl Settings {
         // The samples at hand stand for the whole problem, whatever their share of it.
         let sum: f64 = task.cost.iter().sum();
         let factor = task.cost.len() as f64 / sum;
-        let one = if self.fit_intercept { 1.0 } else { 0.0 };
+        let one = f64::from(self.fit_intercept);
         if *gradient <= 0.0 {
             let squares = |slope: &dyn Fn(f64) -> f64| -> f64 {
                 let outputs = task.targets.n_outputs();
                 let terms = block.iter().zip(sq_norms).map(|(&i, norm)| {
                     let p = factor * task.cost[i];
-                    let y = |c| task.targets.value(task.index[i], c);
-                    let d = (0..outputs).map(|c| slope(y(c)).abs()).fold(0.0, f64::max);
+                    let slopes = (0..outputs).map(|c| slope(task.y(i, c)).abs());
+                    let d = slopes.fold(0.0, f64::max);
                     d * d * (p * p * (norm + one))
                 });
                 terms.sum::<f64>() / block.len() as f64
@@ -353,7 +356,7 @@ impl Settings {
                 *gradient = squares(&|_| 1.0).max(f64::MIN_POSITIVE);
             }
         }
-        let y = |i: usize| task.targets.value(task.index[i], 0);
+        let y = |i: usize| task.y(i, 0);
         let costs = task.cost.iter().enumerate();
         let mean = costs.map(|(i, cost)| cost * self.loss.value(y(i), 0.0)).sum::<f64>() / sum;
         // Of the dual's bound and the primal's.

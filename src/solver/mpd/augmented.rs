@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use rayon::prelude::*;
-
 use super::basis::INFEASIBLE;
 use super::descent::Descent;
 use super::problem::{Equality, MpdSettings};
 use super::run::Run;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
+use crate::linalg::axpy;
+use crate::parallel;
 use crate::simd::LEAST_CURVATURE;
 use crate::solver::exact::Held;
 use crate::watch::{Step, StopReason};
@@ -135,11 +135,8 @@ impl<F: Real> Run<'_, '_, '_, F> {
         if size >= self.beta.len() {
             return (0..self.beta.len()).collect();
         }
-        let candidates: Vec<(f64, usize)> = (0..self.beta.len())
-            .filter(|&v| self.badness(v) > tol)
-            .map(|v| (self.gain(v), v))
-            .collect();
-        let mut candidates = candidates;
+        let bad = (0..self.beta.len()).filter(|&v| self.badness(v) > tol);
+        let mut candidates: Vec<(f64, usize)> = bad.map(|v| (self.gain(v), v)).collect();
         let larger = |a: &(f64, usize), b: &(f64, usize)| {
             b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(a.1.cmp(&b.1))
         };
@@ -175,9 +172,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
             let by = beta - self.beta[v];
             if by != 0.0 {
                 self.beta[v] = beta;
-                for (g, equality) in self.excess.iter_mut().zip(self.equalities) {
-                    *g += by * equality.column[v];
-                }
+                self.moved(v, by);
                 moves.push((self.dual.sample[v], by));
             }
         }
@@ -192,13 +187,12 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let sample: Vec<usize> = set.iter().map(|&v| self.dual.sample[v]).collect();
         let mut matrix = try_vec("the working set", q * q, 0.0)?;
         let (cache, diagonal, rho) = (&*self.product.cache, &self.product.diagonal, &self.rho);
-        matrix.par_chunks_mut(q.max(1)).enumerate().for_each(|(t, row)| {
+        parallel::each(matrix.chunks_mut(q.max(1)), &|t, row| {
             let slot = held.slot(sample[t]);
             row.iter_mut().zip(&sample).for_each(|(to, &c)| *to = cache.value(slot, c).to_f64());
             row[t] = diagonal[sample[t]];
             for (column, rho) in columns.iter().zip(rho) {
-                let factor = rho * column[t];
-                row.iter_mut().zip(column).for_each(|(to, f)| *to += factor * f);
+                axpy(rho * column[t], column, row);
             }
         });
         Ok(Descent {

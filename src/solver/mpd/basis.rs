@@ -3,6 +3,7 @@
 
 use super::problem::Equality;
 use crate::error::{Error, Result};
+use crate::linalg::axpy;
 
 /// A column whose part beside the earlier ones is smaller than this, relative to itself, adds
 /// nothing.
@@ -51,7 +52,7 @@ impl Basis {
                     let dot: f64 = q.column.iter().zip(&column).map(|(q, c)| q * c).sum();
                     let by = dot / n;
                     *r += by;
-                    column.iter_mut().zip(&q.column).for_each(|(c, q)| *c -= by * q);
+                    axpy(-by, &q.column, &mut column);
                 }
             }
             let left = (column.iter().map(|c| c * c).sum::<f64>() / n).sqrt();
@@ -85,7 +86,7 @@ impl Basis {
         for (j, r) in self.r.iter().enumerate().rev() {
             let Some(own) = self.own[j] else { continue };
             given[j] = rest[own] / r[own];
-            rest.iter_mut().zip(r).for_each(|(rest, r)| *rest -= given[j] * r);
+            axpy(-given[j], r, &mut rest);
         }
         given
     }

@@ -89,9 +89,7 @@ pub(super) fn run<F: Real>(
             run.beta[v] = free.max(run.dual.lower[v]).min(run.dual.upper[v]);
             let by = run.beta[v] - before;
             run.product.cache.accumulate(&[(slot, by)], &mut run.product.f);
-            for (g, equality) in run.excess.iter_mut().zip(run.equalities) {
-                *g += by * equality.column[v];
-            }
+            run.moved(v, by);
             run.product.steps += 1;
             fresh = false;
             if by == 0.0 {

@@ -1,6 +1,7 @@
 //! Equality constraints of a dual problem, and when a run stops.
 
-use crate::error::{Error, Result};
+use crate::config::{count, positive};
+use crate::error::{Error, Result, check_len};
 use crate::solver::exact::Dual;
 
 /// One constraint `Σ_v column_v β_v = total`.
@@ -18,10 +19,7 @@ impl Equality {
     /// # Errors
     /// `LengthMismatch`, `InvalidData` for NaN or infinity.
     pub(super) fn check(&self, dual: &Dual) -> Result<()> {
-        let (expected, got) = (dual.len(), self.column.len());
-        if expected != got {
-            return Err(Error::LengthMismatch { what: "constraint", expected, got });
-        }
+        check_len("constraint", dual.len(), self.column.len())?;
         if !(self.total.is_finite() && self.column.iter().all(|v| v.is_finite())) {
             let reason = "NaN or infinity".into();
             return Err(Error::InvalidData { what: "parametric functions", reason });
@@ -88,15 +86,9 @@ impl MpdSettings {
     /// # Errors
     /// `InvalidParam`.
     pub fn check(&self) -> Result<()> {
-        for (name, value) in [("tol", self.tol), ("constraint_tol", self.constraint_tol)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::param(name, "> 0 and finite", value));
-            }
-        }
-        if self.working_set == 0 {
-            return Err(Error::param("working_set", ">= 1", 0));
-        }
-        Ok(())
+        positive("tol", self.tol)?;
+        positive("constraint_tol", self.constraint_tol)?;
+        count("working_set", self.working_set)
     }
 }
 

@@ -1,11 +1,11 @@
 //! A run of either update: where it stands, and what both ask of it.
 
-use rayon::prelude::*;
-
 use super::basis::Basis;
 use super::problem::{Equality, MpdSettings};
 use crate::error::Result;
 use crate::float::Real;
+use crate::linalg::axpy;
+use crate::parallel;
 use crate::solver::exact::{Dual, MpdOutcome, Product, Solution, Trace};
 use crate::watch::StopReason;
 
@@ -53,17 +53,22 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let eta = self.effective();
         let (dual, equalities, f) = (self.dual, self.equalities, &self.product.f);
         const CHUNK: usize = 1 << 13;
-        self.scores.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, scores)| {
+        parallel::each(self.scores.chunks_mut(CHUNK), &|chunk, scores| {
             let first = chunk * CHUNK;
-            for (at, score) in scores.iter_mut().enumerate() {
-                let v = first + at;
+            for (v, score) in (first..).zip(scores.iter_mut()) {
                 *score = dual.linear[v] - f[dual.sample[v]];
             }
             for (equality, &eta) in equalities.iter().zip(&eta) {
-                let column = &equality.column[first..];
-                scores.iter_mut().zip(column).for_each(|(score, f)| *score -= eta * f);
+                axpy(-eta, &equality.column[first..], scores);
             }
         });
+    }
+
+    /// β_v has moved by so much: g follows.
+    pub(super) fn moved(&mut self, v: usize, by: f64) {
+        for (g, equality) in self.excess.iter_mut().zip(self.equalities) {
+            *g += by * equality.column[v];
+        }
     }
 
     /// How much a variable's score violates the conditions of the box.
@@ -93,6 +98,11 @@ impl<F: Real> Run<'_, '_, '_, F> {
             .fold(0.0, f64::max)
     }
 
+    /// `max |g_i|`.
+    fn off(&self) -> f64 {
+        self.basis.given(&self.excess).iter().fold(0.0, |m: f64, g| m.max(g.abs()))
+    }
+
     /// ε_p, in the unit of the machine that is read off.
     pub(super) fn tolerance(&self, settings: &MpdSettings) -> f64 {
         let Some(at) = self.divisor else { return settings.tol };
@@ -107,8 +117,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
     pub(super) fn record(&mut self, settings: &MpdSettings, violation: f64) {
         if settings.record {
             self.trace.violation.push(violation);
-            let given = self.basis.given(&self.excess);
-            self.trace.constraint.push(given.iter().fold(0.0, |m: f64, g| m.max(g.abs())));
+            self.trace.constraint.push(self.off());
             self.trace.multipliers.extend(self.basis.multipliers(&self.effective()));
         }
     }
@@ -130,7 +139,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
         gap += eta.iter().zip(&self.excess).map(|(eta, g)| eta * g).sum::<f64>().abs();
         let outcome = MpdOutcome {
             parametric: self.basis.multipliers(&eta),
-            constraint: self.basis.given(&self.excess).iter().fold(0.0, |m: f64, g| m.max(g.abs())),
+            constraint: self.off(),
             updates: self.updates,
             trace: self.trace,
         };

@@ -1,10 +1,9 @@
 //! Gradient and Hessian of the loss term: `K_nBᵀ r` and `K_nBᵀ D K_nB` in one pass over the rows.
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::float::Real;
-use crate::linalg::{GramAccumulator, add_scaled_rows};
+use crate::linalg::{GramAccumulator, add_scaled_rows, axpy};
+use crate::parallel;
 use crate::solver::smoothed::panels::Wave;
 use crate::solver::smoothed::ray::Samples;
 use crate::watch::{Step, Watch};
@@ -143,21 +142,14 @@ impl Derivatives {
     }
 
     fn add_gradient<F: Real>(&mut self, block: &[F]) {
-        let b = self.b;
-        let parts: Vec<Vec<f64>> = self
-            .sloped
-            .par_chunks(CHUNK)
-            .map(|rows| {
-                let mut sum = vec![0.0; b];
-                add_scaled_rows(block, rows, &mut sum);
-                sum
-            })
-            .collect();
-        for part in parts {
-            for (sum, value) in self.gradient.iter_mut().zip(part) {
-                *sum += value;
-            }
-        }
+        let (b, sloped) = (self.b, &self.sloped);
+        let parts = parallel::map(sloped.len().div_ceil(CHUNK), &|c| {
+            let mut sum = vec![0.0; b];
+            let rows = &sloped[c * CHUNK..((c + 1) * CHUNK).min(sloped.len())];
+            add_scaled_rows(block, rows, &mut sum);
+            sum
+        });
+        parts.iter().for_each(|part| axpy(1.0, part, &mut self.gradient));
         if let Some(offset) = self.gradient.get_mut(b) {
             *offset += self.sloped.iter().map(|row| row.1).sum::<f64>();
         }

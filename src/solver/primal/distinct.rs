@@ -74,11 +74,11 @@ impl Polish {
             Err(halt) => return result.halted(halt),
         };
         // A kernel matrix of zeros: one feature that is always 0.
-        let rank = factor.rank.max(1);
+        let rank = factor.rank().max(1);
         let mut features = try_vec("features", n * rank, 0.0)?;
-        if factor.rank > 0 {
+        if factor.rank() > 0 {
             for (row, &p) in features.chunks_exact_mut(rank).zip(data.point) {
-                row.copy_from_slice(&factor.factor[p * rank..(p + 1) * rank]);
+                row.copy_from_slice(factor.row(p));
             }
         }
         // 2.

@@ -1,5 +1,6 @@
 //! How to refine, and with which kernel that can be done.
 
+use crate::config::{count, positive};
 use crate::error::{Error, Result};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -33,12 +34,7 @@ impl Refine {
                 kernel.name()
             )));
         }
-        if !(self.h.is_finite() && self.h > 0.0) {
-            return Err(Error::param("smoothing", "> 0 and finite", self.h));
-        }
-        if self.max_evaluations == 0 {
-            return Err(Error::param("refine_iter", ">= 1", 0));
-        }
-        Ok(())
+        positive("smoothing", self.h)?;
+        count("refine_iter", self.max_evaluations)
     }
 }

@@ -1,8 +1,7 @@
 //! The objective as a function of one vector: points, then coefficients, then offsets.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
+use faer::{Accum, MatMut, Par};
 
 use super::config::Refine;
 use super::sums::{Point, Samples};
@@ -10,9 +9,10 @@ use crate::data::Problem;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
+use crate::linalg::{axpy, matrix, multiply};
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
-use crate::parallel::ROW_CHUNK;
+use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::{Packed, Tile};
 use crate::watch::{Step, Watch};
 
@@ -157,8 +157,8 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let stripe_bytes = rows * row_bytes + 8 * terms * (d + 2 * m);
         let wave = (WAVE_BYTES / stripe_bytes.max(1)).clamp(2, 16);
         for stripes in samples.chunks(rows * wave) {
-            let parts: Vec<Result<T>> = stripes.par_chunks(rows).map(&work).collect();
-            for part in parts {
+            let stripe = |s: usize| &stripes[s * rows..((s + 1) * rows).min(stripes.len())];
+            for part in parallel::map(stripes.len().div_ceil(rows), &|s| work(stripe(s))) {
                 add(part?);
             }
             watch.poll()?;
@@ -187,15 +187,10 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             |stripe| samples.sum(&self.point, stripe),
             |part| {
                 value += part.value;
-                let single = part.points.iter().map(|v| Real::to_f64(*v));
-                points.iter_mut().zip(single).for_each(|(sum, v)| *sum += v);
-                for (sums, part) in [
-                    (&mut weights[..], &part.weights),
-                    (&mut *coef, &part.coef),
-                    (&mut *offsets, &part.intercept),
-                ] {
-                    sums.iter_mut().zip(part).for_each(|(sum, v)| *sum += v);
-                }
+                axpy(1.0, &part.points, points);
+                axpy(1.0, &part.weights, &mut weights);
+                axpy(1.0, &part.coef, coef);
+                axpy(1.0, &part.intercept, offsets);
             },
         )?;
         for sums in [&mut *points, &mut weights[..], &mut *coef, &mut *offsets] {
@@ -203,9 +198,8 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         }
         value *= self.factor;
         // Σ_i w_ij (x_i - s_j)
-        for (j, row) in points.chunks_exact_mut(d).enumerate() {
-            let s = &self.rounded[j * d..][..d];
-            row.iter_mut().zip(s).for_each(|(g, s)| *g -= weights[j] * s);
+        for ((row, s), w) in points.chunks_exact_mut(d).zip(self.rounded.chunks(d)).zip(&weights) {
+            axpy(-w, s, row);
         }
         value += self.penalty(&x[terms * d..][..terms * m], points, coef)?;
         points.iter_mut().for_each(|g| *g *= 2.0 * self.gamma);
@@ -216,51 +210,36 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     fn penalty(&self, beta: &[f64], points: &mut [f64], coef: &mut [f64]) -> Result<f64> {
         let (terms, d, m) = self.sizes;
         let mut packed = Packed::<f64>::new(d)?;
-        packed.reserve(terms)?;
-        for row in self.rounded.chunks_exact(d) {
-            packed.push(row)?;
-        }
+        packed.extend(terms, |j, row| row.copy_from_slice(&self.rounded[j * d..][..d]))?;
         let stride = packed.padded_len();
-        let mut gram = try_vec("kernel matrix", terms * stride, 0.0)?;
-        gram.par_chunks_mut(GRAM_CHUNK * stride).enumerate().for_each(|(chunk, out)| {
-            let len = out.len() / stride;
-            let mut tile = Tile::new(d);
-            tile.fill_dense(len, |i, row| packed.get(chunk * GRAM_CHUNK + i, row));
-            self.kernel.values(&tile, (0, len), &packed, out, stride);
-        });
-        let beta = MatRef::from_row_major_slice(beta, terms, m);
-        let points_now = MatRef::from_row_major_slice(self.rounded.as_slice(), terms, d);
+        let beta = matrix(beta, m);
+        let mut parts = vec![0.0; terms.div_ceil(GRAM_CHUNK)];
+        let chunks = points.chunks_mut(GRAM_CHUNK * d).zip(coef.chunks_mut(GRAM_CHUNK * m));
         // Row by row, so that no bit depends on the threads.
-        let parts: Vec<f64> = points
-            .par_chunks_mut(GRAM_CHUNK * d)
-            .zip(coef.par_chunks_mut(GRAM_CHUNK * m))
-            .zip(gram.par_chunks_mut(GRAM_CHUNK * stride))
-            .enumerate()
-            .map(|(chunk, ((points, coef), gram))| {
-                let (first, len) = (chunk * GRAM_CHUNK, coef.len() / m);
-                let own = beta.subrows(first, len);
-                let mut pull = vec![0.0; len * m];
-                let rows = MatRef::from_row_major_slice(&*gram, len, stride).subcols(0, terms);
-                let out = MatMut::from_row_major_slice_mut(&mut pull, len, m);
-                matmul(out, Accum::Replace, rows, beta, 1.0, Par::Seq);
-                coef.iter_mut().zip(&pull).for_each(|(sum, p)| *sum += p);
-                let mut pairs = vec![0.0; len * stride];
-                let all = MatMut::from_row_major_slice_mut(&mut pairs, len, stride);
-                let out = all.subcols_mut(0, terms);
-                matmul(out, Accum::Replace, own, beta.transpose(), 1.0, Par::Seq);
-                pairs.iter_mut().zip(&*gram).for_each(|(pair, k)| *pair *= k);
-                let weights = MatRef::from_row_major_slice(&pairs, len, stride).subcols(0, terms);
-                let out = MatMut::from_row_major_slice_mut(points, len, d);
-                matmul(out, Accum::Add, weights, points_now, 1.0, Par::Seq);
-                for i in 0..len {
-                    let sum: f64 = pairs[i * stride..][..terms].iter().sum();
-                    let s = &self.rounded[(first + i) * d..][..d];
-                    let row = &mut points[i * d..][..d];
-                    row.iter_mut().zip(s).for_each(|(g, s)| *g -= sum * s);
-                }
-                (0..len * m).map(|at| own[(at / m, at % m)] * pull[at]).sum()
-            })
-            .collect();
+        parallel::each(chunks.zip(&mut parts), &|chunk, ((points, coef), part)| {
+            let (first, len) = (chunk * GRAM_CHUNK, coef.len() / m);
+            let mut tile = Tile::new(d);
+            tile.fill_dense(len, |i, row| packed.get(first + i, row));
+            let mut gram = vec![0.0; len * stride];
+            self.kernel.values(&tile, (0, len), &packed, &mut gram, stride);
+            let own = beta.subrows(first, len);
+            let mut pull = vec![0.0; len * m];
+            multiply(&mut pull, matrix(&gram, stride).subcols(0, terms), beta);
+            axpy(1.0, &pull, coef);
+            let mut pairs = vec![0.0; len * stride];
+            let all = MatMut::from_row_major_slice_mut(&mut pairs, len, stride);
+            let out = all.subcols_mut(0, terms);
+            matmul(out, Accum::Replace, own, beta.transpose(), 1.0, Par::Seq);
+            pairs.iter_mut().zip(&gram).for_each(|(pair, k)| *pair *= k);
+            let weights = matrix(&pairs, stride).subcols(0, terms);
+            let out = MatMut::from_row_major_slice_mut(points, len, d);
+            matmul(out, Accum::Add, weights, matrix(&self.rounded, d), 1.0, Par::Seq);
+            for i in 0..len {
+                let sum: f64 = pairs[i * stride..][..terms].iter().sum();
+                axpy(-sum, &self.rounded[(first + i) * d..][..d], &mut points[i * d..][..d]);
+            }
+            *part = (0..len * m).map(|at| own[(at / m, at % m)] * pull[at]).sum();
+        });
         Ok(0.5 * parts.iter().sum::<f64>())
     }
 
@@ -282,8 +261,8 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             watch,
             |stripe| samples.curvatures(&self.point, stripe),
             |part| {
-                coef.iter_mut().zip(&part.coef).for_each(|(sum, v)| *sum += v);
-                points.iter_mut().zip(&part.points).for_each(|(sum, v)| *sum += v);
+                axpy(1.0, &part.coef, &mut coef);
+                axpy(1.0, &part.points, &mut points);
             },
         )?;
         let factor = self.factor * step as f64;

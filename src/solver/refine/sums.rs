@@ -1,13 +1,10 @@
 //! Sums over a stripe of samples: the loss and its gradient, and the estimates of curvature.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
-
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
-use crate::linalg::add_scaled_rows;
+use crate::linalg::{add_scaled_rows, matrix, multiply};
 use crate::loss::Smoothed;
 use crate::parallel::ROW_CHUNK;
 use crate::simd::{Packed, Tile, weighted_sums};
@@ -79,15 +76,8 @@ impl<F: Real> Samples<'_, '_, F> {
                     weighted_sums(row, &at.coef_rows, std::slice::from_mut(f));
                 }
             } else {
-                let kernel = MatRef::from_row_major_slice(&values[..len * stride], len, stride);
-                matmul(
-                    MatMut::from_row_major_slice_mut(&mut product[..len * m], len, m),
-                    Accum::Replace,
-                    kernel.subcols(0, terms),
-                    MatRef::from_row_major_slice(&at.coef, terms, m),
-                    F::one(),
-                    Par::Seq,
-                );
+                let kernel = matrix(&values[..len * stride], stride).subcols(0, terms);
+                multiply(&mut product[..len * m], kernel, matrix(&at.coef, m));
                 f.iter_mut().zip(&product).for_each(|(f, p)| *f = Real::to_f64(*p));
             }
             for row in f.chunks_exact_mut(m) {
@@ -149,14 +139,7 @@ impl<F: Real> Samples<'_, '_, F> {
             rows.copy_row(sample as usize, row);
             row.iter_mut().zip(self.origin).for_each(|(v, &o)| *v -= o);
         }
-        matmul(
-            MatMut::from_row_major_slice_mut(&mut sums.points, terms, d),
-            Accum::Replace,
-            MatRef::from_row_major_slice(kernel, a, terms).transpose(),
-            MatRef::from_row_major_slice(&dense, a, d),
-            F::one(),
-            Par::Seq,
-        );
+        multiply(&mut sums.points, matrix(kernel, terms).transpose(), matrix(&dense, d));
         Ok(sums)
     }
 
@@ -207,28 +190,13 @@ impl<F: Real> Samples<'_, '_, F> {
 /// Several outputs: `Σ_i r_ic k_ij` into `sums`, and then `w_ij` in place of `k_ij`.
 fn weigh<F: Real>(kernel: &mut [F], slopes: &[f64], at: &Point<F>, sums: &mut [f64]) -> Result<()> {
     let (terms, m) = (at.centers.len(), at.intercept.len());
-    let a = slopes.len() / m;
     let slopes: Vec<F> = slopes.iter().map(|&r| F::from_f64(r)).collect();
-    let slopes = MatRef::from_row_major_slice(&slopes, a, m);
+    let slopes = matrix(&slopes, m);
     let mut product = try_vec("gradient", terms * m, F::zero())?;
-    matmul(
-        MatMut::from_row_major_slice_mut(&mut product, terms, m),
-        Accum::Replace,
-        MatRef::from_row_major_slice(kernel, a, terms).transpose(),
-        slopes,
-        F::one(),
-        Par::Seq,
-    );
+    multiply(&mut product, matrix(kernel, terms).transpose(), slopes);
     sums.iter_mut().zip(&product).for_each(|(sum, p)| *sum += Real::to_f64(*p));
-    let mut weights = try_vec("kernel values", a * terms, F::zero())?;
-    matmul(
-        MatMut::from_row_major_slice_mut(&mut weights, a, terms),
-        Accum::Replace,
-        slopes,
-        MatRef::from_row_major_slice(&at.coef, terms, m).transpose(),
-        F::one(),
-        Par::Seq,
-    );
+    let mut weights = try_vec("kernel values", kernel.len(), F::zero())?;
+    multiply(&mut weights, slopes, matrix(&at.coef, m).transpose());
     kernel.iter_mut().zip(&weights).for_each(|(k, &w)| *k *= w);
     Ok(())
 }

@@ -1,14 +1,11 @@
 //! K_nB in blocks of rows: kept when it fits, made again each time when it does not; then only
 //! the rows that are asked for.
 
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
-use rayon::prelude::*;
-
 use super::KernelRows;
 use crate::error::try_vec;
 use crate::float::Real;
-use crate::linalg::dots;
-use crate::parallel::ROW_CHUNK;
+use crate::linalg::{dots, matrix, multiply};
+use crate::parallel::{self, ROW_CHUNK};
 use crate::watch::{Step, Watch};
 
 /// Bytes of one wave of blocks: what is computed between two looks at the watch.
@@ -70,7 +67,7 @@ impl<'a, F: Real> Panels<'a, F> {
         };
         let mut kept = try_vec("kernel values", keep * b, F::zero())?;
         for (w, block) in kept.chunks_mut(wave * b.max(1)).enumerate() {
-            fill(rows, b, |k| w * wave + k, block);
+            fill(rows, b, &|k| w * wave + k, block);
             watch.poll()?;
         }
         let others = if keep < n { wave.min(n) } else { 0 };
@@ -103,7 +100,7 @@ impl<'a, F: Real> Panels<'a, F> {
                 }
                 let block = &mut self.buffer[..self.chosen.len() * b];
                 let chosen = &self.chosen;
-                fill(self.rows, b, |k| chosen[k], block);
+                fill(self.rows, b, &|k| chosen[k], block);
                 (&*block, Some(self.places.as_slice()))
             };
             work(&Wave { first, last, block, places }, watch)?;
@@ -126,10 +123,10 @@ impl<'a, F: Real> Panels<'a, F> {
         self.for_each_wave(watch, None, |wave, _| {
             let (first, block) = (wave.first, wave.block);
             let count = wave.last - first;
-            products[..count * m]
-                .par_chunks_mut(ROW_CHUNK * m)
-                .zip(block.par_chunks(ROW_CHUNK * b))
-                .for_each(|(out, rows)| times_block(rows, b, &packed, out));
+            let chunks = products[..count * m].chunks_mut(ROW_CHUNK * m);
+            parallel::each(chunks.zip(block.chunks(ROW_CHUNK * b)), &|_, (out, rows)| {
+                times_block(rows, b, &packed, out);
+            });
             for (c, (out, vector)) in out.iter_mut().zip(vectors).enumerate() {
                 let column = products[..count * m].iter().skip(c).step_by(m);
                 for (out, value) in out[first..first + count].iter_mut().zip(column) {
@@ -149,7 +146,7 @@ pub fn basis_gram<F: Real>(rows: &dyn KernelRows<F>, watch: &mut Watch<'_>) -> S
     let b = rows.n_terms();
     let mut gram = try_vec("kernel matrix", b * b, 0.0)?;
     for (part, block) in gram.chunks_mut((GRAM_ROWS * b).max(1)).enumerate() {
-        block.par_chunks_mut(GRAM_CHUNK * b).enumerate().for_each(|(c, out)| {
+        parallel::each(block.chunks_mut(GRAM_CHUNK * b), &|c, out| {
             rows.fill_gram(part * GRAM_ROWS + c * GRAM_CHUNK, out);
         });
         watch.poll()?;
@@ -161,16 +158,12 @@ pub fn basis_gram<F: Real>(rows: &dyn KernelRows<F>, watch: &mut Watch<'_>) -> S
 fn fill<F: Real>(
     rows: &dyn KernelRows<F>,
     b: usize,
-    sample: impl Fn(usize) -> usize + Sync,
+    sample: &(dyn Fn(usize) -> usize + Sync),
     block: &mut [F],
 ) {
-    block.par_chunks_mut(ROW_CHUNK * b).enumerate().for_each(|(c, out)| {
-        let mut samples = [0; ROW_CHUNK];
-        let samples = &mut samples[..out.len() / b];
-        for (k, s) in samples.iter_mut().enumerate() {
-            *s = sample(c * ROW_CHUNK + k);
-        }
-        rows.fill(samples, out);
+    parallel::each(block.chunks_mut(ROW_CHUNK * b), &|c, out| {
+        let samples: Vec<usize> = (0..out.len() / b).map(|k| sample(c * ROW_CHUNK + k)).collect();
+        rows.fill(&samples, out);
     });
 }
 
@@ -180,14 +173,6 @@ fn times_block<F: Real>(rows: &[F], b: usize, packed: &[f64], out: &mut [f64]) {
         dots(rows, packed, out);
         return;
     }
-    let (count, m) = (rows.len() / b, packed.len() / b);
     let wide: Vec<f64> = rows.iter().map(|&v| v.to_f64()).collect();
-    matmul(
-        MatMut::from_row_major_slice_mut(out, count, m),
-        Accum::Replace,
-        MatRef::from_row_major_slice(&wide, count, b),
-        MatRef::from_column_major_slice(packed, b, m),
-        1.0,
-        Par::Seq,
-    );
+    multiply(out, matrix(&wide, b), matrix(packed, b).transpose());
 }
