@@ -131,7 +131,7 @@ pub(crate) fn factor<F: Real>(
     });
     let top = diagonal.iter().fold(0.0, |a: f64, &b| a.max(b));
     let mut pivot_values = vec![F::zero(); d];
-    let mut column = |pivot: usize, out: &mut [F]| {
+    let column = |pivot: usize, out: &mut [F]| {
         rows.copy_row(row(pivot), &mut pivot_values);
         pivot_values.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
         let mut center = Packed::new(d)?;
@@ -145,7 +145,7 @@ pub(crate) fn factor<F: Real>(
         });
         Ok(())
     };
-    Ok((PivotedCholesky::new(what, diagonal, limits, &mut column, go_on)?, top))
+    Ok((PivotedCholesky::new(what, diagonal, limits, column, go_on)?, top))
 }
 
 /// `L^{-T}` of a lower triangular row-major matrix.

@@ -39,7 +39,7 @@ impl<F: Real> PivotedCholesky<F> {
         what: &'static str,
         diagonal: Vec<f64>,
         (most, tolerance): (usize, f64),
-        column: &mut dyn FnMut(usize, &mut [F]) -> Result<(), E>,
+        mut column: impl FnMut(usize, &mut [F]) -> Result<(), E>,
         go_on: &mut dyn FnMut() -> Result<bool, E>,
     ) -> Result<Self, E> {
         let n = diagonal.len();
@@ -110,12 +110,12 @@ pub(crate) fn pivoted_cholesky<E: From<Error>>(
     mut between: impl FnMut() -> Result<(), E>,
 ) -> Result<PivotedCholesky<f64>, E> {
     let diagonal = (0..n).map(|j| matrix[j * n + j]).collect();
-    let mut column = |pivot: usize, out: &mut [f64]| {
+    let column = |pivot: usize, out: &mut [f64]| {
         out.iter_mut().enumerate().for_each(|(i, to)| *to = matrix[i * n + pivot]);
         Ok(())
     };
     let go_on = &mut || between().map(|()| true);
-    PivotedCholesky::new("pivoted Cholesky factor", diagonal, (n, tolerance), &mut column, go_on)
+    PivotedCholesky::new("pivoted Cholesky factor", diagonal, (n, tolerance), column, go_on)
 }
 
 /// The first of the largest values, or `(0, 0.0)` when none is positive.

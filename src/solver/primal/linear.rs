@@ -54,8 +54,8 @@ const PART: usize = 1024;
 /// Products of one Newton system at most.
 const MAX_PRODUCTS: usize = 250;
 
-/// The entries of a row.
-type Entries = Vec<(usize, f64)>;
+/// Adds a row of this weight to a vector; with a buffer for its entries.
+type Add<'f, F> = dyn Fn(Point<'_, F>, f64, &mut [f64], &mut Vec<(usize, f64)>) + Sync + 'f;
 
 /// How a Newton system is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,13 +111,13 @@ struct Weights<'a, F: Real> {
 }
 
 impl<F: Real> Weights<'_, F> {
-    /// Calls `add` with every row whose weight is not 0, that weight, and a vector of `len` which it
-    /// adds to (and a buffer): a part of the rows at a time, the parts' sums in order.
+    /// The vector of `len` that `add` gathers from every row whose weight is not 0: of a part of the
+    /// rows at a time, the parts' sums in order.
     fn sum_rows(
         &self,
         (what, len): (&'static str, usize),
         weights: &[f64],
-        add: &(dyn Fn(Point<'_, F>, f64, &mut [f64], &mut Entries) + Sync),
+        add: &Add<'_, F>,
     ) -> Result<Vec<f64>> {
         let part = weights.len().div_ceil(PARTS).max(PART);
         let parts = parallel::map(weights.len().div_ceil(part), &|c| {
