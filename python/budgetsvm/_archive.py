@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._hyperparameters import gathered
 from ._stored import (
     damaged,
     from_json,
@@ -43,7 +44,7 @@ class Archived:
     #: Learnt attributes: name -> "array", "matrix" (array or CSR), "numbers" (a short vector of
     #: float64 that may be infinite), "value" (JSON) or "curves" (a dict of arrays). A "?" at the
     #: end: may be missing. The machine, `n_features_in_`, `feature_names_in_` and `classes_` go
-    #: without saying.
+    #: without saying; a class adds to what its bases have.
     _archived: ClassVar[dict[str, str]]
 
     #: Whether a fitted estimator holds a machine of `_core`.
@@ -91,7 +92,7 @@ class Archived:
                 plain_params[name] = value
         params |= params_to_store(plain_params)
         fitted = {}
-        for name, kind in self._archived.items():
+        for name, kind in gathered(type(self), "_archived").items():
             if hasattr(self, name) or not kind.endswith("?"):
                 fitted[name] = store(name, kind.rstrip("?"), getattr(self, name), arrays)
         names = getattr(self, "feature_names_in_", None)
@@ -128,14 +129,14 @@ class Archived:
             for name in special - of_points
         }
         estimator = cls(**params_from_store(cls, rest), **of_arrays)
-        needed = {name for name, kind in cls._archived.items() if not kind.endswith("?")}
-        require(needed <= set(fitted) <= set(cls._archived), "fitted attributes")
+        archived = gathered(cls, "_archived")
+        needed = {name for name, kind in archived.items() if not kind.endswith("?")}
+        require(needed <= set(fitted) <= set(archived), "fitted attributes")
         if machine is not None:
             estimator.__dict__["_machine"] = machine
         require((machine is None) is not estimator._has_machine, "machine")
         for name, entry in fitted.items():
-            kind = cls._archived[name].rstrip("?")
-            setattr(estimator, name, restore(name, kind, entry, arrays))
+            setattr(estimator, name, restore(name, archived[name].rstrip("?"), entry, arrays))
         for name in of_points:
             attribute = cls._points.get(name, "")
             require(stored[name] == {"fitted": attribute}, "hyperparameter")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _core, _parameters, _validation
 from ._features_base import kernel_of
+from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
@@ -17,9 +19,19 @@ from ._progress import Watcher
 DEFAULT_PASSES = {"asset": 20, "dual": 1000}
 
 
-#: What the pages of AssetSVC and AssetSVR share.
-PAGE = {
-    "shared": """
+def streams(estimator: Any) -> bool:
+    """Whether there is a `partial_fit`: coordinate ascent wants all rows at once."""
+    if estimator.solver == "dual":
+        raise AttributeError("partial_fit needs solver='asset'")
+    return True
+
+
+@hyperparameters
+class AssetEstimator(MachineEstimator):
+    """Base of the machines on explicit features; not for use on its own.
+
+    Parameters
+    ----------
     C : float, default=1.0
         Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
     features : {"nystroem", "fourier"}, default="nystroem"
@@ -27,11 +39,6 @@ PAGE = {
         features, kernels of a distance (those of `RandomFourier`).
     n_components : int, default=100
         Landmarks, or Fourier features, >= 1. Error falls and time grows with it.
-    @kernel-names@
-        As in `BudgetSVC`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0, as in `BudgetSVC`. `partial_fit` settles it on the first part it sees.
-    @degree@
     eigenvalue_threshold : float or None, default=None
         As in `Nystroem`.
     orthogonal : bool, default=False
@@ -61,23 +68,14 @@ PAGE = {
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
         Order of a pass of "asset": a fresh permutation, independent draws (the paper's), as given,
         or these indices over and over.
-    max_time : float or None, default=None
-        Seconds after which the fit ends with the machine it has, > 0.
     cache_size : float, default=200
         Megabytes of features that "asset" may keep between passes, >= 0; beyond that they are
         made again in every pass. "dual" keeps them all.
     n_expected : int or None, default=None
         Samples that a stream will have, which sets λ in `partial_fit`. None: those seen so far.
-""",
-    "ending": """
-    random_state : int, RandomState or None, default=None
-        Seed of the landmarks or frequencies and of the order.
-    @n_jobs@
-    @verbose@
-    callback : callable or None, default=None
-        As in `BudgetSVC`; returning True ends the fit with the machine so far.
-""",
-    "learnt": """
+
+    Attributes
+    ----------
     components_ : ndarray of shape (n_landmarks, n_features)
         Landmarks ("nystroem").
     dual_coef_ : ndarray of shape (n_outputs, n_landmarks)
@@ -92,15 +90,8 @@ PAGE = {
         Offsets; zero without `fit_intercept`.
     gamma_ : float
         γ used.
-    n_iter_ : int
-        Passes made.
-    stop_reason_ : str
-        "converged", "max_iter", "max_time" or "callback".
     objective_ : dict
         "primal" and "dual" objective with ``solver="dual"``, else None.
-    history_ : dict of ndarray
-        "time": seconds at the end of every pass.
-    @features_in@
 
     References
     ----------
@@ -108,19 +99,24 @@ PAGE = {
        support vector machines", ICPRAM 2012.
     .. [2] T. Glasmachers, "Recipe for fast large-scale SVM training: polishing, parallelism, and
        more RAM!", 2022.
-""",
-}
+    """
 
-
-def streams(estimator: Any) -> bool:
-    """Whether there is a `partial_fit`: coordinate ascent wants all rows at once."""
-    if estimator.solver == "dual":
-        raise AttributeError("partial_fit needs solver='asset'")
-    return True
-
-
-class AssetEstimator(MachineEstimator):
-    """Base of the machines on explicit features; not for use on its own."""
+    C: float = field(default=1.0, kw_only=False)
+    features: str = "nystroem"
+    n_components: int = 100
+    eigenvalue_threshold: float | None = None
+    orthogonal: bool = False
+    waves: str = "shifted"
+    solver: str = "asset"
+    strongly_convex: bool = False
+    averaging: Any = "auto"
+    fit_intercept: bool = False
+    max_iter: int | None = None
+    tol: float = 1e-2
+    shrinking: bool = True
+    order: Any = "shuffled"
+    cache_size: float = 200
+    n_expected: int | None = None
 
     _ranges: ClassVar[dict] = {
         "solver": _parameters.one_of("asset", "dual"),
@@ -129,7 +125,7 @@ class AssetEstimator(MachineEstimator):
         "max_iter": _parameters.optional(_parameters.count),
     }
 
-    _archived: ClassVar[dict[str, str]] = {**MachineEstimator._archived, "objective_": "value"}
+    _archived: ClassVar[dict[str, str]] = {"objective_": "value"}
     _kinds = ("features",)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,21 +12,23 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _parameters, _validation
+from ._docs import documented
+from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
-#: What the pages of BudgetSVC and BudgetSVR share.
-PAGE = {
-    "kernel": """
+
+@hyperparameters
+class BudgetMachineEstimator(MachineEstimator):
+    r"""Base of the estimators on a budget; not for use on its own.
+
+    Parameters
+    ----------
+    budget : int or None, default=200
+        The most terms that the model may hold, at least 1: all classes together when they share
+        them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
     C : float, default=1.0
         Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
-    @kernel-formulas@
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
-        "auto" is ``1 / n_features``. `partial_fit` settles it on the first part it sees.
-    @degree@
-""",
-    "solver": r"""
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.
@@ -40,8 +43,6 @@ PAGE = {
         Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
     polishing : bool, default=True
         Whether `fit` ends by solving for the coefficients of the terms found.
-""",
-    "passes": """
     refine : bool, default=False
         Whether `fit` goes on by moving the points of the terms together with their coefficients,
         along the gradient of what polishing minimised, and polishes again (kernel "rbf" only). A
@@ -60,8 +61,6 @@ PAGE = {
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
         Order of a pass: a fresh permutation, independent draws, as given, or these row indices
         over and over.
-""",
-    "ending": """
     early_stopping : bool, default=False
         Whether to hold out a validation part and stop when its score no longer rises; the best
         model seen is kept.
@@ -82,16 +81,9 @@ PAGE = {
         step. None: the samples seen so far.
     cache_size : float, default=200
         Megabytes that polishing may hold kernel values in, > 0; beyond that they are recomputed.
-    random_state : int, RandomState or None, default=None
-        Seed of the order, the validation part and random removal.
-    @n_jobs@
-    @verbose@
-    callback : callable or None, default=None
-        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
-        True ends the fit with the model so far; an exception ends it and changes nothing.
-""",
-    "learnt": """
+
+    Attributes
+    ----------
     support_vectors_ : ndarray of shape (n_terms, n_features)
         Points of the terms; with merging they are not training rows.
     dual_coef_ : ndarray of shape (n_outputs, n_terms)
@@ -100,9 +92,6 @@ PAGE = {
         Offsets; zero without `fit_intercept`.
     n_terms_ : int
         Number of terms.
-    n_iter_ : int
-        Passes made.
-    @features_in@
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "moved" and
         "maintained" (shares of the steps), "primal", "dual", "validation_score" (NaN where not
@@ -125,15 +114,31 @@ PAGE = {
        with precomputed golden section search", LOD 2018.
     .. [4] S. Qaadan, T. Glasmachers, "Multi-merge budget maintenance for stochastic gradient
        descent SVM training", 2018.
-""",
-}
+    """
 
-
-class BudgetMachineEstimator(MachineEstimator):
-    """Base of the estimators on a budget; not for use on its own."""
+    budget: int | None = field(default=200, kw_only=False)
+    C: float = field(default=1.0, kw_only=False)
+    solver: str = "bsca"
+    maintenance: str = "auto"
+    merge_search: str = "auto"
+    merge_size: int = 2
+    polishing: bool = True
+    refine: bool = False
+    refine_iter: int = 100
+    fit_intercept: bool = False
+    max_iter: int = 1
+    tol: float = 1e-3
+    order: Any = "shuffled"
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    record_objective: bool = False
+    warm_start: bool = False
+    n_expected: int | None = None
+    cache_size: float = 200
 
     _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
-    _archived: ClassVar[dict[str, str]] = {**MachineEstimator._archived, "objective_": "value"}
+    _archived: ClassVar[dict[str, str]] = {"objective_": "value"}
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
@@ -160,6 +165,7 @@ class BudgetMachineEstimator(MachineEstimator):
             self._go_on(X, y, classes, sample_weight, watcher, polish=False)
         return self
 
+    @documented
     def polish(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the support vectors and solve for their coefficients (and the offset) on these data.
 
@@ -169,8 +175,7 @@ class BudgetMachineEstimator(MachineEstimator):
             Rows; all that the machine should fit, not only the newest.
         y : array-like of shape (n_samples,)
             Targets, of known classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0, not all zero.
+        @weights@
 
         Returns
         -------

@@ -8,54 +8,52 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _validation
+from ._docs import documented
 from ._estimator import Estimator
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """Mixin of the classifiers that decide one against the rest; not for use on its own."""
+    """Mixin of the classifiers that decide one against the rest; not for use on its own.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C by class; "balanced" makes every class weigh the same.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    """
 
     classes_: np.ndarray
     C: Any
     class_weight: Any
 
+    @documented
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values: the larger, the more certainly a row is of the class.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             One value a row for two classes (positive: ``classes_[1]``), else one a class.
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
+        @unless-fitted@
         """
         return one_column_flat(self._decision(X))
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
+        @labels@
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
+        @unless-fitted@
         """
         return self._labels(self._decision(X))
 
@@ -89,14 +87,7 @@ class Classifier(ClassifierMixin, Estimator):
         return index.astype(np.uint32), len(self.classes_)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        """C of every sample; "balanced" only where `balance` says that all rows are known.
-
-        Raises
-        ------
-        ValueError
-            If `class_weight` is neither a dictionary of known labels and numbers >= 0, "balanced"
-            nor None.
-        """
+        """C of every sample; "balanced" only where `balance` says that all rows are known."""
         factors = np.ones(len(self.classes_))
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
@@ -112,7 +103,7 @@ class Classifier(ClassifierMixin, Estimator):
                 )
             sums = np.bincount(target, weights=weights, minlength=len(factors))
             factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
-        return _validation.cost(self.C, weights) * factors[target]
+        return float(self.C) * weights * factors[target]
 
 
 def one_column_flat(values: np.ndarray) -> np.ndarray:
@@ -121,13 +112,7 @@ def one_column_flat(values: np.ndarray) -> np.ndarray:
 
 
 def _distinct(classes: Any) -> np.ndarray:
-    """The labels that `partial_fit` was told of, sorted.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two, or one of them is NaN.
-    """
+    """The labels that `partial_fit` was told of, sorted."""
     labels = np.unique(np.asarray(classes))
     if len(labels) < 2:
         raise ValueError("classes must name at least 2 classes")

@@ -1,108 +1,163 @@
-"""Pages of the estimators: paragraphs that several of them share, written once."""
+"""Pages of the estimators: what several of them share is written once.
+
+The page of a class is put together from its own and those of its bases (`page`); a line ``@name@``
+stands for a paragraph of `COMMON`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
+from inspect import cleandoc
 from textwrap import dedent, indent
 from typing import TypeVar
 
-from ._names import CLASS_LOSSES, DISTANCES, KERNELS, LOSS_PARAMETERS, VALUE_LOSSES
+from ._names import CLASS_LOSSES, DISTANCES, KERNELS, LEAST_SQUARES, LOSS_PARAMETERS, VALUE_LOSSES
 
 Documented = TypeVar("Documented", bound=Callable)
 
 _MARK = re.compile(r"^( *)@([\w-]+)@$", re.MULTILINE)
+_HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
-def documented(**own: str) -> Callable[[Documented], Documented]:
-    """A decorator that fills the page of a class or method.
+def documented(method: Documented) -> Documented:
+    """A method (or a class) whose page's marks are filled."""
+    method.__doc__ = _filled(method.__doc__ or "")
+    return method
 
-    A line ``@name@`` becomes what has that name, moved to where the line begins.
 
-    Parameters
-    ----------
-    **own : str
-        What the classes of one family share, by name; it goes before `COMMON`.
+def page(cls: type, hyperparameters: Iterable[str]) -> str:
+    """The page of a class: its own, with what its bases say of its parameters and attributes.
+
+    Where several say something the nearest counts; references too are those of the nearest.
     """
-    known = COMMON | own
-
-    def paragraph(mark: re.Match[str]) -> str:
-        return indent(dedent(known[mark[2]]).strip("\n"), mark[1])
-
-    def fill(page: Documented) -> Documented:
-        while page.__doc__ and _MARK.search(page.__doc__):
-            page.__doc__ = _MARK.sub(paragraph, page.__doc__)
-        return page
-
-    return fill
-
-
-def head(parameter: str, names: Iterable[str], default: str) -> str:
-    """The line of a hyperparameter that is one of these names."""
-    listed = ", ".join(f'"{name}"' for name in names)
-    return f'{parameter} : {{{listed}}}, default="{default}"'
+    pages = [_sections(base) for base in cls.__mro__ if base.__module__.startswith("budgetsvm.")]
+    references = (sections["References"] for sections in pages if "References" in sections)
+    parameters, attributes = _entries(pages, "Parameters"), _entries(pages, "Attributes")
+    whole = {
+        "Parameters": [parameters[name] for name in hyperparameters if name in parameters],
+        "Attributes": list(dict.fromkeys(attributes.values())),
+        "References": [next(references, "")],
+        "Examples": [pages[0].get("Examples", "")],
+    }
+    text = pages[0][""]
+    for heading, entries in whole.items():
+        if any(entries):
+            text += "\n".join([f"\n\n{heading}", "-" * len(heading), *entries])
+    return text
 
 
-def choice(parameter: str, formulas: dict[str, str], default: str) -> str:
-    """The paragraph of such a hyperparameter: a formula for every name."""
+@cache
+def _sections(cls: type) -> dict[str, str]:
+    """A page as it was written, by its headings; what comes before the first one is ""."""
+    parts = _HEADING.split(cleandoc(_filled(re.sub(r"\\\n *", "", cls.__doc__ or ""))))
+    return dict(zip(["", *parts[1::2]], map(str.rstrip, parts[::2]), strict=True))
+
+
+def _entries(pages: Iterable[dict[str, str]], section: str) -> dict[str, str]:
+    """What pages say of each name in a section, the first that says something."""
+    told: dict[str, str] = {}
+    for sections in pages:
+        for entry in filter(None, _ENTRY.split(sections.get(section, ""))):
+            for name in entry.partition("\n")[0].partition(" : ")[0].split(", "):
+                told.setdefault(name, entry.rstrip())
+    return told
+
+
+def _filled(text: str) -> str:
+    """Every mark replaced by its paragraph, moved to where the mark begins."""
+    while _MARK.search(text):
+        text = _MARK.sub(lambda mark: indent(dedent(COMMON[mark[2]]).strip("\n"), mark[1]), text)
+    return text
+
+
+def _choice(parameter: str, formulas: dict[str, str], default: str) -> str:
+    """The paragraph of a hyperparameter that is one of these names: a formula for every name."""
+    names = ", ".join(f'"{name}"' for name in formulas)
     lines = ";\n    ".join(f'"{name}": {formula}' for name, formula in formulas.items())
-    return f"{head(parameter, formulas, default)}\n    {lines}."
+    return f'{parameter} : {{{names}}}, default="{default}"\n    {lines}.'
 
 
 COMMON = {
-    "kernel-names": head("kernel", KERNELS, "rbf"),
-    "kernels-of-a-distance": head("kernel", DISTANCES, "rbf"),
-    "kernel-formulas": choice("kernel", KERNELS, "rbf"),
-    "class-losses": choice("loss", CLASS_LOSSES, "hinge"),
-    "value-losses": choice("loss", VALUE_LOSSES, "epsilon_insensitive"),
+    "kernels": _choice("kernel", KERNELS, "rbf"),
+    "kernels-of-a-distance": _choice("kernel", {name: KERNELS[name] for name in DISTANCES}, "rbf"),
+    "class-losses": _choice("loss", CLASS_LOSSES, "hinge"),
+    "value-losses": _choice("loss", VALUE_LOSSES, "epsilon_insensitive"),
+    "primal-class-losses": _choice("loss", CLASS_LOSSES | LEAST_SQUARES, "squared_hinge"),
+    "primal-value-losses": _choice("loss", VALUE_LOSSES | LEAST_SQUARES, "epsilon_insensitive"),
     "loss-parameters": "\n".join(
         f"{name} : float, default={default}\n    {page}"
         for name, (_, default, page) in LOSS_PARAMETERS.items()
     ),
-    "degree": """
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel, finite.
+    "rows": """
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
 """,
-    "n_jobs": """
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
-        bits for any number.
+    "rows-or-values": """
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
+            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
 """,
-    "verbose": """
-    verbose : int, default=0
-        Above 0: a progress line on standard error.
+    "functions": """
+        functions : array-like of shape (n_samples, n_functions), default=None
+            Values of the functions, where the estimator was made with a matrix of them.
 """,
-    "features_in": """
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
-""",
-    "labels": """
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-""",
-    "class_weight": """
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C by class; "balanced" makes every class weigh the same.
-""",
-    "threads": """
-    n_jobs : int or None, default=None
-        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores.
-""",
-    "new_rows": """
+    "new-rows": """
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             New rows, finite.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Their labels, or finite numbers for regression.
+""",
+    "classes": """
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed in the first call.
 """,
-    "trained_on": """
+    "weights": """
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0, not all zero: they multiply C.
+""",
+    "values": """
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values.
+""",
+    "labels": """
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+""",
+    "unless-fitted": """
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the estimator is not fitted; if an argument is not finite or does not fit.
+""",
+    "fitted": """
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument or a hyperparameter is out of its range, or does not suffice; the
+            message names it.
+        MemoryError
+            If what the method has to hold does not fit.
+        KeyboardInterrupt
+            On Ctrl-C, within half a second. After any exception the estimator is as before.
+""",
+    "trained-on": """
         Returns
         -------
         self : object
@@ -111,7 +166,7 @@ COMMON = {
         Raises
         ------
         ValueError
-            If an argument is out of its range, or a label is not in `classes`.
+            If an argument is out of its range, or a label is not known.
         KeyboardInterrupt
             On Ctrl-C; after any exception the estimator is as before the call.
 """,

@@ -14,22 +14,33 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from ._docs import documented
+from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 
 #: What rows are used as they are.
 FLOATS = (np.float64, np.float32)
 
 
+@hyperparameters
 class Estimator(Archived, BaseEstimator):
-    """Base of all estimators; not for use on its own."""
+    """Base of all estimators; not for use on its own.
 
-    n_features_in_: int
-    n_jobs: Any
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads; None is all cores (or ``OMP_NUM_THREADS``), -1 all cores. The result has the same
+        bits for any number.
 
-    def _keep(self, hyperparameters: dict[str, Any]) -> None:
-        """Hold the arguments of `__init__`, which are all its `locals()`, as they are."""
-        del hyperparameters["self"]
-        self.__dict__.update(hyperparameters)
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    """
+
+    n_jobs: int | None = None
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -121,14 +132,40 @@ class Estimator(Archived, BaseEstimator):
         return tags
 
 
+@hyperparameters
 class Trained(CallbackSupportMixin, Estimator):
-    """Base of the estimators whose training can be watched and ended; not for use on its own."""
+    """Base of the estimators whose training can be watched and ended; not for use on its own.
 
-    max_iter: Any
-    verbose: Any
-    callback: Any
+    Parameters
+    ----------
+    max_time : float or None, default=None
+        Seconds after which training ends with the model so far, > 0.
+    random_state : int, RandomState or None, default=None
+        Seed of the order and of all other random choices.
+    verbose : int, default=0
+        Above 0: a progress line on standard error.
+    callback : callable or None, default=None
+        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
+        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
+        True ends training with the model so far; an exception ends it and changes nothing.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Passes made by the last training call.
+    history_ : dict of ndarray
+        "time": seconds at the end of every pass of the last training call.
+    stop_reason_ : str
+        "converged", "max_iter", "max_time" or "callback".
+    """
+
+    max_time: float | None = None
+    random_state: Any = None
+    verbose: int = 0
+    callback: Any = None
 
     @with_callbacks
+    @documented
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from the start (with ``warm_start=True`` from the last fit).
 
@@ -138,24 +175,13 @@ class Trained(CallbackSupportMixin, Estimator):
             Training rows, finite. Float32 and float64 are used as they are, without a copy.
         y : array-like of shape (n_samples,)
             Class labels of any sortable kind, at least two; finite numbers for regression.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0, not all zero: they multiply C.
+        @weights@
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If an argument or a hyperparameter is out of its range, or the method would need more
-            than `cache_size`; the message names it.
-        MemoryError
-            If what the method has to hold does not fit.
-        KeyboardInterrupt
-            On Ctrl-C, within half a second. After any exception the estimator is as before.
+        @fitted@
         """
+        return self._watched_fit(X, y, sample_weight)
+
+    def _watched_fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         tasks = FitTasks(self, X, y, sample_weight)
         with self._training(tasks) as watcher:
             self._fit(X, y, sample_weight, watcher)

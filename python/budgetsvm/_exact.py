@@ -12,19 +12,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from . import _core, _parameters, _validation
+from ._docs import documented
 from ._estimator import FLOATS
+from ._hyperparameters import hyperparameters
 from ._machine import Machined
 from ._stored import require
 
 #: Numbers for which scikit-learn takes True, too.
-_NUMBERS = "constraint_tol cache_size epsilon max_time nu tol".split()
+_FLOATS = "constraint_tol cache_size epsilon max_time nu tol".split()
+_NUMBERS = [*_FLOATS, "C", "coef0", "gamma", "max_iter", "working_set"]
 
 NOT_FINITE = (
     "The dual coefficients or intercepts are not finite."
@@ -38,20 +42,92 @@ ONE_CLASS = "Invalid input - all samples with positive weights belong to the sam
 _SINGLE_MOST = 1e12
 
 
+@hyperparameters
 class ExactEstimator(Machined):
+    r"""Base of the exact machines; not for use on its own.
+
+    Parameters
+    ----------
+    kernel : a kernel of `BudgetSVC`, "precomputed" or callable, default="rbf"
+        With "precomputed" X is the kernel matrix; a function is given two matrices and returns
+        it.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ >= 0. "scale" is ``1 / (n_features * X.var())``; with `sample_weight` a row of weight w
+        counts as w rows, where scikit-learn counts it as one: give that number for its γ. "auto"
+        is ``1 / n_features``.
+    C : float, default=1.0
+        Cost of a violation, in (0, inf].
+    epsilon : float, default=0.1
+        Half-width ε >= 0 of the tube in which errors cost nothing.
+    fit_intercept : bool, default=True
+        Whether there is an offset. False needs ``solver="mpd"``, which is then the Kernel Adatron.
+    tol : float, default=1e-3
+        Violation of the optimality conditions at which a fit ends, > 0. Problems of up to 1024
+        samples are solved on to about 1e-10.
+    cache_size : float, default=200
+        Megabytes that kernel rows may take, > 0. From 2048 samples on and for ``tol >= 1e-4`` they
+        are float32 for the kernels "rbf" and "linear".
+    verbose : bool, default=False
+        Whether to tell progress on standard error.
+    max_iter : int, default=-1
+        Steps of a pair of variables, at most, for each pair of classes; -1 is no limit but a
+        guard of 10 million, or 100 a sample.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the machine it has.
+    update : {"augmented", "newton"}, default="augmented"
+        How "mpd" moves its multipliers: by the augmented Lagrangian, or by the paper's own
+        diagonal Newton step, which does not converge on the ν-machines.
+    constraint_tol : float, default=1e-6
+        Violation of an equality constraint at which "mpd" ends, relative to its size, > 0.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
+    shape_fit_
+        As in scikit-learn.
+    duality_gap_ : float, or ndarray of shape (n_pairs,)
+        Bound of the distance of the objective, of each pair of classes, from its optimum.
+    stop_reason_ : str
+        "converged", "max_iter" or "max_time".
+    constraint_violation_, n_updates_ : ndarray of shape (n_pairs,)
+        With ``solver="mpd"``: largest violation of a constraint, updates of the multipliers.
+
+    References
+    ----------
+    .. [1] C.-C. Chang, C.-J. Lin, "LIBSVM: a library for support vector machines", ACM TIST, 2011.
+    .. [2] Z. Wen et al., "ThunderSVM: a fast SVM library on GPUs and CPUs", JMLR 19, 2018.
+    .. [3] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
+       constraints", ECML 2005.
+    .. [4] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for multi-class classification
+       by pairwise coupling", JMLR 5, 2004.
+    """
+
+    kernel: Any = "rbf"
+    tol: float = 1e-3
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    max_time: float | None = None
+    update: str = "augmented"
+    constraint_tol: float = 1e-6
+
     """Base of the exact machines; not for use on its own."""
 
     _family: ClassVar[str] = "exact"
     #: The machine, by LIBSVM's name.
     _impl: ClassVar[str]
+    #: Where there is no choice.
+    solver = "mpd"
 
     _archived: ClassVar[dict[str, str]] = {
         "support_": "array", "_n_support": "array", "fit_status_": "value", "stop_reason_": "value",
         "_gamma": "value", "_sparse": "value", "shape_fit_": "value",
-        "constraint_violation_": "array?", "n_updates_": "array?",
+        "constraint_violation_": "array?", "n_updates_": "array?", "n_iter_": "value",
+        "duality_gap_": "value",
     }  # fmt: skip
     _kinds = ("pairwise",)
 
+    #: Of all exact machines: scikit-learn looks at those of the hyperparameters there are.
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions({*_parameters.KERNELS, "precomputed"}), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
@@ -71,14 +147,20 @@ class ExactEstimator(Machined):
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "max_time": [Interval(Real, 0.0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "functions": [callable, "array-like", None],
+        "working_set": [Interval(Integral, 1, None, closed="left")],
+        "record_history": ["boolean"],
     }
 
     #: Ranges and texts above are scikit-learn's; it does not look at these.
     _ranges: ClassVar[dict] = {
         **dict.fromkeys(_parameters.RULES, _parameters.anything),
-        **dict.fromkeys(("C", "coef0", "constraint_tol", "epsilon", "tol"), _parameters.in_range),
-        **dict.fromkeys(("cache_size", "gamma", "max_time", "nu"), _parameters.in_range),
-        **dict.fromkeys(("max_iter", "working_set"), _parameters.in_range),
+        **dict.fromkeys(_NUMBERS, _parameters.in_range),
         "degree": _parameters.RULES["degree"],
         "n_jobs": _parameters.RULES["n_jobs"],
     }
@@ -89,6 +171,7 @@ class ExactEstimator(Machined):
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
+    @documented
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
 
@@ -101,19 +184,7 @@ class ExactEstimator(Machined):
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C, a sample. A sample of weight <= 0 is left out.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is out of its range; the message names it.
-        MemoryError
-            If two kernel rows do not fit `cache_size`.
-        KeyboardInterrupt
-            On Ctrl-C. After any exception the estimator is as before.
+        @fitted@
         """
         with self._all_or_nothing():
             self._fit(X, y, sample_weight)
@@ -143,10 +214,9 @@ class ExactEstimator(Machined):
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)
         target, n_classes, cost = self._problem(y, weights)
-        solver = self._solver()
-        if solver == "smo" and not getattr(self, "fit_intercept", True):
+        if self.solver == "smo" and not getattr(self, "fit_intercept", True):
             raise ValueError("fit_intercept=False needs solver='mpd'")
-        numbers = {name: getattr(self, name, None) for name in _NUMBERS}
+        numbers = {name: getattr(self, name, None) for name in _FLOATS}
         numbers = {name: float(value) for name, value in numbers.items() if value is not None}
         kernel = self._kernel_params()
         name, gamma, coef0, degree = kernel or ("linear", 1.0, 0.0, 1)
@@ -154,8 +224,8 @@ class ExactEstimator(Machined):
         numbers |= {"gamma": gamma or np.finfo(np.float64).tiny, "coef0": coef0, "degree": degree}
         C = getattr(self, "C", 1.0)
         config = _parameters.config(
-            self, kind=self._impl, solver=solver, C=None if np.isinf(C) else float(C), kernel=name,
-            max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
+            self, kind=self._impl, solver=self.solver, C=None if np.isinf(C) else float(C),
+            kernel=name, max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
         )  # fmt: skip
         machine, report = _core.train(
             "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
@@ -214,9 +284,6 @@ class ExactEstimator(Machined):
 
     def _sign(self) -> int:
         return -1 if self._is_classifier() and len(self._n_support) == 2 else 1
-
-    def _solver(self) -> str:
-        return self.solver
 
     def _function_values(self, X: Any) -> np.ndarray | None:
         """Parametric functions of the training rows, shape (n_samples, n_functions)."""
@@ -372,30 +439,44 @@ class ExactEstimator(Machined):
         return safe_sparse_dot(self.dual_coef_, self.support_vectors_)
 
 
-class ExactRegressor(ExactEstimator):
-    """What the machines without classes share."""
+@hyperparameters
+class EitherSolver(ExactEstimator):
+    """Mixin of the exact machines that two solvers can train; not for use on its own.
 
-    _archived: ClassVar[dict[str, str]] = {
-        **ExactEstimator._archived, "n_iter_": "value", "duality_gap_": "value",
-    }  # fmt: skip
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether `solver="smo"` works on a part of the samples at a time from 2048 samples on. What
+        was left out is looked at again before the end, so the answer is as exact.
+    solver : {"smo", "mpd"}, default="smo"
+        Sequential minimal optimisation, or the minimal primal-dual method [3]_: steps of one
+        variable, the offset as a multiplier. SMO is the faster one; see `SemiparametricSVC` for
+        what only "mpd" does. With it `max_iter` counts steps of one variable.
+    """
 
+    shrinking: bool = True
+    solver: str = "smo"
+
+
+@hyperparameters
+class ExactRegressor(RegressorMixin, ExactEstimator):
+    """What SVR, NuSVR and SemiparametricSVR share; not for use on its own."""
+
+    C: float = 1.0
+    fit_intercept: bool = True
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """The value of each row.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+        @rows-or-values@
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values.
+        @values@
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
+        @unless-fitted@
         """
         return self._decide(X)[:, 0]
 

@@ -10,13 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import column_or_1d, compute_class_weight
-from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
 from . import _validation
+from ._docs import documented
 from ._exact import ExactEstimator
+from ._hyperparameters import hyperparameters
 from ._probability import probabilities, sigmoids_of_pairs
 from ._stored import require
 
@@ -27,22 +28,42 @@ def _has_proba(estimator: Any) -> bool:
     return True
 
 
+@hyperparameters
 class ExactClassifier(ClassifierMixin, ExactEstimator):
-    """What SVC and NuSVC share; not for use on its own."""
+    """What SVC, NuSVC and SemiparametricSVC share; not for use on its own.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C by class.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether decision values of several classes are one a class or one a pair.
+    break_ties : bool, default=False
+        Whether `predict` decides ties of votes by the decision values.
+    probability : bool, default="deprecated"
+        Whether `fit` also learns a sigmoid for each pair of classes, from five more fits on parts
+        of the rows, for `predict_proba` [4]_.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds of `probability`.
+
+    Attributes
+    ----------
+    classes_, class_weight_
+        As in scikit-learn.
+    """
+
+    class_weight: Any = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    fit_intercept: bool = True
+
+    #: Where there is no choice.
+    probability, random_state = "deprecated", None
 
     _archived: ClassVar[dict[str, str]] = {
-        **ExactEstimator._archived, "n_iter_": "array", "duality_gap_": "numbers",
-        "class_weight_": "array", "_sigmoids": "array?",
+        "n_iter_": "array", "duality_gap_": "numbers", "class_weight_": "array",
+        "_sigmoids": "array?",
     }  # fmt: skip
-
-    _parameter_constraints: ClassVar[dict] = {
-        **ExactEstimator._parameter_constraints,
-        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
-        "random_state": ["random_state"],
-    }
 
     def _validate_targets(self, y: Any) -> np.ndarray:
         labels = column_or_1d(y, warn=True)
@@ -87,13 +108,11 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             plain = clone(self).set_params(probability="deprecated")
             self._sigmoids = sigmoids_of_pairs(plain, X, self.classes_[y], weights, seed)
 
+    @documented
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+        @rows-or-values@
 
         Returns
         -------
@@ -101,10 +120,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             For two classes one value a row (positive: ``classes_[1]``). For more, one a class from
             the votes of all pairs, or with ``decision_function_shape="ovo"`` one a pair.
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
+        @unless-fitted@
         """
         return self._shaped(self._decide(X))
 
@@ -116,23 +132,15 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             return _ovr_decision_function(values < 0, -values, len(self.classes_))
         return values
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row, by the votes of all pairs of classes.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
+        @rows-or-values@
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
+        @labels@
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
+        @unless-fitted@
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
@@ -158,15 +166,13 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return self.classes_[votes.argmax(axis=1)]
 
     @available_if(_has_proba)
+    @documented
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes: sigmoids of the pairs' values, coupled (as in LIBSVM).
 
         The most probable class need not be the one that `predict` finds by votes.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows.
+        @rows-or-values@
 
         Returns
         -------
@@ -181,13 +187,11 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         return probabilities(values, self._sigmoids, len(self.classes_))
 
     @available_if(_has_proba)
+    @documented
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows.
+        @rows-or-values@
 
         Returns
         -------

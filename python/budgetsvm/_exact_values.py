@@ -5,46 +5,24 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin, RegressorMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
-from ._exact import ExactEstimator, ExactRegressor
+from ._docs import documented
+from ._exact import EitherSolver, ExactRegressor
+from ._hyperparameters import hyperparameters
 from ._stored import require
 
 #: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
 BOUNDARY = 1e-9
 
 
-def _rules(*without: str) -> dict:
-    rules = ExactEstimator._parameter_constraints
-    return {name: rule for name, rule in rules.items() if name not in without}
-
-
-class SVR(RegressorMixin, ExactRegressor):
+@hyperparameters
+class SVR(EitherSolver, ExactRegressor):
     r"""Exact ε support vector regression, a drop-in for `sklearn.svm.SVR`.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` with an offset; see `SVC` for the
     method.
-
-    Parameters
-    ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs, \
-    solver, update, constraint_tol, fit_intercept
-        As in `SVC`.
-    C : float, default=1.0
-        Cost of a violation, in (0, inf].
-    epsilon : float, default=0.1
-        Half-width ε >= 0 of the tube in which errors cost nothing.
-
-    Attributes
-    ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
-    n_features_in_, feature_names_in_, shape_fit_
-        As in scikit-learn.
-    duality_gap_ : float
-        Bound of the distance of the objective from its optimum.
-    stop_reason_ : str
-        "converged", "max_iter" or "max_time".
 
     Examples
     --------
@@ -57,36 +35,11 @@ class SVR(RegressorMixin, ExactRegressor):
     """
 
     _impl = "epsilon_svr"
-    _parameter_constraints: ClassVar[dict] = _rules("nu")
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        solver: str = "smo",
-        update: str = "augmented",
-        constraint_tol: float = 1e-6,
-        fit_intercept: bool = True,
-    ) -> None:
-        self._keep(locals())
-
-    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
-        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+    epsilon: float = 0.1
 
 
-class NuSVR(RegressorMixin, ExactRegressor):
+@hyperparameters
+class NuSVR(EitherSolver, ExactRegressor):
     r"""Exact ν support vector regression, a drop-in for `sklearn.svm.NuSVR`.
 
     ν bounds the share of errors outside the tube from above, and the width of the tube is found.
@@ -97,15 +50,6 @@ class NuSVR(RegressorMixin, ExactRegressor):
         ν in (0, 1].
     C : float, default=1.0
         Cost of a violation, > 0.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, n_jobs, \
-    solver, update, constraint_tol, fit_intercept
-        As in `SVC`.
-
-    Attributes
-    ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
-    n_features_in_, feature_names_in_, shape_fit_, duality_gap_, stop_reason_
-        As in `SVR`.
 
     Examples
     --------
@@ -118,53 +62,25 @@ class NuSVR(RegressorMixin, ExactRegressor):
     """
 
     _impl = "nu_svr"
-    _parameter_constraints: ClassVar[dict] = _rules("epsilon")
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        solver: str = "smo",
-        update: str = "augmented",
-        constraint_tol: float = 1e-6,
-        fit_intercept: bool = True,
-    ) -> None:
-        self._keep(locals())
+    nu: float = 0.5
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         if np.isinf(self.C):
             raise ValueError("C must be finite for NuSVR: its sum of α is C ν n / 2")
-        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+        return super()._problem(y, weights)
 
 
-class OneClassSVM(OutlierMixin, ExactRegressor):
+@hyperparameters
+class OneClassSVM(OutlierMixin, EitherSolver):
     r"""The support of a distribution, exactly; a drop-in for `sklearn.svm.OneClassSVM`.
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, max_time, n_jobs, \
-    solver, update, constraint_tol
-        As in `SVC`; the offset is always fitted.
     nu : float, default=0.5
         ν in (0, 1]: bounds the share left out from above, that of support vectors from below.
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
-    n_features_in_, feature_names_in_, shape_fit_, duality_gap_, stop_reason_
-        As in `SVR`.
     offset_ : float
         ``-intercept_``: ``decision_function = score_samples - offset_``.
 
@@ -176,28 +92,7 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
     """
 
     _impl = "one_class"
-    _parameter_constraints: ClassVar[dict] = _rules("C", "epsilon", "fit_intercept")
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        solver: str = "smo",
-        update: str = "augmented",
-        constraint_tol: float = 1e-6,
-    ) -> None:
-        self._keep(locals())
+    nu: float = 0.5
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the support of the rows.
@@ -221,7 +116,7 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return None, None, np.maximum(weights, 0.0)
 
-    _archived: ClassVar[dict[str, str]] = {**ExactRegressor._archived, "offset_": "array"}
+    _archived: ClassVar[dict[str, str]] = {"offset_": "array"}
 
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
         self.offset_ = -self.intercept_
@@ -230,13 +125,11 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         super()._check_archived()
         require(np.array_equal(self.offset_, -self.intercept_), "offset_")
 
+    @documented
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, positive inside.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite.
+        @rows-or-values@
 
         Returns
         -------
@@ -248,13 +141,11 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(self.offset_))] = 0.0
         return values
 
+    @documented
     def score_samples(self, X: Any) -> np.ndarray:
         """`decision_function` without the offset.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite.
+        @rows-or-values@
 
         Returns
         -------
@@ -263,13 +154,11 @@ class OneClassSVM(OutlierMixin, ExactRegressor):
         """
         return self.decision_function(X) + self.offset_
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """1 inside or on the boundary, -1 outside.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite.
+        @rows-or-values@
 
         Returns
         -------

@@ -8,24 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _core, _parameters, _validation
-from ._docs import documented
 from ._estimator import FLOATS
 from ._features_base import Kernel, KernelFeatures
+from ._hyperparameters import hyperparameters
+from ._machine import AnyKernel
 from ._stored import require
 
 
-class _OnLandmarks(KernelFeatures):
+class _OnLandmarks(KernelFeatures, AnyKernel):
     """What the maps on landmarks share."""
 
     components_: np.ndarray
     normalization_: np.ndarray
-    _archived: ClassVar[dict[str, str]] = {
-        "components_": "array",
-        "normalization_": "array",
-        "gamma_": "value",
-        "_kernel": "value",
-        "_n_features_out": "value",
-    }
+    _archived: ClassVar[dict[str, str]] = {"components_": "array", "normalization_": "array"}
 
     def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
         return _validation.in_range(_core.landmark_transform(
@@ -54,7 +49,7 @@ class _OnLandmarks(KernelFeatures):
         )
 
 
-@documented()
+@hyperparameters
 class Nystroem(_OnLandmarks):
     r"""Features on random landmarks, by the eigenvectors of their kernel matrix.
 
@@ -67,12 +62,8 @@ class Nystroem(_OnLandmarks):
     n_components : int, default=100
         Columns that come out, >= 1. Directions below `eigenvalue_threshold`, or beyond the number
         of samples, are columns of zeros at the end.
-    @kernel-names@
-        As in `BudgetSVC`. "sigmoid" is not positive definite: its negative eigenvalues are left
-        out.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0, as in `BudgetSVC`.
-    @degree@
+    @kernels@
+        "sigmoid" is not positive definite: its negative eigenvalues are left out.
     n_landmarks : int or None, default=None
         Rows drawn as landmarks, >= n_components; None: as many. More landmarks than components
         give better components, at the cost of more kernel values a row.
@@ -81,7 +72,6 @@ class Nystroem(_OnLandmarks):
         float32 and 1e-12 for float64, where errors of the kernel values are not blown up.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks.
-    @threads@
 
     Attributes
     ----------
@@ -91,9 +81,6 @@ class Nystroem(_OnLandmarks):
         ``Q Λ^{-1/2}``.
     rank_ : int
         Columns that are not zero by construction.
-    gamma_ : float
-        γ used.
-    @features_in@
 
     References
     ----------
@@ -114,20 +101,9 @@ class Nystroem(_OnLandmarks):
 
     _family = "nystroem"
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        n_landmarks: int | None = None,
-        eigenvalue_threshold: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    n_landmarks: int | None = None
+    eigenvalue_threshold: float | None = None
+    random_state: Any = None
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         config = _parameters.config(self, gamma=kernel[1], random_state=self._seed())
@@ -136,7 +112,7 @@ class Nystroem(_OnLandmarks):
         self.normalization_ = told["normalization"]
 
 
-@documented()
+@hyperparameters
 class IncompleteCholesky(_OnLandmarks):
     r"""Features on landmarks chosen greedily: pivoted incomplete Cholesky of the kernel matrix.
 
@@ -147,15 +123,11 @@ class IncompleteCholesky(_OnLandmarks):
     ----------
     n_components : int, default=100
         Columns that come out, >= 1: the most pivots. Beyond the numerical rank they are zero.
-    @kernel-names@
-        As in `BudgetSVC`; must be positive definite.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0, as in `BudgetSVC`.
-    @degree@
+    @kernels@
+        It must be positive definite.
     tol : float, default=1e-6
         Pivots end when no diagonal entry of ``K - LLᵀ`` is larger than this share of the largest
         one of K, in [0, 1).
-    @threads@
 
     Attributes
     ----------
@@ -171,9 +143,6 @@ class IncompleteCholesky(_OnLandmarks):
         The largest diagonal entry of ``K - LLᵀ``, which bounds every entry of it.
     trace_residual_ : float
         The sum of that diagonal.
-    gamma_ : float
-        γ used.
-    @features_in@
 
     References
     ----------
@@ -194,7 +163,6 @@ class IncompleteCholesky(_OnLandmarks):
 
     _family = "cholesky"
     _archived: ClassVar[dict[str, str]] = {
-        **_OnLandmarks._archived,
         "component_indices_": "array",
         "residual_": "value",
         "trace_residual_": "value",
@@ -202,18 +170,7 @@ class IncompleteCholesky(_OnLandmarks):
 
     _ranges: ClassVar[dict] = {"tol": partial(_parameters.number, least=0, below=1)}
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    tol: float = 1e-6
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         config = _parameters.config(self, gamma=kernel[1])
@@ -225,7 +182,7 @@ class IncompleteCholesky(_OnLandmarks):
         self.trace_residual_ = told["trace"]
 
 
-@documented()
+@hyperparameters
 class RandomFourier(KernelFeatures):
     r"""Random Fourier features of the Gaussian and the Laplacian kernel.
 
@@ -237,9 +194,6 @@ class RandomFourier(KernelFeatures):
     n_components : int, default=100
         Columns D that come out, >= 1.
     @kernels-of-a-distance@
-        As in `BudgetSVC`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0, as in `BudgetSVC`.
     orthogonal : bool, default=False
         Whether frequencies are drawn orthogonal, as many at a time as there are features [2]_: a
         smaller error for the same D (not for "laplacian").
@@ -248,7 +202,6 @@ class RandomFourier(KernelFeatures):
         random phase.
     random_state : int, RandomState or None, default=None
         Seed of the frequencies and phases.
-    @threads@
 
     Attributes
     ----------
@@ -256,9 +209,6 @@ class RandomFourier(KernelFeatures):
         ν, float64.
     phases_ : ndarray of shape (n_shifted,)
         ω of the frequencies that have no sine, the last ones.
-    gamma_ : float
-        γ used.
-    @features_in@
 
     References
     ----------
@@ -277,29 +227,15 @@ class RandomFourier(KernelFeatures):
     """
 
     _family = "fourier"
-    frequencies_: np.ndarray
-    phases_: np.ndarray
     _archived: ClassVar[dict[str, str]] = {
         "frequencies_": "array",
         "phases_": "array",
-        "gamma_": "value",
-        "_kernel": "value",
-        "_n_features_out": "value",
         "_single": "value",
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        orthogonal: bool = False,
-        waves: str = "paired",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    orthogonal: bool = False
+    waves: str = "paired"
+    random_state: Any = None
 
     def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
         config = _parameters.config(self, gamma=kernel[1], random_state=self._seed())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from . import _validation
+from ._docs import documented
 from ._estimator import FLOATS, Estimator
+from ._hyperparameters import hyperparameters
 from ._stored import stored_kernel
 
 Kernel = tuple[str, float, float, int]
@@ -21,9 +24,28 @@ def kernel_of(estimator: Any, gamma: float) -> Kernel:
     return estimator.kernel, gamma, float(coef0), int(degree)
 
 
+@hyperparameters
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of the transformers; not for use on its own."""
+    """Base of the transformers; not for use on its own.
 
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
+
+    Attributes
+    ----------
+    gamma_ : float
+        γ used.
+    """
+
+    n_components: int = field(default=100, kw_only=False)
+    kernel: str = "rbf"
+    gamma: str | float = "scale"
+
+    _archived: ClassVar[dict] = {"gamma_": "value", "_kernel": "value", "_n_features_out": "value"}
+
+    @documented
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw or choose what the map needs.
 
@@ -34,17 +56,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         y : None
             Ignored.
 
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-
-        Raises
-        ------
-        ValueError
-            If an argument or a hyperparameter is out of its range; the message names it.
-        KeyboardInterrupt
-            On Ctrl-C, within half a second. After any exception the transformer is as before.
+        @fitted@
         """
         with self._all_or_nothing():
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
@@ -56,13 +68,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             self._n_features_out = int(self.n_components)
         return self
 
+    @documented
     def transform(self, X: Any) -> np.ndarray:
         """The features of rows.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
         Returns
         -------
@@ -70,10 +80,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             Features, of the type of the rows that the map was fitted on. The same bits for any
             number of threads and any cut of the rows.
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the transformer is not fitted; if X is not finite or has other features.
+        @unless-fitted@
         """
         rows = _validation.as_rows(self._new_rows(X))
         return self._map(rows, stored_kernel(self._kernel))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import field
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from . import _core, _parameters, _validation
 from ._docs import documented
+from ._hyperparameters import hyperparameters
 from ._online import OnlineLearner
 
 
@@ -22,15 +24,15 @@ def _is_online(estimator: Any) -> bool:
     )
 
 
-@documented()
+@hyperparameters
 class LocalBudgetSVC(OnlineLearner):
     r"""Divide and conquer: kernel classification with a small machine in each of many cells.
 
-    The first `n_clusters` samples become centres; every later sample goes to the nearest centre,
-    which follows it, and updates the support vectors of that cell alone, at most `budget` of
-    them [1]_. A prediction looks for the nearest centre and evaluates one cell: its cost does not
-    grow with the number of cells but for that search. Several classes are trained one against the
-    rest, on rows that they share.
+    The first `n_clusters` samples become centres; every later sample goes to the centre nearest by
+    Euclidean distance, which follows it, and updates the support vectors of that cell alone, at
+    most `budget` of them [1]_. A prediction looks for the nearest centre and evaluates one cell:
+    its cost does not grow with the number of cells but for that search. Several classes are trained
+    one against the rest, on rows that they share.
 
     Parameters
     ----------
@@ -40,12 +42,6 @@ class LocalBudgetSVC(OnlineLearner):
         The most support vectors of a cell, >= 1.
     C : float, default=1.0
         Bound of a weight, > 0.
-    @kernel-names@
-        Kernel of the cells; samples are assigned by the Euclidean distance.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
-        `partial_fit` settles it on the first part it sees.
-    @degree@
     center_step : float, default=0.01
         The share of the way that a centre moves towards a sample assigned to it, in [0, 1].
     overlap : int, default=1
@@ -65,38 +61,15 @@ class LocalBudgetSVC(OnlineLearner):
     assign : {"lvq", "kmeans"}, default="lvq"
         How `fit` finds the centres: online, or by scikit-learn's `MiniBatchKMeans`, after which
         they stand still.
-    @class_weight@
-    max_iter : int, default=1
-        Passes that `fit` makes over the data, >= 1.
-    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
-        Order of a pass of `fit`. `partial_fit` takes rows as they stand.
-    max_time : float or None, default=None
-        Seconds after which training ends with the model so far, > 0.
-    random_state : int, RandomState or None, default=None
-        Seed of the order and of k-means.
-    @n_jobs@
-    @verbose@
-    callback : callable or None, default=None
-        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, time and others). Returning True ends training with the model so far; an
-        exception ends it and changes nothing.
 
     Attributes
     ----------
-    @labels@
     cluster_centers_ : ndarray of shape (n_cells, n_features)
         Centres of the cells; fewer than `n_clusters` where the stream was shorter.
     n_support_ : ndarray of shape (n_cells,)
         Support vectors of each cell.
-    n_samples_seen_ : int
-        Samples learnt from.
-    n_iter_ : int
-        Passes made by the last training call.
-    @features_in@
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv" and others.
-    stop_reason_ : str
-        "max_iter", "max_time" or "callback".
 
     References
     ----------
@@ -114,45 +87,29 @@ class LocalBudgetSVC(OnlineLearner):
 
     _kinds = ("cells",)
     _family = "local"
-    _own: ClassVar[dict] = {}
 
-    def __init__(
-        self,
-        n_clusters: int = 16,
-        budget: int = 100,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        center_step: float = 0.01,
-        overlap: int = 1,
-        pruning: str = "all",
-        local: str = "online",
-        assign: str = "lvq",
-        class_weight: Any = None,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    n_clusters: int = field(default=16, kw_only=False)
+    budget: int = field(default=100, kw_only=False)
+    C: float = field(default=1.0, kw_only=False)
+    center_step: float = 0.01
+    overlap: int = 1
+    pruning: str = "all"
+    local: str = "online"
+    assign: str = "lvq"
+    class_weight: Any = None
 
     @available_if(_is_online)
-    @documented()
+    @documented
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
         However a stream is cut into parts, the model is the same. Only with ``local="online"`` and
         ``assign="lvq"``: the alternatives need all rows.
 
-        @new_rows@
+        @new-rows@
+        @classes@
 
-        @trained_on@
+        @trained-on@
         """
         return super().partial_fit(X, y, classes)
 

@@ -10,11 +10,35 @@ from sklearn.base import is_classifier
 
 from . import _core, _validation
 from ._estimator import Estimator, Trained
+from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 from ._stored import require
 
 
-class Machined(Estimator):
+@hyperparameters
+class AnyKernel(Estimator):
+    """Base of the estimators that take any kernel; not for use on its own.
+
+    Parameters
+    ----------
+    @kernels@
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ > 0. "scale" is ``1 / (n_features * variance of X)``, with the weights of the rows where
+        there are some; "auto" is ``1 / n_features``. A `partial_fit` settles it on the first part
+        it sees: give a number where the model should not depend on how a stream is cut.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel, finite.
+    """
+
+    kernel: str = "rbf"
+    gamma: str | float = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+
+
+class Machined(AnyKernel):
     """Base of the estimators that hold a machine; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -83,11 +107,7 @@ class Machined(Estimator):
 class MachineEstimator(Machined, Trained):
     """Base of the estimators over a machine whose training is watched; not for use on its own."""
 
-    _archived: ClassVar[dict[str, str]] = {
-        "n_iter_": "value",
-        "history_": "curves",
-        "stop_reason_": "value",
-    }
+    _archived: ClassVar[dict] = {"n_iter_": "value", "history_": "curves", "stop_reason_": "value"}
 
     @property
     def n_terms_(self) -> int:

@@ -1,7 +1,7 @@
 """The kernels and the losses by name: what the hyperparameters allow and what the pages say.
 
 A new one is a line here; a loss with a hyperparameter of its own has a line in `LOSS_PARAMETERS`
-too, and stands in the signatures of the estimators that take it.
+too, and is declared in the base of the estimators that take it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ VALUE_LOSSES = {
     "squared_epsilon_insensitive": "``max(0, |y - f| - ε)²``",
     "quantile": "``max(q (y - f), (1 - q) (f - y))``",
 }
+#: A loss that the primal machines alone have, for labels and for values.
+LEAST_SQUARES = {"least_squares": "``(y - f)²``"}
 #: Hyperparameters that one of them has: bounds, default, and what a page says.
 LOSS_PARAMETERS = {
     "epsilon": ({"least": 0}, "0.1", "Half-width ε >= 0 of the tube in which errors cost nothing."),

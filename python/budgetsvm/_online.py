@@ -3,98 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from . import _core, _parameters, _validation
-from ._callbacks import FitTasks, with_callbacks
+from ._callbacks import with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._docs import documented
+from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
-#: What the pages of the learners share.
-PAGE = {
-    "budget": """
-    budget : int, default=200
-        The most terms of a model, >= 1; with more than two classes each has a model of its own.
-""",
-    "kernel": """
-    @kernel-formulas@
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0. "scale" is ``1 / (n_features * variance of X)``, "auto" is ``1 / n_features``.
-        `partial_fit` settles it on the first part it sees: give a number where the model should
-        not depend on how a stream is cut.
-    @degree@
-""",
-    "training": """
+
+@hyperparameters
+class OnlineLearner(Classifier, MachineEstimator):
+    """Base of the online learners; not for use on its own.
+
+    Parameters
+    ----------
     max_iter : int, default=1
         Passes that `fit` makes over the data, >= 1.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
         Order of a pass of `fit`: a fresh permutation, independent draws, as given, or these row
         indices over and over. `partial_fit` takes rows as they stand.
-    max_time : float or None, default=None
-        Seconds after which training ends with the model so far, > 0.
-    random_state : int, RandomState or None, default=None
-        Seed of the order and of the learner's own random choices.
-    @n_jobs@
-    @verbose@
-    callback : callable or None, default=None
-        Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, time and others). Returning True ends training with the model
-        so far; an exception ends it and changes nothing.
 
     Attributes
     ----------
-    @labels@
-    support_vectors_ : ndarray of shape (n_terms, n_features)
-        Points of the terms.
-    dual_coef_ : ndarray of shape (n_outputs, n_terms)
-        Coefficients of the terms: one output for two classes, else one a class.
-    n_terms_ : int
-        Number of terms, all classes together.
     n_samples_seen_ : int
         Samples learnt from.
-    n_iter_ : int
-        Passes made by the last training call.
-    @features_in@
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "updates" and
         "mistakes" (shares of the steps; a mistake is a sample on the wrong side when it came).
     stop_reason_ : str
         "max_iter", "max_time" or "callback".
-""",
-    "average": """
-    average : bool, default=False
-        Whether to predict with the mean of the models after each step rather than with the last
-        one, which swings.
-""",
-    "average-window": """
-    average : bool, default=False
-        Whether to predict with the mean of the models after each step rather than with the last
-        one, which swings. The mean is
-        over the last steps: a quarter of the budget is set aside for terms that were dropped, and
-        the mean goes back as far as these reach, so that it has at most `budget` terms too.
-""",
-    "averaged": """
-    average : bool, default=True
-        Whether to predict with the mean of the models after each step rather than with the last
-        one, which swings.
-""",
-}
+    """
 
-
-class OnlineLearner(Classifier, MachineEstimator):
-    """Base of the online learners; not for use on its own."""
+    max_iter: int = 1
+    order: Any = "shuffled"
 
     _family: ClassVar[str] = "online"
     #: The learner, by its name in `_core`.
-    _own: ClassVar[dict[str, Any]]
+    _own: ClassVar[dict[str, Any]] = {}
     _kinds: ClassVar[tuple[str, ...]] = ("expansion", "each", "features")
 
     @with_callbacks
+    @documented
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the start: `max_iter` passes in the order `order`.
 
@@ -105,28 +61,17 @@ class OnlineLearner(Classifier, MachineEstimator):
         y : array-like of shape (n_samples,)
             Class labels of any sortable kind, at least two.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If an argument or a hyperparameter is out of its range; the message names it.
-        KeyboardInterrupt
-            On Ctrl-C, within half a second. After any exception the estimator is as before.
+        @fitted@
         """
-        tasks = FitTasks(self, X, y, None)
-        with self._training(tasks) as watcher:
-            self._check_params()
-            X, y = self._check_X_y(X, y, reset=True)
-            index, _ = self._encode(y)
-            self._train(X, index, None, False, watcher)
-        tasks.end()
-        return self
+        return self._watched_fit(X, y, None)
 
-    @documented()
+    def _fit(self, X: Any, y: Any, sample_weight: None, watcher: Watcher) -> None:
+        self._check_params()
+        X, y = self._check_X_y(X, y, reset=True)
+        index, _ = self._encode(y)
+        self._train(X, index, None, False, watcher)
+
+    @documented
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
@@ -134,9 +79,10 @@ class OnlineLearner(Classifier, MachineEstimator):
         of a CSR stream differ in density, or single precision rows of more than 32 features are
         far from each other).
 
-        @new_rows@
+        @new-rows@
+        @classes@
 
-        @trained_on@
+        @trained-on@
         """
         with self._training() as watcher:
             self._learn_part(X, y, classes, self._train, watcher)
@@ -184,22 +130,36 @@ class OnlineLearner(Classifier, MachineEstimator):
         return super()._settle_gamma(rows, d, weights, machine)
 
 
+@hyperparameters
 class StreamLearner(OnlineLearner):
-    """Base of the learners that take one row at a time; not for use on its own."""
+    """Base of the learners that take one row at a time; not for use on its own.
 
+    Parameters
+    ----------
+    average : bool, default=False
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray of shape (n_terms, n_features)
+        Points of the terms.
+    dual_coef_ : ndarray of shape (n_outputs, n_terms)
+        Coefficients of the terms: one output for two classes, else one a class.
+    n_terms_ : int
+        Number of terms, all classes together.
+    """
+
+    average: bool = False
+
+    @documented
     def test_then_train(self, X: Any, y: Any, classes: Any = None) -> np.ndarray:
         """`partial_fit`, and the decision value of each row just before it was learnt from.
 
         This is the prequential test of a stream, row by row, at no further cost.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            New rows, finite.
-        y : array-like of shape (n_samples,)
-            Their labels, which no value returned for the same row has seen.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+        @new-rows@
+        @classes@
 
         Returns
         -------
@@ -220,3 +180,42 @@ class StreamLearner(OnlineLearner):
             rows = min(len(column) for column in columns)
             values = np.column_stack([column[:rows] for column in columns])
         return one_column_flat(values)
+
+
+@hyperparameters
+class BudgetedLearner(StreamLearner):
+    """Base of the learners whose models have a bound; not for use on its own.
+
+    Parameters
+    ----------
+    budget : int, default=200
+        The most terms of a model, >= 1; with more than two classes each has a model of its own.
+    """
+
+    budget: int = field(default=200, kw_only=False)
+
+
+class WindowLearner(BudgetedLearner):
+    """Base of the learners that drop terms; not for use on its own.
+
+    Parameters
+    ----------
+    average : bool, default=False
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings. The mean is over the last steps: a quarter of the budget is set aside
+        for terms that were dropped, and the mean goes back as far as these reach, so that it has
+        at most `budget` terms too.
+    """
+
+
+@hyperparameters
+class GradientLearner(StreamLearner):
+    """Base of the learners that take steps of a given length; not for use on its own.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.2
+        Step length η, > 0.
+    """
+
+    learning_rate: float = 0.2

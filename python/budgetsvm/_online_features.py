@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from . import _parameters
-from ._docs import documented
-from ._online import PAGE, StreamLearner
+from ._hyperparameters import hyperparameters
+from ._online import BudgetedLearner, GradientLearner
 
 
-@documented(**PAGE)
-class FourierOGD(StreamLearner):
+@hyperparameters
+class FourierOGD(GradientLearner):
     r"""Online gradient descent on random Fourier features [1]_.
 
     A linear model on ``2 * n_frequencies`` features whose products approximate the kernel, one of a
@@ -24,11 +24,6 @@ class FourierOGD(StreamLearner):
     ----------
     n_frequencies : int, default=500
         Random frequencies, >= 1; each gives two features, a cosine and a sine.
-    learning_rate : float, default=0.2
-        Step length η, > 0.
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -47,25 +42,7 @@ class FourierOGD(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "fogd"}
 
-    def __init__(
-        self,
-        *,
-        n_frequencies: int = 500,
-        learning_rate: float = 0.2,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    n_frequencies: int = 500
 
     @property
     def coef_(self) -> np.ndarray:
@@ -78,8 +55,8 @@ class FourierOGD(StreamLearner):
         return self._learnt("_machine").map["frequencies"]
 
 
-@documented(**PAGE)
-class NystroemOGD(StreamLearner):
+@hyperparameters
+class NystroemOGD(BudgetedLearner, GradientLearner):
     r"""Online gradient descent on the Nyström features of the first terms [1]_.
 
     Online gradient descent with a kernel until `budget` samples with a loss are terms; from then
@@ -87,15 +64,9 @@ class NystroemOGD(StreamLearner):
 
     Parameters
     ----------
-    @budget@
-    learning_rate : float, default=0.2
-        Step length η, > 0.
     n_components : int or None, default=None
         Features: eigenvalues of the terms' kernel matrix that count, at least 1. None: all that
         are no rounding error.
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -115,23 +86,4 @@ class NystroemOGD(StreamLearner):
     _own: ClassVar[dict] = {"learner": "nogd"}
     _ranges: ClassVar[dict] = {"n_components": _parameters.optional(_parameters.count)}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        learning_rate: float = 0.2,
-        n_components: int | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    n_components: int | None = None

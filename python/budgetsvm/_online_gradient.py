@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ._docs import documented
-from ._online import PAGE, StreamLearner
+from ._hyperparameters import hyperparameters
+from ._online import BudgetedLearner, GradientLearner, WindowLearner
 
 
-@documented(**PAGE)
-class KernelOGD(StreamLearner):
+@hyperparameters
+class KernelOGD(GradientLearner):
     r"""Online gradient descent on the regularised hinge loss, with a kernel (NORMA) [1]_.
 
     Every sample within the margin becomes a term; coefficients decay. The model grows without
@@ -17,14 +17,9 @@ class KernelOGD(StreamLearner):
 
     Parameters
     ----------
-    learning_rate : float, default=0.2
-        Step length η, > 0.
     regularization : float, default=1e-4
         λ >= 0, below ``1 / learning_rate``: every step multiplies the coefficients by
         ``1 - learning_rate * regularization``.
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -43,29 +38,11 @@ class KernelOGD(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "ogd"}
 
-    def __init__(
-        self,
-        *,
-        learning_rate: float = 0.2,
-        regularization: float = 1e-4,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    regularization: float = 1e-4
 
 
-@documented(**PAGE)
-class BudgetOGD(StreamLearner):
+@hyperparameters
+class BudgetOGD(WindowLearner, KernelOGD):
     r"""Online gradient descent on a budget by random removal that keeps the mean [1]_.
 
     As `KernelOGD`; when `budget` terms are held, one drawn at random goes and the others grow so
@@ -73,20 +50,11 @@ class BudgetOGD(StreamLearner):
 
     Parameters
     ----------
-    @budget@
-    learning_rate : float, default=0.2
-        Step length η, > 0.
-    regularization : float, default=1e-4
-        λ >= 0, below ``1 / learning_rate``: every step multiplies the coefficients by
-        ``1 - learning_rate * regularization``.
     max_coef : float, default=10.0
         γ_max > 0, the bound of the coefficients in units of `learning_rate`.
     sampling : {"uniform", "weighted"}, default="weighted"
         Whether all terms are as likely to go, or those of small norm more: the probabilities of
         least variance.
-    @kernel@
-    @average-window@
-    @training@
 
     References
     ----------
@@ -105,32 +73,12 @@ class BudgetOGD(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "bogd"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        learning_rate: float = 0.2,
-        regularization: float = 1e-4,
-        max_coef: float = 10.0,
-        sampling: str = "weighted",
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    max_coef: float = 10.0
+    sampling: str = "weighted"
 
 
-@documented(**PAGE)
-class BudgetPassiveAggressive(StreamLearner):
+@hyperparameters
+class BudgetPassiveAggressive(WindowLearner):
     r"""Passive-aggressive learning on a budget, the simple variant (BPA-S) [1]_.
 
     A sample with a loss becomes a term with the least change of the model that undoes the loss, at
@@ -139,12 +87,8 @@ class BudgetPassiveAggressive(StreamLearner):
 
     Parameters
     ----------
-    @budget@
     C : float, default=1.0
         The longest step, > 0.
-    @kernel@
-    @average-window@
-    @training@
 
     References
     ----------
@@ -162,29 +106,11 @@ class BudgetPassiveAggressive(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "bpas"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    C: float = 1.0
 
 
-@documented(**PAGE)
-class SparsePassiveAggressive(StreamLearner):
+@hyperparameters
+class SparsePassiveAggressive(BudgetedLearner, GradientLearner):
     r"""Passive-aggressive learning from a random part of the samples [1]_.
 
     A sample with loss ℓ is learnt from with probability ``min(a, ℓ) / b``, with a step that makes
@@ -193,16 +119,13 @@ class SparsePassiveAggressive(StreamLearner):
 
     Parameters
     ----------
-    @budget@
-    learning_rate : float, default=0.2
-        Step length η, > 0.
     sampling_numerator : float, default=1.0
         a, in (0, `sampling_denominator`].
     sampling_denominator : float, default=5.0
         b > 0: the larger, the fewer samples become terms.
-    @kernel@
-    @averaged@
-    @training@
+    average : bool, default=True
+        Whether to predict with the mean of the models after each step rather than with the last
+        one, which swings.
 
     References
     ----------
@@ -221,24 +144,6 @@ class SparsePassiveAggressive(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "spa"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        learning_rate: float = 0.2,
-        sampling_numerator: float = 1.0,
-        sampling_denominator: float = 5.0,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = True,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    sampling_numerator: float = 1.0
+    sampling_denominator: float = 5.0
+    average: bool = True

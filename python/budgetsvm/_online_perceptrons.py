@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ._docs import documented
-from ._online import PAGE, StreamLearner
+from ._hyperparameters import hyperparameters
+from ._online import BudgetedLearner, StreamLearner, WindowLearner
 
 
-@documented(**PAGE)
+@hyperparameters
 class KernelPerceptron(StreamLearner):
     r"""Kernel perceptron: every mistake becomes a term [1]_.
 
     The model grows with the mistakes, without bound. With `average` it is the averaged perceptron.
-
-    Parameters
-    ----------
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -37,38 +31,13 @@ class KernelPerceptron(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "perceptron"}
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
 
-
-@documented(**PAGE)
-class RandomizedBudgetPerceptron(StreamLearner):
+@hyperparameters
+class RandomizedBudgetPerceptron(WindowLearner):
     r"""Kernel perceptron on a budget: a new term takes the place of a random one [1]_.
 
     A mistake becomes a term with coefficient ±1; when `budget` terms are held, in the place of one
     of them drawn uniformly.
-
-    Parameters
-    ----------
-    @budget@
-    @kernel@
-    @average-window@
-    @training@
 
     References
     ----------
@@ -87,38 +56,12 @@ class RandomizedBudgetPerceptron(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "rbp"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
 
-
-@documented(**PAGE)
-class Stoptron(StreamLearner):
+@hyperparameters
+class Stoptron(BudgetedLearner):
     r"""Kernel perceptron that stops learning when its budget is full [1]_.
 
     The baseline of the learners on a budget: the first `budget` mistakes are the model.
-
-    Parameters
-    ----------
-    @budget@
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -137,40 +80,14 @@ class Stoptron(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "stoptron"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
 
-
-@documented(**PAGE)
-class Forgetron(StreamLearner):
+@hyperparameters
+class Forgetron(WindowLearner):
     r"""Kernel perceptron on a budget that forgets its oldest term gently [1]_.
 
     A mistake becomes a term; over budget all coefficients shrink by a factor φ <= 1 and the oldest
     term goes. φ is the largest that keeps the bound on the number of mistakes: the self-tuned
     variant. Only for kernels with ``k(x, x) = 1``: those of a distance.
-
-    Parameters
-    ----------
-    @budget@
-    @kernel@
-    @average-window@
-    @training@
 
     References
     ----------
@@ -189,28 +106,9 @@ class Forgetron(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "forgetron"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
 
-
-@documented(**PAGE)
-class Projectron(StreamLearner):
+@hyperparameters
+class Projectron(BudgetedLearner):
     r"""Kernel perceptron that projects mistakes onto its terms when they are near [1]_.
 
     A mistake becomes a term only if the terms do not express it well, and while there are fewer
@@ -220,13 +118,9 @@ class Projectron(StreamLearner):
 
     Parameters
     ----------
-    @budget@
     threshold : float, default=0.1
         η >= 0: a mistake whose distance to the span of the terms in feature space is at most this
         is projected onto them.
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -245,43 +139,15 @@ class Projectron(StreamLearner):
 
     _own: ClassVar[dict] = {"learner": "projectron"}
 
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        threshold: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    threshold: float = 0.1
 
 
-@documented(**PAGE)
-class ProjectronPlusPlus(StreamLearner):
+@hyperparameters
+class ProjectronPlusPlus(Projectron):
     r"""Projectron that also learns from samples within the margin [1]_.
 
     As `Projectron`; a sample on the right side but within the margin changes the coefficients too,
     when its loss is worth more than what the projection loses. It never becomes a term.
-
-    Parameters
-    ----------
-    @budget@
-    threshold : float, default=0.1
-        η >= 0: a mistake whose distance to the span of the terms in feature space is at most this
-        is projected onto them.
-    @kernel@
-    @average@
-    @training@
 
     References
     ----------
@@ -299,23 +165,3 @@ class ProjectronPlusPlus(StreamLearner):
     """
 
     _own: ClassVar[dict] = {"learner": "projectron", "plus_plus": True}
-
-    def __init__(
-        self,
-        budget: int = 200,
-        *,
-        threshold: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        average: bool = False,
-        max_iter: int = 1,
-        order: Any = "shuffled",
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())

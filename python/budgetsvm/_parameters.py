@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 
 from . import _names
+from ._hyperparameters import gathered
 from ._validation import check_kernel, is_number, plain
 
 #: Takes a value; what it must be, when it is not.
@@ -35,43 +36,30 @@ PYTHON_OWN = frozenset(
 )
 
 KERNELS = tuple(_names.KERNELS)
+_MAINTENANCE = (
+    "auto merge multi-merge remove-smallest remove-random remove-oldest project stop".split()
+)
 
 
 def check(estimator: Any) -> None:
-    """Refuse the first hyperparameter that is out of its range.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its class may say otherwise than the table, in `_ranges`: name -> rule.
-
-    Raises
-    ------
-    InvalidParameterError
-        A ValueError and a TypeError: if a value is out of its range or of a wrong type. The
-        message names the parameter.
-    """
-    rules = RULES | getattr(type(estimator), "_ranges", {})
+    """Refuse the first hyperparameter that is out of its range, or of a wrong type, by its name."""
+    allowed = rules(type(estimator))
     for name, value in estimator.get_params(deep=False).items():
-        expected = rules.get(name, anything)(value)
+        expected = allowed.get(name, anything)(value)
         if expected is not None:
             raise InvalidParameterError(f"{name} must be {expected}, got {_shown(value)}")
+
+
+def rules(cls: type) -> dict[str, Rule]:
+    """What the hyperparameters of a class may be: the table's rules, and its own `_ranges`."""
+    return RULES | gathered(cls, "_ranges")
 
 
 def config(estimator: Any, **settled: Any) -> str:
     """The hyperparameters as the JSON that `_core` reads.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its class may have more to say, in `_own`: name -> value.
-    settled : Any
-        What takes the place of the estimator's own value, or is known from elsewhere.
-
-    Returns
-    -------
-    str
-        A JSON object.
+    `settled` takes the place of the estimator's own values, or is known from elsewhere; so is
+    what its class has to say in `_own`.
     """
     params = estimator.get_params(deep=False)
     params = {name: value for name, value in params.items() if name not in PYTHON_OWN}
@@ -259,16 +247,7 @@ RULES: dict[str, Rule] = {
     "leave_one_out": flag,
     "local": one_of("online", "bsca"),
     "loss": one_of(*_names.CLASS_LOSSES),
-    "maintenance": one_of(
-        "auto",
-        "merge",
-        "multi-merge",
-        "remove-smallest",
-        "remove-random",
-        "remove-oldest",
-        "project",
-        "stop",
-    ),
+    "maintenance": one_of(*_MAINTENANCE),
     "max_coef": positive,
     "max_iter": count,
     "max_time": optional(positive),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,28 +12,26 @@ from sklearn.utils import check_array
 
 from . import _core, _parameters, _validation
 from ._estimator import FLOATS
+from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
-#: A loss that the primal machines alone have, for labels and for values.
-LEAST_SQUARES = {"least_squares": "``(y - f)²``"}
 _OPTIONAL = ("support_", "loo_decision_", "loo_score_")
 
 
-#: What the pages of PrimalSVC and PrimalSVR share.
-PAGE = {
-    "kernel": """
-    @kernel-formulas@
+@hyperparameters
+class PrimalEstimator(MachineEstimator):
+    r"""Base of the primal machines; not for use on its own.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a violation, > 0: a sample costs C times its weight. The paper's λ is 1/(2C).
+    @kernels@
         With "linear" and without a basis the weights of the features are solved for. "sigmoid",
         and "poly" with a negative `coef0`, are positive definite for few data: a ValueError says
         so where the objective has no minimum.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ > 0. "scale" is ``1 / (n_features * variance of X)``, rows weighted by `sample_weight`;
-        "auto" is ``1 / n_features``.
-    @degree@
-""",
-    "solver": r"""
     smoothing : float, default=0.05
         Half-width h > 0 of the rounded corners of the loss; the squared losses have none.
     fit_intercept : bool, default=True
@@ -63,18 +62,17 @@ PAGE = {
         rounding may end the steps before).
     max_iter : int, default=1000
         Steps of the solver (for each class against the rest; on parts of the samples too), >= 1.
-    max_time : float or None, default=None
-        Seconds after which the fit ends with the machine it has, > 0.
     cache_size : float, default=1000
         Megabytes for kernel values and factors, > 0. A Newton step on n samples may need 24 n²
         bytes; more than allowed is refused before the fit starts.
-""",
-    "leave_one_out": """
     leave_one_out : bool, default=False
         Whether to find what the machine would say about each sample without it (Newton's method on
         all samples alone); about twice the time of the last step.
-""",
-    "ending": """
+    tune : bool, default=False
+        Whether C and γ are found first, beginning with those given or better ones that a look at a
+        few samples finds, by the gradient of the leave-one-out criterion, for classes then by the
+        leave-one-out errors around its minimum; for the kernels "rbf" and "laplacian" and the
+        squared losses.
     tune_size : int, default=1500
         Samples, chosen at random, that they are found on, >= 1; the expansion in all of these is
         tuned, whatever `basis` is. With `max_time`, tuning takes half of it at most.
@@ -86,14 +84,9 @@ PAGE = {
         the time differs, but where points of an earlier fit stay or `refine` moves them.
     random_state : int, RandomState or None, default=None
         Seed of the choice of a basis, and of the samples to tune on and to refine on first.
-    @n_jobs@
-    @verbose@
-    callback : callable or None, default=None
-        Called at most ten times a second with a dictionary (phase, iteration, objective, time,
-        ...). Returning True ends the fit with the machine so far; an exception ends it and changes
-        nothing.
-""",
-    "learnt": """
+
+    Attributes
+    ----------
     support_ : ndarray of shape (n_terms,)
         Rows of X that the terms are (not with points that were given or moved, nor a linear
         machine).
@@ -107,12 +100,15 @@ PAGE = {
         Offsets.
     C_, gamma_ : float
         C and γ as they were used: tuned, with ``tune=True``.
-""",
-    "told": """
+    loo_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        With `leave_one_out`: the decision value of each sample by the machine trained without it
+        (NaN where its weight is 0). Exact where no other sample changes its part in the solution,
+        else an estimate. It is not there when `max_time` or the callback ended the fit before.
+    loo_score_ : float
+        Accuracy (regression: R²) of these, weighted.
     n_iter_ : int
         Steps of the output that took most. Newton's method on a kernel begins with parts of the
         samples: steps there are in `history_` alone. With `refine`, its evaluations count too.
-    @features_in@
     history_ : dict of ndarray
         "time" (seconds) and "objective" at the steps of the first output.
     objective_ : dict
@@ -125,19 +121,29 @@ PAGE = {
     ----------
     .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
        2007.
-""",
-}
+    """
 
-
-class PrimalEstimator(MachineEstimator):
-    """Base of the primal machines; not for use on its own."""
+    C: float = field(default=1.0, kw_only=False)
+    smoothing: float = 0.05
+    fit_intercept: bool = True
+    solver: str = "auto"
+    basis: Any = None
+    n_components: int = 500
+    refine: bool = False
+    refine_iter: int = 100
+    tol: float = 1e-5
+    max_iter: int = 1000
+    cache_size: float = 1000
+    leave_one_out: bool = False
+    tune: bool = False
+    tune_size: int = 1500
+    warm_start: bool = False
 
     _ranges: ClassVar[dict] = {
         "solver": _parameters.one_of(*_SOLVERS),
         "tol": _parameters.positive,
     }
     _archived: ClassVar[dict[str, str]] = {
-        **MachineEstimator._archived,
         "support_": "array?",
         "objective_": "value",
         "C_": "value",
@@ -158,7 +164,8 @@ class PrimalEstimator(MachineEstimator):
         gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights, told)
         basis, points = self._basis(X)
         start = None
-        if self._same_outputs(last):
+        same = np.array_equal(last.get("classes_", ()), getattr(self, "classes_", ()))
+        if "_machine" in last and same:
             basis, points, start = self._start(last, X, basis, points)
         machine, report = _core.train(
             "primal", self._config(gamma), rows, target, n_classes, cost, basis=basis, before=start,
@@ -250,10 +257,6 @@ class PrimalEstimator(MachineEstimator):
     def _dtype(self) -> Any:
         # A linear machine takes rows of either precision.
         return FLOATS if self._machine.kind == "linear" else super()._dtype()
-
-    def _same_outputs(self, last: dict[str, Any]) -> bool:
-        """Whether the last fit is one of the same outputs."""
-        raise NotImplementedError
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         raise NotImplementedError

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from . import _validation
+from . import _names, _parameters
+from ._docs import documented
 from ._estimator import Estimator
+from ._hyperparameters import hyperparameters
 
 
+@hyperparameters
 class Regressor(RegressorMixin, Estimator):
-    """Mixin of the regression machines; not for use on its own."""
+    """Mixin of the regression machines; not for use on its own.
 
-    C: Any
+    Parameters
+    ----------
+    @loss-parameters@
+    """
 
+    epsilon: float = 0.1
+    quantile: float = 0.5
+    loss: str = "epsilon_insensitive"
+
+    _ranges: ClassVar[dict] = {"loss": _parameters.one_of(*_names.VALUE_LOSSES)}
+
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """The value of each row.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values.
+        @values@
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X is not finite or has other features.
+        @unless-fitted@
         """
         return self._decision(X)[:, 0]
 
@@ -43,4 +47,4 @@ class Regressor(RegressorMixin, Estimator):
         return self._encode(y)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        return _validation.cost(self.C, weights)
+        return float(self.C) * weights

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ._docs import documented
 from ._exact import ExactEstimator, ExactRegressor
 from ._exact_classes import SVC
 from ._exact_classifier import ExactClassifier
-from ._exact_values import SVR
+from ._hyperparameters import hyperparameters
 from ._stored import require
 
 Functions = Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | np.ndarray | None
@@ -30,23 +29,45 @@ def _copied(functions: Functions) -> Functions:
     return list(functions) if isinstance(functions, (list, tuple)) else functions
 
 
+@hyperparameters
 class Semiparametric(ExactEstimator):
-    """What both share; not for use on its own."""
+    r"""What both share; not for use on its own.
 
-    functions: Any
+    Parameters
+    ----------
+    functions : callable, list of callables, array-like of shape (n_samples, n_functions) or None, \
+    default=None
+        The φ. A function gets the float64 rows (CSR if they are) and returns an array of shape
+        (n_samples,) or (n_samples, n_functions). A matrix holds the values on the training rows;
+        then `predict` wants those of the new rows.
+    tol : float, default=1e-3
+        The paper's ε_p: violation of the optimality conditions of the box, > 0.
+    constraint_tol : float, default=1e-6
+        The paper's ε_d: violation of a constraint, relative to the root mean square of its
+        function (or to the largest value that C allows), > 0.
+    update : {"augmented", "newton"}, default="augmented"
+        "newton" is the paper's own update. It needs no more than one function, or functions far
+        from collinear, to converge.
+    working_set : int, default=512
+        Variables whose kernel rows come as one block; inside it steps move one variable. 1 is the
+        paper's; the answer is the same.
+    record_history : bool, default=False
+        Whether `history_` is kept, an entry a working set.
 
-    _own_rules: ClassVar[dict] = {
-        "functions": [callable, "array-like", None],
-        "working_set": [Interval(Integral, 1, None, closed="left")],
-        "record_history": ["boolean"],
-    }
+    Attributes
+    ----------
+    history_ : dict of ndarray
+        "violation", "constraint", and "multiplier_0", ... (the offset first, then c), of the first
+        pair of classes.
+    """
 
-    _parameters: ClassVar[dict[str, str]] = {
+    functions: Any = field(default=None, kw_only=False)
+    working_set: int = 512
+    record_history: bool = False
+
+    _archived: ClassVar[dict[str, str]] = {
         "parametric_coef_": "array", "history_": "curves?", "_n_functions": "value",
     }  # fmt: skip
-
-    def _solver(self) -> str:
-        return "mpd"
 
     def _evaluated(self, X: Any, given: Any, functions: Any) -> np.ndarray | None:
         """φ of rows, shape (n_samples, n_functions), finite; None without functions."""
@@ -128,55 +149,20 @@ class Semiparametric(ExactEstimator):
         return values + phi @ (self._sign() * np.atleast_2d(self.parametric_coef_)).T
 
 
-def _rules(base: type[ExactEstimator]) -> dict:
-    rules = {n: r for n, r in base._parameter_constraints.items() if n not in ("solver",)}
-    return {**rules, **Semiparametric._own_rules}
-
-
-class SemiparametricSVR(Semiparametric, RegressorMixin, ExactRegressor):
+@hyperparameters
+class SemiparametricSVR(Semiparametric, ExactRegressor):
     r"""Semi-parametric ε support vector regression.
 
     Fits ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised beside
     the kernel machine: what is known of the target goes into the functions φ, and the kernel
     learns the rest. Each function is one more equality constraint of the dual problem, and its
     parameter that constraint's multiplier; the minimal primal-dual method solves it [1]_, by an
-    augmented Lagrangian unless ``update="newton"``.
-
-    Parameters
-    ----------
-    functions : callable, list of callables, array-like of shape (n_samples, n_functions) or None, \
-    default=None
-        The φ. A function gets the float64 rows (CSR if they are) and returns an array of shape
-        (n_samples,) or (n_samples, n_functions). A matrix holds the values on the training rows;
-        then `predict` wants those of the new rows.
-    kernel, degree, gamma, coef0, C, epsilon, cache_size, verbose, max_iter, max_time, n_jobs, \
-    fit_intercept
-        As in `SVR`.
-    tol : float, default=1e-3
-        The paper's ε_p: violation of the optimality conditions of the box, > 0.
-    constraint_tol : float, default=1e-6
-        The paper's ε_d: violation of a constraint, relative to the root mean square of its
-        function (or to the largest value that C allows), > 0.
-    update : {"augmented", "newton"}, default="augmented"
-        "newton" is the paper's own update. It needs no more than one function, or functions far
-        from collinear, to converge.
-    working_set : int, default=512
-        Variables whose kernel rows come as one block; inside it steps move one variable. 1 is the
-        paper's; the answer is the same.
-    record_history : bool, default=False
-        Whether `history_` is kept, an entry a working set.
+    augmented Lagrangian unless ``update="newton"``. `n_iter_` counts steps of one variable.
 
     Attributes
     ----------
     parametric_coef_ : ndarray of shape (n_functions,)
         The parameters c.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, \
-    n_features_in_, feature_names_in_, shape_fit_, duality_gap_, stop_reason_
-        As in `SVR`; `n_iter_` counts steps of one variable.
-    constraint_violation_, n_updates_ : ndarray of shape (1,)
-        Largest violation of a constraint; updates of the multipliers.
-    history_ : dict of ndarray
-        "violation", "constraint", and "multiplier_0", ... (the offset first, then c).
 
     References
     ----------
@@ -197,82 +183,33 @@ class SemiparametricSVR(Semiparametric, RegressorMixin, ExactRegressor):
     """
 
     _impl = "epsilon_svr"
-    _archived: ClassVar[dict[str, str]] = {**ExactRegressor._archived, **Semiparametric._parameters}
-    _parameter_constraints: ClassVar[dict] = _rules(SVR)
+    epsilon: float = 0.1
 
-    def __init__(
-        self,
-        functions: Functions = None,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        fit_intercept: bool = True,
-        constraint_tol: float = 1e-6,
-        update: str = "augmented",
-        working_set: int = 512,
-        record_history: bool = False,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
-
-    _problem = SVR._problem
-
+    @documented
     def predict(self, X: Any, functions: Any = None) -> np.ndarray:
         """The value of each row.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite; kernel values against the training rows for ``kernel="precomputed"``.
-        functions : array-like of shape (n_samples, n_functions), default=None
-            Values of the functions, where the estimator was made with a matrix of them.
+        @rows-or-values@
+        @functions@
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values.
+        @values@
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X or functions are not finite or do not fit.
+        @unless-fitted@
         """
         return self._outputs(X, functions)[:, 0]
 
 
+@hyperparameters
 class SemiparametricSVC(Semiparametric, ExactClassifier):
     r"""Semi-parametric support vector classification, several classes one against one.
 
     Decides by ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised;
     see `SemiparametricSVR`.
 
-    Parameters
-    ----------
-    functions, constraint_tol, update, working_set, record_history
-        As in `SemiparametricSVR`.
-    C, kernel, degree, gamma, coef0, tol, cache_size, class_weight, verbose, max_iter, \
-    decision_function_shape, break_ties, max_time, n_jobs, fit_intercept
-        As in `SVC`.
-
     Attributes
     ----------
     parametric_coef_ : ndarray of shape (n_pairs, n_functions)
         The parameters c: for two classes one row, positive for ``classes_[1]``; else one a pair.
-    classes_, class_weight_, support_, support_vectors_, n_support_, dual_coef_, intercept_, \
-    coef_, fit_status_, n_iter_, n_features_in_, feature_names_in_, shape_fit_, duality_gap_, \
-    stop_reason_, constraint_violation_, n_updates_
-        As in `SVC`.
-    history_ : dict of ndarray
-        As in `SemiparametricSVR`, of the first pair.
 
     Examples
     --------
@@ -286,87 +223,36 @@ class SemiparametricSVC(Semiparametric, ExactClassifier):
     """
 
     _impl = "c_svc"
-    _archived: ClassVar[dict[str, str]] = {
-        **ExactClassifier._archived, **Semiparametric._parameters
-    }  # fmt: skip
-    _parameter_constraints: ClassVar[dict] = {
-        name: rule
-        for name, rule in _rules(SVC).items()
-        if name not in ("probability", "random_state", "shrinking")
-    }
-
-    probability: ClassVar[str] = "deprecated"
-    random_state: ClassVar[None] = None
-
-    def __init__(
-        self,
-        functions: Functions = None,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        constraint_tol: float = 1e-6,
-        update: str = "augmented",
-        working_set: int = 512,
-        record_history: bool = False,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    C: float = 1.0
 
     _bounds = SVC._bounds
 
+    @documented
     def decision_function(self, X: Any, functions: Any = None) -> np.ndarray:
         """Decision values.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite.
-        functions : array-like of shape (n_samples, n_functions), default=None
-            Values of the functions, where the estimator was made with a matrix of them.
+        @rows-or-values@
+        @functions@
 
         Returns
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
             As `SVC.decision_function`.
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X or functions are not finite or do not fit.
+        @unless-fitted@
         """
         return self._shaped(self._outputs(X, functions))
 
+    @documented
     def predict(self, X: Any, functions: Any = None) -> np.ndarray:
         """The class of each row, by the votes of all pairs of classes.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features) or (n_samples, n_train)
-            Rows, finite.
-        functions : array-like of shape (n_samples, n_functions), default=None
-            Values of the functions, where the estimator was made with a matrix of them.
+        @rows-or-values@
+        @functions@
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of `classes_`.
+        @labels@
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the estimator is not fitted; if X or functions are not finite or do not fit.
+        @unless-fitted@
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")

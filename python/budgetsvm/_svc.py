@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ._base import PAGE, BudgetMachineEstimator
+from ._base import BudgetMachineEstimator
 from ._classifier import Classifier
 from ._docs import documented
+from ._hyperparameters import hyperparameters
 
 
-@documented(**PAGE)
+@hyperparameters
 class BudgetSVC(Classifier, BudgetMachineEstimator):
     r"""Kernel support vector classification with at most `budget` support vectors.
 
@@ -22,28 +23,15 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
 
     Parameters
     ----------
-    budget : int or None, default=200
-        The most terms that the model may hold, at least 1: all classes together when they share
-        them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
-    @kernel@
     @class-losses@
         A squared one needs solver "bsca". Before polishing, the passes of "log_loss" are those of
         "hinge", which find as good a basis or a better one; `partial_fit` and fits without
         polishing take its own steps.
-    @solver@
     smoothing : float, default=0.3
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
-    @passes@
     shared : bool, default=True
         Whether several classes share the support vectors. If not, every class has a machine of
         `budget` terms of its own.
-    @class_weight@
-    @ending@
-
-    Attributes
-    ----------
-    @labels@
-    @learnt@
 
     Examples
     --------
@@ -57,46 +45,12 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
 
     _family = "budget_svc"
 
-    def __init__(
-        self,
-        budget: int | None = 200,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        loss: str = "hinge",
-        solver: str = "bsca",
-        maintenance: str = "auto",
-        merge_search: str = "auto",
-        merge_size: int = 2,
-        polishing: bool = True,
-        smoothing: float = 0.3,
-        refine: bool = False,
-        refine_iter: int = 100,
-        fit_intercept: bool = False,
-        max_iter: int = 1,
-        tol: float = 1e-3,
-        order: Any = "shuffled",
-        shared: bool = True,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        max_time: float | None = None,
-        record_objective: bool = False,
-        warm_start: bool = False,
-        n_expected: int | None = None,
-        cache_size: float = 200,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
+    loss: str = "hinge"
+    smoothing: float = 0.3
+    shared: bool = True
+    class_weight: Any = None
 
-    @documented()
+    @documented
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
@@ -110,10 +64,10 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
         before predictions count, or after every few hundred rows: that restores the score. The
         steps of ``solver="bsgd"`` get shorter as rows come, and its score swings less.
 
-        @new_rows@
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0, not all zero.
+        @new-rows@
+        @classes@
+        @weights@
 
-        @trained_on@
+        @trained-on@
         """
         return self._partial_fit(X, y, classes, sample_weight)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from . import _parameters
-from ._base import PAGE, BudgetMachineEstimator
+from ._base import BudgetMachineEstimator
 from ._docs import documented
-from ._names import VALUE_LOSSES
+from ._hyperparameters import hyperparameters
 from ._regressor import Regressor
 
 
-@documented(**PAGE)
+@hyperparameters
 class BudgetSVR(Regressor, BudgetMachineEstimator):
     r"""Kernel support vector regression with at most `budget` support vectors.
 
@@ -24,22 +23,10 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
 
     Parameters
     ----------
-    budget : int or None, default=200
-        The most terms that the model may hold, at least 1. None is no budget: plain coordinate
-        ascent or kernel Pegasos.
-    @kernel@
-    @loss-parameters@
     @value-losses@
         A squared one needs solver "bsca".
-    @solver@
     smoothing : float, default=0.05
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
-    @passes@
-    @ending@
-
-    Attributes
-    ----------
-    @learnt@
 
     Examples
     --------
@@ -52,82 +39,19 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
     """
 
     _family = "budget_svr"
-    _ranges: ClassVar[dict] = {
-        **BudgetMachineEstimator._ranges,
-        "loss": _parameters.one_of(*VALUE_LOSSES),
-    }
+    smoothing: float = 0.05
 
-    def __init__(
-        self,
-        budget: int | None = 200,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        epsilon: float = 0.1,
-        quantile: float = 0.5,
-        loss: str = "epsilon_insensitive",
-        solver: str = "bsca",
-        maintenance: str = "auto",
-        merge_search: str = "auto",
-        merge_size: int = 2,
-        polishing: bool = True,
-        smoothing: float = 0.05,
-        refine: bool = False,
-        refine_iter: int = 100,
-        fit_intercept: bool = False,
-        max_iter: int = 1,
-        tol: float = 1e-3,
-        order: Any = "shuffled",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        max_time: float | None = None,
-        record_objective: bool = False,
-        warm_start: bool = False,
-        n_expected: int | None = None,
-        cache_size: float = 200,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Any = None,
-    ) -> None:
-        self._keep(locals())
-
+    @documented
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows; no polishing.
 
-        Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted
-        model, polished or not.
+        As `BudgetSVC.partial_fit`: expect a polished model to get worse, since a step of "bsca"
+        moves the prediction of its row to within ε of the target, as far as C allows, and call
+        `polish` before predictions count.
 
-        Expect a polished model to get worse. A step of "bsca" moves the prediction of its row to
-        within ε of the target, as far as C allows, and no later pass takes back what was too much:
-        on noisy data the score swings with the last rows, the more the larger C is. The points of
-        the terms stay good. So call `polish` on rows that are still at hand before predictions
-        count, or after every few hundred rows: that restores the score. The steps of
-        ``solver="bsgd"`` get shorter as rows come, and its score swings less.
+        @new-rows@
+        @weights@
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            New rows, finite.
-        y : array-like of shape (n_samples,)
-            Their targets, finite.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0, not all zero.
-
-        Returns
-        -------
-        self : object
-            The estimator, trained on.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range.
-        KeyboardInterrupt
-            On Ctrl-C; after any exception the estimator is as before the call.
+        @trained-on@
         """
         return self._partial_fit(X, y, None, sample_weight)

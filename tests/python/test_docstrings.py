@@ -22,25 +22,29 @@ def test_examples(name):
 
 
 def described(page, section):
-    """The names that a section of a page describes."""
+    """The names that a section of a page describes, in order."""
     page = inspect.cleandoc(page).replace("\\\n", "")
     found = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", page, re.M | re.S)
     lines = found[1].splitlines() if found else []
     heads = [line.partition(" : ")[0] for line in lines if line and not line[0].isspace()]
-    return {name.strip() for head in heads for name in head.split(",")}
+    return [name.strip() for head in heads for name in head.split(",")]
 
 
 @pytest.mark.parametrize("name", [n for n in budgetsvm.__all__ if n != "__version__"])
 def test_pages_describe_every_argument(name):
     thing = getattr(budgetsvm, name)
     assert "@" not in thing.__doc__
-    given = set(inspect.signature(thing).parameters)
-    assert described(thing.__doc__, "Parameters") == given
+    assert described(thing.__doc__, "Parameters") == list(inspect.signature(thing).parameters)
     if not inspect.isclass(thing):
         return
+    for section in ("Attributes", "Examples"):
+        assert f"\n{section}\n" in thing.__doc__
+    told = described(thing.__doc__, "Attributes")
+    assert len(told) == len(set(told))
+    assert {"n_features_in_", "feature_names_in_"} <= set(told)
     for method, call in inspect.getmembers(thing, inspect.isfunction):
         if method.startswith("_") or not call.__module__.startswith("budgetsvm"):
             continue
-        given = set(inspect.signature(call).parameters) - {"self"}
+        given = list(inspect.signature(call).parameters)[1:]
         assert described(call.__doc__, "Parameters") == given, method
         assert "\nReturns\n" in inspect.cleandoc(call.__doc__) or method == "save", method

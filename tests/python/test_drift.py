@@ -83,7 +83,7 @@ def rust(cls, **changes):
 def fields(cls):
     """All fields with their defaults, those of every choice."""
     found = rust(cls)
-    allowed = _parameters.RULES | getattr(cls, "_ranges", {})
+    allowed = _parameters.rules(cls)
     for name, value in CHOICES:
         if isinstance(defaults(cls).get(name), str) and allowed[name](value) is None:
             try:
@@ -111,7 +111,7 @@ def test_ranges(cls):
     """What the table lets through Rust takes, and the other way round."""
     if issubclass(cls, ExactEstimator):
         pytest.skip("these have scikit-learn's own ranges")
-    rules = _parameters.RULES | getattr(cls, "_ranges", {})
+    rules = _parameters.rules(cls)
     chosen = {"loss": "quantile"} if "quantile" in defaults(cls) else {}
     for name, default in (rust(cls) | rust(cls, **chosen)).items():
         if name not in defaults(cls).keys() - OTHER_DEFAULTS.keys():
