@@ -1,9 +1,6 @@
 //! Labels of any type as class indices, and back.
 
-use super::score::class;
 use crate::error::{Error, Result};
-use crate::float::Real;
-use crate::model::Model;
 
 /// The class of every label; `classes` is sorted.
 pub(super) fn encode<L: Ord + Clone>(labels: &[L], classes: &[L]) -> Result<Vec<u32>> {
@@ -34,18 +31,4 @@ pub(super) fn sorted<L: Ord + Clone>(labels: &[L]) -> Vec<L> {
     classes.sort();
     classes.dedup();
     classes
-}
-
-/// The label of one row.
-pub(super) fn label_of<'c, F: Real, L>(
-    model: &Model<F>,
-    row: &[F],
-    classes: &'c [L],
-) -> Result<&'c L> {
-    model.decide_one(row, |values| Ok(&classes[class(values)]))
-}
-
-/// The label that each row of decision values, samples x outputs, speaks for.
-pub(super) fn decode<L: Ord + Clone>(values: &[f64], outputs: usize, classes: &[L]) -> Vec<L> {
-    values.chunks_exact(outputs).map(|row| classes[class(row)].clone()).collect()
 }

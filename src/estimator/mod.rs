@@ -11,6 +11,7 @@ mod basis;
 mod budget;
 mod coefficients;
 mod exact;
+mod labelled;
 mod labels;
 mod local;
 mod machine;
@@ -33,6 +34,10 @@ pub use exact::{
     ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Functions, NuSvc,
     NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel,
     SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
+};
+pub use labelled::{
+    Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Told,
+    Trains, Weighted,
 };
 pub use local::{Cells, LocalBudgetSvc, LocalBudgetSvcModel, LocalConfig};
 pub use machine::{AnyMachine, Machine, Passes, Precision, State};

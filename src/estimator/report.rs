@@ -1,5 +1,12 @@
 //! What a training call tells.
 
+use serde_json::{Value, json};
+
+use super::labelled::Told;
+use super::machine::Machine;
+use super::saved::Attributes;
+use crate::error::Result;
+use crate::float::Real;
 use crate::watch::StopReason;
 
 /// The outcome beside the machine.
@@ -55,4 +62,23 @@ pub(super) fn curves(entries: &[Entry]) -> Vec<(String, Vec<f64>)> {
         column("validation_score", |e| e.score),
         column("phase", |e| f64::from(e.kind as u8)),
     ]
+}
+
+impl Told for Report {
+    fn attributes<F: Real>(&self, _c: f64, _machine: &Machine<F>) -> Attributes {
+        let objective = json!({"smoothed": self.smoothed, "primal": self.primal});
+        Attributes::of_fit((self.n_iter, self.stop), &self.history, objective)
+    }
+
+    fn of<F: Real>(told: &mut Attributes, _machine: &Machine<F>) -> Result<Self> {
+        let objective: Value = told.take("objective_").unwrap_or(Value::Null);
+        Ok(Self {
+            n_iter: told.take("n_iter_")?,
+            stop: told.take_stop()?,
+            history: told.take_history()?,
+            smoothed: objective["smoothed"].as_f64(),
+            primal: objective["primal"].as_f64(),
+            advice: None,
+        })
+    }
 }

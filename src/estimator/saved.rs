@@ -7,8 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::machine::{AnyMachine, Machine, Precision};
-use super::report::Report;
-use crate::config::{Config, changed, side_by_side};
+use crate::config::{Config, changed};
 use crate::error::{Error, Result};
 use crate::model::persist::{Archive, Data, Label, Labels, Tensor, Tensors};
 use crate::watch::StopReason;
@@ -139,7 +138,7 @@ fn bad(what: &str) -> Error {
 
 /// What a fit tells, as attributes of Python's estimators.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Attributes {
+pub struct Attributes {
     fields: Map<String, Value>,
     arrays: Tensors,
 }
@@ -233,34 +232,14 @@ impl Attributes {
     }
 }
 
-impl Report {
-    pub(super) fn attributes(&self) -> Attributes {
-        let objective = json!({"smoothed": self.smoothed, "primal": self.primal});
-        Attributes::of_fit((self.n_iter, self.stop), &self.history, objective)
-    }
-
-    pub(super) fn of(told: &mut Attributes) -> Result<Self> {
-        let objective: Value = told.take("objective_").unwrap_or(Value::Null);
-        Ok(Self {
-            n_iter: told.take("n_iter_")?,
-            stop: told.take_stop()?,
-            history: told.take_history()?,
-            smoothed: objective["smoothed"].as_f64(),
-            primal: objective["primal"].as_f64(),
-            advice: None,
-        })
-    }
-}
-
 /// The archive of an estimator.
-pub(super) fn pack<F: Precision, C: Config>(
+pub(super) fn pack<F: Precision>(
     kind: &str,
-    config: Option<&C>,
+    mut params: Map<String, Value>,
     machine: &Machine<F>,
     labels: &Labels,
     told: Attributes,
 ) -> Result<Archive> {
-    let mut params = config.map(side_by_side).unwrap_or_default();
     if labels.is_empty() {
         // Machines of classes alone have a choice there.
         params.remove("shared");

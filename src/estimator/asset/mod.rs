@@ -1,9 +1,9 @@
 //! Linear machines on explicit features, trained by ASSET.
 
 mod config;
-mod estimators;
+mod labelled;
 mod train;
 
 pub use config::{AssetConfig, AssetFeatures, AssetSolver};
-pub use estimators::{AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel};
+pub use labelled::{AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel};
 pub use train::AssetReport;

@@ -45,14 +45,22 @@ impl AssetConfig {
         cost: &[f64],
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
+        self.fit_problem(&Problem::new(rows.view(), targets, cost)?, watch)
+    }
+
+    pub(super) fn fit_problem<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
         self.check()?;
-        let problem = Problem::new(rows.view(), targets, cost)?;
         watch.limit(self.max_time, 1.0);
-        let (index, cost) = samples(&problem, self.n_components)?;
-        let map = self.map(rows, &index, watch)?;
+        let (index, cost) = samples(problem, self.n_components)?;
+        let (rows, targets) = (problem.rows(), problem.targets());
+        let map = self.map(&rows, &index, watch)?;
         let total = cost.iter().sum();
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.train(map, rows, &task, (None, Some(self.passes())), watch)
+        self.solve(map, &rows, &task, (None, Some(self.passes())), watch)
     }
 
     /// The feature map of rows, its landmarks drawn among those of `index`.
@@ -85,31 +93,40 @@ impl AssetConfig {
         cost: &[f64],
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
+        self.pass(start, &Problem::new(rows.view(), targets, cost)?, watch)
+    }
+
+    pub(super) fn pass<F: Real>(
+        &self,
+        start: Option<&Machine<F>>,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
         self.check()?;
         if matches!(self.solver, AssetSolver::Dual { .. }) {
             return Err(Error::Unsupported(
                 "partial_fit needs solver='asset': coordinate ascent wants all rows at once".into(),
             ));
         }
-        let problem = Problem::new(rows.view(), targets, cost)?;
         watch.limit(self.max_time, 1.0);
-        let (index, cost) = samples(&problem, 0)?;
+        let (index, cost) = samples(problem, 0)?;
+        let (rows, targets) = (problem.rows(), problem.targets());
         let (map, state) = match start {
             Some(machine) => {
-                let (map, state) = go_on(machine, rows, targets)?;
+                let (map, state) = go_on(machine, &rows, targets)?;
                 (map.clone(), Some(state))
             }
-            None => (self.map(rows, &index, watch)?, None),
+            None => (self.map(&rows, &index, watch)?, None),
         };
         let sum: f64 = cost.iter().sum();
         let seen = state.map_or(0, |s| s.samples) as f64 + cost.len() as f64;
         let expected = self.n_expected.map_or(seen, |n| n as f64);
         let total = sum / cost.len() as f64 * expected;
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.train(map, rows, &task, (state, None), watch)
+        self.solve(map, &rows, &task, (state, None), watch)
     }
 
-    fn train<F: Real>(
+    fn solve<F: Real>(
         &self,
         map: FeatureMap<F>,
         rows: &Rows<'_, F>,

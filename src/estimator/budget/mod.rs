@@ -3,12 +3,10 @@
 mod combine;
 pub(super) mod config;
 mod hold_out;
+mod labelled;
 mod part;
-mod svc;
-mod svr;
 pub(super) mod train;
 
 pub use config::{BudgetConfig, Maintenance};
-pub use svc::{BudgetSvc, BudgetSvcModel};
-pub use svr::{BudgetSvr, BudgetSvrModel};
+pub use labelled::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};
 pub use train::Start;

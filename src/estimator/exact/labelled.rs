@@ -1,23 +1,91 @@
-//! What the exact machines with labels or targets share: one fit, and the function that it finds.
+//! What the exact machines with labels or values share: how they are declared, and one fit.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::ArrayView2;
+use serde_json::{Map, Value};
 
 use super::fitted::ExactMachine;
-use super::machine::{ExactConfig, ExactKind, ExactTargets};
+use super::machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets};
 use crate::config::Setup;
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::labelled::{Family, Fitted, OfValues, Told};
 use crate::estimator::machine::{Machine, Precision, State};
-use crate::estimator::saved::{self, Attributes, Unpacked};
+use crate::estimator::saved::Attributes;
 use crate::estimator::setup::KernelConfig;
+use crate::float::Real;
 use crate::kernel::{AnyKernel, Gram};
 use crate::model::Model;
-use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Watch};
 
 impl KernelConfig for ExactConfig {
     fn kernel_mut(&mut self) -> &mut AnyKernel {
         &mut self.kernel
+    }
+}
+
+impl Family for ExactConfig {
+    type Report = ExactMachine;
+
+    const CLASSIFIER: &'static str = "Svc";
+
+    fn c(&self) -> f64 {
+        match self.kind {
+            ExactKind::NuSvc { .. } | ExactKind::OneClass { .. } => 1.0,
+            ExactKind::CSvc | ExactKind::EpsilonSvr { .. } | ExactKind::NuSvr { .. } => self.c,
+        }
+    }
+
+    fn n_outputs(k: usize) -> usize {
+        k * (k - 1) / 2
+    }
+
+    /// The class of k with most votes of the pairs, the first of equals. A value of 0 is the first
+    /// of two classes, among votes the second of the pair (as in LIBSVM).
+    fn class(values: &[f64], k: usize) -> usize {
+        if k == 2 {
+            return usize::from(values[0] > 0.0);
+        }
+        // Pairs are in order: (0, 1), (0, 2), ..., (1, 2), ...
+        let first_wins = |i: usize, j: usize| values[i * (2 * k - i - 1) / 2 + j - i - 1] > 0.0;
+        let votes = |c: usize| {
+            let lost = (0..c).filter(|&i| first_wins(i, c)).count();
+            c - lost + (c + 1..k).filter(|&j| first_wins(c, j)).count()
+        };
+        (0..k).rev().max_by_key(|&c| votes(c)).unwrap_or(0)
+    }
+
+    /// None: nothing goes on from a machine.
+    fn kept(&self) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+impl OfValues for ExactConfig {
+    const REGRESSOR: &'static str = "Svr";
+
+    fn of_values() -> Self {
+        Self { kind: ExactKind::EpsilonSvr { epsilon: 0.1 }, ..Self::default() }
+    }
+}
+
+impl Told for ExactMachine {
+    /// Which samples the support vectors are.
+    fn attributes<F: Real>(&self, _c: f64, _machine: &Machine<F>) -> Attributes {
+        Attributes::default().put_counts("support_", &self.support)
+    }
+
+    /// How each part of the fit went is not told.
+    fn of<F: Real>(told: &mut Attributes, machine: &Machine<F>) -> Result<Self> {
+        let support = told.take_counts("support_")?;
+        let Model::Pairwise(pairs) = machine.model()? else {
+            return Err(Error::Format("a machine that is not exact".into()));
+        };
+        if support.len() != pairs.n_terms() {
+            return Err(Error::Format("support_".into()));
+        }
+        let (n_support, dual_coef) = (pairs.n_support().to_vec(), pairs.coef().clone());
+        let (intercept, parts) = (pairs.intercept().to_vec(), Vec::new());
+        Ok(Self { support, n_support, dual_coef, intercept, parts })
     }
 }
 
@@ -35,25 +103,18 @@ pub(super) struct Given<'a> {
     pub(super) functions: Option<ArrayView2<'a, f64>>,
 }
 
-/// A fitted function of rows, as a machine decides.
-#[derive(Clone, Debug)]
-pub(super) struct Function<F: Precision> {
-    pub(super) model: Model<F>,
-    pub(super) machine: ExactMachine,
-    threads: usize,
-}
-
 impl Exact {
-    /// The hyperparameters of a machine of this kind.
-    pub(super) fn new(config: ExactConfig, setup: Setup, kind: &ExactKind) -> Result<Self> {
-        if std::mem::discriminant(kind) == std::mem::discriminant(&config.kind) {
+    /// A machine of the kind of `unset`, by any solver that may take the place of its own.
+    pub(super) fn new(config: ExactConfig, setup: Setup, unset: &ExactConfig) -> Result<Self> {
+        if config.solver == ExactSolver::Smo && unset.solver != ExactSolver::Smo {
+            let reason = "semi-parametric machines need the solver 'mpd'";
+            return Err(Error::Unsupported(reason.into()));
+        }
+        if std::mem::discriminant(&unset.kind) == std::mem::discriminant(&config.kind) {
             return Ok(Self { config, setup });
         }
-        Err(Error::param(
-            "kind",
-            format!("{kind:?} for this estimator"),
-            format!("{:?}", config.kind),
-        ))
+        let expected = format!("{:?} for this estimator", unset.kind);
+        Err(Error::param("kind", expected, format!("{:?}", config.kind)))
     }
 
     pub(super) fn fit<F: Precision>(
@@ -62,85 +123,45 @@ impl Exact {
         targets: ExactTargets<'_>,
         given: Given<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<Function<F>> {
+    ) -> Result<Fitted<ExactConfig, F>> {
         let config = self.setup.settled(&self.config, rows, given.weights)?;
-        let c = match config.kind {
-            ExactKind::NuSvc { .. } | ExactKind::OneClass { .. } => 1.0,
-            ExactKind::CSvc | ExactKind::EpsilonSvr { .. } | ExactKind::NuSvr { .. } => config.c,
-        };
         let classes = match targets {
             ExactTargets::Classes(index, n_classes) => Targets::Classes { index, n_classes },
             ExactTargets::Values(_) | ExactTargets::None => Targets::Values(&[]),
         };
-        let cost = self.setup.cost(c, given.weights, (classes, rows.n_rows()))?;
-        let threads = self.setup.n_threads()?;
+        let cost = self.setup.cost(config.c(), given.weights, (classes, rows.n_rows()))?;
         let gram = (Gram::Kernel(config.kernel, rows.view().into()), given.functions);
-        let machine = Watch::run(threads, observer, |watch| {
+        let report = Watch::run(self.setup.n_threads()?, observer, |watch| {
             ExactMachine::fit_with(&config, gram, targets, &cost, watch)
         })?;
-        Ok(Function { model: machine.model(config.kernel, &rows.view().into())?, machine, threads })
+        let model = report.model(config.kernel, &rows.view().into())?;
+        let (setup, machine) = (self.setup.clone(), Machine::new(model, State::None));
+        Ok(Fitted { config, setup, machine, report })
     }
 }
 
-impl<F: Precision> Function<F> {
-    /// What a file holds: the machine, and which samples its support vectors are.
-    pub(super) fn to_archive(
-        &self,
-        kind: &str,
-        labels: &Labels,
-        parametric: Option<&Array2<f64>>,
-    ) -> Result<Archive> {
-        let machine = Machine::new(self.model.clone(), State::None);
-        let mut told = Attributes::default().put_counts("support_", &self.machine.support);
-        if let Some(parametric) = parametric {
-            told = told.put_doubles("parametric_coef_", parametric.iter().copied().collect());
+/// Declares an estimator by the hyperparameters with which it begins.
+macro_rules! estimator {
+    ($(#[$about:meta])* $name:ident, $unset:expr) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            exact: Exact,
         }
-        saved::pack::<F, ExactConfig>(kind, None, &machine, labels, told)
-    }
 
-    /// The function of a file; how each part of the fit went is not told there.
-    pub(super) fn of(found: &mut Unpacked<F, ExactConfig>) -> Result<Self> {
-        let model = found.machine.model()?.clone();
-        let support = found.told.take_counts("support_")?;
-        let Model::Pairwise(pairs) = &model else {
-            return Err(Error::Format("a machine that is not exact".into()));
-        };
-        if support.len() != pairs.n_terms() {
-            return Err(Error::Format("support_".into()));
-        }
-        let (n_support, dual_coef) = (pairs.n_support().to_vec(), pairs.coef().clone());
-        let (intercept, parts) = (pairs.intercept().to_vec(), Vec::new());
-        let machine = ExactMachine { support, n_support, dual_coef, intercept, parts };
-        Ok(Self { model, machine, threads: Setup::default().n_threads()? })
-    }
-
-    /// Decision values, samples x outputs.
-    pub(super) fn decision(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        self.model.decision(rows, self.threads)
-    }
-
-    /// The one value of every row.
-    pub(super) fn values(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        Ok(self.decision(rows)?.into_raw_vec_and_offset().0)
-    }
-}
-
-/// What every model of an exact machine tells.
-macro_rules! tells {
-    ($($model:tt)*) => {
-        $($model)* {
-            /// Number of support vectors.
-            #[must_use]
-            pub fn n_terms(&self) -> usize {
-                self.machine().support.len()
+        impl FromConfig<ExactConfig> for $name {
+            fn from_config(config: ExactConfig, setup: Setup) -> Result<Self> {
+                Ok(Self { exact: Exact::new(config, setup, &$unset)? })
             }
+        }
 
-            /// Support vectors, coefficients, offsets and how each part of the fit went.
+        impl $name {
+            /// Sets hyperparameters.
             #[must_use]
-            pub fn machine(&self) -> &ExactMachine {
-                &self.function.machine
+            pub fn builder() -> Builder<ExactConfig, Self> {
+                Builder::new($unset)
             }
         }
     };
 }
-pub(super) use tells;
+pub(super) use estimator;

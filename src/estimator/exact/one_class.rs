@@ -1,11 +1,12 @@
 //! The support of one class, exactly.
 
 use super::fitted::ExactMachine;
-use super::labelled::{Exact, Function, Given, tells};
+use super::labelled::{Exact, Given, estimator};
 use super::machine::{ExactConfig, ExactKind, ExactTargets};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
+use crate::estimator::labelled::Fitted;
 use crate::estimator::machine::Precision;
 use crate::estimator::saved::{self, Saved};
 use crate::model::persist::{Archive, Labels};
@@ -15,35 +16,28 @@ use crate::watch::{Observer, Silent};
 /// side of support vectors on the boundary.
 const BOUNDARY: f64 = 1e-9;
 
-/// The one class machine, to be fitted: what most rows have in common, and which are unlike them.
-///
-/// ```
-/// use budgetsvm::OneClassSvm;
-/// use budgetsvm::data::Rows;
-///
-/// let rows = ndarray::arr2(&[[0.0], [0.44], [0.45], [0.46], [1.0]]);
-/// let model = OneClassSvm::builder().nu(0.5).gamma(1.0).build()?.fit(&Rows::from(&rows))?;
-/// assert_eq!(model.predict(&Rows::of_slice(&[0.45, 5.0], 1)?)?, [true, false]);
-/// # Ok::<(), budgetsvm::error::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct OneClassSvm {
-    exact: Exact,
+/// Half of the samples, unless set.
+const HALF: ExactKind = ExactKind::OneClass { nu: 0.5 };
+
+estimator! {
+    /// The one class machine, to be fitted: what most rows have in common, and which are unlike them.
+    ///
+    /// ```
+    /// use budgetsvm::OneClassSvm;
+    /// use budgetsvm::data::Rows;
+    ///
+    /// let rows = ndarray::arr2(&[[0.0], [0.44], [0.45], [0.46], [1.0]]);
+    /// let model = OneClassSvm::builder().nu(0.5).gamma(1.0).build()?.fit(&Rows::from(&rows))?;
+    /// assert_eq!(model.predict(&Rows::of_slice(&[0.45, 5.0], 1)?)?, [true, false]);
+    /// # Ok::<(), budgetsvm::error::Error>(())
+    /// ```
+    OneClassSvm, ExactConfig { kind: HALF, ..ExactConfig::default() }
 }
 
 /// A fitted one class machine.
 #[derive(Clone, Debug)]
 pub struct OneClassSvmModel<F: Precision> {
-    function: Function<F>,
-}
-
-/// Half of the samples, unless set.
-const KIND: ExactKind = ExactKind::OneClass { nu: 0.5 };
-
-impl FromConfig<ExactConfig> for OneClassSvm {
-    fn from_config(config: ExactConfig, setup: Setup) -> Result<Self> {
-        Ok(Self { exact: Exact::new(config, setup, &KIND)? })
-    }
+    fitted: Fitted<ExactConfig, F>,
 }
 
 impl Builder<ExactConfig, OneClassSvm> {
@@ -56,12 +50,6 @@ impl Builder<ExactConfig, OneClassSvm> {
 }
 
 impl OneClassSvm {
-    /// Sets hyperparameters.
-    #[must_use]
-    pub fn builder() -> Builder<ExactConfig, Self> {
-        Builder::new(ExactConfig { kind: KIND, ..ExactConfig::default() })
-    }
-
     /// Finds the support of rows of any layout.
     ///
     /// # Errors
@@ -83,9 +71,7 @@ impl OneClassSvm {
         observer: &mut dyn Observer,
     ) -> Result<OneClassSvmModel<F>> {
         let given = Given { weights, functions: None };
-        Ok(OneClassSvmModel {
-            function: self.exact.fit(rows, ExactTargets::None, given, observer)?,
-        })
+        Ok(OneClassSvmModel { fitted: self.exact.fit(rows, ExactTargets::None, given, observer)? })
     }
 }
 
@@ -96,7 +82,7 @@ impl<F: Precision> OneClassSvmModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        let mut values = self.function.values(rows)?;
+        let mut values = self.fitted.values(rows)?;
         let offset = self.machine().intercept.first().map_or(0.0, |b| b.abs());
         let on_boundary = |value: &&mut f64| value.abs() <= BOUNDARY * (1.0 + offset);
         values.iter_mut().filter(on_boundary).for_each(|value| *value = 0.0);
@@ -110,19 +96,32 @@ impl<F: Precision> OneClassSvmModel<F> {
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<bool>> {
         Ok(self.decision_function(rows)?.iter().map(|value| *value >= 0.0).collect())
     }
+
+    /// Number of support vectors.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.machine().support.len()
+    }
+
+    /// Support vectors, coefficients, offset and how the fit went.
+    #[must_use]
+    pub fn machine(&self) -> &ExactMachine {
+        &self.fitted.report
+    }
 }
 
-tells!(impl<F: Precision> OneClassSvmModel<F>);
+/// The name in files.
+const KIND: &str = "OneClassSvm";
 
 impl<F: Precision> Saved for OneClassSvmModel<F> {
     fn to_archive(&self) -> Result<Archive> {
-        self.function.to_archive("OneClassSvm", &Labels::None, None)
+        self.fitted.to_archive(KIND, &Labels::None, self.fitted.attributes())
     }
 
     fn from_archive(archive: Archive) -> Result<Self> {
-        let mut found = saved::unpack("OneClassSvm", &ExactConfig::default(), archive)?;
-        let function = Function::of(&mut found)?;
+        let mut found = saved::unpack(KIND, &ExactConfig::default(), archive)?;
+        let fitted = Fitted::of(&mut found)?;
         found.without_classes()?;
-        Ok(Self { function })
+        Ok(Self { fitted })
     }
 }

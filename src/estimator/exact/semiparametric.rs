@@ -5,18 +5,19 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::fitted::ExactMachine;
-use super::labelled::{Exact, Function, Given};
+use super::labelled::{Exact, Given, estimator};
 use super::machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 use super::svc::SvcModel;
 use super::svr::SvrModel;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::labelled::{Family as _, Fitted, OfValues as _};
 use crate::estimator::machine::Precision;
 use crate::estimator::saved::{self, Saved, Unpacked};
 use crate::estimator::setup::ClassWeighted;
 use crate::model::persist::{Archive, Label, Labels};
-use crate::solver::exact::Fitted;
+use crate::solver::exact;
 use crate::watch::{Observer, Silent};
 
 /// Parametric functions φ: their values on rows, or what computes them.
@@ -64,8 +65,9 @@ impl<F: Precision> Functions<'_, F> {
 /// The parameters c, outputs x functions, of a machine.
 fn parameters(machine: &ExactMachine, n_functions: usize) -> Result<Array2<f64>> {
     let sign = if machine.n_support.len() == 2 { -1.0 } else { 1.0 };
-    let own =
-        |part: &Fitted| part.mpd.as_ref().map(|mpd| mpd.parametric.clone()).unwrap_or_default();
+    let own = |part: &exact::Fitted| {
+        part.mpd.as_ref().map(|mpd| mpd.parametric.clone()).unwrap_or_default()
+    };
     let all: Vec<f64> = machine.parts.iter().flat_map(own).map(|c| sign * c).collect();
     let (expected, got) = (machine.parts.len() * n_functions, all.len());
     Array2::from_shape_vec((machine.parts.len(), n_functions), all)
@@ -92,48 +94,51 @@ fn add<F: Precision>(
     Ok(values)
 }
 
-/// Semi-parametric ε support vector regression, to be fitted.
-///
-/// ```
-/// use budgetsvm::data::Rows;
-/// use budgetsvm::estimator::Functions;
-/// use budgetsvm::SemiparametricSvr;
-///
-/// let rows = ndarray::Array2::from_shape_fn((200, 1), |(i, _)| i as f64 / 20.0);
-/// let values: Vec<f64> = rows.iter().map(|x: &f64| 3.0 * x.sin() + 0.1 * (7.0 * x).cos()).collect();
-/// let (rows, sine) = (Rows::from(&rows), |row: &[f64]| vec![row[0].sin()]);
-/// let sine = Functions::Of(&sine);
-/// let svr = SemiparametricSvr::builder().epsilon(0.01).gamma(10.0).build()?;
-/// let model = svr.fit(&rows, sine, &values)?;
-/// assert!((model.parametric_coef()[(0, 0)] - 3.0).abs() < 0.1);
-/// assert!(model.predict(&rows, sine)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.1));
-/// # Ok::<(), budgetsvm::error::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct SemiparametricSvr {
-    exact: Exact,
+/// These machines need the method of any number of constraints.
+fn by_mpd(unset: ExactConfig) -> ExactConfig {
+    ExactConfig { solver: ExactSolver::Mpd(ExactMpd::default()), ..unset }
 }
 
-/// Semi-parametric support vector classification, to be fitted; several classes one against one.
-///
-/// ```
-/// use budgetsvm::data::Rows;
-/// use budgetsvm::estimator::Functions;
-/// use budgetsvm::SemiparametricSvc;
-///
-/// let rows = ndarray::Array2::from_shape_fn((150, 2), |(i, j)| ((i * (3 + j)) % 17) as f64 / 8.0);
-/// let labels: Vec<u8> = rows.rows().into_iter().map(|x| u8::from(x[0] > x[1])).collect();
-/// let difference = ndarray::Array2::from_shape_fn((150, 1), |(i, _)| rows[(i, 0)] - rows[(i, 1)]);
-/// let (rows, known) = (Rows::from(&rows), Functions::Values(difference.view()));
-/// let model = SemiparametricSvc::builder().gamma(1.0).build()?.fit(&rows, known, &labels)?;
-/// assert!(model.parametric_coef()[(0, 0)] > 0.0);
-/// let right = model.predict(&rows, known)?.iter().zip(&labels).filter(|(a, b)| a == b).count();
-/// assert!(right > 140);
-/// # Ok::<(), budgetsvm::error::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct SemiparametricSvc {
-    exact: Exact,
+estimator! {
+    /// Semi-parametric ε support vector regression, to be fitted.
+    ///
+    /// ```
+    /// use budgetsvm::data::Rows;
+    /// use budgetsvm::estimator::Functions;
+    /// use budgetsvm::SemiparametricSvr;
+    ///
+    /// let rows = ndarray::Array2::from_shape_fn((200, 1), |(i, _)| i as f64 / 20.0);
+    /// let values: Vec<f64> = rows.iter().map(|x: &f64| 3.0 * x.sin() + 0.1 * (7.0 * x).cos()).collect();
+    /// let (rows, sine) = (Rows::from(&rows), |row: &[f64]| vec![row[0].sin()]);
+    /// let sine = Functions::Of(&sine);
+    /// let svr = SemiparametricSvr::builder().epsilon(0.01).gamma(10.0).build()?;
+    /// let model = svr.fit(&rows, sine, &values)?;
+    /// assert!((model.parametric_coef()[(0, 0)] - 3.0).abs() < 0.1);
+    /// assert!(model.predict(&rows, sine)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.1));
+    /// # Ok::<(), budgetsvm::error::Error>(())
+    /// ```
+    SemiparametricSvr, by_mpd(ExactConfig::of_values())
+}
+
+estimator! {
+    /// Semi-parametric support vector classification, to be fitted; several classes one against one.
+    ///
+    /// ```
+    /// use budgetsvm::data::Rows;
+    /// use budgetsvm::estimator::Functions;
+    /// use budgetsvm::SemiparametricSvc;
+    ///
+    /// let rows = ndarray::Array2::from_shape_fn((150, 2), |(i, j)| ((i * (3 + j)) % 17) as f64 / 8.0);
+    /// let labels: Vec<u8> = rows.rows().into_iter().map(|x| u8::from(x[0] > x[1])).collect();
+    /// let difference = ndarray::Array2::from_shape_fn((150, 1), |(i, _)| rows[(i, 0)] - rows[(i, 1)]);
+    /// let (rows, known) = (Rows::from(&rows), Functions::Values(difference.view()));
+    /// let model = SemiparametricSvc::builder().gamma(1.0).build()?.fit(&rows, known, &labels)?;
+    /// assert!(model.parametric_coef()[(0, 0)] > 0.0);
+    /// let right = model.predict(&rows, known)?.iter().zip(&labels).filter(|(a, b)| a == b).count();
+    /// assert!(right > 140);
+    /// # Ok::<(), budgetsvm::error::Error>(())
+    /// ```
+    SemiparametricSvc, by_mpd(ExactConfig::default())
 }
 
 /// A fitted semi-parametric regression machine.
@@ -151,37 +156,6 @@ pub struct SemiparametricSvcModel<F: Precision, L> {
 }
 
 impl ClassWeighted for SemiparametricSvc {}
-
-/// Semi-parametric machines need the method of any number of constraints.
-fn by_mpd(config: ExactConfig, setup: Setup, kind: &ExactKind) -> Result<Exact> {
-    if config.solver == ExactSolver::Smo {
-        let reason = "semi-parametric machines need the solver 'mpd'";
-        return Err(Error::Unsupported(reason.into()));
-    }
-    Exact::new(config, setup, kind)
-}
-
-macro_rules! semiparametric {
-    ($estimator:ident, $kind:expr) => {
-        impl FromConfig<ExactConfig> for $estimator {
-            fn from_config(config: ExactConfig, setup: Setup) -> Result<Self> {
-                Ok(Self { exact: by_mpd(config, setup, &$kind)? })
-            }
-        }
-
-        impl $estimator {
-            /// Sets hyperparameters.
-            #[must_use]
-            pub fn builder() -> Builder<ExactConfig, Self> {
-                let solver = ExactSolver::Mpd(ExactMpd::default());
-                Builder::new(ExactConfig { kind: $kind, solver, ..ExactConfig::default() })
-            }
-        }
-    };
-}
-
-semiparametric!(SemiparametricSvr, super::svr::EPSILON);
-semiparametric!(SemiparametricSvc, ExactKind::CSvc);
 
 impl Builder<ExactConfig, SemiparametricSvr> {
     /// Half-width ε >= 0 of the tube in which errors cost nothing; 0.1 unless set.
@@ -220,9 +194,9 @@ impl SemiparametricSvr {
     ) -> Result<SemiparametricSvrModel<F>> {
         let phi = functions.on(rows)?;
         let given = Given { weights, functions: Some(phi.view()) };
-        let function = self.exact.fit(rows, ExactTargets::Values(values), given, observer)?;
-        let parametric = parameters(&function.machine, phi.ncols())?;
-        Ok(SemiparametricSvrModel { kernel: SvrModel { function }, parametric })
+        let fitted = self.exact.fit(rows, ExactTargets::Values(values), given, observer)?;
+        let parametric = parameters(&fitted.report, phi.ncols())?;
+        Ok(SemiparametricSvrModel { kernel: SvrModel { fitted }, parametric })
     }
 }
 
@@ -256,7 +230,7 @@ impl SemiparametricSvc {
     ) -> Result<SemiparametricSvcModel<F, L>> {
         let phi = functions.on(rows)?;
         let given = Given { weights, functions: Some(phi.view()) };
-        let kernel = SvcModel::fit(&self.exact, rows, labels, given, observer)?;
+        let kernel = self.exact.classifier(rows, labels, given, observer)?;
         let parametric = parameters(kernel.machine(), phi.ncols())?;
         Ok(SemiparametricSvcModel { kernel, parametric })
     }
@@ -268,7 +242,7 @@ impl<F: Precision> SemiparametricSvrModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `LengthMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>, functions: Functions<'_, F>) -> Result<Vec<f64>> {
-        let values = self.kernel.function.decision(rows)?;
+        let values = self.kernel.fitted.decide(rows)?;
         Ok(add(values, &self.parametric, functions, rows)?.into_raw_vec_and_offset().0)
     }
 
@@ -326,38 +300,54 @@ impl<F: Precision, L: Ord + Clone> SemiparametricSvcModel<F, L> {
     }
 }
 
-/// The parameters of a file, a row an output.
-fn parameters_of<F: Precision>(found: &mut Unpacked<F, ExactConfig>) -> Result<Array2<f64>> {
-    let values = found.told.take_doubles("parametric_coef_")?;
+/// Names in files.
+const PARAMETERS: &str = "parametric_coef_";
+const REGRESSOR: &str = "SemiparametricSvr";
+const CLASSIFIER: &str = "SemiparametricSvc";
+
+fn to_archive<F: Precision>(
+    (fitted, parametric): (&Fitted<ExactConfig, F>, &Array2<f64>),
+    (kind, labels): (&str, &Labels),
+) -> Result<Archive> {
+    let parametric = parametric.iter().copied().collect();
+    fitted.to_archive(kind, labels, fitted.attributes().put_doubles(PARAMETERS, parametric))
+}
+
+/// The machine of a file, and its parameters, a row an output.
+fn of<F: Precision>(
+    found: &mut Unpacked<F, ExactConfig>,
+) -> Result<(Fitted<ExactConfig, F>, Array2<f64>)> {
+    let values = found.told.take_doubles(PARAMETERS)?;
     let outputs = found.machine.n_outputs();
-    Array2::from_shape_vec((outputs, values.len() / outputs.max(1)), values)
-        .map_err(|_| Error::Format("parametric_coef_".into()))
+    let shape = (outputs, values.len() / outputs.max(1));
+    let parametric =
+        Array2::from_shape_vec(shape, values).map_err(|_| Error::Format(PARAMETERS.into()))?;
+    Ok((Fitted::of(found)?, parametric))
 }
 
 impl<F: Precision> Saved for SemiparametricSvrModel<F> {
     fn to_archive(&self) -> Result<Archive> {
-        let function = &self.kernel.function;
-        function.to_archive("SemiparametricSvr", &Labels::None, Some(&self.parametric))
+        to_archive((&self.kernel.fitted, &self.parametric), (REGRESSOR, &Labels::None))
     }
 
     fn from_archive(archive: Archive) -> Result<Self> {
-        let mut found = saved::unpack("SemiparametricSvr", &ExactConfig::default(), archive)?;
-        let (function, parametric) = (Function::of(&mut found)?, parameters_of(&mut found)?);
+        let mut found = saved::unpack(REGRESSOR, &ExactConfig::default(), archive)?;
+        let (fitted, parametric) = of(&mut found)?;
         found.without_classes()?;
-        Ok(Self { kernel: SvrModel { function }, parametric })
+        Ok(Self { kernel: SvrModel { fitted }, parametric })
     }
 }
 
 impl<F: Precision, L: Label> Saved for SemiparametricSvcModel<F, L> {
     fn to_archive(&self) -> Result<Archive> {
-        let (function, labels) = (&self.kernel.function, L::to_labels(&self.kernel.classes));
-        function.to_archive("SemiparametricSvc", &labels, Some(&self.parametric))
+        let labels = L::to_labels(&self.kernel.classes);
+        to_archive((&self.kernel.fitted, &self.parametric), (CLASSIFIER, &labels))
     }
 
     fn from_archive(archive: Archive) -> Result<Self> {
-        let mut found = saved::unpack("SemiparametricSvc", &ExactConfig::default(), archive)?;
-        let (function, parametric) = (Function::of(&mut found)?, parameters_of(&mut found)?);
-        let classes = found.classes(|k| k * (k - 1) / 2)?;
-        Ok(Self { kernel: SvcModel { function, classes }, parametric })
+        let mut found = saved::unpack(CLASSIFIER, &ExactConfig::default(), archive)?;
+        let (fitted, parametric) = of(&mut found)?;
+        let classes = found.classes(ExactConfig::n_outputs)?;
+        Ok(Self { kernel: SvcModel { fitted, classes }, parametric })
     }
 }

@@ -1,6 +1,6 @@
 //! The divide-and-conquer machine without labels: what the bindings use.
 
-mod svc;
+mod labelled;
 mod train;
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::kernel::AnyKernel;
 use crate::local::{Local, LocalModel, Pruning};
 use crate::model::{CellModel, Model};
 use crate::watch::Watch;
-pub use svc::{LocalBudgetSvc, LocalBudgetSvcModel};
+pub use labelled::{LocalBudgetSvc, LocalBudgetSvcModel};
 use train::{cells, learn};
 
 /// The machine of each cell.

@@ -1,6 +1,6 @@
 //! Online learners as machines: one stream for two classes, one a class for more.
 
-mod svc;
+mod labelled;
 mod train;
 
 use crate::config::{Config, at_least, config, optional, positive};
@@ -10,7 +10,7 @@ use crate::estimator::setup::KernelConfig;
 use crate::kernel::AnyKernel;
 use crate::online::{ASIDE, AnyLearner, KernelPerceptron};
 
-pub use svc::{OnlineSvc, OnlineSvcModel};
+pub use labelled::{OnlineSvc, OnlineSvcModel};
 
 config! {
     /// Everything that a training call of an online learner needs to know.

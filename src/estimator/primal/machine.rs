@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::config::{PrimalConfig, PrimalSolver};
-use super::fitted::PrimalReport;
 use super::found::Found;
+use super::report::PrimalReport;
 use super::run::{Run, SHARE_BEFORE};
 use super::start::{PrimalBasis, PrimalStart};
 use super::tune::tune;

@@ -2,20 +2,19 @@
 
 mod basis;
 mod config;
-mod fitted;
 mod found;
+mod given;
+mod labelled;
 mod machine;
 mod reduced;
+mod report;
 mod run;
 mod start;
-mod svc;
-mod svr;
 mod trials;
 mod tune;
 
 pub use config::{Choice, PrimalConfig, PrimalSolver};
-pub use fitted::PrimalReport;
 pub use found::Tuned;
+pub use labelled::{PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel};
+pub use report::PrimalReport;
 pub use start::{PrimalBasis, PrimalStart};
-pub use svc::{PrimalSvc, PrimalSvcModel};
-pub use svr::{PrimalSvr, PrimalSvrModel};

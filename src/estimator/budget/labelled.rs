@@ -1,0 +1,156 @@
+//! Machines on a budget with labels or values.
+
+use super::config::BudgetConfig;
+use super::train::Start;
+use crate::data::{Problem, Rows};
+use crate::error::Result;
+use crate::estimator::labelled::{
+    Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Trains,
+    Weighted,
+};
+use crate::estimator::machine::Machine;
+use crate::estimator::report::Report;
+use crate::float::Real;
+use crate::loss::AnyLoss;
+use crate::watch::Watch;
+
+/// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::BudgetSvc;
+/// use budgetsvm::kernel::Gaussian;
+///
+/// // Points inside and outside a circle.
+/// let rows = ndarray::Array2::from_shape_fn((400, 2), |(i, j)| {
+///     let (a, r) = (i as f64 * 0.7, if i % 2 == 0 { 1.0 } else { 2.0 });
+///     if j == 0 { r * a.cos() } else { r * a.sin() }
+/// });
+/// let labels: Vec<&str> = (0..400).map(|i| if i % 2 == 0 { "in" } else { "out" }).collect();
+/// let rows = Rows::from(&rows);
+///
+/// let svc = BudgetSvc::builder().budget(20).c(10.0).kernel(Gaussian::new(1.0)?).build()?;
+/// let model = svc.fit(&rows, &labels)?;
+/// assert!(model.n_terms() <= 20);
+/// assert_eq!(model.predict(&rows)?, labels);
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+pub type BudgetSvc = Classifier<BudgetConfig>;
+
+/// A fitted [`BudgetSvc`] with labels of type `L`.
+pub type BudgetSvcModel<F, L> = ClassifierModel<BudgetConfig, F, L>;
+
+/// Kernel support vector regression with a bounded number of support vectors, to be fitted.
+///
+/// ```
+/// use budgetsvm::data::Rows;
+/// use budgetsvm::estimator::BudgetSvr;
+/// use budgetsvm::kernel::Gaussian;
+///
+/// let rows = ndarray::Array2::from_shape_fn((300, 1), |(i, _)| i as f64 / 50.0);
+/// let values: Vec<f64> = rows.iter().map(|x: &f64| x.sin()).collect();
+/// let rows = Rows::Dense(rows.view());
+///
+/// let svr = BudgetSvr::builder().budget(20).c(10.0).kernel(Gaussian::new(1.0)?).build()?;
+/// let model = svr.fit(&rows, &values)?;
+/// let predicted = model.predict(&rows)?;
+/// assert!(predicted.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.2));
+/// # Ok::<(), budgetsvm::error::Error>(())
+/// ```
+pub type BudgetSvr = Regressor<BudgetConfig>;
+
+/// A fitted [`BudgetSvr`].
+pub type BudgetSvrModel<F> = RegressorModel<BudgetConfig, F>;
+
+impl Family for BudgetConfig {
+    type Report = Report;
+
+    const CLASSIFIER: &'static str = "BudgetSVC";
+
+    fn c(&self) -> f64 {
+        self.c
+    }
+}
+
+impl OfValues for BudgetConfig {
+    const REGRESSOR: &'static str = "BudgetSVR";
+
+    /// In units of y: the tube of the default epsilon is 0.1 wide.
+    fn of_values() -> Self {
+        let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
+        Self { loss, smoothing: 0.05, ..Self::default() }
+    }
+}
+
+impl Trains for BudgetConfig {
+    fn check_loss(&self, classes: bool) -> Result<()> {
+        self.loss.expect_classes(classes)
+    }
+
+    fn train<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
+        self.fit(problem, Start::default(), watch)
+    }
+}
+
+impl Weighted for BudgetConfig {}
+
+impl Streams for BudgetConfig {
+    fn begin<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
+        self.partial_fit(problem, None, watch)
+    }
+
+    fn go_on<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        machine: &mut Machine<F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Report> {
+        let report;
+        (*machine, report) = self.partial_fit(problem, Some(machine), watch)?;
+        Ok(report)
+    }
+}
+
+/// Keeps the terms and solves for their coefficients.
+fn polish<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    machine: &mut Machine<F>,
+    watch: &mut Watch<'_>,
+) -> Result<Report> {
+    let report;
+    (*machine, report) = config.polish(problem, machine, watch)?;
+    Ok(report)
+}
+
+impl<F: Real, L: Ord + Clone> BudgetSvcModel<F, L> {
+    /// Keeps the terms and solves for their coefficients on these rows, of labels known.
+    ///
+    /// # Errors
+    /// Those of [`Problem::new`], `BadLabels` for a new label.
+    pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        let mut next = self.clone();
+        next.go_on(rows, labels, &polish)?;
+        Ok(next)
+    }
+}
+
+impl<F: Real> BudgetSvrModel<F> {
+    /// Keeps the terms and solves for their coefficients on these rows.
+    ///
+    /// # Errors
+    /// Those of [`Problem::new`].
+    pub fn polish(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
+        let mut next = self.clone();
+        next.go_on(rows, values, &polish)?;
+        Ok(next)
+    }
+}

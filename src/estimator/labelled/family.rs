@@ -1,0 +1,115 @@
+//! What families of machines differ in.
+
+use serde_json::{Map, Value};
+
+use crate::config::{Config, side_by_side};
+use crate::data::Problem;
+use crate::error::Result;
+use crate::estimator::machine::Machine;
+use crate::estimator::saved::Attributes;
+use crate::estimator::score::class;
+use crate::estimator::setup::KernelConfig;
+use crate::float::Real;
+use crate::watch::Watch;
+
+/// A family of fitted machines, known by its hyperparameters.
+pub trait Family: Config + Default + Send + Sync {
+    /// What a fit tells.
+    type Report: Told;
+
+    /// The name of its classifiers in files.
+    const CLASSIFIER: &'static str;
+
+    /// The cost of a violation by a sample of weight 1.
+    fn c(&self) -> f64;
+
+    /// Number of outputs for k > 2 classes.
+    #[must_use]
+    fn n_outputs(k: usize) -> usize {
+        k
+    }
+
+    /// The class, of k, that the decision values of a row speak for.
+    #[must_use]
+    fn class(values: &[f64], _k: usize) -> usize {
+        class(values)
+    }
+
+    /// The hyperparameters that a file holds.
+    #[doc(hidden)]
+    fn kept(&self) -> Map<String, Value> {
+        side_by_side(self)
+    }
+}
+
+/// A family with regression machines.
+pub trait OfValues: Family {
+    /// Their name in files.
+    const REGRESSOR: &'static str;
+
+    /// Their hyperparameters, unless set.
+    #[must_use]
+    fn of_values() -> Self;
+}
+
+/// A family whose hyperparameters are all that a fit needs beside the problem.
+pub trait Trains: Family + KernelConfig {
+    /// Whether the loss is one for classes, or one for values.
+    ///
+    /// # Errors
+    /// `InvalidParam`.
+    fn check_loss(&self, classes: bool) -> Result<()>;
+
+    /// Trains from the start.
+    ///
+    /// # Errors
+    /// Those of the family's `fit`.
+    fn train<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Self::Report)>;
+}
+
+/// A family whose samples may weigh differently.
+pub trait Weighted: Trains {}
+
+/// A family that learns from rows as they come.
+pub trait Streams: Trains {
+    /// Begins with these rows.
+    ///
+    /// # Errors
+    /// Those of the family's `partial_fit`.
+    fn begin<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Self::Report)>;
+
+    /// Goes on with these rows.
+    ///
+    /// # Errors
+    /// Those of the family's `partial_fit`.
+    fn go_on<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        machine: &mut Machine<F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self::Report>;
+
+    /// Whether learning from so many rows may share work among threads.
+    #[must_use]
+    fn shares_work<F: Real>(_machine: &Machine<F>, _n_rows: usize) -> bool {
+        true
+    }
+}
+
+/// What a fit tells, in files the attributes of Python's estimators.
+#[doc(hidden)]
+pub trait Told: Clone + std::fmt::Debug + Send + Sync {
+    /// What a file holds beside the machine; `c` is the cost that the user set.
+    fn attributes<F: Real>(&self, c: f64, machine: &Machine<F>) -> Attributes;
+
+    /// What a file holds, taken out.
+    fn of<F: Real>(told: &mut Attributes, machine: &Machine<F>) -> Result<Self>;
+}

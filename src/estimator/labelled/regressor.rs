@@ -1,0 +1,178 @@
+//! Regression: a value a row.
+
+use super::family::{Family, OfValues, Streams, Trains, Weighted};
+use super::fitted::{Fitted, GoOn, Train};
+use crate::config::{Builder, FromConfig, Setup};
+use crate::data::{Rows, Targets};
+use crate::error::Result;
+use crate::estimator::machine::{Machine, Precision};
+use crate::estimator::saved::{self, Saved};
+use crate::float::Real;
+use crate::model::persist::{Archive, Labels};
+use crate::watch::{Observer, Silent};
+
+/// A regression machine of the family with the hyperparameters `C`, to be fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regressor<C> {
+    config: C,
+    setup: Setup,
+}
+
+/// A fitted regression machine.
+#[derive(Clone, Debug)]
+pub struct RegressorModel<C: Family, F: Real> {
+    pub(in crate::estimator) fitted: Fitted<C, F>,
+}
+
+impl<C: Weighted + OfValues> FromConfig<C> for Regressor<C> {
+    fn from_config(config: C, setup: Setup) -> Result<Self> {
+        config.check_loss(false)?;
+        Ok(Self { config, setup })
+    }
+}
+
+impl<C: Weighted + OfValues> Regressor<C> {
+    /// Sets hyperparameters; the loss is ε-insensitive with ε = 0.1 unless set.
+    #[must_use]
+    pub fn builder() -> Builder<C, Self> {
+        Builder::new(C::of_values())
+    }
+
+    /// Trains on rows of any layout and finite values.
+    ///
+    /// # Errors
+    /// Those of [`crate::data::Problem::new`], `OutOfMemory`, `Unsupported` where the memory
+    /// allowed or the range of floats does not suffice.
+    pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<RegressorModel<C, F>> {
+        self.fit_observed(rows, values, None, &mut Silent)
+    }
+
+    /// [`Regressor::fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`Regressor::fit`], and `Interrupted` when the observer says so.
+    pub fn fit_observed<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<RegressorModel<C, F>> {
+        self.train((rows, values, weights), observer, &C::train)
+    }
+
+    pub(in crate::estimator) fn train<F: Real>(
+        &self,
+        (rows, values, weights): (&Rows<'_, F>, &[f64], Option<&[f64]>),
+        observer: &mut dyn Observer,
+        train: &Train<'_, C, F>,
+    ) -> Result<RegressorModel<C, F>> {
+        let samples = (rows, Targets::Values(values), weights);
+        let fitted = Fitted::train((&self.config, &self.setup), samples, observer, train)?;
+        Ok(RegressorModel { fitted })
+    }
+}
+
+impl<C: Weighted + OfValues + Streams> Regressor<C> {
+    /// Begins a stream with these rows, as they stand.
+    ///
+    /// # Errors
+    /// Those of [`Regressor::fit`], `Unsupported` for machines that are no streams.
+    pub fn partial_fit<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+    ) -> Result<RegressorModel<C, F>> {
+        let samples = (rows, Targets::Values(values));
+        Ok(RegressorModel { fitted: Fitted::begin((&self.config, &self.setup), samples)? })
+    }
+}
+
+impl<C: Streams, F: Real> RegressorModel<C, F> {
+    /// Learns from these rows, as they stand, in one pass. An error changes nothing.
+    ///
+    /// # Errors
+    /// Those of [`Regressor::partial_fit`], `FeatureMismatch`.
+    pub fn learn(&mut self, rows: &Rows<'_, F>, values: &[f64]) -> Result<()> {
+        self.fitted.learn(rows, Targets::Values(values))
+    }
+
+    /// [`RegressorModel::learn`] in a copy.
+    ///
+    /// # Errors
+    /// As [`RegressorModel::learn`].
+    pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
+        let mut next = self.clone();
+        next.learn(rows, values)?;
+        Ok(next)
+    }
+
+    pub(in crate::estimator) fn go_on(
+        &mut self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        go_on: &GoOn<'_, C, F>,
+    ) -> Result<()> {
+        self.fitted.go_on((rows, Targets::Values(values)), true, go_on)
+    }
+}
+
+impl<C: Family, F: Real> RegressorModel<C, F> {
+    /// The value of every row.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
+    pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
+        self.fitted.values(rows)
+    }
+
+    /// The value of one row, on the calling thread: without an allocation, once that thread has
+    /// predicted with this model.
+    ///
+    /// # Errors
+    /// As [`RegressorModel::predict`].
+    pub fn predict_one(&self, row: &[F]) -> Result<f64> {
+        self.fitted.machine.model()?.decide_one(row, |values| Ok(values[0]))
+    }
+
+    /// [`RegressorModel::predict`] into `out`; of few rows without an allocation.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn predict_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        self.fitted.decide_into(rows, out)
+    }
+
+    /// Number of terms: of features, for a linear machine.
+    #[must_use]
+    pub fn n_terms(&self) -> usize {
+        self.fitted.machine.n_terms()
+    }
+}
+
+impl<C: Trains, F: Real> RegressorModel<C, F> {
+    /// The machine itself: terms or features, coefficients, offset.
+    #[must_use]
+    pub fn machine(&self) -> &Machine<F> {
+        &self.fitted.machine
+    }
+
+    /// What the last training call tells.
+    #[must_use]
+    pub fn report(&self) -> &C::Report {
+        &self.fitted.report
+    }
+}
+
+impl<C: OfValues, F: Precision> Saved for RegressorModel<C, F> {
+    fn to_archive(&self) -> Result<Archive> {
+        self.fitted.to_archive(C::REGRESSOR, &Labels::None, self.fitted.attributes())
+    }
+
+    fn from_archive(archive: Archive) -> Result<Self> {
+        let mut found = saved::unpack(C::REGRESSOR, &C::of_values(), archive)?;
+        let fitted = Fitted::of(&mut found)?;
+        found.without_classes()?;
+        Ok(Self { fitted })
+    }
+}
