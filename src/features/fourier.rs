@@ -17,7 +17,7 @@
 //! *Paired* waves have the smaller variance for the Gaussian and give `‖z(x)‖ = 1` exactly (D even).
 //! The spectrum of the Laplacian is not rotation invariant, so it has no orthogonal form.
 
-use super::scratch::{Scratch, multiply};
+use super::scratch::{Scratch, multiply, unpack};
 use crate::config::{Config, count, hyperparameters};
 use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, try_vec};
@@ -185,14 +185,7 @@ impl<F: Real> FourierMap<F> {
     /// The frequencies, m x d row-major.
     #[must_use]
     pub fn frequencies(&self) -> Vec<f64> {
-        let d = self.n_features();
-        let mut row = vec![F::zero(); d];
-        let mut out = Vec::with_capacity(self.frequencies.len() * d);
-        for j in 0..self.frequencies.len() {
-            self.frequencies.get(j, &mut row);
-            out.extend(row.iter().map(|&v| v.to_f64()));
-        }
-        out
+        unpack(&self.frequencies).iter().map(|&v| v.to_f64()).collect()
     }
 
     /// The phases ω of the frequencies that are not paired, the last ones.

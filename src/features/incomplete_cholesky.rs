@@ -109,9 +109,6 @@ impl IncompleteCholesky {
 /// The factor of the kernel matrix of the `n` rows `row(0), row(1), ...`, and the largest `k(x, x)`:
 /// of `most` columns, or fewer when what remains is at most `tolerance` times that, or when `go_on`,
 /// asked after each, says no.
-///
-/// # Errors
-/// `OutOfMemory`, those of `go_on`.
 pub(crate) fn factor<F: Real>(
     kernel: AnyKernel,
     rows: &Rows<'_, F>,

@@ -1,14 +1,9 @@
-//! Feature maps: rows z(x) of D numbers whose products approximate a kernel.
+//! Feature maps: rows z(x) of D numbers whose products approximate a kernel,
+//! `z(x)·z(x') ≈ k(x, x')`.
 //!
-//! ```text
-//! z(x)·z(x') ≈ k(x, x')
-//!
-//! Nyström               z(x) = Λ^{-1/2} Qᵀ k_S(x),       K_SS = Q Λ Qᵀ
-//! incomplete Cholesky   z(x) = L_SS^{-1} k_S(x),         K_SS = L_SS L_SSᵀ
-//! Fourier               z_j(x) = √(2/D) cos(ν_j·x + ω_j)
-//! ```
-//!
-//! A linear machine on z(x) is then an approximate kernel machine.
+//! A linear machine on z(x) is then an approximate kernel machine. Maps on landmarks are those of
+//! Nyström ([`nystroem`]) and of the incomplete Cholesky factor; without any there are random waves
+//! ([`fourier`]).
 //!
 //! *Method.*
 //! 1. A configuration ([`FitFeatureMap`]) draws or chooses what it needs from the rows and gives a

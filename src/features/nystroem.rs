@@ -18,7 +18,7 @@
 //! the landmarks.
 
 use super::landmarks::{copy_rows, draw_landmarks};
-use super::scratch::{Scratch, multiply, unpad};
+use super::scratch::{Scratch, multiply, unpack, unpad};
 use crate::config::{Config, count, hyperparameters, optional, share};
 use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, try_vec};
@@ -265,16 +265,8 @@ impl<F: Real> LandmarkMap<F> {
     /// W, s x D row-major.
     #[must_use]
     pub fn weights(&self) -> Vec<F> {
-        let (s, outputs) = (self.n_landmarks(), self.n_outputs());
-        let mut out = vec![F::zero(); s * outputs];
-        let mut column = vec![F::zero(); s];
-        for j in 0..outputs {
-            self.weights.get(j, &mut column);
-            for (l, &w) in column.iter().enumerate() {
-                out[l * outputs + j] = w;
-            }
-        }
-        out
+        let (s, columns) = (self.n_landmarks(), unpack(&self.weights));
+        (0..s).flat_map(|l| columns.iter().skip(l).step_by(s)).copied().collect()
     }
 
     /// The coefficients `Wγ` of the expansion on the landmarks that `γ·z(x)` is, for every row γ

@@ -28,3 +28,11 @@ pub(super) fn unpad<F: Real>(padded: &[F], columns: &Packed<F>, (out, width): (&
         to[len..].fill(F::zero());
     }
 }
+
+/// Packed centres as rows, one after another.
+pub(super) fn unpack<F: Real>(packed: &Packed<F>) -> Vec<F> {
+    let d = packed.n_features();
+    let mut out = vec![F::zero(); packed.len() * d];
+    out.chunks_exact_mut(d.max(1)).enumerate().for_each(|(j, row)| packed.get(j, row));
+    out
+}

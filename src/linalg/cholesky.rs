@@ -79,9 +79,6 @@ impl Cholesky {
 
     /// [`Cholesky::solve`] of many, which the pool takes in fixed groups; `between` runs on the
     /// calling thread now and then, and its error ends the work.
-    ///
-    /// # Errors
-    /// Those of `between`.
     pub(crate) fn solve_columns<E>(
         &self,
         columns: &mut [f64],

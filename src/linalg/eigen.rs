@@ -6,7 +6,7 @@ use std::time::Duration;
 use faer::linalg::solvers::SelfAdjointEigen;
 use faer::{MatRef, Side};
 
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::parallel::THREADED;
 
 /// Up to this order the decomposition takes a few milliseconds and is made in place.
@@ -38,9 +38,7 @@ pub(crate) fn symmetric_eigen<E: From<Error>>(
     n: usize,
     mut between: impl FnMut() -> std::result::Result<(), E>,
 ) -> std::result::Result<SymmetricEigen, E> {
-    if matrix.len() != n * n {
-        return Err(Error::LengthMismatch { what, expected: n * n, got: matrix.len() }.into());
-    }
+    check_len(what, n * n, matrix.len())?;
     if !matrix.iter().all(|v| v.is_finite()) {
         return Err(Error::NotPositiveDefinite(what).into());
     }

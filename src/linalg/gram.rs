@@ -35,9 +35,6 @@ pub(crate) struct GramAccumulator {
 
 impl GramAccumulator {
     /// Zero, of order n. Memory: `BATCH`·n and about n²/2 numbers.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     pub(crate) fn new(n: usize) -> Result<Self> {
         let tile = if n <= 256 { 64 } else { 128 };
         let blocks = n.div_ceil(tile);
@@ -54,9 +51,6 @@ impl GramAccumulator {
 
     /// Back to zero. `single`: the products to come are in `f32` (batches are summed in `f64`
     /// all the same).
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
     pub(crate) fn clear(&mut self, single: bool) -> Result<()> {
         (self.held, self.single) = (0, single);
         self.tiles.fill(0.0);
@@ -96,9 +90,6 @@ impl GramAccumulator {
 
     /// Multiplies the batch into the tiles. `between` runs now and then on the calling thread;
     /// its error ends the work.
-    ///
-    /// # Errors
-    /// Those of `between`.
     pub(crate) fn flush<E>(
         &mut self,
         mut between: impl FnMut() -> std::result::Result<(), E>,

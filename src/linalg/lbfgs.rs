@@ -62,9 +62,6 @@ struct Pair {
 impl Lbfgs {
     /// Minimises from `x`. `evaluate(x, gradient)` gives the value and fills the gradient; an
     /// error ends the search with `x` at the best point so far.
-    ///
-    /// # Errors
-    /// Those of `evaluate`.
     pub(crate) fn minimise<E>(
         &self,
         x: &mut [f64],

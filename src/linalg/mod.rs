@@ -11,9 +11,7 @@ mod dense;
 mod eigen;
 #[cfg(feature = "train")]
 mod gram;
-#[cfg(feature = "train")]
 mod lbfgs;
-#[cfg(feature = "train")]
 mod pivoted;
 mod rows;
 #[cfg(test)]
@@ -28,8 +26,6 @@ pub(crate) use dense::{matrix, multiply};
 pub(crate) use eigen::symmetric_eigen;
 #[cfg(feature = "train")]
 pub(crate) use gram::GramAccumulator;
-#[cfg(feature = "train")]
 pub(crate) use lbfgs::{Descent, Lbfgs};
-#[cfg(feature = "train")]
 pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub(crate) use rows::{axpy, dot, dot64, symmetric_times};

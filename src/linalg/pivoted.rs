@@ -32,9 +32,6 @@ impl<F: Real> PivotedCholesky<F> {
     ///
     /// Cost n·most² multiply-adds, memory n·most. Rows do not meet, so the bits do not depend on
     /// the thread count.
-    ///
-    /// # Errors
-    /// Those of `column` and `go_on`; `OutOfMemory`.
     pub(crate) fn new<E: From<Error>>(
         what: &'static str,
         diagonal: Vec<f64>,
@@ -100,9 +97,6 @@ impl<F: Real> PivotedCholesky<F> {
 
 /// [`PivotedCholesky::new`] of the n x n row-major `matrix`, of as many columns as it takes. `between`
 /// runs on the calling thread after every column; its error ends the work.
-///
-/// # Errors
-/// Those of `between`; `OutOfMemory`.
 pub(crate) fn pivoted_cholesky<E: From<Error>>(
     matrix: &[f64],
     n: usize,

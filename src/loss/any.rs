@@ -29,7 +29,7 @@ pub enum AnyLoss {
         #[serde(default = "tenth")]
         epsilon: f64,
     },
-    /// `max(q (y - f), (1 - q) (f - y))`: `"quantile"`.
+    /// `max(q (y - f), (1 - q) (f - y))`, whose mean is least at the q-quantile: `"quantile"`.
     Quantile {
         /// Which quantile q of the targets f is, in (0, 1).
         #[serde(default = "half")]

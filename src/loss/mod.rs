@@ -1,13 +1,4 @@
-//! Losses `L(y, f)`: what a decision value `f` costs at a target `y`.
-//!
-//! ```text
-//! hinge                          max(0, 1 - y f)
-//! squared hinge                  max(0, 1 - y f)²
-//! logistic                       ln(1 + exp(-y f))
-//! ε-insensitive                  max(0, |y - f| - ε)
-//! squared ε-insensitive          max(0, |y - f| - ε)²
-//! quantile                       max(q (y - f), (1 - q) (f - y)),   whose mean is least at the q-quantile
-//! ```
+//! Losses `L(y, f)`: what a decision value `f` costs at a target `y` ([`AnyLoss`] has the formulas).
 //!
 //! A loss is seen in three ways: as a value and a direction for stochastic gradients
 //! ([`AnyLoss::value`], [`AnyLoss::violation`]), as a box and a step for coordinate ascent

@@ -127,12 +127,10 @@ struct Output {
 
 /// What a step needs to know.
 struct Plan<'a> {
-    loss: AnyLoss,
+    settings: &'a Settings,
     lambda: f64,
     radius: f64,
     bound: f64,
-    fit_intercept: bool,
-    strongly_convex: bool,
     /// `D_X / D_G`.
     length: f64,
     average_from: u64,
@@ -146,7 +144,7 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// Step 2.
     fn step(&self, j: u64) -> f64 {
-        if self.strongly_convex {
+        if self.settings.strongly_convex {
             1.0 / (self.lambda * j as f64)
         } else {
             self.length / (j as f64).sqrt()
@@ -171,7 +169,7 @@ impl Plan<'_> {
             let z = source.row(order, at);
             source.prefetch(order, at + AHEAD);
             let product = output.iterate.product(z);
-            let v = self.loss.violation(y, product + output.intercept);
+            let v = self.settings.loss.violation(y, product + output.intercept);
             // 4.
             let shrink = (1.0 - eta * self.lambda).max(0.0);
             output.iterate.shrink(shrink);
@@ -181,7 +179,7 @@ impl Plan<'_> {
                 output.iterate.add(by, z, shrink * product, sq_norm);
                 // 5.
                 output.iterate.project(self.radius);
-                if self.fit_intercept {
+                if self.settings.fit_intercept {
                     output.intercept = (output.intercept + by).clamp(-self.bound, self.bound);
                 }
             }
@@ -243,13 +241,12 @@ pub fn train<F: Real>(
             // 3.
             source.load(block, watch)?;
             watch.glance()?;
-            if plan.is_none() {
+            let source = &*source;
+            let plan = &*plan.get_or_insert_with(|| {
                 let norm = |at| Real::to_f64(sq_norm(source.row(block, at)));
                 let sq_norms: Vec<f64> = (0..block.len()).map(norm).collect();
-                plan = Some(settings.plan(task, (block, &sq_norms), &mut gradient, total));
-            }
-            let Some(plan) = &plan else { continue };
-            let source = &*source;
+                settings.plan(task, (block, &sq_norms), &mut gradient, total)
+            });
             if outputs == 1 {
                 let next = &order[((b + 1) * BLOCK).min(n)..((b + 2) * BLOCK).min(n)];
                 rayon::in_place_scope(|scope| {
@@ -328,7 +325,7 @@ impl Settings {
 
     /// Step 1 and the feasible set, from the first samples.
     fn plan<'a>(
-        &self,
+        &'a self,
         task: &'a Task<'a>,
         (block, sq_norms): (&[usize], &[f64]),
         gradient: &mut f64,
@@ -369,12 +366,10 @@ impl Settings {
         let bound = largest + norm * radius;
         let extent = (radius * radius + one * bound * bound).sqrt();
         Plan {
-            loss: self.loss,
+            settings: self,
             lambda,
             radius,
             bound,
-            fit_intercept: self.fit_intercept,
-            strongly_convex: self.strongly_convex,
             length: extent / gradient.sqrt(),
             average_from: if self.power().is_some() { 0 } else { self.average.from(steps) },
             power: self.power(),

@@ -9,7 +9,7 @@ use super::solve::solve;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::{AnyBuffers, AnyColumns, Buffers, Columns, RowCache};
-use crate::solver::exact::{Dual, Fitted, Kind, Part, dual, fitted};
+use crate::solver::exact::{Dual, Fitted, Kind, MpdOutcome, Part, Solution, dual, fitted};
 use crate::watch::Watch;
 
 /// What a machine `f(x) = Σ coef_i k(x_i, x) + intercept + Σ_j c_j φ_j(x)` has beside the kernel.
@@ -96,15 +96,13 @@ pub fn fit(
     Ok(machine)
 }
 
-type Solved = (crate::solver::exact::Solution, crate::solver::exact::MpdOutcome);
-
 fn run<F: Real>(
     columns: Columns<'_, F>,
     (bytes, buffers): (usize, &Arc<Buffers<F>>),
     problem: &Problem<'_>,
     settings: &MpdSettings,
     watch: &mut Watch<'_>,
-) -> Result<Solved> {
+) -> Result<(Solution, MpdOutcome)> {
     let mut cache = RowCache::reusing(columns, bytes, buffers)?;
     solve(problem, &mut cache, settings, watch)
 }

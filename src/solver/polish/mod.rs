@@ -5,8 +5,7 @@
 //! ```
 //!
 //! Budget maintenance finds good basis points and leaves noisy coefficients. Here the points
-//! stay and the coefficients are solved for, by Newton's method in the reduced primal; the
-//! offset `b` is not penalised. L_h is the loss smoothed over a width h ([`crate::loss::Smoothed`]). Several
+//! stay and the coefficients are solved for, by Newton's method in the reduced primal. Several
 //! outputs (one against the rest) share the kernel values and nothing else.
 //!
 //! # Method

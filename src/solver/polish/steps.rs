@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{axpy, dot64, symmetric_times};
 use crate::solver::smoothed::panels::Panels;
-use crate::solver::smoothed::ray::{Found, Ray, Samples};
+use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{Polish, Start, check_gram};
 use crate::watch::{Step, Watch};
 
@@ -21,6 +21,17 @@ const MAX_STALLS: usize = 3;
 /// Share of the objective below which a promised decrease is rounding.
 const ROUNDING: f64 = 1e-10;
 const STALL_GROWTH: f64 = 1e3;
+
+/// The margins of points or directions, offset last, in one pass.
+fn times<'o, F: Real>(
+    panels: &mut Panels<'_, F>,
+    pairs: impl Iterator<Item = (&'o [f64], &'o mut [f64])>,
+    watch: &mut Watch<'_>,
+) -> Step {
+    let halves = |(v, out): (&'o [f64], _)| v.split_last().map(|(&b, coef)| ((coef, b), out));
+    let (vectors, mut out): (Vec<_>, Vec<_>) = pairs.filter_map(halves).unzip();
+    panels.times(&vectors, &mut out, watch)
+}
 
 /// What the outputs have in common.
 pub(super) struct Shared<'a> {
@@ -68,11 +79,7 @@ impl<'a> Shared<'a> {
         watch: &mut Watch<'_>,
     ) -> Step {
         let b = self.b;
-        {
-            let (vectors, mut out): (Vec<_>, Vec<_>) =
-                group.iter_mut().map(|o| ((&o.point[..b], o.point[b]), o.s.as_mut_slice())).unzip();
-            panels.times(&vectors, &mut out, watch)?;
-        }
+        times(panels, group.iter_mut().map(|o| (&o.point[..], &mut o.s[..])), watch)?;
         for o in group {
             watch.poll()?;
             o.pull = symmetric_times(&self.gram, &o.point[..b]);
@@ -83,7 +90,7 @@ impl<'a> Shared<'a> {
             let quadratic = dot64(&o.point[..b], &o.pull);
             let ray = Ray { samples, f: &o.f, s: &o.s, base: 0.0, linear: 0.0, quadratic };
             check_finite("kernel matrix", &o.s, 1)?;
-            let Found { t, value } = ray.minimise();
+            let (t, value) = ray.minimise();
             let at_the_end = self.samples(o.index, self.polish.h);
             let norm = dot64(&o.point[..b], &o.point[..b]);
             let penalty = 0.5 * (quadratic - self.ridge * norm);
@@ -140,13 +147,7 @@ impl<'a> Shared<'a> {
         if live.is_empty() {
             return Ok(());
         }
-        {
-            let (vectors, mut out): (Vec<_>, Vec<_>) = live
-                .iter_mut()
-                .map(|o| ((&o.direction[..b], o.direction[b]), o.s.as_mut_slice()))
-                .unzip();
-            panels.times(&vectors, &mut out, watch)?;
-        }
+        times(panels, live.iter_mut().map(|o| (&o.direction[..], &mut o.s[..])), watch)?;
         for o in live.iter_mut() {
             let pushed = symmetric_times(&self.gram, &o.direction[..b]);
             let ray = Ray {
@@ -157,7 +158,7 @@ impl<'a> Shared<'a> {
                 linear: dot64(&o.direction[..b], &o.pull),
                 quadratic: dot64(&o.direction[..b], &pushed),
             };
-            let Found { t, value } = ray.minimise();
+            let (t, value) = ray.minimise();
             o.advance(t, value, &pushed);
             let done = o.predicted <= STAGE_TOL * o.value.abs() || t == 0.0;
             if o.h > self.polish.h && done {

@@ -72,10 +72,7 @@ impl System<'_> {
 #[derive(Default)]
 pub(super) struct Bordered {
     held: Option<Held>,
-    border: Option<Border>,
-    /// Factors and borders made.
-    #[cfg(test)]
-    pub(super) made: (usize, usize),
+    pub(super) border: Option<Border>,
 }
 
 struct Held {
@@ -86,7 +83,7 @@ struct Held {
     ridge: Vec<f64>,
 }
 
-struct Border {
+pub(super) struct Border {
     /// U and Z, column-major.
     columns: Vec<f64>,
     solved: Vec<f64>,
@@ -113,10 +110,6 @@ impl Bordered {
             }
             self.border = held.border(system, &added, &removed, watch)?;
             if self.border.is_some() {
-                #[cfg(test)]
-                {
-                    self.made.1 += 1;
-                }
                 return Ok(());
             }
         }
@@ -124,10 +117,6 @@ impl Bordered {
         let matrix = system.matrix()?;
         let q = system.rows.len();
         let factor = Cholesky::factor("Newton system", &matrix, q, 0.0, || watch.poll())?;
-        #[cfg(test)]
-        {
-            self.made.0 += 1;
-        }
         let place = system.rows.iter().enumerate().map(|(a, &i)| (i, a)).collect();
         let (rows, ridge) = (system.rows.to_vec(), system.ridge.to_vec());
         self.held = Some(Held { factor, rows, place, ridge });

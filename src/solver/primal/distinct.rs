@@ -1,12 +1,8 @@
 //! The exact solution when the basis holds every distinct training sample.
 //!
-//! ```text
-//! K = A Aᵀ,   min over w in R^r (and b)   1/2 ‖w‖² + Σ_i C_i L_h(y_i, a_i·w + b)
-//! ```
-//!
 //! # Method
 //!
-//! 1. Pivoted Cholesky of the kernel matrix of the distinct samples gives features A of
+//! 1. Pivoted Cholesky of the kernel matrix of the distinct samples, `K = AAᵀ`, gives features A of
 //!    numerical rank r: however singular K is, `H = I + Aᵀ D A` (bordered for b) is not.
 //! 2. The linear machine on the samples' features, by Newton's method with a factor
 //!    ([`linear`](super::linear())): once the zones stay, a full step ends at the minimum up to

@@ -1,8 +1,5 @@
-//! Newton's method on the weights of a linear machine, dense or sparse.
-//!
-//! ```text
-//! min over w in R^d (and b)   1/2 ‖w‖² + Σ_i C_i L_h(y_i, w·x_i + b)
-//! ```
+//! Newton's method on the weights of a linear machine, dense or sparse, the third form of the
+//! [problem](super).
 //!
 //! # Method
 //!
@@ -26,10 +23,6 @@
 //!
 //! As [`newton`](super::newton()) when direct; else 1/2 gᵀH⁻¹g, about, is at most `tol` of the
 //! objective.
-//!
-//! # Determinism
-//!
-//! Sums run over parts of the rows whose cut depends on n alone.
 //!
 //! References: \[PRIMAL\] section 2.
 

@@ -1,8 +1,5 @@
-//! Newton's method on the coefficients of a kernel expansion.
-//!
-//! ```text
-//! min over β in R^n (and b)   1/2 βᵀKβ + Σ_i C_i L_h(y_i, f_i),   f = Kβ + b
-//! ```
+//! Newton's method on the coefficients of a kernel expansion, the second form of the
+//! [problem](super).
 //!
 //! # Method
 //!

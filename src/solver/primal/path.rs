@@ -213,6 +213,6 @@ impl Direction {
         if !samples.loss.uses_h() && falls >= KEPT_PROMISE * promised {
             return 1.0;
         }
-        ray.minimise().t
+        ray.minimise().0
     }
 }

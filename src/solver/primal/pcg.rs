@@ -1,8 +1,5 @@
-//! Conjugate gradients on the coefficients of a kernel expansion, preconditioned by K.
-//!
-//! ```text
-//! min over β in R^n (and b)   1/2 βᵀKβ + Σ_i C_i L_h(y_i, f_i),   f = Kβ + b
-//! ```
+//! Conjugate gradients on the coefficients of a kernel expansion, the second form of the
+//! [problem](super), preconditioned by K.
 //!
 //! # Method
 //!
@@ -19,12 +16,9 @@
 //! 4. Line search on the objective, O(n) a trial; `f += t Kd`.
 //! 5. A loss with a width begins with every sample in its quadratic zone, then h falls. A squared
 //!    loss begins with a small cost, `C k(x, x)` about 1, which grows tenfold whenever the gap is
-//!    small or no longer falls. At the cost wanted at once, when that is large (nearly a hard
-//!    margin), the first steps overshoot into the feasible region, and from there every direction
-//!    runs into one of its many walls: on USPS with λ = 1e-8 the objective then stays at three to
-//!    ten times its minimum for hundreds of steps. From small costs the path stays outside.
-//!    (Departs from \[PRIMAL\] Algorithm 2. A fit that begins with a solution, or ends before its
-//!    path does, knows nothing of this or has a smaller C.)
+//!    small or no longer falls (docs/primal.md says why). (Departs from \[PRIMAL\] Algorithm 2. A fit
+//!    that begins with a solution, or ends before its path does, knows nothing of this or has a
+//!    smaller C.)
 //! 6. Every 50 steps f is computed afresh.
 //!
 //! Without the preconditioner the same with `Kg` in the place of g, two products a step.
@@ -301,7 +295,7 @@ impl<F: Real> Descent<'_, '_, '_, F> {
         let quadratic = dot64(&along.d, &along.kd);
         let base = place.penalty();
         let ray = Ray { samples: *samples, f: &place.f, s: &s, base, linear, quadratic };
-        let t = ray.minimise().t;
+        let (t, _) = ray.minimise();
         axpy(t, &along.d, &mut place.coef);
         axpy(t, &s, &mut place.f);
         place.b += t * along.d_b;
@@ -323,21 +317,19 @@ impl Along<'_> {
     fn conjugate(self, last: Option<Conjugate>) -> Conjugate {
         let inner = |d: &[f64], d_b: f64| dot64(d, self.kg) + d_b * self.g_b;
         let norm = inner(&self.v, self.v_b);
-        let mut found = None;
+        let back = |v: &[f64]| -> Vec<f64> { v.iter().map(|v| -v).collect() };
+        let (mut d, mut kd, mut d_b) = (back(&self.v), back(&self.kv), -self.v_b);
         if let Some(last) = last {
             let polak = (norm - inner(&last.v, last.v_b)) / last.norm;
             let ratio = polak.clamp(0.0, norm / last.norm);
-            let mix = |v: &[f64], d: &[f64]| -> Vec<f64> {
-                v.iter().zip(d).map(|(v, d)| ratio * d - v).collect()
+            let mix = |back: &[f64], last: &[f64]| -> Vec<f64> {
+                back.iter().zip(last).map(|(v, d)| v + ratio * d).collect()
             };
-            let (d, kd) = (mix(&self.v, &last.d), mix(&self.kv, &last.kd));
-            let d_b = ratio * last.d_b - self.v_b;
-            found = (inner(&d, d_b) < 0.0).then_some((d, kd, d_b));
+            let (mixed, mixed_b) = (mix(&d, &last.d), d_b + ratio * last.d_b);
+            if inner(&mixed, mixed_b) < 0.0 {
+                (d, kd, d_b) = (mixed, mix(&kd, &last.kd), mixed_b);
+            }
         }
-        let (d, kd, d_b) = found.unwrap_or_else(|| {
-            let fresh = |v: &[f64]| v.iter().map(|v| -v).collect();
-            (fresh(&self.v), fresh(&self.kv), -self.v_b)
-        });
         Conjugate { d, kd, d_b, v: self.v, v_b: self.v_b, norm }
     }
 }

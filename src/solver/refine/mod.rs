@@ -51,7 +51,7 @@ use crate::float::Real;
 use crate::linalg::{Descent, Lbfgs};
 use crate::model::KernelModel;
 use crate::rng::Rng;
-use crate::watch::{Halt, Step, StopReason, Tick, Watch};
+use crate::watch::{Step, StopReason, Tick, Watch};
 pub use config::Refine;
 use objective::Objective;
 
@@ -101,15 +101,14 @@ impl Refine {
         let mut x = objective.variables(model)?;
         let found = self.descend_in_stages(&mut objective, &mut x, watch);
         let (smoothed, evaluations, stop) = match found {
-            Ok(Descent { value, evaluations, converged: true }) => {
-                (value, evaluations, StopReason::Converged)
+            Ok(Descent { value, evaluations, converged }) => {
+                let stop = if converged { StopReason::Converged } else { StopReason::MaxIter };
+                (value, evaluations, stop)
             }
-            Ok(Descent { value, evaluations, .. }) => (value, evaluations, StopReason::MaxIter),
-            Err(Halt::Stop(reason)) => {
+            Err(halt) => {
                 let Tick { objective, iteration, .. } = watch.tick;
-                (objective.unwrap_or(f64::NAN), iteration, reason)
+                (objective.unwrap_or(f64::NAN), iteration, halt.into_reason()?)
             }
-            Err(Halt::Fail(error)) => return Err(error),
         };
         Ok(Refined { model: objective.model(&x)?, smoothed, evaluations, stop })
     }

@@ -8,7 +8,6 @@ use super::sums::{Point, Samples};
 use crate::data::Problem;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::kernel::AnyKernel;
 use crate::linalg::{axpy, matrix, multiply};
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
@@ -29,11 +28,9 @@ const PAIR_BYTES: usize = 512 << 20;
 const GRAM_CHUNK: usize = 16;
 
 pub(super) struct Objective<'a, 'p, F: Real> {
-    refine: Refine,
-    problem: &'a Problem<'p, F>,
-    kernel: AnyKernel,
+    data: Samples<'a, 'p, F>,
+    fit_intercept: bool,
     gamma: f64,
-    origin: Vec<F>,
     /// Terms, features, outputs.
     sizes: (usize, usize, usize),
     /// The samples looked at, each counted `factor` times.
@@ -62,11 +59,14 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             intercept: model.intercept().to_vec(),
         };
         Ok(Self {
-            refine,
-            problem,
-            kernel: model.kernel(),
+            data: Samples {
+                problem,
+                kernel: model.kernel(),
+                origin: model.origin().to_vec(),
+                loss: Smoothed { loss: refine.loss, h: refine.h },
+            },
+            fit_intercept: refine.fit_intercept,
             gamma,
-            origin: model.origin().to_vec(),
             sizes,
             samples: Vec::new(),
             factor: 1.0,
@@ -78,7 +78,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     /// The variables of a model.
     pub(super) fn variables(&self, model: &KernelModel<F>) -> Result<Vec<f64>> {
         let (terms, d, m) = self.sizes;
-        let offsets = if self.refine.fit_intercept { m } else { 0 };
+        let offsets = if self.fit_intercept { m } else { 0 };
         let mut x = try_vec("variables", terms * (d + m) + offsets, 0.0)?;
         let coef = model.coef();
         let centers = model.shifted_centers()?;
@@ -97,11 +97,12 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             [] => self.point.intercept.clone(),
             offsets => offsets.to_vec(),
         };
-        KernelModel::from_parts(self.kernel, self.origin.clone(), (rows, d), coef, intercept)
+        let Samples { kernel, origin, .. } = &self.data;
+        KernelModel::from_parts(*kernel, origin.clone(), (rows, d), coef, intercept)
     }
 
     pub(super) fn problem(&self) -> &'a Problem<'p, F> {
-        self.problem
+        self.data.problem
     }
 
     /// Looks at these samples from now on, each counted `factor` times.
@@ -113,15 +114,6 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     pub(super) fn affordable_pairs(&self, most: usize) -> usize {
         let (terms, d, m) = self.sizes;
         (PAIR_BYTES / (16 * terms * (d + m))).clamp(2, most.max(2))
-    }
-
-    fn samples(&self) -> Samples<'_, 'p, F> {
-        Samples {
-            problem: self.problem,
-            kernel: self.kernel,
-            origin: &self.origin,
-            loss: Smoothed { loss: self.refine.loss, h: self.refine.h },
-        }
     }
 
     fn move_to(&mut self, x: &[f64]) {
@@ -180,11 +172,10 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let (coef, offsets) = rest.split_at_mut(terms * m);
         let mut weights = try_vec("gradient", terms, 0.0)?;
         let mut value = 0.0;
-        let samples = self.samples();
         self.stripes(
             &self.samples,
             watch,
-            |stripe| samples.sum(&self.point, stripe),
+            |stripe| self.data.sum(&self.point, stripe),
             |part| {
                 value += part.value;
                 axpy(1.0, &part.points, points);
@@ -221,7 +212,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             let mut tile = Tile::new(d);
             tile.fill_dense(len, |i, row| packed.get(first + i, row));
             let mut gram = vec![0.0; len * stride];
-            self.kernel.values(&tile, (0, len), &packed, &mut gram, stride);
+            self.data.kernel.values(&tile, (0, len), &packed, &mut gram, stride);
             let own = beta.subrows(first, len);
             let mut pull = vec![0.0; len * m];
             multiply(&mut pull, matrix(&gram, stride).subcols(0, terms), beta);
@@ -255,11 +246,10 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let chosen: Vec<u32> = self.samples.iter().copied().step_by(step).collect();
         let mut coef = try_vec("curvatures", terms * m, 0.0)?;
         let mut points = try_vec("curvatures", terms, 0.0)?;
-        let samples = self.samples();
         self.stripes(
             &chosen,
             watch,
-            |stripe| samples.curvatures(&self.point, stripe),
+            |stripe| self.data.curvatures(&self.point, stripe),
             |part| {
                 axpy(1.0, &part.coef, &mut coef);
                 axpy(1.0, &part.points, &mut points);

@@ -22,11 +22,10 @@ pub(super) struct Point<F: Real> {
 }
 
 /// The samples' part of the problem.
-#[derive(Clone, Copy)]
 pub(super) struct Samples<'a, 'p, F: Real> {
     pub(super) problem: &'a Problem<'p, F>,
     pub(super) kernel: AnyKernel,
-    pub(super) origin: &'a [F],
+    pub(super) origin: Vec<F>,
     pub(super) loss: Smoothed,
 }
 
@@ -68,7 +67,7 @@ impl<F: Real> Samples<'_, '_, F> {
         let rows = self.problem.rows();
         for (chunk, samples) in stripe.chunks(ROW_CHUNK).enumerate() {
             let len = samples.len();
-            load_tile(&rows, len, |i| samples[i] as usize, self.origin, &mut tile);
+            load_tile(&rows, len, |i| samples[i] as usize, &self.origin, &mut tile);
             self.kernel.values(&tile, (0, len), &at.centers, &mut values, stride);
             let f = &mut f[..len * m];
             if m == 1 {
@@ -137,7 +136,7 @@ impl<F: Real> Samples<'_, '_, F> {
         let mut dense = try_vec("rows", a * d, F::zero())?;
         for (row, &sample) in dense.chunks_exact_mut(d).zip(&active) {
             rows.copy_row(sample as usize, row);
-            row.iter_mut().zip(self.origin).for_each(|(v, &o)| *v -= o);
+            row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
         }
         multiply(&mut sums.points, matrix(kernel, terms).transpose(), matrix(&dense, d));
         Ok(sums)

@@ -5,7 +5,9 @@
 //! min over f (and b)   1/2 ‖f‖² + Σ_i C_i L_h(y_i, f(x_i) + b)
 //! ```
 //!
-//! Problem, start and result, kernel values by blocks (`panels`), and line search (`ray`).
+//! The offset `b` is not penalised. L_h is the loss smoothed over a width h
+//! ([`crate::loss::Smoothed`]). Problem, start and result, kernel values by blocks (`panels`), and
+//! line search (`ray`).
 
 pub(super) mod panels;
 pub(super) mod ray;
@@ -162,10 +164,7 @@ impl Polished {
         }
     }
 
-    /// Stopped before anything was known.
-    ///
-    /// # Errors
-    /// When nothing is usable.
+    /// Stopped before anything was known; an error where that is one.
     pub(super) fn halted(mut self, halt: Halt) -> Result<Self> {
         (self.converged, self.stop) = (false, halt.into_reason()?);
         (self.smoothed, self.primal) = (f64::NAN, f64::NAN);

@@ -94,7 +94,7 @@ impl Samples<'_> {
             let [slope] = self.sum(|i| [self.at(i, f[i]).slope]);
             s.fill(-slope.signum());
             let ray = Ray { samples: *self, f, s: &s, base: 0.0, linear: 0.0, quadratic: 0.0 };
-            let Found { t, .. } = ray.minimise();
+            let (t, _) = ray.minimise();
             if slope == 0.0 || t <= f64::EPSILON * offset.abs() {
                 return;
             }
@@ -121,13 +121,6 @@ pub(in crate::solver) struct Ray<'a> {
     pub(in crate::solver) quadratic: f64,
 }
 
-/// A point on a ray.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::solver) struct Found {
-    pub(in crate::solver) t: f64,
-    pub(in crate::solver) value: f64,
-}
-
 impl Ray<'_> {
     /// φ and its derivatives.
     pub(in crate::solver) fn at(&self, t: f64) -> Curve {
@@ -142,12 +135,12 @@ impl Ray<'_> {
         }
     }
 
-    /// A point with t ≥ 0 where φ is no higher than at 0 and its slope has fallen to a tenth, by
+    /// A t ≥ 0, and φ there, where φ is no higher than at 0 and its slope has fallen to a tenth, by
     /// Newton steps on φ' kept inside a bracket; t = 1 is tried first. t = 0 when φ does not
     /// fall.
-    pub(in crate::solver) fn minimise(&self) -> Found {
+    pub(in crate::solver) fn minimise(&self) -> (f64, f64) {
         let zero = self.at(0.0);
-        let mut best = Found { t: 0.0, value: zero.value };
+        let mut best = (0.0, zero.value);
         if zero.slope >= 0.0 || !zero.slope.is_finite() {
             return best;
         }
@@ -155,8 +148,8 @@ impl Ray<'_> {
         let mut t = 1.0;
         for _ in 0..MAX_TRIALS {
             let here = self.at(t);
-            if here.value < best.value {
-                best = Found { t, value: here.value };
+            if here.value < best.1 {
+                best = (t, here.value);
             }
             if here.slope.abs() <= SLOPE_SHARE * -zero.slope && here.value <= zero.value {
                 break;
