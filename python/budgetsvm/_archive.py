@@ -11,20 +11,16 @@ import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._hyperparameters import gathered
 from ._stored import (
     damaged,
-    from_json,
-    is_special,
     labels_from_store,
     labels_to_store,
-    params_from_store,
-    params_to_store,
-    put_param,
+    param_from_store,
+    param_to_store,
     require,
     restore,
     store,
@@ -81,17 +77,13 @@ class Archived:
         """
         check_is_fitted(self)
         arrays: dict[str, np.ndarray] = {}
-        plain_params, params = {}, {}
+        params, fitted = {}, {}
         for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
             points = self._points.get(name, "")
             if hasattr(value, "support_vectors_") and hasattr(self, points):
                 params[name] = {"fitted": points}
-            elif sp.issparse(value) or isinstance(value, (np.ndarray, list, tuple)):
-                params[name] = put_param(name, value, arrays)
             else:
-                plain_params[name] = value
-        params |= params_to_store(plain_params)
-        fitted = {}
+                params[name] = param_to_store(name, value, arrays)
         for name, kind in gathered(type(self), "_archived").items():
             if hasattr(self, name) or not kind.endswith("?"):
                 fitted[name] = store(name, kind.rstrip("?"), getattr(self, name), arrays)
@@ -120,15 +112,16 @@ class Archived:
         require(set(description) == keys, "description of the estimator")
         stored, fitted = description["params"], description["fitted"]
         require(isinstance(stored, dict) and isinstance(fitted, dict), "description")
-        special = {name for name, entry in stored.items() if is_special(entry)}
-        require(special <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
-        rest = {name: from_json(stored[name]) for name in set(stored) - special}
-        of_points = {name for name in special if "fitted" in stored[name]}
-        of_arrays = {
-            name: restore(f"param.{name}", "matrix", stored[name], arrays)
-            for name in special - of_points
+        require(set(stored) <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
+        of_points = {
+            n for n, entry in stored.items() if isinstance(entry, dict) and "fitted" in entry
         }
-        estimator = cls(**params_from_store(cls, rest), **of_arrays)
+        params = {
+            name: param_from_store(name, entry, arrays)
+            for name, entry in stored.items()
+            if name not in of_points
+        }
+        estimator = cls(**params)
         archived = gathered(cls, "_archived")
         needed = {name for name, kind in archived.items() if not kind.endswith("?")}
         require(needed <= set(fitted) <= set(archived), "fitted attributes")

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core, _parameters, _validation
 from ._features_base import kernel_of
 from ._hyperparameters import hyperparameters
-from ._machine import MachineEstimator
+from ._machine import MachineEstimator, of_machine
 from ._progress import Watcher
 
 #: Passes when `max_iter` is None.
@@ -24,6 +24,18 @@ def streams(estimator: Any) -> bool:
     if estimator.solver == "dual":
         raise AttributeError("partial_fit needs solver='asset'")
     return True
+
+
+def _of_map(name: str, page: str) -> Any:
+    """A property: an array of the feature map, where the map has it."""
+
+    def part(estimator: AssetEstimator) -> np.ndarray:
+        parts = estimator._learnt("_machine").map
+        if name not in parts:
+            raise AttributeError(f"these features have no {name}")
+        return parts[name]
+
+    return property(part, doc=page)
 
 
 @hyperparameters
@@ -174,13 +186,7 @@ class AssetEstimator(MachineEstimator):
             )
 
     def _check_map(self, machine: _core.Machine, gamma: float) -> None:
-        """Whether training can go on with the features of this machine.
-
-        Raises
-        ------
-        ValueError
-            If the hyperparameters ask for another kernel or other features.
-        """
+        """Refuse hyperparameters that ask for another kernel or other features than this has."""
         kernel = json.loads(machine.kernel)
         asked, _, coef0, degree = kernel_of(self, gamma)
         shape = {"coef0": coef0, "degree": degree}
@@ -201,42 +207,12 @@ class AssetEstimator(MachineEstimator):
         averaging = 0.5 if self.averaging == "auto" else self.averaging
         return _parameters.config(self, gamma=gamma, averaging=averaging, random_state=self._seed())
 
-    def _part(self, name: str) -> np.ndarray:
-        """An array of the feature map."""
-        parts = self._learnt("_machine").map
-        if name not in parts:
-            raise AttributeError(f"these features have no {name}")
-        return parts[name]
-
-    @property
-    def components_(self) -> np.ndarray:
-        """Landmarks, shape (n_landmarks, n_features)."""
-        return self._part("components")
-
-    @property
-    def normalization_(self) -> np.ndarray:
-        """From kernel values to features, shape (n_landmarks, n_directions)."""
-        return self._part("normalization")
-
-    @property
-    def frequencies_(self) -> np.ndarray:
-        """Frequencies, shape (n_frequencies, n_features)."""
-        return self._part("frequencies")
-
-    @property
-    def phases_(self) -> np.ndarray:
-        """Phases of the frequencies that are not paired."""
-        return self._part("phases")
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """The linear machine on the features, shape (n_outputs, n_directions)."""
-        return self._learnt("_machine").coef
-
-    @property
-    def gamma_(self) -> float:
-        """γ used."""
-        return self._learnt("_machine").gamma
+    components_ = _of_map("components", "Landmarks, shape (n_landmarks, n_features).")
+    normalization_ = _of_map("normalization", "From kernel values to features.")
+    frequencies_ = _of_map("frequencies", "Frequencies, shape (n_frequencies, n_features).")
+    phases_ = _of_map("phases", "Phases of the frequencies that are not paired.")
+    coef_ = of_machine("coef", "The linear machine on the features.")
+    gamma_ = of_machine("gamma", "γ used.")
 
     # The terms are the components.
     support_vectors_ = n_terms_ = property()

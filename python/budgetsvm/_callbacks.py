@@ -19,17 +19,8 @@ except ImportError:  # scikit-learn before 1.9
 class FitTasks:
     """The tasks of one fit, told to the callbacks of `set_callbacks`.
 
-    Made before anything is checked: `with_callbacks` tears down what begins here, however the fit
-    ends.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The one that is fitted.
-    X, y : array-like
-        What `fit` was given.
-    sample_weight : array-like or None
-        The weights.
+    Made of what `fit` was given before anything is checked: `with_callbacks` tears down what begins
+    here, however the fit ends.
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:

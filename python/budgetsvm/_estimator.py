@@ -44,13 +44,7 @@ class Estimator(Archived, BaseEstimator):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Check the hyperparameters; on an exception of any kind put everything back as it was.
-
-        Raises
-        ------
-        InvalidParameterError
-            As `_parameters.check`.
-        """
+        """Check the hyperparameters; on an exception of any kind put everything back as it was."""
         _parameters.check(self)
         before = self.__dict__.copy()
         try:

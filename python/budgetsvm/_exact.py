@@ -12,49 +12,33 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from . import _core, _parameters, _validation
 from ._docs import documented
 from ._estimator import FLOATS
+from ._exact_kernel import ExactKernel
 from ._hyperparameters import hyperparameters
-from ._machine import Machined
 from ._stored import require
 
 #: Numbers for which scikit-learn takes True, too.
-_FLOATS = "constraint_tol cache_size epsilon max_time nu tol".split()
-_NUMBERS = [*_FLOATS, "C", "coef0", "gamma", "max_iter", "working_set"]
+_REALS = "constraint_tol cache_size epsilon max_time nu tol".split()
+_NUMBERS = [*_REALS, "C", "coef0", "gamma", "max_iter", "working_set"]
 
-NOT_FINITE = (
-    "The dual coefficients or intercepts are not finite."
-    " The input data may contain large values and need to be preprocessed."
-)
 NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 ONE_CLASS = "Invalid input - all samples with positive weights belong to the same class."
 
 
-#: The largest magnitude of a feature in float32 arithmetic.
-_SINGLE_MOST = 1e12
-
-
 @hyperparameters
-class ExactEstimator(Machined):
+class ExactEstimator(ExactKernel):
     r"""Base of the exact machines; not for use on its own.
 
     Parameters
     ----------
-    kernel : a kernel of `BudgetSVC`, "precomputed" or callable, default="rbf"
-        With "precomputed" X is the kernel matrix; a function is given two matrices and returns
-        it.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ >= 0. "scale" is ``1 / (n_features * X.var())``; with `sample_weight` a row of weight w
-        counts as w rows, where scikit-learn counts it as one: give that number for its γ. "auto"
-        is ``1 / n_features``.
     C : float, default=1.0
         Cost of a violation, in (0, inf].
     epsilon : float, default=0.1
@@ -102,7 +86,6 @@ class ExactEstimator(Machined):
        by pairwise coupling", JMLR 5, 2004.
     """
 
-    kernel: Any = "rbf"
     tol: float = 1e-3
     cache_size: float = 200
     verbose: bool = False
@@ -110,8 +93,6 @@ class ExactEstimator(Machined):
     max_time: float | None = None
     update: str = "augmented"
     constraint_tol: float = 1e-6
-
-    """Base of the exact machines; not for use on its own."""
 
     _family: ClassVar[str] = "exact"
     #: The machine, by LIBSVM's name.
@@ -165,12 +146,6 @@ class ExactEstimator(Machined):
         "n_jobs": _parameters.RULES["n_jobs"],
     }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        return tags
-
     @documented
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
@@ -216,7 +191,7 @@ class ExactEstimator(Machined):
         target, n_classes, cost = self._problem(y, weights)
         if self.solver == "smo" and not getattr(self, "fit_intercept", True):
             raise ValueError("fit_intercept=False needs solver='mpd'")
-        numbers = {name: getattr(self, name, None) for name in _FLOATS}
+        numbers = {name: getattr(self, name, None) for name in _REALS}
         numbers = {name: float(value) for name, value in numbers.items() if value is not None}
         kernel = self._kernel_params()
         name, gamma, coef0, degree = kernel or ("linear", 1.0, 0.0, 1)
@@ -344,76 +319,6 @@ class ExactEstimator(Machined):
             raise ValueError(NO_WEIGHT)
         return weights
 
-    def _training_matrix(self, X: Any) -> Any:
-        """What training reads: rows as they are, or float64 kernel values."""
-        if not callable(self.kernel):
-            single = self.kernel == "precomputed" and X.dtype != np.float64
-            return X.astype(np.float64) if single else X
-        self._Xfit = X
-        matrix = self._compute_kernel(X)
-        if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError("X.shape[0] should be equal to X.shape[1]")
-        return check_array(matrix, dtype=np.float64)
-
-    def _settle_gamma(self, X: Any, rows: Any, weights: np.ndarray, weighted: bool) -> None:
-        if self.kernel == "precomputed" or callable(self.kernel):
-            self._gamma = 0.0
-        elif isinstance(self.gamma, str) and self.gamma == "scale":
-            if weighted or X.dtype != np.float64:
-                # A row of weight w counts as w rows.
-                variance, _ = _core.describe(rows, np.maximum(weights, 0.0))
-            elif self._sparse:
-                variance = (X.multiply(X)).mean() - (X.mean()) ** 2
-            else:
-                variance = X.var()
-            if not np.isfinite(variance):
-                raise ValueError(NOT_FINITE)
-            self._gamma = 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
-        elif isinstance(self.gamma, str):
-            self._gamma = 1.0 / X.shape[1]
-        else:
-            self._gamma = float(self.gamma)
-
-    def _kernel_params(self) -> tuple[str, float, float, int] | None:
-        if self.kernel == "precomputed" or callable(self.kernel):
-            return None
-        return self.kernel, float(self._gamma), float(self.coef0), int(self.degree)
-
-    def _compute_kernel(self, X: Any) -> np.ndarray:
-        kernel: Any = self.kernel(X, self._Xfit)
-        kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
-        return np.asarray(kernel, dtype=np.float64, order="C")
-
-    def _validate_for_predict(self, X: Any) -> Any:
-        if callable(self.kernel):
-            check_is_fitted(self)
-        else:
-            X = self._new_rows(X, FLOATS, order="C")
-            if X.dtype == np.float32 and not self._decides_in_single(X):
-                X = X.astype(np.float64)
-        if sp.issparse(X) and not self._sparse and not callable(self.kernel):
-            raise ValueError(
-                f"cannot use sparse input in {type(self).__name__!r} trained on dense data"
-            )
-        if callable(self.kernel):
-            X = check_array(self._compute_kernel(X), dtype=np.float64)
-        if (self.kernel == "precomputed" or callable(self.kernel)) and (
-            X.shape[1] != self.shape_fit_[0]
-        ):
-            raise ValueError(
-                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
-                "the number of samples at training time"
-            )
-        if self._n_support.sum() != len(self.support_):
-            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
-        return X
-
-    def _decides_in_single(self, X: Any) -> bool:
-        """Whether float32 arithmetic is as good for these float32 rows as any could be."""
-        values = X.data if hasattr(X, "indptr") else X
-        fits = values.size == 0 or bool(max(values.max(), -values.min()) <= _SINGLE_MOST)
-        return fits and self._machine.takes_single
-
     def _decide(self, X: Any) -> np.ndarray:
         """Decision values, shape (n_samples, n_outputs), of class i against class j > i."""
         values = self._decided(_validation.as_rows(self._validate_for_predict(X)))
@@ -456,29 +361,6 @@ class EitherSolver(ExactEstimator):
 
     shrinking: bool = True
     solver: str = "smo"
-
-
-@hyperparameters
-class ExactRegressor(RegressorMixin, ExactEstimator):
-    """What SVR, NuSVR and SemiparametricSVR share; not for use on its own."""
-
-    C: float = 1.0
-    fit_intercept: bool = True
-
-    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
-        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
-
-    @documented
-    def predict(self, X: Any) -> np.ndarray:
-        """The value of each row.
-
-        @rows-or-values@
-
-        @values@
-
-        @unless-fitted@
-        """
-        return self._decide(X)[:, 0]
 
 
 def _progress(progress: dict) -> bool:

@@ -5,16 +5,39 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
+from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples
 
 from ._docs import documented
-from ._exact import EitherSolver, ExactRegressor
+from ._exact import EitherSolver, ExactEstimator
 from ._hyperparameters import hyperparameters
 from ._stored import require
 
 #: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
 BOUNDARY = 1e-9
+
+
+@hyperparameters
+class ExactRegressor(RegressorMixin, ExactEstimator):
+    """What SVR, NuSVR and SemiparametricSVR share; not for use on its own."""
+
+    C: float = 1.0
+    fit_intercept: bool = True
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+
+    @documented
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of each row.
+
+        @rows-or-values@
+
+        @values@
+
+        @unless-fitted@
+        """
+        return self._decide(X)[:, 0]
 
 
 @hyperparameters

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from . import _core, _parameters, _validation
 from ._docs import documented
 from ._hyperparameters import hyperparameters
+from ._machine import of_machine
 from ._online import OnlineLearner
 
 
@@ -113,10 +114,7 @@ class LocalBudgetSVC(OnlineLearner):
         """
         return super().partial_fit(X, y, classes)
 
-    @property
-    def cluster_centers_(self) -> np.ndarray:
-        """Centres of the cells, shape (n_cells, n_features)."""
-        return self._learnt("_machine").centers
+    cluster_centers_ = of_machine("centers", "Centres of the cells, shape (n_cells, n_features).")
 
     @property
     def n_support_(self) -> np.ndarray:
@@ -124,9 +122,11 @@ class LocalBudgetSVC(OnlineLearner):
         return self._learnt("_machine").sizes.astype(np.intp)
 
     # What a machine of many cells does not have as one array.
-    support_vectors_ = dual_coef_ = intercept_ = n_terms_ = None  # type: ignore[assignment]
+    support_vectors_ = dual_coef_ = intercept_ = n_terms_ = None
 
-    def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
+    def _train(
+        self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any, **own: Any
+    ) -> None:
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         settled = {"gamma": gamma, "random_state": self._seed()}

@@ -38,6 +38,11 @@ class AnyKernel(Estimator):
     coef0: float = 0.0
 
 
+def of_machine(name: str, page: str) -> Any:
+    """A property: what the fitted machine has by this name."""
+    return property(lambda estimator: getattr(estimator._learnt("_machine"), name), doc=page)
+
+
 class Machined(AnyKernel):
     """Base of the estimators that hold a machine; not for use on its own.
 
@@ -72,10 +77,7 @@ class Machined(AnyKernel):
             raise AttributeError("this machine has no terms")
         return coef
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Offsets, shape (n_outputs,)."""
-        return self._learnt("_machine").intercept
+    intercept_ = of_machine("intercept", "Offsets, shape (n_outputs,).")
 
     def _decision(self, X: Any) -> np.ndarray:
         rows = _validation.as_rows(self._new_rows(X))
@@ -109,10 +111,7 @@ class MachineEstimator(Machined, Trained):
 
     _archived: ClassVar[dict] = {"n_iter_": "value", "history_": "curves", "stop_reason_": "value"}
 
-    @property
-    def n_terms_(self) -> int:
-        """Number of terms, all outputs together."""
-        return self._learnt("_machine").n_terms
+    n_terms_ = of_machine("n_terms", "Number of terms, all outputs together.")
 
     def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
         """Make what `_core` returned the fitted state: the last thing that a training does."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +12,7 @@ from ._callbacks import with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._machine import MachineEstimator
+from ._machine import MachineEstimator, of_machine
 from ._progress import Watcher
 
 
@@ -66,10 +64,7 @@ class OnlineLearner(Classifier, MachineEstimator):
         return self._watched_fit(X, y, None)
 
     def _fit(self, X: Any, y: Any, sample_weight: None, watcher: Watcher) -> None:
-        self._check_params()
-        X, y = self._check_X_y(X, y, reset=True)
-        index, _ = self._encode(y)
-        self._train(X, index, None, False, watcher)
+        self._learn(X, y, None, watcher, stream=False)
 
     @documented
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -85,42 +80,34 @@ class OnlineLearner(Classifier, MachineEstimator):
         @trained-on@
         """
         with self._training() as watcher:
-            self._learn_part(X, y, classes, self._train, watcher)
+            self._learn(X, y, classes, watcher, stream=True)
         return self
 
-    @property
-    def n_samples_seen_(self) -> int:
-        """Samples learnt from."""
-        return self._learnt("_machine").seen
+    n_samples_seen_ = of_machine("seen", "Samples learnt from.")
 
     def _check_params(self) -> None:
         """Refuse hyperparameters that do not fit together, before the data are looked at."""
         gamma = _validation.resolve_gamma(self.gamma, 1.0, 1)
         _core.hyperparameters(self._family, _parameters.config(self, gamma=gamma))
 
-    def _learn_part(
-        self, X: Any, y: Any, classes: Any, train: Callable[..., None], watcher: Watcher
+    def _learn(
+        self, X: Any, y: Any, classes: Any, watcher: Watcher, stream: bool, **own: Any
     ) -> None:
         self._check_params()
-        machine = getattr(self, "_machine", None)
+        machine = getattr(self, "_machine", None) if stream else None
         X, y = self._check_X_y(X, y, reset=machine is None)
-        index, _ = self._encode_part(y, classes, first=machine is None)
-        train(X, index, machine, True, watcher)
+        index, _ = self._encode_part(y, classes, machine is None) if stream else self._encode(y)
+        self._train(X, index, machine, stream, watcher, **own)
 
-    def _train(self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any) -> None:
-        self._train_here(X, index, machine, stream, watcher)
-
-    def _train_here(
-        self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any,
-        record: bool = False,
-    ) -> None:  # fmt: skip
+    def _train(
+        self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any, **own: Any
+    ) -> None:
         rows, weights = _validation.as_rows(X), np.ones(X.shape[0])
         gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
         config = _parameters.config(self, gamma=gamma, random_state=self._seed())
         trained, report = _core.train(
             "online", config, rows, index, len(self.classes_), weights,
-            start=machine, stream=stream, record=record, notify=watcher.notify,
-            threads=self._threads(),
+            start=machine, stream=stream, notify=watcher.notify, threads=self._threads(), **own,
         )  # fmt: skip
         self._take(trained, report, watcher)
 
@@ -173,8 +160,7 @@ class StreamLearner(OnlineLearner):
             As `partial_fit`.
         """
         with self._training() as watcher:
-            train = partial(self._train_here, record=True)
-            self._learn_part(X, y, classes, train, watcher)
+            self._learn(X, y, classes, watcher, stream=True, record=True)
             names = [f"decision.{output}" for output in range(self._machine.n_outputs)]
             columns = [self.history_.pop(name) for name in names]
             rows = min(len(column) for column in columns)

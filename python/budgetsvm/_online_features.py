@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _parameters
 from ._hyperparameters import hyperparameters
+from ._machine import of_machine
 from ._online import BudgetedLearner, GradientLearner
 
 
@@ -44,10 +45,9 @@ class FourierOGD(GradientLearner):
 
     n_frequencies: int = 500
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Coefficients of the features, shape (n_outputs, 2 * n_frequencies)."""
-        return self._learnt("_machine").coef
+    coef_ = of_machine(
+        "coef", "Coefficients of the features, shape (n_outputs, 2 * n_frequencies)."
+    )
 
     @property
     def frequencies_(self) -> np.ndarray:

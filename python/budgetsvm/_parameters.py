@@ -223,67 +223,48 @@ def basis(value: Any) -> str | None:
     return f"None, one of {listed}, an array or a fitted machine with support vectors"
 
 
+_FLAGS = (
+    "average early_stopping fit_intercept leave_one_out orthogonal polishing record_objective "
+    "refine shared shrinking strongly_convex tune warm_start"
+)
+_COUNTS = (
+    "budget max_iter n_clusters n_components n_frequencies n_iter_no_change overlap refine_iter "
+    "tune_size"
+)
+_POSITIVE = "C cache_size learning_rate max_coef sampling_denominator sampling_numerator smoothing"
+
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(_FLAGS.split(), flag),
+    **dict.fromkeys(_COUNTS.split(), count),
+    **dict.fromkeys(_POSITIVE.split(), positive),
+    **dict.fromkeys(("regularization", "threshold", "tol"), not_negative),
+    **dict.fromkeys(("n_expected", "n_landmarks"), optional(count)),
     **{name: partial(number, **bounds) for name, (bounds, *_) in _names.LOSS_PARAMETERS.items()},
-    "C": positive,
     "assign": one_of("lvq", "kmeans"),
-    "average": flag,
     "averaging": averaging,
     "basis": basis,
-    "budget": count,
-    "cache_size": positive,
     "callback": _callback,
     "center_step": partial(number, least=0, most=1),
     "class_weight": _class_weight,
     "coef0": number,
     "degree": partial(count, least=0, most=2**31 - 1),
-    "early_stopping": flag,
     "eigenvalue_threshold": optional(partial(number, least=0, below=1)),
     "features": one_of("nystroem", "fourier"),
-    "fit_intercept": flag,
     "gamma": _gamma,
     "kernel": _kernel,
-    "learning_rate": positive,
-    "leave_one_out": flag,
     "local": one_of("online", "bsca"),
     "loss": one_of(*_names.CLASS_LOSSES),
     "maintenance": one_of(*_MAINTENANCE),
-    "max_coef": positive,
-    "max_iter": count,
     "max_time": optional(positive),
     "merge_search": one_of("auto", "golden", "table"),
     "merge_size": partial(count, least=2),
-    "n_clusters": count,
-    "n_components": count,
-    "n_expected": optional(count),
-    "n_frequencies": count,
-    "n_iter_no_change": count,
     "n_jobs": _n_jobs,
-    "n_landmarks": optional(count),
     "order": _order,
-    "overlap": count,
-    "orthogonal": flag,
-    "polishing": flag,
     "pruning": one_of("all", "step", "margin", "weight"),
     "random_state": _random_state,
-    "record_objective": flag,
-    "refine": flag,
-    "refine_iter": count,
-    "regularization": not_negative,
     "sampling": one_of("uniform", "weighted"),
-    "sampling_denominator": positive,
-    "sampling_numerator": positive,
-    "shared": flag,
-    "shrinking": flag,
-    "smoothing": positive,
     "solver": one_of("bsca", "bsgd"),
-    "strongly_convex": flag,
-    "threshold": not_negative,
-    "tol": not_negative,
-    "tune": flag,
-    "tune_size": count,
     "validation_fraction": partial(number, above=0, below=1),
     "verbose": _verbose,
-    "warm_start": flag,
     "waves": one_of("shifted", "paired"),
 }

@@ -33,24 +33,11 @@ BLOCK = 2**21
 def sigmoids_of_pairs(
     machine: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None, seed: int
 ) -> np.ndarray:
-    """Slopes and offsets of the sigmoids of all pairs of classes.
+    """Slopes a and offsets b of the sigmoids of all pairs i < j of classes, shape (2, n_pairs).
 
-    Parameters
-    ----------
-    machine : estimator
-        An unfitted classifier one against one; its clones are trained.
-    X : array-like, CSR matrix or what the kernel function takes, of n_samples rows
-        Training rows, or the square kernel matrix.
-    labels, weights : ndarray of shape (n_samples,)
-        Their classes; their weights, or None.
-    seed : int
-        Of the folds.
-
-    Returns
-    -------
-    ndarray of shape (2, n_pairs)
-        a and b of each pair i < j: class i has the share ``1 / (1 + exp(a f + b))`` where the
-        pair's machine has the value f, positive for i.
+    Class i has the share ``1 / (1 + exp(a f + b))`` where the pair's machine has the value f,
+    positive for i. Clones of the unfitted `machine` are trained on folds of the rows (or of the
+    square kernel matrix).
     """
     index = np.unique(labels, return_inverse=True)[1]
     first, second = np.triu_indices(index.max() + 1, 1)
@@ -87,14 +74,7 @@ def _folds(index: np.ndarray, seed: int) -> Iterable[tuple[np.ndarray, np.ndarra
 def probabilities(values: np.ndarray, sigmoids: np.ndarray, n_classes: int) -> np.ndarray:
     """Probabilities of the classes, shape (n_samples, n_classes).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_pairs)
-        Decision values of the pairs i < j, positive for i.
-    sigmoids : ndarray of shape (2, n_pairs)
-        From `sigmoids_of_pairs`.
-    n_classes : int
-        Number of classes.
+    `values` are those of the pairs i < j, shape (n_samples, n_pairs), positive for i.
     """
     slope, offset = sigmoids
     shares = np.clip(expit(-(slope * values + offset)), LEAST, 1 - LEAST)

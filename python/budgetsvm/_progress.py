@@ -14,28 +14,13 @@ Progress = dict[str, Any]
 class Watcher:
     """Whom a fit tells its progress, at most ten times a second and after every pass.
 
-    Parameters
-    ----------
-    verbose : int
-        Above 0: a progress line.
-    callback : callable or None
-        The user's: takes the progress, returns True to stop.
-    max_iter : int
-        Passes over the data, for the time left.
-    tasks : FitTasks or None
-        scikit-learn's callbacks, if there are any.
-
-    Raises
-    ------
-    TypeError
-        If `callback` cannot be called.
+    A line if `verbose`, the user's `callback`, which returns True to stop, and scikit-learn's
+    callbacks (`tasks`). `max_iter` passes over the data are for the time left.
     """
 
     def __init__(
         self, verbose: Any, callback: Any, max_iter: Any, tasks: FitTasks | None = None
     ) -> None:
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be a callable or None, got {callback!r}")
         self._line = ProgressLine(max_iter) if verbose else None
         self._callback = callback
         self._tasks = tasks if tasks is not None and tasks.watched else None
@@ -76,15 +61,7 @@ class Watcher:
 
 
 class ProgressLine:
-    """One line on standard error, rewritten on a terminal, else a line a pass.
-
-    Parameters
-    ----------
-    max_iter : int
-        Passes over the data.
-    stream : text stream, default=sys.stderr
-        Where to write.
-    """
+    """One line on standard error, rewritten on a terminal, else a line a pass."""
 
     def __init__(self, max_iter: int, stream: TextIO | None = None) -> None:
         self.max_iter = max_iter

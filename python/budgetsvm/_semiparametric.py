@@ -11,9 +11,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._docs import documented
-from ._exact import ExactEstimator, ExactRegressor
+from ._exact import ExactEstimator
 from ._exact_classes import SVC
 from ._exact_classifier import ExactClassifier
+from ._exact_values import ExactRegressor
 from ._hyperparameters import hyperparameters
 from ._stored import require
 

@@ -34,13 +34,7 @@ def require(fine: bool, what: str) -> None:
 
 
 def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
-    """The labels' type and values, as a file holds them.
-
-    Raises
-    ------
-    ValueError
-        If the labels are neither numbers, booleans nor strings.
-    """
+    """The labels' type and values, as a file holds them."""
     if classes.dtype.name in _LABEL_TYPES:
         return classes.dtype.name, classes.tolist()
     if classes.dtype.kind in "UOT" and all(isinstance(label, str) for label in classes):
@@ -52,13 +46,7 @@ def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
 
 
 def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
-    """The inverse of `labels_to_store`.
-
-    Raises
-    ------
-    ValueError
-        If the type is unknown or does not fit the values.
-    """
+    """The inverse of `labels_to_store`."""
     text = all(isinstance(label, str) for label in labels)
     if kind in ("str", "object") and text:
         return np.array(labels, dtype=np.str_ if kind == "str" else object)
@@ -69,84 +57,19 @@ def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
     raise damaged(f"class labels of type {kind!r}")
 
 
-def params_to_store(params: dict[str, Any]) -> dict[str, Any]:
-    """Hyperparameters as JSON. A callback and a generator's state stay behind (None).
+def param_to_store(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """A hyperparameter as JSON, or as arrays that the JSON names.
 
-    Raises
-    ------
-    ValueError
-        If one is of a type that a file cannot hold; the message names it.
+    A callback and a generator's state stay behind (None). What a file cannot hold is a ValueError
+    that names it.
     """
-    stored = {name: _scalar(value) for name, value in params.items()}
-    if isinstance(stored.get("class_weight"), dict):
-        pairs = [[_scalar(label), _scalar(w)] for label, w in stored["class_weight"].items()]
-        stored["class_weight"] = {"pairs": pairs}
-    for name in ("callback", "random_state"):
-        if not isinstance(stored.get(name), _SCALARS):
-            stored[name] = None
-    for name, value in stored.items():
-        parts = value["pairs"] if isinstance(value, dict) and "pairs" in value else [[value]]
-        if name == "order" and isinstance(value, list):
-            parts = [value]
-        for part in (part for pair in parts for part in pair):
-            if not isinstance(part, _SCALARS):
-                what = "a function" if callable(part) else f"of type {type(part).__name__}"
-                raise ValueError(f"{name} is {what}, which a file cannot hold: use pickle")
-    return stored
-
-
-def _scalar(value: Any) -> Any:
-    """The Python number, string or list that stands for this; the rest as it is."""
-    value = plain(value)
-    if isinstance(value, _SCALARS) or not isinstance(value, Real):
-        return value
-    return int(value) if isinstance(value, Integral) else float(value)
-
-
-def params_from_store(cls: type, stored: Any) -> dict[str, Any]:
-    """Hyperparameters of an estimator, each one known.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or a value is of no type that a hyperparameter has.
-    """
-    known = set(cls._get_param_names())  # type: ignore[attr-defined]
-    if not isinstance(stored, dict) or not set(stored) <= known:
-        raise damaged("unknown hyperparameter")
-    params = dict(stored)
-    weight = params.get("class_weight")
-    if isinstance(weight, dict):
-        try:
-            params["class_weight"] = {label: float(w) for label, w in weight["pairs"]}
-        except (KeyError, TypeError, ValueError):
-            raise damaged("class_weight") from None
-    for name, value in params.items():
-        order = name == "order" and isinstance(value, list) and all(type(i) is int for i in value)
-        if not (isinstance(value, _SCALARS) or order or name == "class_weight"):
-            raise damaged(f"hyperparameter {name}")
-    return params
-
-
-def stored_kernel(stored: Any) -> tuple[str, float, float, int]:
-    """The kernel that a machine was fitted with, whatever its hyperparameters say by now.
-
-    Raises
-    ------
-    ValueError
-        If a file holds something else.
-    """
-    match stored:
-        case [str(name), float(gamma), float(coef0), int(degree)]:
-            return name, gamma, coef0, degree
-    raise damaged("kernel")
-
-
-def put_param(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """A hyperparameter that is an array, a sparse matrix or a list."""
-    if name == "order" and not isinstance(value, np.ndarray):
-        return plain(value)
-    if not sp.issparse(value):
+    if name == "class_weight" and isinstance(value, dict):
+        return {"pairs": [[_scalar(name, part) for part in pair] for pair in value.items()]}
+    if name == "order" and isinstance(value, (list, tuple)):
+        return [_scalar(name, index) for index in value]
+    if sp.issparse(value):
+        return store(f"param.{name}", "matrix", value, arrays)
+    if isinstance(value, (np.ndarray, list, tuple)):
         try:
             value = np.asarray(value)
             value = value if value.dtype.kind in _STORED else value.astype(np.float64)
@@ -155,12 +78,43 @@ def put_param(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
                 f"{name} is a list of something else than numbers, which a file cannot hold: use "
                 "pickle"
             ) from None
-    return store(f"param.{name}", "matrix", value, arrays)
+        return store(f"param.{name}", "matrix", value, arrays)
+    left = name in ("callback", "random_state") and not isinstance(value, (*_SCALARS, Real))
+    return None if left else _scalar(name, value)
 
 
-def is_special(entry: Any) -> bool:
-    """Whether this stands for a hyperparameter that is no JSON of its own."""
-    return isinstance(entry, dict) and bool({"array", "csr", "fitted"} & set(entry))
+def _scalar(name: str, value: Any) -> Any:
+    """The Python number or string that stands for this."""
+    value = plain(value)
+    if isinstance(value, _SCALARS):
+        return value
+    if isinstance(value, Real):
+        return int(value) if isinstance(value, Integral) else float(value)
+    what = "a function" if callable(value) else f"of type {type(value).__name__}"
+    raise ValueError(f"{name} is {what}, which a file cannot hold: use pickle")
+
+
+def param_from_store(name: str, stored: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The inverse of `param_to_store`."""
+    if isinstance(stored, dict) and {"array", "csr"} & set(stored):
+        return restore(f"param.{name}", "matrix", stored, arrays)
+    value = from_json(stored)
+    if name == "class_weight" and isinstance(value, dict):
+        try:
+            return {label: float(weight) for label, weight in value["pairs"]}
+        except (KeyError, TypeError, ValueError):
+            raise damaged("class_weight") from None
+    order = name == "order" and isinstance(value, list) and all(type(i) is int for i in value)
+    require(order or isinstance(value, _SCALARS), f"hyperparameter {name}")
+    return value
+
+
+def stored_kernel(stored: Any) -> tuple[str, float, float, int]:
+    """The kernel that a machine was fitted with, whatever its hyperparameters say by now."""
+    match stored:
+        case [str(name), float(gamma), float(coef0), int(degree)]:
+            return name, gamma, coef0, degree
+    raise damaged("kernel")
 
 
 def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:

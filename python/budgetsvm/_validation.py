@@ -21,22 +21,9 @@ _INNER = ("budgetsvm.", "sklearn.")
 
 
 def as_rows(X: Any) -> Any:
-    """The rows in a form that `_core` borrows: no copy unless the memory cannot be addressed.
+    """Checked rows in a form that `_core` borrows: no copy unless memory cannot be addressed.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Float32 or float64, already through `validate_data`.
-
-    Returns
-    -------
-    ndarray or tuple
-        The array itself, or ``(data, indices, indptr, n_features)``.
-
-    Raises
-    ------
-    ValueError
-        If the CSR structure is broken.
+    An array as it is; of a CSR matrix ``(data, indices, indptr, n_features)``.
     """
     if sparse.issparse(X):
         X = cast(Any, X)
@@ -87,22 +74,7 @@ def is_number(value: Any) -> bool:
 
 
 def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
-    """The number that `gamma` stands for.
-
-    Parameters
-    ----------
-    gamma : {"scale", "auto"} or float > 0
-        The hyperparameter.
-    variance : float
-        Variance of all entries of X, rows weighted by `sample_weight`.
-    n_features : int
-        Number of columns.
-
-    Raises
-    ------
-    ValueError
-        If `gamma` is none of these.
-    """
+    """The number that `gamma` stands for where all entries of X have this (weighted) variance."""
     if isinstance(gamma, str):
         if gamma == "scale":
             scale = 1.0 / (n_features * variance) if variance > 0 else 1.0
@@ -122,11 +94,6 @@ def settled_gamma(kernel: Any, gamma: Any, used: float) -> float:
     """The γ of training that goes on: the one in use, which no other number may contradict.
 
     The linear kernel has none, so no number contradicts it.
-
-    Raises
-    ------
-    ValueError
-        If `gamma` is another number.
     """
     if kernel != "linear" and is_number(gamma) and float(gamma) != used:
         raise ValueError(
@@ -141,11 +108,6 @@ def settle_gamma(
     """The number that `gamma` stands for on these rows.
 
     Where one feature drowns the others a warning says what to do, if `told`.
-
-    Raises
-    ------
-    ValueError
-        As `resolve_gamma`.
     """
     variance, ratio = _core.describe(rows, weights)
     gamma = resolve_gamma(gamma, variance, n_features)
@@ -200,21 +162,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-def cost(C: Any, weights: np.ndarray) -> np.ndarray:
-    """`C` times the weights."""
-    if not is_number(C) or not 0 < C < float("inf"):
-        raise ValueError(f"C must be > 0 and finite, got {C!r}")
-    return float(C) * weights
-
-
 def in_range(values: np.ndarray) -> np.ndarray:
-    """`values`, if they are finite.
-
-    Raises
-    ------
-    ValueError
-        If products with the rows were too large for floats.
-    """
+    """`values`, unless products with the rows were too large for floats."""
     if not np.all(np.isfinite(values)):
         raise ValueError(
             "X leads out of the range of floating point numbers: scale it, or lower gamma"

@@ -1,0 +1,116 @@
+"""Kernels of the exact machines: a name, a function or values that are given; γ; rows to decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._estimator import FLOATS
+from ._hyperparameters import hyperparameters
+from ._machine import Machined
+
+NOT_FINITE = (
+    "The dual coefficients or intercepts are not finite."
+    " The input data may contain large values and need to be preprocessed."
+)
+#: The largest magnitude of a feature in float32 arithmetic.
+_SINGLE_MOST = 1e12
+
+
+@hyperparameters
+class ExactKernel(Machined):
+    """Base of the exact machines as far as kernels go; not for use on its own.
+
+    Parameters
+    ----------
+    kernel : a kernel of `BudgetSVC`, "precomputed" or callable, default="rbf"
+        With "precomputed" X is the kernel matrix; a function is given two matrices and returns
+        it.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ >= 0. "scale" is ``1 / (n_features * X.var())``; with `sample_weight` a row of weight w
+        counts as w rows, where scikit-learn counts it as one: give that number for its γ. "auto"
+        is ``1 / n_features``.
+    """
+
+    kernel: Any = "rbf"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    def _training_matrix(self, X: Any) -> Any:
+        """What training reads: rows as they are, or float64 kernel values."""
+        if not callable(self.kernel):
+            single = self.kernel == "precomputed" and X.dtype != np.float64
+            return X.astype(np.float64) if single else X
+        self._Xfit = X
+        matrix = self._compute_kernel(X)
+        if matrix.shape[0] != matrix.shape[1]:
+            raise ValueError("X.shape[0] should be equal to X.shape[1]")
+        return check_array(matrix, dtype=np.float64)
+
+    def _settle_gamma(self, X: Any, rows: Any, weights: np.ndarray, weighted: bool) -> None:
+        if self.kernel == "precomputed" or callable(self.kernel):
+            self._gamma = 0.0
+        elif isinstance(self.gamma, str) and self.gamma == "scale":
+            if weighted or X.dtype != np.float64:
+                # A row of weight w counts as w rows.
+                variance, _ = _core.describe(rows, np.maximum(weights, 0.0))
+            elif self._sparse:
+                variance = (X.multiply(X)).mean() - (X.mean()) ** 2
+            else:
+                variance = X.var()
+            if not np.isfinite(variance):
+                raise ValueError(NOT_FINITE)
+            self._gamma = 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+        elif isinstance(self.gamma, str):
+            self._gamma = 1.0 / X.shape[1]
+        else:
+            self._gamma = float(self.gamma)
+
+    def _kernel_params(self) -> tuple[str, float, float, int] | None:
+        if self.kernel == "precomputed" or callable(self.kernel):
+            return None
+        return self.kernel, float(self._gamma), float(self.coef0), int(self.degree)
+
+    def _compute_kernel(self, X: Any) -> np.ndarray:
+        kernel: Any = self.kernel(X, self._Xfit)
+        kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
+        return np.asarray(kernel, dtype=np.float64, order="C")
+
+    def _validate_for_predict(self, X: Any) -> Any:
+        if callable(self.kernel):
+            check_is_fitted(self)
+        else:
+            X = self._new_rows(X, FLOATS, order="C")
+            if X.dtype == np.float32 and not self._decides_in_single(X):
+                X = X.astype(np.float64)
+        if sp.issparse(X) and not self._sparse and not callable(self.kernel):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data"
+            )
+        if callable(self.kernel):
+            X = check_array(self._compute_kernel(X), dtype=np.float64)
+        if (self.kernel == "precomputed" or callable(self.kernel)) and (
+            X.shape[1] != self.shape_fit_[0]
+        ):
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
+                "the number of samples at training time"
+            )
+        if self._n_support.sum() != len(self.support_):
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+        return X
+
+    def _decides_in_single(self, X: Any) -> bool:
+        """Whether float32 arithmetic is as good for these float32 rows as any could be."""
+        values = X.data if hasattr(X, "indptr") else X
+        fits = values.size == 0 or bool(max(values.max(), -values.min()) <= _SINGLE_MOST)
+        return fits and self._machine.takes_single
