@@ -79,7 +79,7 @@ pub struct Job<'a, F: Real> {
 
 impl<F: Real> Job<'_, F> {
     /// Panics unless every pointer that the body forms is in range.
-    pub(super) fn check(&self) {
+    fn check(&self) {
         let lines = self.centers.padded_len();
         assert!(self.first <= self.last && self.last <= self.tile.len(), "points in the tile");
         assert!(self.tile.n_features() == self.centers.n_features(), "equal numbers of features");
@@ -106,13 +106,10 @@ const LINES: usize = 4;
 /// Sparse points that share the lines read.
 const SPARSE_POINTS: usize = 16;
 
-/// Runs a checked job.
-///
-/// # Safety
-/// The features of `L` are enabled; `job.check()` has passed.
 #[inline(always)]
-pub(super) unsafe fn run<F: ExpConstants, L: Lanes<F>>(job: &mut Job<'_, F>) {
-    // SAFETY: passed on.
+pub(super) unsafe fn run_block<F: ExpConstants, L: Lanes<F>>(job: &mut Job<'_, F>) {
+    job.check();
+    // SAFETY: the job was just checked; the caller enables the features of `L`.
     unsafe {
         match job.metric {
             Metric::Dot => by_metric::<F, L, DOT>(job),

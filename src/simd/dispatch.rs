@@ -2,8 +2,6 @@
 
 use std::sync::OnceLock;
 
-use super::lanes::{ExpConstants, Lanes};
-
 /// Instruction sets that a body is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -64,108 +62,132 @@ pub fn level() -> Level {
     })
 }
 
-/// A piece of work that is compiled for every level.
-pub(super) trait Work<F: Compiled> {
-    type Output;
-    /// # Safety
-    /// As [`Lanes`].
-    unsafe fn run<L: Lanes<F>>(self) -> Self::Output;
+/// The value under the name that its type has where it is known.
+///
+/// # Safety
+/// `A` and `B` are the same type but for its lifetimes, which end where those of the value do.
+#[inline(always)]
+pub(super) unsafe fn same<A, B>(value: A) -> B {
+    let value = std::mem::ManuallyDrop::new(value);
+    // SAFETY: the caller vouches for the types; the value is not used again.
+    unsafe { std::mem::transmute_copy(&value) }
 }
 
-/// A float type whose bodies are compiled for every level.
-pub(super) trait Compiled: ExpConstants {
-    /// Runs `work` at `level`.
-    ///
-    /// # Safety
-    /// The processor has the level.
-    unsafe fn dispatch<W: Work<Self>>(level: Level, work: W) -> W::Output;
+/// Functions of slices of `F`, f32 or f64. Their bodies are generic over `F` and the lanes `L` of a
+/// level; their code for every level is made here, once, or every crate that uses a function
+/// generic over floats would make all of it again. The module `at` has them at a level of one's own
+/// choice.
+macro_rules! primitives {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis fn $name:ident($($arg:ident: $of:ty),+) $(-> $out:ty)? = $body:expr;
+    )+) => {
+        mod single {
+            use super::*;
+            type F = f32;
+            compiled! { $(fn $name($($arg: $of),+) $(-> $out)? = $body;)+ }
+        }
+        mod double {
+            use super::*;
+            type F = f64;
+            compiled! { $(fn $name($($arg: $of),+) $(-> $out)? = $body;)+ }
+        }
+        mod at {
+            use super::*;
+            $(
+                /// # Safety
+                /// The processor has the level.
+                #[inline]
+                pub(super) unsafe fn $name<F: Real>(level: Level, $($arg: $of),+) $(-> $out)? {
+                    // SAFETY: `Real` is sealed, so `F` is the type that it is taken for; the caller
+                    // vouches for the level.
+                    unsafe {
+                        if std::any::TypeId::of::<F>() == std::any::TypeId::of::<f32>() {
+                            same(single::$name(level, $(same($arg)),+))
+                        } else {
+                            same(double::$name(level, $(same($arg)),+))
+                        }
+                    }
+                }
+            )+
+        }
+        $(
+            $(#[$doc])*
+            $vis fn $name<F: Real>($($arg: $of),+) $(-> $out)? {
+                // SAFETY: the level is the processor's.
+                unsafe { at::$name(level(), $($arg),+) }
+            }
+        )+
+    };
 }
 
+/// Functions of concrete types.
+macro_rules! fixed {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis fn $name:ident($($arg:ident: $of:ty),+) $(-> $out:ty)? = $body:expr;
+    )+) => {
+        mod fixed {
+            use super::*;
+            compiled! { $(fn $name($($arg: $of),+) $(-> $out)? = $body;)+ }
+        }
+        $(
+            $(#[$doc])*
+            $vis fn $name($($arg: $of),+) $(-> $out)? {
+                // SAFETY: the level is the processor's.
+                unsafe { fixed::$name(level(), $($arg),+) }
+            }
+        )+
+    };
+}
+
+/// The same at a level of one's own choice: its code for every level.
 macro_rules! compiled {
-    ($float:ty) => {
-        impl Compiled for $float {
-            #[inline]
-            unsafe fn dispatch<W: Work<Self>>(level: Level, work: W) -> W::Output {
-                #[cfg(target_arch = "x86_64")]
-                #[target_feature(enable = "avx2,fma")]
-                unsafe fn avx2<W: Work<$float>>(work: W) -> W::Output {
-                    // SAFETY: this function enables the features of the level.
-                    unsafe { work.run::<super::avx2::Avx2>() }
-                }
-                #[cfg(target_arch = "x86_64")]
-                #[target_feature(enable = "avx512f,avx2,fma")]
-                unsafe fn avx512<W: Work<$float>>(work: W) -> W::Output {
-                    // SAFETY: this function enables the features of the level.
-                    unsafe { work.run::<super::avx512::Avx512>() }
-                }
-                match level {
-                    // SAFETY: every aarch64 processor has NEON, and the target enables it.
-                    #[cfg(target_arch = "aarch64")]
-                    Level::Neon => unsafe { work.run::<super::neon::Neon>() },
-                    // SAFETY: the caller vouches for the level.
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => unsafe { avx512(work) },
-                    // SAFETY: the caller vouches for the level.
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => unsafe { avx2(work) },
-                    // SAFETY: plain Rust needs no feature.
-                    _ => unsafe { work.run::<super::scalar::Scalar>() },
-                }
+    ($(fn $name:ident($($arg:ident: $of:ty),+) $(-> $out:ty)? = $body:expr;)+) => {$(
+        /// # Safety
+        /// The processor has the level.
+        #[allow(
+            dead_code,
+            unused_unsafe,
+            clippy::too_many_arguments,
+            reason = "not every body asks for lanes; the level comes on top"
+        )]
+        pub(super) unsafe fn $name(level: Level, $($arg: $of),+) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn avx2($($arg: $of),+) $(-> $out)? {
+                type L = crate::simd::avx2::Avx2;
+                // SAFETY: this function enables the features of the level.
+                unsafe { $body($($arg),+) }
             }
-        }
-    };
-}
-
-compiled!(f32);
-compiled!(f64);
-
-/// Work of a concrete type. Its code is made here, once: through [`Compiled::dispatch`] alone every
-/// crate that uses a function generic over floats would make all levels of it again.
-pub(super) trait Anchored<F: Compiled>: Work<F> + Sized {
-    /// Runs the work at `level`.
-    ///
-    /// # Safety
-    /// The processor has the level.
-    unsafe fn at(self, level: Level) -> Self::Output;
-}
-
-macro_rules! anchored {
-    ($($float:ty: $($($part:ident)::+<$($of:tt),+>),+;)*) => {$($(
-        impl $crate::simd::dispatch::Anchored<$float> for $($part)::+<$($of),+> {
-            unsafe fn at(self, level: $crate::simd::dispatch::Level) -> Self::Output {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx2,fma")]
+            unsafe fn avx512($($arg: $of),+) $(-> $out)? {
+                type L = crate::simd::avx512::Avx512;
+                // SAFETY: this function enables the features of the level.
+                unsafe { $body($($arg),+) }
+            }
+            match level {
+                // SAFETY: every aarch64 processor has NEON, and the target enables it.
+                #[cfg(target_arch = "aarch64")]
+                Level::Neon => unsafe {
+                    type L = crate::simd::neon::Neon;
+                    $body($($arg),+)
+                },
                 // SAFETY: the caller vouches for the level.
-                unsafe { <$float as $crate::simd::dispatch::Compiled>::dispatch(level, self) }
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => unsafe { avx512($($arg),+) },
+                // SAFETY: the caller vouches for the level.
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => unsafe { avx2($($arg),+) },
+                // SAFETY: plain Rust needs no feature.
+                _ => unsafe {
+                    type L = crate::simd::scalar::Scalar;
+                    $body($($arg),+)
+                },
             }
         }
-    )+)*};
+    )+};
 }
 
-/// Calls a function of the concrete float type from code that is generic over [`Real`]. The
-/// trait is sealed, so `F` is `f32` or `f64`; the pointers are cast to the type they have.
-macro_rules! concrete {
-    ($generic:ty, |$float:ident| $body:expr) => {
-        if std::any::TypeId::of::<$generic>() == std::any::TypeId::of::<f32>() {
-            type $float = f32;
-            $body
-        } else {
-            type $float = f64;
-            $body
-        }
-    };
-}
-
-pub(super) use {anchored, concrete};
-
-/// # Safety
-/// `A` and `B` are the same type.
-pub(super) unsafe fn cast_slice<A, B>(slice: &[A]) -> &[B] {
-    // SAFETY: the caller vouches that nothing is changed.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
-}
-
-/// # Safety
-/// `A` and `B` are the same type.
-pub(super) unsafe fn cast_slice_mut<A, B>(slice: &mut [A]) -> &mut [B] {
-    // SAFETY: the caller vouches that nothing is changed.
-    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
-}
+pub(super) use {compiled, fixed, primitives};

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::lanes::width;
-use super::slices::{interleave, sq_norm, sq_norms};
+use super::norms::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::parallel::ROW_CHUNK;
@@ -30,17 +30,15 @@ impl<T: Real> Aligned<T> {
     /// Memory for `lines` lines in all, untouched.
     fn set_aside(&mut self, lines: usize) -> Result<()> {
         let more = lines.saturating_sub(self.lines.len());
-        self.lines
-            .try_reserve_exact(more)
-            .map_err(|_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 })
+        let full = |_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 };
+        self.lines.try_reserve_exact(more).map_err(full)
     }
 
     /// Room for `lines` lines; new ones are zero.
     fn grow(&mut self, lines: usize) -> Result<()> {
         let more = lines.saturating_sub(self.lines.len());
-        self.lines
-            .try_reserve(more)
-            .map_err(|_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 })?;
+        let full = |_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 };
+        self.lines.try_reserve(more).map_err(full)?;
         self.lines.resize(self.lines.len() + more, Line([0; 64]));
         Ok(())
     }
@@ -234,25 +232,8 @@ impl<F: Real> Packed<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn set_points(&mut self, tile: &Tile<F>) -> Result<()> {
-        assert!(tile.n_features == self.n_features, "points of as many features");
-        self.reserve(tile.len)?;
-        self.len = tile.len;
-        let mut row = vec![F::zero(); if tile.dense { 0 } else { self.n_features }];
-        for i in 0..tile.len {
-            let base = self.base(i);
-            let source = if tile.dense {
-                &tile.values[i * self.n_features..][..self.n_features]
-            } else {
-                tile.copy_row(i, &mut row);
-                &row
-            };
-            let target = self.values.as_mut_slice()[base..].iter_mut().step_by(width::<F>());
-            target.zip(source).for_each(|(to, &value)| *to = value);
-        }
-        for (slot, &norm) in tile.sq_norms().iter().enumerate() {
-            self.set_norm(slot, norm);
-        }
-        Ok(())
+        self.len = 0;
+        self.extend(tile.len, |i, row| tile.copy_row(i, row))
     }
 
     /// Writes the centre in `slot` out as a row.
@@ -417,19 +398,15 @@ impl<F: Real> Tile<F> {
     /// entries that are not 0 is kept sparse.
     pub fn fill_center(&mut self, centers: &Packed<F>, slot: usize, sparse_below: usize) {
         self.fill_dense(1, |_, row| centers.get(slot, row));
-        let entries = self.values.iter().filter(|&&value| value != F::zero()).count();
-        if entries < sparse_below {
-            self.dense = false;
-            self.starts.truncate(1);
-            self.columns.clear();
-            self.entries.clear();
-            let entries = self.values.iter().enumerate().filter(|(_, v)| **v != F::zero());
-            for (column, &value) in entries {
-                self.columns.push(column as u32);
-                self.entries.push(value);
-            }
-            self.starts.push(self.entries.len());
+        let row = std::mem::take(&mut self.values);
+        let stored = || row.iter().enumerate().filter(|(_, value)| **value != F::zero());
+        if stored().count() < sparse_below {
+            self.fill_sparse(1, |_, columns, entries| {
+                columns.extend(stored().map(|(column, _)| column as u32));
+                entries.extend(stored().map(|(_, &value)| value));
+            });
         }
+        self.values = row;
         self.sq_norms = OnceLock::from(Norms::Few([centers.sq_norms()[slot]; ROW_CHUNK]));
     }
 

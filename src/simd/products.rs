@@ -2,26 +2,17 @@
 //!
 //! Sums run in eight lanes without FMA, so every level gives the same bits.
 
-use super::dispatch::{Compiled, Work};
-use super::lanes::Lanes;
 use crate::float::Real;
 
 const LANES: usize = 8;
 
-/// `out_i = rows_i · x`.
-pub(super) struct Dots<'a, F> {
-    pub(super) rows: &'a [F],
-    pub(super) x: &'a [f64],
-    pub(super) out: &'a mut [f64],
-}
-
-impl<F: Compiled> Work<F> for Dots<'_, F> {
-    type Output = ();
-    #[inline(always)]
-    unsafe fn run<L: Lanes<F>>(self) {
-        for (row, out) in self.rows.chunks_exact(self.x.len()).zip(self.out) {
-            *out = dot(row, self.x);
-        }
+#[inline(always)]
+pub(super) fn dots<F: Real>(rows: &[F], x: &[f64], out: &mut [f64]) {
+    if x.is_empty() {
+        return out.fill(0.0);
+    }
+    for (row, out) in rows.chunks_exact(x.len()).zip(out) {
+        *out = dot(row, x);
     }
 }
 
@@ -50,37 +41,35 @@ fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + tail
 }
 
-/// `y += Σ a_k rows_k` over the pairs `(k, a_k)`.
-pub(super) struct ScaledRows<'a, F> {
-    pub(super) rows: &'a [F],
-    pub(super) scaled: &'a [(u32, f64)],
-    pub(super) y: &'a mut [f64],
+#[inline(always)]
+pub(super) fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
+    let n = y.len();
+    add(scaled, |&(k, a)| (&rows[k as usize * n..][..n], a), y);
 }
 
-impl<F: Compiled> Work<F> for ScaledRows<'_, F> {
-    type Output = ();
-    #[inline(always)]
-    unsafe fn run<L: Lanes<F>>(self) {
-        let b = self.y.len();
-        let mut fours = self.scaled.chunks_exact(4);
-        // Four rows share one sweep over y.
-        for four in &mut fours {
-            let r0 = &self.rows[four[0].0 as usize * b..][..b];
-            let r1 = &self.rows[four[1].0 as usize * b..][..b];
-            let r2 = &self.rows[four[2].0 as usize * b..][..b];
-            let r3 = &self.rows[four[3].0 as usize * b..][..b];
-            let (a0, a1, a2, a3) = (four[0].1, four[1].1, four[2].1, four[3].1);
-            let y = &mut self.y[..b];
-            for j in 0..b {
-                y[j] += (a0 * r0[j].to_f64() + a1 * r1[j].to_f64())
-                    + (a2 * r2[j].to_f64() + a3 * r3[j].to_f64());
-            }
+#[inline(always)]
+pub(super) fn add_rows<F: Real>(rows: &[(&[F], f64)], sums: &mut [f64]) {
+    let n = sums.len();
+    add(rows, |&(row, a)| (&row[..n], a), sums);
+}
+
+/// `y += Σ a row` over the terms `(row, a)`: four rows share one sweep over y.
+#[inline(always)]
+fn add<'r, T, F: Real>(terms: &[T], term: impl Fn(&T) -> (&'r [F], f64), y: &mut [f64]) {
+    let n = y.len();
+    let mut fours = terms.chunks_exact(4);
+    for four in &mut fours {
+        let [(r0, a0), (r1, a1)] = [term(&four[0]), term(&four[1])];
+        let [(r2, a2), (r3, a3)] = [term(&four[2]), term(&four[3])];
+        let (r0, r1, r2, r3) = (&r0[..n], &r1[..n], &r2[..n], &r3[..n]);
+        for (j, y) in y.iter_mut().enumerate() {
+            *y += (a0 * r0[j].to_f64() + a1 * r1[j].to_f64())
+                + (a2 * r2[j].to_f64() + a3 * r3[j].to_f64());
         }
-        for &(k, a) in fours.remainder() {
-            let row = &self.rows[k as usize * b..][..b];
-            for (y, value) in self.y.iter_mut().zip(row) {
-                *y += a * (*value).to_f64();
-            }
+    }
+    for (row, a) in fours.remainder().iter().map(term) {
+        for (y, value) in y.iter_mut().zip(row) {
+            *y += a * (*value).to_f64();
         }
     }
 }

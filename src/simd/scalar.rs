@@ -7,6 +7,15 @@ use crate::float::Real;
 #[derive(Clone, Copy)]
 pub(super) struct Scalar;
 
+macro_rules! arithmetic {
+    ($($name:ident: $op:tt),+) => {$(
+        #[inline(always)]
+        unsafe fn $name(a: Self::Line, b: Self::Line) -> Self::Line {
+            std::array::from_fn(|i| a[i] $op b[i])
+        }
+    )+};
+}
+
 macro_rules! scalar {
     ($float:ty, $bits:ty, $mantissa:expr, $bias:expr) => {
         impl Lanes<$float> for Scalar {
@@ -28,22 +37,7 @@ macro_rules! scalar {
                 // SAFETY: as for `load`.
                 unsafe { to.cast::<Self::Line>().write_unaligned(line) }
             }
-            #[inline(always)]
-            unsafe fn add(a: Self::Line, b: Self::Line) -> Self::Line {
-                std::array::from_fn(|i| a[i] + b[i])
-            }
-            #[inline(always)]
-            unsafe fn sub(a: Self::Line, b: Self::Line) -> Self::Line {
-                std::array::from_fn(|i| a[i] - b[i])
-            }
-            #[inline(always)]
-            unsafe fn mul(a: Self::Line, b: Self::Line) -> Self::Line {
-                std::array::from_fn(|i| a[i] * b[i])
-            }
-            #[inline(always)]
-            unsafe fn div(a: Self::Line, b: Self::Line) -> Self::Line {
-                std::array::from_fn(|i| a[i] / b[i])
-            }
+            arithmetic! { add: +, sub: -, mul: *, div: / }
             #[inline(always)]
             unsafe fn fma(a: Self::Line, b: Self::Line, c: Self::Line) -> Self::Line {
                 std::array::from_fn(|i| a[i] * b[i] + c[i])

@@ -1,6 +1,8 @@
 //! Every level against naive twins.
 
+use super::primitives::exp_in_place_at;
 use super::*;
+use crate::float::Real;
 use crate::rng::Rng;
 
 fn ulps(got: f32, exact: f64) -> f64 {

@@ -1,15 +1,6 @@
 //! Cosines and sines of a slice: plain loops without FMA, compiled for every level.
 
-use super::dispatch::{Compiled, Work};
-use super::lanes::Lanes;
 use crate::float::Real;
-
-/// `values_j = scale cos(values_j + phases_j)`.
-pub(super) struct Cosines<'a, F> {
-    pub(super) values: &'a mut [F],
-    pub(super) phases: &'a [f64],
-    pub(super) scale: f64,
-}
 
 /// Adding and taking it away rounds to the nearest integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -17,13 +8,11 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 const TURN: f64 = 6.283_185_243_606_567;
 const TURN_REST: f64 = 6.357_301_909_411_278e-8;
 
-impl<F: Compiled> Work<F> for Cosines<'_, F> {
-    type Output = ();
-    #[inline(always)]
-    unsafe fn run<L: Lanes<F>>(self) {
-        for (value, phase) in self.values.iter_mut().zip(self.phases) {
-            *value = F::from_f64(self.scale * cosine((*value).to_f64() + phase));
-        }
+#[inline(always)]
+pub(super) fn cosines<F: Real>(values: &mut [F], phases: &[f64], scale: f64) {
+    assert!(values.len() == phases.len(), "equal lengths");
+    for (value, phase) in values.iter_mut().zip(phases) {
+        *value = F::from_f64(scale * cosine((*value).to_f64() + phase));
     }
 }
 
@@ -48,22 +37,13 @@ fn cosine(x: f64) -> f64 {
     t + t * s * sum
 }
 
-/// `cosines_j, sines_j = scale cos x_j, scale sin x_j`, `x_j` in `cosines`.
-pub(super) struct Waves<'a, F> {
-    pub(super) cosines: &'a mut [F],
-    pub(super) sines: &'a mut [F],
-    pub(super) scale: f64,
-}
-
-impl<F: Compiled> Work<F> for Waves<'_, F> {
-    type Output = ();
-    #[inline(always)]
-    unsafe fn run<L: Lanes<F>>(self) {
-        let scale = F::from_f64(self.scale);
-        for (cosine, sine) in self.cosines.iter_mut().zip(self.sines) {
-            let (c, s) = wave::<F>((*cosine).to_f64());
-            (*cosine, *sine) = (scale * c, scale * s);
-        }
+#[inline(always)]
+pub(super) fn waves<F: Real>(cosines: &mut [F], sines: &mut [F], scale: f64) {
+    assert!(cosines.len() == sines.len(), "equal lengths");
+    let scale = F::from_f64(scale);
+    for (cosine, sine) in cosines.iter_mut().zip(sines) {
+        let (c, s) = wave::<F>((*cosine).to_f64());
+        (*cosine, *sine) = (scale * c, scale * s);
     }
 }
 

@@ -1,0 +1,22 @@
+//! Squared norms, summed as the block kernel sums a product.
+
+use super::dispatch::{Level, compiled, level, primitives, same};
+use super::slices;
+use crate::float::Real;
+
+primitives! {
+    /// `Σ v²` of rows of `d` values, each as a chain of multiply-adds in order: what the block
+    /// kernel computes for a point and itself.
+    pub(super) fn sq_norms(rows: &[F], d: usize, out: &mut [F]) = slices::sq_norms::<F, L>;
+
+    /// Makes a line's number of rows the lanes of the lines of a block, and writes their
+    /// [`sq_norms`].
+    pub(super) fn interleave(rows: &[F], lines: &mut [F], norms: &mut [F]) = slices::interleave::<F, L>;
+}
+
+/// The squared norm of one row, as [`sq_norms`] sums it.
+pub(crate) fn sq_norm<F: Real>(values: &[F]) -> F {
+    let mut out = [F::zero()];
+    sq_norms(values, values.len(), &mut out);
+    out[0]
+}

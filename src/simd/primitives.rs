@@ -1,0 +1,156 @@
+//! The primitives by name: what each computes. Their bodies are in the files beside.
+
+use super::block::{self, Job};
+use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
+use super::{pairs, products, slices};
+use crate::float::Real;
+
+primitives! {
+    /// Computes a block of distances, kernel values or sums of them at the level in use.
+    ///
+    /// # Panics
+    /// When a slice of the job is shorter than its points and centres need.
+    pub fn run_block(job: &mut Job<'_, F>) = block::run_block::<F, L>;
+
+    /// Replaces every `x <= 0` by `e^x`.
+    pub(crate) fn exp_in_place(values: &mut [F]) = slices::exp_in_place::<F, L>;
+
+    /// `values_j = scale cos(values_j + phases_j)`, within 1e-15 of `scale` for arguments below
+    /// 1e8; the same bits at every level.
+    pub(crate) fn cosines(values: &mut [F], phases: &[f64], scale: f64) = crate::simd::waves::cosines::<F>;
+
+    /// `scale cos x_j` and `scale sin x_j` of the values of `cosines`, within 1e-15 of `scale` in
+    /// double and 1e-7 in single precision for arguments below 1e8; the same bits at every level.
+    pub(crate) fn waves(cosines: &mut [F], sines: &mut [F], scale: f64) = crate::simd::waves::waves::<F>;
+
+    /// `out_c = Σ_j coef_cj row_j` in `f64` for every output of `len` rows, one after another, that
+    /// are padded to whole lines; `coef` holds one padded row an output and their number, `out` a
+    /// value an output, row by row.
+    pub(crate) fn weighted_sums_of(
+        rows: &[F],
+        len: usize,
+        coef: (&[f64], usize),
+        out: &mut [f64]
+    ) = slices::weighted_sums_of::<F, L>;
+
+    /// `out_i = rows_i · x` in `f64`: `rows` is row-major with `x.len()` columns.
+    pub(crate) fn dots(rows: &[F], x: &[f64], out: &mut [f64]) = products::dots::<F>;
+
+    /// `y += Σ a_k rows_k` in `f64` over the pairs `(k, a_k)`: `rows` is row-major with `y.len()`
+    /// columns.
+    pub(crate) fn add_scaled_rows(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64])
+        = products::add_scaled_rows::<F>;
+
+    /// `sums += Σ_j coef_j row_j` in `f64`; rows are at least as long as `sums`.
+    pub(crate) fn add_rows(rows: &[(&[F], f64)], sums: &mut [f64]) = products::add_rows::<F>;
+
+    /// `scores -= step (a - b)` with the rows `(a, b)`; returns the largest `score + up` and the
+    /// least `score + down` after it. The marks `(up, down)` hold 0, or an infinity for an entry
+    /// that does not count.
+    pub(crate) fn move_scores(
+        scores: &mut [f64],
+        marks: (&[f64], &[f64]),
+        rows: (&[F], &[F]),
+        step: f64
+    ) -> (f64, f64) = pairs::move_scores::<F>;
+
+    /// What a step of a pair gains, of the curve `(diagonal, row)`: `out_t = max(0, own.0 -
+    /// (score_t + down_t))² / (own.1 + diagonal_t - 2 row_t)`, the curvature at least
+    /// [`LEAST_CURVATURE`]. Returns the largest.
+    pub(crate) fn pair_gains(
+        scores: &[f64],
+        down: &[f64],
+        curve: (&[f64], &[F]),
+        own: (f64, f64),
+        out: &mut [f64]
+    ) -> f64 = pairs::pair_gains::<F>;
+
+    /// Index of the first value that is at most `limit`; the last index when none is, 0 for an
+    /// empty slice.
+    #[must_use]
+    pub(crate) fn first_at_most(values: &[F], limit: F) -> usize = slices::first_at_most::<F>;
+
+    /// Appends the indices of the values that are at most `limit` to `found`.
+    pub(crate) fn indices_at_most(values: &[F], limit: F, found: &mut Vec<usize>)
+        = slices::indices_at_most::<F>;
+
+    /// The least value; infinity for an empty slice.
+    #[must_use]
+    pub(crate) fn least(values: &[F]) -> F = slices::least::<F>;
+
+    /// Writes the distances `row` of those terms whose coefficient has the sign of `own` to `out`,
+    /// infinity for the others, and returns the least. A zero counts by its sign bit: no term of
+    /// coefficient 0 is there when `own` is the smallest coefficient and not 0.
+    pub(crate) fn same_sign_distances(coef: &[f64], own: f64, row: &[F], out: &mut [F]) -> F
+        = slices::same_sign_distances::<F>;
+
+    /// Least squared weight degradation, in units of the smaller coefficient's square, of merging
+    /// terms with coefficient ratios `ratio >= 1` at distances `g` (Gaussian; see
+    /// [`crate::budget`]), written over `ratio`. Lengths are whole lines.
+    pub(crate) fn merge_degradations(g: &[F], ratio: &mut [F])
+        = slices::merge_degradations::<F, L>;
+
+    /// For every partner `j` at distance `g_j` the largest `A u² + D_j v² + 2 P_j u v` over a grid
+    /// of `h` in [0, 1], with `u = exp(-g h²)`, `v = exp(-g (1-h)²)`: the squared norm of the merged
+    /// coefficients of several outputs. `squares` holds `D` and gets the maximum, `products` holds
+    /// `P` and gets the `h`. Lengths are whole lines.
+    pub(crate) fn merged_squares(g: &[F], a: F, squares: &mut [F], products: &mut [F])
+        = slices::merged_squares::<F, L>;
+}
+
+fixed! {
+    /// Index of the value of least magnitude, the first of equals; 0 for an empty slice.
+    #[must_use]
+    pub(crate) fn least_magnitude(values: &[f64]) -> usize = slices::least_magnitude;
+
+    /// The first `t` with `values_t + marks_t == wanted`; `marks` is as long as `values`.
+    #[must_use]
+    pub(crate) fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize>
+        = pairs::find_sum;
+
+    /// `scores -= step row` with the `row` and the step given; then what a step of each variable
+    /// alone gains, clipped to its box, the bounds `(lower, upper)`: `out_t = Δ (score_t - ½
+    /// curvature_t Δ)` with `Δ = clip(score_t / curvature_t)`. Returns the largest gain and the
+    /// largest score that its box does not hold back. All of one length.
+    pub(crate) fn descents(
+        scores: &mut [f64],
+        row: (&[f64], f64),
+        beta: &[f64],
+        bounds: (&[f64], &[f64]),
+        curvature: &[f64],
+        out: &mut [f64]
+    ) -> (f64, f64) = pairs::descents;
+}
+
+/// [`run_block`] at a level of one's own choice; one that the processor lacks is not run.
+pub fn run_block_at<F: Real>(level: Level, job: &mut Job<'_, F>) {
+    assert!(levels().contains(&level), "a level the processor has");
+    // SAFETY: the level was just checked.
+    unsafe { at::run_block(level, job) }
+}
+
+/// [`exp_in_place`] at a level of one's own choice.
+#[cfg(test)]
+pub(crate) fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
+    assert!(levels().contains(&level), "a level the processor has");
+    // SAFETY: the level was just checked.
+    unsafe { at::exp_in_place(level, values) }
+}
+
+/// [`weighted_sums_of`] one row, for as many outputs as `out` is long.
+pub(crate) fn weighted_sums<F: Real>(row: &[F], coef: &[f64], out: &mut [f64]) {
+    weighted_sums_of(row, 1, (coef, out.len()), out);
+}
+
+/// Asks the processor to bring `value` near, for a read soon to come; changes nothing else.
+#[inline]
+pub(crate) fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which never faults; SSE is part of every x86-64 processor.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
