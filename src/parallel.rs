@@ -17,7 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::{Error, Result};
 
 pub(crate) use relay::{Steps, take_turns};
-pub(crate) use share::{each, each_with, map};
+pub(crate) use share::{each, each_if, each_with, map};
 
 /// Rows of one unit of parallel work over kernel rows.
 pub const ROW_CHUNK: usize = 64;
@@ -25,6 +25,10 @@ pub const ROW_CHUNK: usize = 64;
 /// Below this many kernel-row multiply-adds a task runs on the calling thread: entering the pool
 /// costs about as much (`cargo bench --bench engine`, group `threshold`).
 pub const MIN_PARALLEL_WORK: usize = 1 << 19;
+
+/// Multiply-adds below which a block of samples that a pass looks ahead to is filled by the thread
+/// that asks (the same bench).
+pub(crate) const MIN_PARALLEL_BLOCK: usize = 1 << 17;
 
 /// Whether there are threads; where not (WebAssembly), all work runs on the calling one.
 pub(crate) const THREADED: bool = cfg!(not(target_family = "wasm"));

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::form::{Distance, Form, Product, Spectrum};
 use super::matern;
+use crate::config::positive;
 use crate::error::{Error, Result};
 
 /// A kernel function and its parameters.
@@ -109,18 +110,16 @@ impl AnyKernel {
     /// `InvalidParam` for an unknown name, γ that is not positive and finite, coef0 that is not
     /// finite.
     pub fn from_name(name: &str, gamma: f64, coef0: f64, degree: u32) -> Result<Self> {
-        let kernel = match name {
-            "rbf" => Self::Gaussian { gamma },
-            "laplacian" => Self::Laplacian { gamma },
-            "matern32" => Self::Matern32 { gamma },
-            "matern52" => Self::Matern52 { gamma },
-            "poly" => Self::Polynomial { gamma, coef0, degree },
-            "sigmoid" => Self::Sigmoid { gamma, coef0 },
-            "linear" => Self::Linear,
-            _ => {
-                return Err(Error::param("kernel", Self::names(|_| true), format!("'{name}'")));
-            }
+        let Some(&kernel) = EVERY.iter().find(|kernel| kernel.name() == name) else {
+            return Err(Error::param("kernel", Self::names(|_| true), format!("'{name}'")));
         };
+        let mut kernel = kernel.with_gamma(gamma);
+        if let Self::Polynomial { coef0: to, .. } | Self::Sigmoid { coef0: to, .. } = &mut kernel {
+            *to = coef0;
+        }
+        if let Self::Polynomial { degree: to, .. } = &mut kernel {
+            *to = degree;
+        }
         kernel.check()?;
         Ok(kernel)
     }
@@ -139,31 +138,30 @@ impl AnyKernel {
         }
     }
 
-    /// γ; 1 for the linear kernel, which has none.
-    #[must_use]
-    pub fn gamma(&self) -> f64 {
-        match *self {
+    fn gamma_mut(&mut self) -> Option<&mut f64> {
+        match self {
             Self::Gaussian { gamma }
             | Self::Laplacian { gamma }
             | Self::Matern32 { gamma }
             | Self::Matern52 { gamma }
             | Self::Polynomial { gamma, .. }
-            | Self::Sigmoid { gamma, .. } => gamma,
-            Self::Linear => 1.0,
+            | Self::Sigmoid { gamma, .. } => Some(gamma),
+            Self::Linear => None,
         }
+    }
+
+    /// γ; 1 for the linear kernel, which has none.
+    #[must_use]
+    pub fn gamma(&self) -> f64 {
+        let mut kernel = *self;
+        kernel.gamma_mut().map_or(1.0, |gamma| *gamma)
     }
 
     /// The kernel with this γ; the linear kernel as it is.
     #[must_use]
     pub fn with_gamma(mut self, value: f64) -> Self {
-        match &mut self {
-            Self::Gaussian { gamma }
-            | Self::Laplacian { gamma }
-            | Self::Matern32 { gamma }
-            | Self::Matern52 { gamma }
-            | Self::Polynomial { gamma, .. }
-            | Self::Sigmoid { gamma, .. } => *gamma = value,
-            Self::Linear => {}
+        if let Some(gamma) = self.gamma_mut() {
+            *gamma = value;
         }
         self
     }
@@ -173,16 +171,7 @@ impl AnyKernel {
     /// # Errors
     /// `InvalidParam`.
     pub fn check(&self) -> Result<()> {
-        if let Self::Gaussian { gamma }
-        | Self::Laplacian { gamma }
-        | Self::Matern32 { gamma }
-        | Self::Matern52 { gamma }
-        | Self::Polynomial { gamma, .. }
-        | Self::Sigmoid { gamma, .. } = *self
-            && !(gamma > 0.0 && gamma.is_finite())
-        {
-            return Err(Error::param("gamma", "> 0 and finite", gamma));
-        }
+        positive("gamma", self.gamma())?;
         if let Self::Polynomial { coef0, .. } | Self::Sigmoid { coef0, .. } = *self
             && !coef0.is_finite()
         {
@@ -234,8 +223,9 @@ impl AnyKernel {
     #[must_use]
     pub fn with_width(&self, factor: f64) -> Option<Self> {
         match *self {
-            Self::Gaussian { gamma } => Some(Self::Gaussian { gamma: gamma * factor }),
-            Self::Laplacian { gamma } => Some(Self::Laplacian { gamma: gamma * factor }),
+            Self::Gaussian { gamma } | Self::Laplacian { gamma } => {
+                Some(self.with_gamma(gamma * factor))
+            }
             Self::Matern32 { .. }
             | Self::Matern52 { .. }
             | Self::Polynomial { .. }

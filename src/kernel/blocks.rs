@@ -31,8 +31,7 @@ impl AnyKernel {
         tile.fill_center(centers, slot, if products { d / 2 } else { 0 });
     }
 
-    /// Whether the block engine's sums are the kernel's: the function of a product is left to
-    /// [`AnyKernel::map_products`].
+    /// Whether the block engine's sums are the kernel's: the function of a product comes after it.
     fn sums_in_one_pass(&self) -> bool {
         match self.form() {
             Form::Distance { .. } | Form::Product(Product::Plain) => true,
@@ -55,9 +54,7 @@ impl AnyKernel {
         out: &mut [F],
         stride: usize,
     ) {
-        let values = Some(Values { out, stride, mapped: true });
-        self.run(tile, (first, last), centers, values, None);
-        self.map_products(out, stride, last - first, centers.len());
+        self.single(tile, (first, last), centers, Values { out, stride, mapped: true });
     }
 
     /// As [`AnyKernel::values`], but for the Gaussian the distances `G = γ‖x - s‖²`, from which
@@ -70,12 +67,32 @@ impl AnyKernel {
         out: &mut [F],
         stride: usize,
     ) {
-        let values = Some(Values { out, stride, mapped: self.stores_values() });
-        self.run(tile, (first, last), centers, values, None);
-        self.map_products(out, stride, last - first, centers.len());
+        let values = Values { out, stride, mapped: self.stores_values() };
+        self.single(tile, (first, last), centers, values);
     }
 
-    /// [`AnyKernel::stored`] and, in the same pass, `Σ_j coef_j k(x, s_j)` for one output.
+    /// Values by themselves, a product's mapped to the kernel's.
+    fn single<F: Real>(
+        &self,
+        tile: &Tile<F>,
+        (first, last): (usize, usize),
+        centers: &Packed<F>,
+        Values { out, stride, mapped }: Values<'_, F>,
+    ) {
+        let values = Some(Values { out: &mut *out, stride, mapped });
+        self.run(tile, (first, last), centers, values, None);
+        let product = match self.form() {
+            Form::Distance { .. } | Form::Product(Product::Plain) => return,
+            Form::Product(product) => product,
+        };
+        for row in out.chunks_mut(stride.max(1)).take(last - first) {
+            let row = &mut row[..centers.len()];
+            row.iter_mut().for_each(|v| *v = F::from_f64(product.at(v.to_f64())));
+        }
+    }
+
+    /// [`AnyKernel::stored`] and, in the same pass for one output, `Σ_j coef_cj k(x, s_j)` for every
+    /// output `c`: `coef` holds one padded row an output, `sums` one value a point and output.
     pub fn stored_and_sums<F: Real>(
         &self,
         tile: &Tile<F>,
@@ -84,14 +101,19 @@ impl AnyKernel {
         (out, stride): (&mut [F], usize),
         (coef, sums): (&[f64], &mut [f64]),
     ) {
-        if self.sums_in_one_pass() {
+        let outputs = (sums.len() / (last - first).max(1)).max(1);
+        if outputs == 1 && self.sums_in_one_pass() {
             let values = Some(Values { out, stride, mapped: self.stores_values() });
             self.run(tile, (first, last), centers, values, Some(Sums { coef, out: sums }));
-        } else {
-            self.stored(tile, (first, last), centers, out, stride);
-            for (row, sum) in out.chunks(stride.max(1)).zip(sums) {
-                simd::weighted_sums(&row[..centers.padded_len()], coef, std::slice::from_mut(sum));
-            }
+            return;
+        }
+        self.stored(tile, (first, last), centers, out, stride);
+        let mut values = Vec::new();
+        for (row, sums) in out.chunks(stride.max(1)).zip(sums.chunks_mut(outputs)) {
+            values.clear();
+            values.extend_from_slice(&row[..centers.padded_len()]);
+            self.stored_to_values(&mut values);
+            simd::weighted_sums(&values, coef, sums);
         }
     }
 
@@ -152,17 +174,6 @@ impl AnyKernel {
         };
         let gamma = F::from_f64(gamma);
         simd::run_block(&mut Job { tile, first, last, centers, metric, gamma, map, values, sums });
-    }
-
-    /// Turns products into the kernel's values.
-    fn map_products<F: Real>(&self, out: &mut [F], stride: usize, rows: usize, len: usize) {
-        let product = match self.form() {
-            Form::Distance { .. } | Form::Product(Product::Plain) => return,
-            Form::Product(product) => product,
-        };
-        for row in out.chunks_mut(stride.max(1)).take(rows) {
-            row[..len].iter_mut().for_each(|v| *v = F::from_f64(product.at(v.to_f64())));
-        }
     }
 
     /// `k(x, x)` of every point of a tile.

@@ -6,13 +6,12 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::buffers::{Buffers, reserve};
 use super::columns::Columns;
 use super::halves::Halves;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
+use crate::parallel::each;
 use crate::simd;
 
 const NONE: u32 = u32::MAX;
@@ -32,41 +31,21 @@ pub struct RowCache<'a, F: Real> {
     stamp: Vec<u64>,
     clock: u64,
     computed: u64,
-    buffers: Option<Arc<Buffers<F>>>,
+    buffers: Arc<Buffers<F>>,
 }
 
 impl<'a, F: Real> RowCache<'a, F> {
-    /// An empty cache of at most `bytes` (or one of all rows, if that is less). The memory is
-    /// reserved here and used as it fills.
+    /// An empty cache of at most `bytes` (or one of all rows, if that is less), in the memory that
+    /// an earlier cache left, which is left again. The memory is reserved here and used as it
+    /// fills.
     ///
     /// # Errors
     /// `OutOfMemory` when the bound is below two rows, or the system refuses.
-    pub fn new(columns: Columns<'a, F>, bytes: usize) -> Result<Self> {
-        Self::build(columns, bytes, None)
-    }
-
-    /// As [`RowCache::new`], in the memory that an earlier cache left, which is left again.
-    ///
-    /// # Errors
-    /// As [`RowCache::new`].
-    pub fn reusing(
-        columns: Columns<'a, F>,
-        bytes: usize,
-        buffers: &Arc<Buffers<F>>,
-    ) -> Result<Self> {
-        Self::build(columns, bytes, Some(buffers.clone()))
-    }
-
-    fn build(
-        columns: Columns<'a, F>,
-        bytes: usize,
-        buffers: Option<Arc<Buffers<F>>>,
-    ) -> Result<Self> {
+    pub fn new(columns: Columns<'a, F>, bytes: usize, buffers: &Arc<Buffers<F>>) -> Result<Self> {
         let (n, layout) = (columns.len(), columns.layout());
         let capacity = Self::capacity_for(&columns, bytes)?;
-        let left = buffers.as_ref().map_or_else(Vec::new, |buffers| buffers.take());
         let len = capacity.saturating_mul(layout.width());
-        let chunks = reserve(left, (layout.chunks(), len, bytes / size_of::<F>()))?;
+        let chunks = reserve(buffers.take(), (layout.chunks(), len, bytes / size_of::<F>()))?;
         let slot_of = try_vec("the kernel cache", n, NONE)?;
         Ok(Self {
             columns,
@@ -78,7 +57,7 @@ impl<'a, F: Real> RowCache<'a, F> {
             stamp: Vec::new(),
             clock: 0,
             computed: 0,
-            buffers,
+            buffers: buffers.clone(),
         })
     }
 
@@ -116,12 +95,6 @@ impl<'a, F: Real> RowCache<'a, F> {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
-    }
-
-    /// Bytes in use.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.capacity() * size_of::<F>()).sum()
     }
 
     /// Rows computed so far.
@@ -162,7 +135,7 @@ impl<'a, F: Real> RowCache<'a, F> {
         self.computed += order.len() as u64;
         let (columns, used, layout) = (&self.columns, self.used, self.columns.layout());
         let width = layout.width();
-        self.chunks.par_iter_mut().enumerate().for_each(|(chunk, values)| {
+        each(self.chunks.iter_mut(), &|chunk, values: &mut Vec<F>| {
             // Slots are written before they are read.
             if values.len() < used * width {
                 values.resize(used * width, F::zero());
@@ -172,7 +145,7 @@ impl<'a, F: Real> RowCache<'a, F> {
             let begin = if run == 0 { 0 } else { layout.split() };
             for at in (0..from).chain(end..order.len()) {
                 let slot = &mut values[free[at] as usize * width..][..range.len()];
-                if let Some(own) = columns.own(order[at]) {
+                if let Some(own) = columns.own(order[at]).and_then(|(own, at)| own.row(at)) {
                     slot.copy_from_slice(&own[range.start - begin..range.end - begin]);
                 }
             }
@@ -236,7 +209,9 @@ impl<'a, F: Real> RowCache<'a, F> {
                 let base = free[at] as usize * layout.width();
                 parts.push(&self.chunks[chunk][base..base + layout.range(chunk).len()]);
             }
-            self.columns.keep_own(halves.order[at], &parts);
+            if let Some((own, at)) = self.columns.own(halves.order[at]) {
+                own.keep(at, &parts);
+            }
         }
     }
 
@@ -281,11 +256,10 @@ impl<'a, F: Real> RowCache<'a, F> {
         let layout = self.columns.layout();
         let width = layout.width();
         let (first, second) = sums.split_at_mut(layout.split());
-        let sums = first.par_chunks_mut(width).chain(second.par_chunks_mut(width));
-        sums.zip(&self.chunks).for_each(|(sums, values)| {
-            let row =
-                |&(slot, coef): &(u32, f64)| (&values[slot as usize * width..][..sums.len()], coef);
-            let rows: Vec<(&[F], f64)> = terms.iter().map(row).collect();
+        let sums = first.chunks_mut(width).chain(second.chunks_mut(width));
+        each(sums, &|chunk, sums: &mut [f64]| {
+            let row = |slot: u32| &self.chunks[chunk][slot as usize * width..][..sums.len()];
+            let rows: Vec<(&[F], f64)> = terms.iter().map(|&(s, coef)| (row(s), coef)).collect();
             simd::add_rows(&rows, sums);
         });
     }
@@ -302,9 +276,7 @@ pub struct Places {
 
 impl<F: Real> Drop for RowCache<'_, F> {
     fn drop(&mut self) {
-        if let Some(buffers) = &self.buffers {
-            buffers.give(std::mem::take(&mut self.chunks));
-        }
+        self.buffers.give(std::mem::take(&mut self.chunks));
     }
 }
 

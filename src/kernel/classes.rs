@@ -7,13 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use rayon::prelude::*;
-
 use super::halves::Own;
 use super::layout::even_width;
 use super::{Columns, Gram, RowCache};
 use crate::error::Result;
 use crate::float::Real;
+use crate::parallel::map;
 use crate::simd::Packed;
 
 /// Columns of every class, whose kernel values have the same bits in every pair.
@@ -43,9 +42,8 @@ impl<'a, F: Real> Classes<'a, F> {
             return Ok(None);
         }
         let width = even_width(of_class.iter().map(Vec::len), Packed::<F>::line());
-        let build = |index: &Vec<usize>| Columns::cut(gram, index.clone(), (first, width));
-        let columns: Result<Vec<_>> = of_class.par_iter().map(build).collect();
-        let mut columns = columns?;
+        let build = |class: usize| Columns::cut(gram, of_class[class].clone(), (first, width));
+        let mut columns = map(of_class.len(), &build).into_iter().collect::<Result<Vec<_>>>()?;
         let largest = columns.iter().fold(0.0f64, |most, of| most.max(of.largest()));
         let mut by_size: Vec<&Columns<'a, F>> = columns.iter().collect();
         by_size.sort_by_key(|of| std::cmp::Reverse(of.len()));

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::Gram;
 use super::halves::{Halves, Own};
 use super::layout::Layout;
 use super::load::{load_any, pack};
 use crate::error::Result;
 use crate::float::Real;
+use crate::parallel::each;
 use crate::simd::{Packed, Tile};
 
 /// CSR rows are packed, with their zeros, only up to this many bytes; else points are.
@@ -170,7 +169,7 @@ impl<'a, F: Real> Columns<'a, F> {
             gram: self.gram,
             layout,
             own: None,
-            index: columns.iter().map(|&c| self.index[c]).collect(),
+            index: self.samples(columns),
             origin: self.origin.clone(),
             largest: self.largest,
             packed,
@@ -182,8 +181,7 @@ impl<'a, F: Real> Columns<'a, F> {
         let Gram::Kernel(_, rows) = self.gram else { return Packed::new(0) };
         let mut set;
         if self.packed.is_empty() {
-            let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
-            set = pack(&rows, &self.origin, &samples)?;
+            set = pack(&rows, &self.origin, &self.samples(columns))?;
         } else {
             set = Packed::new(rows.n_cols())?;
             set.resize_stale(columns.len())?;
@@ -209,18 +207,14 @@ impl<'a, F: Real> Columns<'a, F> {
         terms: &[(usize, f64)],
         sums: &mut [f64],
     ) -> Result<()> {
-        let d = match self.gram {
-            Gram::Kernel(_, rows) => rows.n_cols(),
-            Gram::Given(_) => 1,
-        };
-        let at_once = (TERM_VALUES / d.max(1)).clamp(64, 1 << 14);
+        let at_once = (TERM_VALUES / self.n_features().max(1)).clamp(64, 1 << 14);
         for terms in terms.chunks(at_once) {
             let columns: Vec<usize> = terms.iter().map(|&(s, _)| s).collect();
             let centers = self.gather(&columns)?;
             let mut coef: Vec<f64> = terms.iter().map(|&(_, coef)| coef).collect();
             coef.resize(centers.padded_len().max(coef.len()), 0.0);
-            let parts = sums.par_chunks_mut(TARGETS).zip(targets.par_chunks(TARGETS));
-            parts.for_each(|(sums, targets)| match self.gram {
+            let parts = sums.chunks_mut(TARGETS).zip(targets.chunks(TARGETS));
+            each(parts, &|_, (sums, targets): (&mut [f64], &[usize])| match self.gram {
                 Gram::Kernel(kernel, rows) => {
                     let mut tile = Tile::new(rows.n_cols());
                     let sample = |i: usize| self.index[targets[i]];
@@ -265,22 +259,13 @@ impl<'a, F: Real> Columns<'a, F> {
         }
     }
 
-    /// The values of a column and the run of columns that it is part of, if they are known.
-    pub(super) fn own(&self, column: usize) -> Option<&[F]> {
+    /// What is known of the run of columns that a column is part of, and its place there.
+    pub(super) fn own(&self, column: usize) -> Option<(&Own<F>, usize)> {
         let own = self.own.as_ref()?;
-        match column.checked_sub(self.layout.split()) {
-            None => own[0].row(column),
-            Some(at) => own[1].row(at),
-        }
-    }
-
-    /// Keeps such values, if there is room.
-    pub(super) fn keep_own(&self, column: usize, parts: &[&[F]]) {
-        let Some(own) = &self.own else { return };
-        match column.checked_sub(self.layout.split()) {
-            None => own[0].keep(column, parts),
-            Some(at) => own[1].keep(at, parts),
-        }
+        Some(match column.checked_sub(self.layout.split()) {
+            None => (&own[0], column),
+            Some(at) => (&own[1], at),
+        })
     }
 
     /// Number of columns.
@@ -295,14 +280,23 @@ impl<'a, F: Real> Columns<'a, F> {
         self.index.is_empty()
     }
 
+    /// Numbers that a value is computed from.
+    fn n_features(&self) -> usize {
+        match self.gram {
+            Gram::Kernel(_, rows) => rows.n_cols(),
+            Gram::Given(_) => 1,
+        }
+    }
+
     /// Multiply-adds of one kernel row, about.
     #[must_use]
     pub fn row_work(&self) -> usize {
-        let d = match self.gram {
-            Gram::Kernel(_, rows) => rows.n_cols(),
-            Gram::Given(_) => 1,
-        };
-        self.len().saturating_mul(d + 4)
+        self.len().saturating_mul(self.n_features() + 4)
+    }
+
+    /// The samples behind some columns.
+    fn samples(&self, columns: &[usize]) -> Vec<usize> {
+        columns.iter().map(|&column| self.index[column]).collect()
     }
 
     /// The samples behind these columns as points.
@@ -311,38 +305,23 @@ impl<'a, F: Real> Columns<'a, F> {
     /// `OutOfMemory`.
     pub fn points(&self, columns: &[usize]) -> Result<Points<F>> {
         let Gram::Kernel(_, rows) = self.gram else {
-            return Ok(Points::Given(columns.iter().map(|&c| self.index[c]).collect()));
+            return Ok(Points::Given(self.samples(columns)));
         };
         if self.packed.is_empty() {
-            let samples: Vec<usize> = columns.iter().map(|&c| self.index[c]).collect();
-            let mut set = pack(&rows, &self.origin, &samples)?;
-            set.raise_max_sq_norm(self.largest);
-            return Ok(Points::Packed(set));
+            return self.gather(columns).map(Points::Packed);
         }
         let mut tile = Tile::new(rows.n_cols());
         load_any(&rows, columns.len(), |i| self.index[columns[i]], &self.origin, &mut tile);
         Ok(Points::Tile(tile))
     }
 
-    /// Kernel values of the points and the columns of one chunk: `write(point, values)` for every
-    /// point.
+    /// Kernel values of the points and the columns of one chunk, unless the points are a tile:
+    /// `write(point, values)` for every point.
     pub fn block(&self, points: &Points<F>, chunk: usize, mut write: impl FnMut(usize, &[F])) {
         let range = self.layout.range(chunk);
         let (first, len) = (range.start, range.len());
         let mut values = Vec::new();
         match (points, self.gram) {
-            (Points::Tile(tile), Gram::Kernel(kernel, _)) => {
-                let centers = &self.packed[chunk];
-                let stride = centers.padded_len();
-                values.resize(POINTS * stride, F::zero());
-                for from in (0..tile.len()).step_by(POINTS) {
-                    let to = (from + POINTS).min(tile.len());
-                    kernel.values(tile, (from, to), centers, &mut values, stride);
-                    for (point, row) in (from..to).zip(values.chunks_exact(stride)) {
-                        write(point, &row[..len]);
-                    }
-                }
-            }
             (Points::Packed(centers), Gram::Kernel(kernel, rows)) => {
                 let mut tile = Tile::new(rows.n_cols());
                 load_any(&rows, len, |i| self.index[first + i], &self.origin, &mut tile);
@@ -364,13 +343,13 @@ impl<'a, F: Real> Columns<'a, F> {
                     write(point, &values);
                 }
             }
-            // Points come from `points` of these columns.
+            // A tile is for `rows`; points come from `points` of these columns.
             _ => {}
         }
     }
 
-    /// As [`Columns::block`] for the points `from..to` of a tile, written to rows of as many values
-    /// as a chunk keeps; false, and nothing written, for other points.
+    /// Kernel values of the points `from..to` of a tile and the columns of one chunk, in rows of as
+    /// many values as a chunk keeps; false, and nothing written, for other points.
     pub fn rows(
         &self,
         points: &Points<F>,

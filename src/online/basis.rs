@@ -13,19 +13,16 @@
 //!
 //! *Cost* B²/2 multiply-adds a sample for a triangular A, B²/2 numbers.
 
-use rayon::prelude::*;
-
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
+use crate::parallel::{MIN_PARALLEL_BLOCK, each_if};
 use crate::simd::{Packed, Tile};
 
 /// Rows of A of one width: what is to the right of the longest is left out.
 const PANEL: usize = 64;
 /// Samples of one unit of parallel work: as many as share one reading of a panel.
 const PART: usize = 32;
-/// Multiply-adds below which one thread does it.
-const MIN_PARALLEL: usize = 1 << 17;
 
 /// `A`, a panel of rows after another.
 #[derive(Clone, Debug, Default)]
@@ -143,19 +140,15 @@ impl Coordinates {
             self.tiles.resize_with(parts, || Tile::new(0));
         }
         let values = &mut self.values[first * stride..last * stride];
-        let part = |(at, (out, tile)): (usize, (&mut [f64], &mut Tile<f64>))| {
+        let part = |at: usize, (out, tile): (&mut [f64], &mut Tile<f64>)| {
             let count = out.len() / stride;
             for (place, panel) in basis.panels.iter().enumerate() {
                 let out = (&mut out[place * PANEL..], stride);
                 rows.times((first + at * PART, count), panel, tile, out);
             }
         };
-        if parts <= 1 || (last - first).saturating_mul(basis.work()) < MIN_PARALLEL {
-            values.chunks_mut(PART * stride).zip(&mut self.tiles).enumerate().for_each(part);
-        } else {
-            let tiles = &mut self.tiles[..parts];
-            values.par_chunks_mut(PART * stride).zip(tiles).enumerate().for_each(part);
-        }
+        let shared = (last - first).saturating_mul(basis.work()) >= MIN_PARALLEL_BLOCK;
+        each_if(shared, values.chunks_mut(PART * stride).zip(&mut self.tiles), &part);
         Ok(())
     }
 

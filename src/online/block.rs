@@ -1,7 +1,5 @@
 //! The kernel rows of the next samples, and their coordinates along the model's basis.
 
-use rayon::prelude::*;
-
 use super::basis::{Coordinates, KernelRows};
 use super::expansion::BudgetedExpansion;
 use crate::data::Rows;
@@ -9,14 +7,11 @@ use crate::error::Result;
 use crate::features::Scratch;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, SampleRows};
+use crate::parallel::{MIN_PARALLEL_BLOCK, each_if, each_with};
 use crate::simd::Packed;
 
 /// Samples of one unit of parallel work inside a block: so many share none.
 pub(super) const PART: usize = 16;
-
-/// Multiply-adds below which a block is filled by the thread that asks
-/// (`cargo bench --bench engine`, group `threshold`).
-const MIN_PARALLEL_BLOCK: usize = 1 << 17;
 
 /// The next samples: rows of kernel values, or of features, and coordinates.
 #[derive(Clone, Debug)]
@@ -50,30 +45,21 @@ impl<F: Real> Block<F> {
             samples.diagonal.clear();
             samples.diagonal.resize(ids.len(), 1.0);
             // A block is less than what `FeatureMap::transform` gives to one thread.
-            let fill = |scratch: &mut Scratch<F>, (part, out): (usize, &mut [F])| {
+            let fill = |scratch: &mut Scratch<F>, part: usize, out: &mut [F]| {
                 map.block(rows, |i| ids[part * PART + i], (out, stride), scratch);
             };
-            let values = samples.parts().1;
-            if ids.len() <= PART {
-                fill(&mut Scratch::default(), (0, values));
-            } else {
-                let parts = values.par_chunks_mut(PART * stride).enumerate();
-                parts.for_each_init(Scratch::default, fill);
-            }
+            each_with(samples.parts().1.chunks_mut(PART * stride), &Scratch::default, &fill);
             return Ok(());
         }
         samples.load(rows, ids, model.origin());
         let (kernel, (tile, values)) = (model.kernel(), samples.parts());
-        let part = |(at, rows): (usize, &mut [F])| {
+        let part = |at: usize, rows: &mut [F]| {
             let range = (at * PART, at * PART + rows.len() / stride);
             kernel.values(tile, range, model.terms.centers(), rows, stride);
         };
         let work = ids.len().saturating_mul(model.len()).saturating_mul(tile.n_features());
-        if ids.len() <= PART || work < MIN_PARALLEL_BLOCK {
-            values.chunks_mut(PART * stride).enumerate().for_each(part);
-        } else {
-            values.par_chunks_mut(PART * stride).enumerate().for_each(part);
-        }
+        let shared = ids.len() > PART && work >= MIN_PARALLEL_BLOCK;
+        each_if(shared, values.chunks_mut(PART * stride), &part);
         self.project(0, model)
     }
 

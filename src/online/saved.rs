@@ -1,48 +1,18 @@
 //! A stream as named arrays and JSON, and back, everything checked.
 
-use serde_json::{Map, Value, json};
-
 use super::Stream;
 use super::any::AnyLearner;
 use super::basis::Basis;
 use super::expansion::{BudgetedExpansion, Span};
 use super::learner::BasisForm;
-use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap};
 use crate::float::Real;
-use crate::kernel::AnyKernel;
-use crate::model::persist::{Section, Tensor, Tensors};
+use crate::model::persist::{Section, Tensor};
 use crate::simd::Packed;
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("online learner: {what}")))
-}
-
-/// Reads one JSON object, every entry once.
-struct Fields<'a>(&'a Map<String, Value>);
-
-impl<'a> Fields<'a> {
-    fn new(value: &'a Value, size: usize) -> Result<Self> {
-        let map = value.as_object().filter(|map| map.len() == size);
-        map.map_or_else(|| bad("fields"), |map| Ok(Self(map)))
-    }
-
-    fn value(&self, name: &str) -> Result<&'a Value> {
-        self.0.get(name).map_or_else(|| bad(name), Ok)
-    }
-
-    fn number(&self, name: &str) -> Result<f64> {
-        self.value(name)?.as_f64().map_or_else(|| bad(name), Ok)
-    }
-
-    fn count(&self, name: &str) -> Result<u64> {
-        self.value(name)?.as_u64().map_or_else(|| bad(name), Ok)
-    }
-
-    fn size(&self, name: &str) -> Result<usize> {
-        usize::try_from(self.count(name)?).or_else(|_| bad(name))
-    }
 }
 
 fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
@@ -51,13 +21,13 @@ fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
     rows
 }
 
-fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, arrays: &mut Tensors) -> Result<()> {
+fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, section: &mut Section) -> Result<()> {
     let d = model.n_features();
-    let older = Tensor::take_floats::<F>(arrays, "dropped.older.centers")?;
-    let newer = Tensor::take_floats::<F>(arrays, "dropped.newer.centers")?;
+    let older = section.take_floats::<F>("dropped.older.centers")?;
+    let newer = section.take_floats::<F>("dropped.newer.centers")?;
     let dropped = &mut model.dropped;
-    dropped.older_sums = Tensor::take_doubles(arrays, "dropped.older.sums")?;
-    let sums = Tensor::take_doubles(arrays, "dropped.newer.sums")?;
+    dropped.older_sums = section.take_doubles("dropped.older.sums")?;
+    let sums = section.take_doubles("dropped.newer.sums")?;
     dropped.newer_sums = sums.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let (n, m) = (dropped.older_sums.len(), dropped.newer_sums.len());
     let sized = n.checked_mul(d) == Some(older.len())
@@ -74,15 +44,14 @@ fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, arrays: &mut Tensors)
 fn take_basis(
     learner: &AnyLearner,
     (terms, n): (usize, usize),
-    arrays: &mut Tensors,
+    section: &mut Section,
 ) -> Result<Option<Basis>> {
     let triangular = match learner.basis() {
         BasisForm::Triangular => true,
-        BasisForm::Full if arrays.contains_key("basis") => false,
+        BasisForm::Full if section.has("basis") => false,
         BasisForm::Full | BasisForm::None => return Ok(None),
     };
-    let (values, past) =
-        (Tensor::take_doubles(arrays, "basis")?, Tensor::take_doubles(arrays, "past")?);
+    let (values, past) = (section.take_doubles("basis")?, section.take_doubles("past")?);
     let (size, sums) = match triangular {
         true => ((n == terms).then(|| n * (n + 1) / 2), 0),
         false => ((n <= terms).then(|| n.checked_mul(terms)).flatten(), terms),
@@ -106,26 +75,9 @@ impl<F: Real> Stream<F> {
     /// What a file holds of the stream.
     #[must_use]
     pub fn to_section(&self) -> Section {
-        let mut arrays = Tensors::new();
-        let fields = self.put(&mut arrays);
-        Section::of(fields, arrays)
-    }
-
-    /// The stream of a file.
-    ///
-    /// # Errors
-    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
-    pub fn from_section(section: Section) -> Result<Self> {
-        let (fields, mut arrays) = section.into_parts();
-        let stream = Self::take(&fields, &mut arrays)?;
-        if arrays.is_empty() { Ok(stream) } else { bad("an array that nothing uses") }
-    }
-
-    /// Puts the arrays; what is not an array is returned.
-    fn put(&self, arrays: &mut Tensors) -> Value {
+        let mut section = Section::default();
         let (model, weights) = (&self.model, &self.model.weights);
-        let d = model.n_features();
-        let mut put = |name: &str, tensor| arrays.insert(name.to_owned(), tensor);
+        let mut put = |name: &str, tensor| section.put_array(name, tensor);
         put("centers", Tensor::floats(&rows_of(model.terms.centers())));
         put("origin", Tensor::floats(model.origin()));
         put("own", Tensor::doubles(model.own.clone()));
@@ -154,37 +106,44 @@ impl<F: Real> Stream<F> {
         if let Some(FeatureMap::Fourier(map)) = model.map() {
             put("frequencies", Tensor::doubles(map.frequencies()));
         }
-        json!({
-            "kernel": model.kernel(),
-            "learner": self.learner,
-            "n_features": d,
-            "average": u8::from(weights.debt.is_some()),
-            "scale": weights.scale,
-            "age": weights.age,
-            "steps": weights.steps,
-            "older_steps": weights.window.0,
-            "newer_steps": weights.window.1,
-            "places_aside": model.dropped.places(),
-            "seed": self.seed,
-        })
+        section.put("kernel", model.kernel());
+        section.put("learner", &self.learner);
+        section.put("n_features", model.n_features());
+        section.put("average", u8::from(weights.is_averaged()));
+        section.put("scale", weights.scale);
+        section.put("age", weights.age);
+        section.put("steps", weights.steps);
+        section.put("older_steps", weights.window.0);
+        section.put("newer_steps", weights.window.1);
+        section.put("places_aside", model.dropped.places());
+        section.put("seed", self.seed);
+        section
     }
 
-    /// The stream that [`Stream::put`] described.
-    fn take(value: &Value, arrays: &mut Tensors) -> Result<Self> {
-        let get = Fields::new(value, 11)?;
-        let kernel: AnyKernel = exactly("kernel", get.value("kernel")?)?;
-        let learner: AnyLearner = exactly("learner", get.value("learner")?)?;
-        let fits = kernel.check().and_then(|()| learner.check(kernel));
-        fits.or_else(|_| bad("hyperparameters"))?;
-        let d = get.size("n_features")?;
-        let points = Tensor::take_floats::<F>(arrays, "centers")?;
-        let origin = Tensor::take_floats::<F>(arrays, "origin")?;
-        let own = Tensor::take_doubles(arrays, "own")?;
-        let values = Tensor::take_doubles(arrays, "values")?;
+    /// The stream of a file.
+    ///
+    /// # Errors
+    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
+    pub fn from_section(mut section: Section) -> Result<Self> {
+        let stream = Self::take(&mut section)?;
+        section.end()?;
+        Ok(stream)
+    }
+
+    /// Takes what [`Stream::to_section`] put.
+    fn take(section: &mut Section) -> Result<Self> {
+        let kernel = section.take_kernel()?;
+        let learner: AnyLearner = section.take_exactly("learner")?;
+        learner.check(kernel).map_err(|e| Error::Format(e.to_string()))?;
+        let d: usize = section.take("n_features")?;
+        let points = section.take_floats::<F>("centers")?;
+        let origin = section.take_floats::<F>("origin")?;
+        let own = section.take_doubles("own")?;
+        let values = section.take_doubles("values")?;
         // Coefficients are one a term, one a feature, or one a function of the basis.
         let (terms, n) = (own.len(), values.len());
         let features = learner.n_features();
-        let basis = take_basis(&learner, (terms, n), arrays)?;
+        let basis = take_basis(&learner, (terms, n), section)?;
         let sized = d > 0
             && points.len() % d == 0
             && points.len() / d == terms
@@ -195,8 +154,8 @@ impl<F: Real> Stream<F> {
         if !sized || !(origin.is_empty() || origin.len() == d) {
             return bad("sizes of arrays");
         }
-        let average = get.count("average")? == 1;
-        let aside = get.size("places_aside")?;
+        let average = section.take::<u8>("average")? == 1;
+        let aside: usize = section.take("places_aside")?;
         if aside > learner.budget().unwrap_or(0) {
             return bad("places_aside");
         }
@@ -209,7 +168,7 @@ impl<F: Real> Stream<F> {
         if features.is_none() {
             model.weights.restart(&values)?;
         } else {
-            let frequencies = Tensor::take_doubles(arrays, "frequencies")?;
+            let frequencies = section.take_doubles("frequencies")?;
             if (n / 2).checked_mul(d) != Some(frequencies.len()) {
                 return bad("frequencies");
             }
@@ -218,28 +177,28 @@ impl<F: Real> Stream<F> {
             values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
         }
         if average {
-            let debt = Tensor::take_doubles(arrays, "debt")?;
+            let debt = section.take_doubles("debt")?;
             match &mut model.weights.debt {
                 Some(to) if debt.len() == n => to[..n].copy_from_slice(&debt),
                 _ => return bad("debt"),
             }
-            let older = Tensor::take_doubles(arrays, "older")?;
+            let older = section.take_doubles("older")?;
             if !older.is_empty() && older.len() != n {
                 return bad("older");
             }
             model.weights.older = older;
-            take_dropped(&mut model, arrays)?;
+            take_dropped(&mut model, section)?;
         }
-        let (scale, age) = (get.number("scale")?, get.number("age")?);
-        if !(scale > 0.0 && scale.is_finite() && age >= 0.0 && age.is_finite()) {
+        let (scale, age) = (section.take_number("scale")?, section.take_number("age")?);
+        if !(scale > 0.0 && age >= 0.0) {
             return bad("scale");
         }
         (model.weights.scale, model.weights.age) = (scale, age);
-        model.weights.steps = get.count("steps")?;
-        model.weights.window = (get.count("older_steps")?, get.count("newer_steps")?);
+        model.weights.steps = section.take("steps")?;
+        model.weights.window = (section.take("older_steps")?, section.take("newer_steps")?);
         if learner.budget().is_some_and(|budget| model.n_terms() > budget) {
             return bad("more terms than the budget");
         }
-        Ok(Self { learner, model, seed: get.count("seed")? })
+        Ok(Self { learner, model, seed: section.take("seed")? })
     }
 }

@@ -14,7 +14,16 @@ fn shared() -> bool {
 
 /// Calls `work` with every part and its number.
 pub(crate) fn each<T: Send>(parts: impl Iterator<Item = T>, work: &(dyn Fn(usize, T) + Sync)) {
-    if !shared() {
+    each_if(true, parts, work);
+}
+
+/// [`each`] where it is worth sharing, else on the calling thread.
+pub(crate) fn each_if<T: Send>(
+    worth: bool,
+    parts: impl Iterator<Item = T>,
+    work: &(dyn Fn(usize, T) + Sync),
+) {
+    if !(worth && shared()) {
         return parts.enumerate().for_each(|(i, part)| work(i, part));
     }
     let parts: Vec<T> = parts.collect();

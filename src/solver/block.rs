@@ -5,22 +5,17 @@
 //! change of the model is applied to the samples still to come: a new term's column from the
 //! points of the block, a merged term's column by Stewart's theorem, without touching the data.
 
-use rayon::prelude::*;
-
 use crate::budget::Event;
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, SampleRows};
 use crate::model::Expansion;
-use crate::simd::{self, Packed};
+use crate::parallel::{MIN_PARALLEL_BLOCK, each_if};
+use crate::simd::Packed;
 
 /// Points of one unit of parallel work inside a block.
 const PART: usize = 8;
-
-/// Multiply-adds below which a block is filled by the thread that asks
-/// (`cargo bench --bench engine`, group `threshold`).
-const MIN_PARALLEL_BLOCK: usize = 1 << 17;
 
 /// The model that a block was filled against, and which slots have changed since.
 #[derive(Clone, Debug)]
@@ -167,35 +162,17 @@ impl<F: Real> Block<F> {
         let (n, outputs, stride) = (self.ids.len(), self.outputs, self.samples.stride());
         self.margins.clear();
         self.margins.resize(n * outputs, 0.0);
-        let kernel = self.kernel;
+        let (kernel, centers) = (self.kernel, &snapshot.centers);
         let (tile, stored) = self.samples.parts();
-        let part = |(at, (stored, margins)): (usize, (&mut [F], &mut [f64]))| {
+        let part = |at: usize, (stored, margins): (&mut [F], &mut [f64])| {
             let first = at * PART;
             let range = (first, first + margins.len() / outputs);
-            if outputs == 1 {
-                let out = (stored, stride);
-                let coef = &snapshot.coef[..];
-                kernel.stored_and_sums(tile, range, &snapshot.centers, out, (coef, margins));
-                return;
-            }
-            kernel.stored(tile, range, &snapshot.centers, stored, stride);
-            let mut row = Vec::new();
-            let padded = snapshot.centers.padded_len();
-            for (stored, margins) in stored.chunks(stride).zip(margins.chunks_mut(outputs)) {
-                row.clear();
-                row.extend_from_slice(&stored[..padded]);
-                kernel.stored_to_values(&mut row);
-                simd::weighted_sums(&row, &snapshot.coef, margins);
-            }
+            let sums = (&snapshot.coef[..], margins);
+            kernel.stored_and_sums(tile, range, centers, (stored, stride), sums);
         };
-        let work = n * snapshot.centers.len() * tile.n_features();
-        if work < MIN_PARALLEL_BLOCK {
-            let stored = stored.chunks_mut(PART * stride);
-            stored.zip(self.margins.chunks_mut(PART * outputs)).enumerate().for_each(part);
-        } else {
-            let stored = stored.par_chunks_mut(PART * stride);
-            stored.zip(self.margins.par_chunks_mut(PART * outputs)).enumerate().for_each(part);
-        }
+        let margins = self.margins.chunks_mut(PART * outputs);
+        let parts = stored.chunks_mut(PART * stride).zip(margins);
+        each_if(n * centers.len() * tile.n_features() >= MIN_PARALLEL_BLOCK, parts, &part);
     }
 
     /// Notes what changed in the model between the snapshot that this block was filled against and
@@ -268,21 +245,11 @@ impl<F: Real> Block<F> {
         self.column.resize(n * padded, F::zero());
         self.sums.resize(n * self.outputs, 0.0);
         let out = (&mut self.column[..], padded);
-        let coef = &self.delta[..];
-        if self.outputs == 1 {
-            let sums = (coef, &mut self.sums[..]);
-            self.kernel.stored_and_sums(tile, (0, n), &self.fresh, out, sums);
-        } else {
-            self.kernel.stored(tile, (0, n), &self.fresh, out.0, padded);
-        }
+        let sums = (&self.delta[..], &mut self.sums[..]);
+        self.kernel.stored_and_sums(tile, (0, n), &self.fresh, out, sums);
         let rows = stored.chunks_mut(stride).zip(self.column.chunks(padded));
         for (stored, row) in rows {
             self.alive.iter().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
-        }
-        if self.outputs > 1 {
-            self.kernel.stored_to_values(&mut self.column);
-            let rows = self.column.chunks(padded).zip(self.sums.chunks_mut(self.outputs));
-            rows.for_each(|(row, sums)| simd::weighted_sums(row, coef, sums));
         }
         self.margins.iter_mut().zip(&self.sums).for_each(|(f, change)| *f += change);
     }
@@ -296,9 +263,7 @@ impl<F: Real> Block<F> {
         self.add_columns(coef);
         Ok(())
     }
-}
 
-impl<F: Real> Block<F> {
     /// Adds `column · delta` to the margins of the samples still to come: `column` holds a row of
     /// kernel values a sample, `delta` a row of outputs for each of them.
     fn add_columns(&mut self, delta: &[f64]) {

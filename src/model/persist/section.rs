@@ -66,10 +66,10 @@ impl Section {
         self.put(name, count);
     }
 
-    /// Whether there is a field or a part of this name.
+    /// Whether there is a field, an array or a part of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.fields.contains_key(name)
+        self.fields.contains_key(name) || self.arrays.contains_key(name)
     }
 
     /// Takes a field.

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use super::dual::{Dual, Solution, read_off};
+use super::dual::{Dual, Solution, between, read_off};
 use super::product::{Product, WORK_BETWEEN_LOOKS, steps_told};
 use super::rounds::{DRIFT, Goal, Run, Settings};
 use super::select::{extremes, violation};
@@ -130,7 +130,9 @@ impl<F: Real> Whole<'_, '_, F> {
         goal: &Goal,
         watch: &mut Watch<'_>,
     ) -> Result<(bool, StopReason)> {
-        let place = self.places(active)?;
+        // Where each sample is among the active ones.
+        let mut place = try_vec("the active samples", self.f.len(), usize::MAX)?;
+        active.iter().enumerate().for_each(|(at, &i)| place[i] = at);
         let variables: Vec<usize> =
             (0..self.dual.len()).filter(|&v| place[self.dual.sample[v]] != usize::MAX).collect();
         let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
@@ -142,7 +144,7 @@ impl<F: Real> Whole<'_, '_, F> {
             start: pick(&self.beta),
             two_sums: self.dual.two_sums,
         };
-        let mut cache = RowCache::reusing(self.columns.part(active)?, bytes, buffers)?;
+        let mut cache = RowCache::new(self.columns.part(active)?, bytes, buffers)?;
         let f = active.iter().map(|&i| self.f[i]).collect();
         let product = Product::part(&mut cache, f, self.steps, &mut *watch)?;
         let mut run = Run::new(&dual, product, dual.start.clone())?;
@@ -167,13 +169,6 @@ impl<F: Real> Whole<'_, '_, F> {
         let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == usize::MAX).collect();
         self.add(&outside, &terms, watch)?;
         Ok((moved, stop))
-    }
-
-    /// Where each sample is among the active ones, or `usize::MAX`.
-    fn places(&self, active: &[usize]) -> Result<Vec<usize>> {
-        let mut place = try_vec("the active samples", self.f.len(), usize::MAX)?;
-        active.iter().enumerate().for_each(|(at, &i)| place[i] = at);
-        Ok(place)
     }
 
     /// `f += K terms` at some samples; half a sum is of no use.
@@ -247,12 +242,7 @@ impl<F: Real> Whole<'_, '_, F> {
                 *least = if falls { least.min(score) } else { *least };
             }
         }
-        let level = solved.map(|(most, least)| match (most.is_finite(), least.is_finite()) {
-            (true, true) => f64::midpoint(most, least),
-            (true, false) => most,
-            (false, true) => least,
-            (false, false) => 0.0,
-        });
+        let level = solved.map(|(most, least)| between(most, least));
         let mut badness = vec![f64::NEG_INFINITY; n];
         for v in 0..dual.len() {
             let (rises, falls) = moves(v);

@@ -91,6 +91,17 @@ pub struct Solution {
     pub stop: StopReason,
 }
 
+/// A level between the largest score that can rise and the least that can fall, as far as there are
+/// such scores.
+pub(super) fn between(most: f64, least: f64) -> f64 {
+    match (most.is_finite(), least.is_finite()) {
+        (true, true) => f64::midpoint(most, least),
+        (true, false) => most,
+        (false, true) => least,
+        (false, false) => 0.0,
+    }
+}
+
 /// Level, objective and gap at β with `f = Kβ` (a value a sample).
 pub(super) fn read_off(dual: &Dual, beta: &[f64], f: &[f64]) -> ([f64; 2], f64, f64) {
     let score = |v: usize| dual.linear[v] - f[dual.sample[v]];
@@ -110,13 +121,7 @@ pub(super) fn read_off(dual: &Dual, beta: &[f64], f: &[f64]) -> ([f64; 2], f64, 
                 least = least.min(score(v));
             }
         }
-        *level = match (free > 0, most.is_finite(), least.is_finite()) {
-            (true, ..) => sum / free as f64,
-            (false, true, true) => f64::midpoint(most, least),
-            (false, true, false) => most,
-            (false, false, true) => least,
-            (false, false, false) => 0.0,
-        };
+        *level = if free > 0 { sum / free as f64 } else { between(most, least) };
     }
     if groups == 1 {
         level[1] = level[0];

@@ -125,11 +125,6 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
             return Err(Error::LengthMismatch { what, expected: n, got });
         }
     }
-    let twice = |first: f64, second: f64| {
-        let mut all = vec![first; n];
-        all.resize(2 * n, second);
-        all
-    };
     let signed = |y: &[bool]| {
         let lower = y.iter().zip(cost).map(|(&p, &c)| if p { 0.0 } else { -c }).collect();
         let upper = y.iter().zip(cost).map(|(&p, &c)| if p { c } else { 0.0 }).collect();
@@ -168,7 +163,7 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
             let linear = (0..2 * n)
                 .map(|v| if v < n { y[v] - epsilon } else { y[v - n] + epsilon })
                 .collect();
-            let start = twice(0.0, 0.0);
+            let start = vec![0.0; 2 * n];
             Dual { sample: both, lower, upper, linear, start, two_sums: false }
         }
         Kind::NuValues(y, nu) => {

@@ -108,7 +108,9 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
             if done || steps == 0 || self.steps >= max_iter {
                 return Ok(());
             }
-            self.look_again()?;
+            // With the number of terms that was told last.
+            self.watch.tick.iteration = steps_told(self.steps);
+            self.watch.poll()?;
         }
     }
 
@@ -139,12 +141,6 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
     /// Whether to go on.
     pub(in crate::solver) fn look(&mut self, beta: &[f64]) -> Step {
         self.tell(beta);
-        self.watch.poll()
-    }
-
-    /// The same, with the number of terms that was told last.
-    fn look_again(&mut self) -> Step {
-        self.watch.tick.iteration = steps_told(self.steps);
         self.watch.poll()
     }
 }

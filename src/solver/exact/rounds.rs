@@ -1,13 +1,12 @@
 //! The rounds of working sets.
 
-use rayon::prelude::*;
-
 use super::dual::Dual;
 use super::product::{Held, Product};
 use super::select::{Selector, extremes, largest_magnitude, violation};
-use super::working::{Until, Working};
+use super::working::Working;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
+use crate::parallel::each;
 use crate::watch::{Halt, Step, StopReason};
 
 /// Variables of a working set, at most: the values among them stay in the second cache.
@@ -142,8 +141,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let samples = set.iter().map(|&v| self.dual.sample[v]).collect();
         let held = self.product.fetch(samples, &self.beta)?;
         let mut working = self.working(set, &held)?;
-        let inner = |steps| working.run(&Until { tol, steps });
-        let said = self.product.inner_steps(max_iter, inner);
+        let said = self.product.inner_steps(max_iter, |steps| working.run(tol, steps));
         let mut moves = Vec::new();
         for (&v, &beta) in working.variables.iter().zip(&working.beta) {
             let by = beta - self.beta[v];
@@ -171,8 +169,9 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let mut kernel = try_vec("the working set", q * q, F::zero())?;
         let cache = &*self.product.cache;
         let places = cache.places(&columns);
-        let rows = kernel.par_chunks_mut(q.max(1)).zip(&columns);
-        rows.for_each(|(row, &sample)| cache.pick(held.slot(sample), &places, row));
+        each(kernel.chunks_mut(q.max(1)), &|t, row: &mut [F]| {
+            cache.pick(held.slot(columns[t]), &places, row);
+        });
         Ok(Working {
             beta: pick(&self.beta),
             lower: pick(&self.dual.lower),

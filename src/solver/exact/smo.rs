@@ -30,7 +30,7 @@ pub fn solve<F: Real>(
     if settings.shrinking && columns.len() >= active::LEAST {
         return active::solve(dual, &columns, (bytes, buffers), settings, watch);
     }
-    let mut cache = RowCache::reusing(columns, bytes, buffers)?;
+    let mut cache = RowCache::new(columns, bytes, buffers)?;
     let product = Product::new(&mut cache, watch)?;
     let mut run = Run::new(dual, product, dual.start.clone())?;
     run.product.recompute(&dual.sample, &run.beta)?;

@@ -27,21 +27,15 @@ pub(super) struct Working<F> {
     pub(super) none: Vec<f64>,
 }
 
-/// What ends a run of steps.
-pub(super) struct Until {
-    pub(super) tol: f64,
-    pub(super) steps: u64,
-}
-
 impl<F: Real> Working<F> {
     fn mark(&mut self, t: usize) {
         self.up[t] = if self.beta[t] < self.upper[t] { 0.0 } else { f64::NEG_INFINITY };
         self.down[t] = if self.beta[t] > self.lower[t] { 0.0 } else { f64::INFINITY };
     }
 
-    /// Takes steps until the violation of the set is below `until.tol`; returns their number and
-    /// whether it stopped for another reason than the number of steps.
-    pub(super) fn run(&mut self, until: &Until) -> (u64, bool) {
+    /// Takes steps until the violation of the set is below `tol`, `max_steps` at most; returns
+    /// their number and whether it stopped for another reason than that.
+    pub(super) fn run(&mut self, tol: f64, max_steps: u64) -> (u64, bool) {
         let n = self.beta.len();
         (0..n).for_each(|t| self.mark(t));
         let none = vec![F::zero(); n];
@@ -52,12 +46,12 @@ impl<F: Real> Working<F> {
             extremes[group] = move_scores(&mut self.scores[a..b], marks, rows, 0.0);
         }
         let mut steps = 0;
-        while steps < until.steps {
+        while steps < max_steps {
             let violation = extremes.iter().map(|(most, least)| most - least);
-            if violation.fold(f64::NEG_INFINITY, f64::max) <= until.tol {
+            if violation.fold(f64::NEG_INFINITY, f64::max) <= tol {
                 return (steps, true);
             }
-            let Some((i, j)) = self.pair(&extremes, until.tol) else { return (steps, true) };
+            let Some((i, j)) = self.pair(&extremes, tol) else { return (steps, true) };
             let step = self.step(i, j);
             steps += 1;
             if step == 0.0 {

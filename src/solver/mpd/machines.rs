@@ -103,6 +103,6 @@ fn run<F: Real>(
     settings: &MpdSettings,
     watch: &mut Watch<'_>,
 ) -> Result<(Solution, MpdOutcome)> {
-    let mut cache = RowCache::reusing(columns, bytes, buffers)?;
+    let mut cache = RowCache::new(columns, bytes, buffers)?;
     solve(problem, &mut cache, settings, watch)
 }
