@@ -5,6 +5,7 @@ use super::merge_search::MergeSearch;
 use super::merging::Merging;
 use super::projection::Projection;
 use super::removal::{remove, smallest};
+use crate::config::at_least;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -43,10 +44,7 @@ impl AnyMaintenance {
         match *self {
             Self::Merge { size, .. } => {
                 check_merging(kernel)?;
-                if size < 2 {
-                    return Err(Error::param("merge_size", ">= 2", size));
-                }
-                Ok(())
+                at_least(2, "merge_size", size)
             }
             Self::RemoveSmallest
             | Self::RemoveRandom
@@ -68,19 +66,6 @@ impl AnyMaintenance {
             | Self::Project => false,
         }
     }
-
-    /// Terms by which one event shortens the model.
-    #[must_use]
-    pub fn terms_an_event(&self) -> usize {
-        match self {
-            Self::Merge { size, .. } => size - 1,
-            Self::RemoveSmallest
-            | Self::RemoveRandom
-            | Self::RemoveOldest
-            | Self::Project
-            | Self::Stop => 1,
-        }
-    }
 }
 
 fn check_merging(kernel: AnyKernel) -> Result<()> {
@@ -97,10 +82,7 @@ fn check_merging(kernel: AnyKernel) -> Result<()> {
 
 /// A maintenance with the state it keeps.
 #[derive(Clone, Debug)]
-pub struct Maintainer<F: Real> {
-    policy: AnyMaintenance,
-    state: State<F>,
-}
+pub struct Maintainer<F: Real>(State<F>);
 
 /// What each of them keeps.
 #[derive(Clone, Debug)]
@@ -151,13 +133,7 @@ impl<F: Real> Maintainer<F> {
             AnyMaintenance::Project => State::Projection(Projection::default()),
             AnyMaintenance::Stop => State::Removal(Removal::Newest),
         };
-        Ok(Self { policy, state })
-    }
-
-    /// The maintenance in use.
-    #[must_use]
-    pub fn policy(&self) -> AnyMaintenance {
-        self.policy
+        Ok(Self(state))
     }
 
     /// Brings the expansion, whose last slot is the newest term, back to at most `budget` terms
@@ -173,7 +149,7 @@ impl<F: Real> Maintainer<F> {
         event: &mut dyn Event,
     ) -> Result<Option<f64>> {
         let mut total = None;
-        match &mut self.state {
+        match &mut self.0 {
             State::Projection(projection) => return projection.reduce(expansion, budget, event),
             State::Merging { size, search, rows } => {
                 while expansion.len() > budget {
@@ -197,7 +173,7 @@ impl<F: Real> Maintainer<F> {
         slot: usize,
         event: &mut dyn Event,
     ) {
-        if let State::Projection(projection) = &mut self.state {
+        if let State::Projection(projection) = &mut self.0 {
             projection.forget(slot);
         }
         remove(expansion, slot, event);

@@ -18,7 +18,7 @@ use crate::model::{Expansion, RowScratch};
 use crate::simd::{self, Packed};
 
 /// Buffers of the search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Merging<F: Real> {
     scratch: RowScratch<F>,
     slots: Vec<usize>,
@@ -27,20 +27,6 @@ pub(super) struct Merging<F: Real> {
     extra: Vec<F>,
     row: Vec<F>,
     point: Vec<F>,
-}
-
-impl<F: Real> Default for Merging<F> {
-    fn default() -> Self {
-        Self {
-            scratch: RowScratch::default(),
-            slots: Vec::new(),
-            distances: Vec::new(),
-            values: Vec::new(),
-            extra: Vec::new(),
-            row: Vec::new(),
-            point: Vec::new(),
-        }
-    }
 }
 
 impl<F: Real> Merging<F> {
@@ -121,7 +107,7 @@ impl<F: Real> Merging<F> {
             let judged = self.slots.iter().zip(&self.distances);
             self.values.extend(judged.map(|(&slot, &g)| F::from_f64(judge(slot, g))));
         }
-        index_of_least(&self.values)
+        simd::first_at_most(&self.values, simd::least(&self.values))
     }
 
     /// Fills `values`, which is empty, with the degradations of merging with each of `slots`.
@@ -167,14 +153,8 @@ impl<F: Real> Merging<F> {
         let mut height = 0.0;
         for _ in 0..100 {
             normalise(&mut weights);
-            let gap = gap(&weights, &pairwise);
-            let values: Vec<f64> = (0..size)
-                .map(|j| {
-                    let row = &pairwise[j * size..][..size];
-                    let distance: f64 = row.iter().zip(&weights).map(|(g, w)| g * w).sum();
-                    betas[j] * (-(distance - gap).max(0.0)).exp()
-                })
-                .collect();
+            let (_, kernel) = to_mean(&weights, &pairwise);
+            let values: Vec<f64> = betas.iter().zip(kernel).map(|(beta, k)| beta * k).collect();
             let new_height = values.iter().sum::<f64>().abs();
             if new_height <= height * (1.0 + 1e-10) {
                 break;
@@ -233,14 +213,7 @@ impl<F: Real> Merging<F> {
         let size = parts.len();
         let outputs = expansion.outputs();
         let weights: Vec<f64> = parts.iter().map(|p| p.1).collect();
-        let gap = gap(&weights, pairwise);
-        let values: Vec<f64> = (0..size)
-            .map(|j| {
-                let row = &pairwise[j * size..][..size];
-                let distance: f64 = row.iter().zip(&weights).map(|(g, w)| g * w).sum();
-                (-(distance - gap).max(0.0)).exp()
-            })
-            .collect();
+        let (gap, values) = to_mean(&weights, pairwise);
         // Degradation Σ_c (β_cᵀ K β_c - β_zc²) and β_zc = Σ_j β_jc k(z, s_j).
         let mut merged = vec![0.0; outputs];
         let mut degradation = 0.0;
@@ -358,16 +331,10 @@ fn normalise(weights: &mut [f64]) {
     weights.iter_mut().for_each(|w| *w /= total);
 }
 
-/// `½ ΣΣ w_j w_l G_jl`.
-fn gap(weights: &[f64], pairwise: &[f64]) -> f64 {
-    let rows = pairwise.chunks_exact(weights.len()).zip(weights);
-    let total: f64 =
-        rows.map(|(row, w)| w * row.iter().zip(weights).map(|(g, v)| g * v).sum::<f64>()).sum();
-    0.5 * total
-}
-
-/// Index of the least value, the first of equals.
-fn index_of_least<F: Real>(values: &[F]) -> usize {
-    let minimum = values.iter().fold(F::infinity(), |least, &v| if v < least { v } else { least });
-    values.iter().position(|&v| v <= minimum).unwrap_or(0)
+/// `gap = ½ ΣΣ w_j w_l G_jl` and `k(z, s_j) = exp(gap - Σ_l w_l G_jl)` of the mean `z = Σ w_j s_j`.
+fn to_mean(weights: &[f64], pairwise: &[f64]) -> (f64, Vec<f64>) {
+    let rows = pairwise.chunks_exact(weights.len());
+    let distances = rows.map(|row| row.iter().zip(weights).map(|(g, w)| g * w).sum::<f64>());
+    let gap = 0.5 * weights.iter().zip(distances.clone()).map(|(w, d)| w * d).sum::<f64>();
+    (gap, distances.map(|distance| (-(distance - gap).max(0.0)).exp()).collect())
 }

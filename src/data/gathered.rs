@@ -32,13 +32,7 @@ impl<F: Real> Gathered<F> {
     pub fn new(rows: &Rows<'_, F>, chosen: &[usize]) -> Result<Self> {
         let n_cols = rows.n_cols();
         match rows {
-            Rows::Dense(_) => {
-                let mut values = try_vec("rows", chosen.len() * n_cols, F::zero())?;
-                for (out, &row) in values.chunks_exact_mut(n_cols.max(1)).zip(chosen) {
-                    rows.copy_row(row, out);
-                }
-                Self::from_values(values, n_cols)
-            }
+            Rows::Dense(_) => Self::dense(rows, chosen.iter().copied()),
             Rows::Csr(csr) => {
                 let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
                 for &row in chosen {
@@ -51,6 +45,16 @@ impl<F: Real> Gathered<F> {
                 Ok(Self::Csr { values, columns, starts, n_cols })
             }
         }
+    }
+
+    /// These rows, written out.
+    fn dense(rows: &Rows<'_, F>, chosen: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
+        let d = rows.n_cols();
+        let mut values = try_vec("rows", chosen.len().saturating_mul(d), F::zero())?;
+        for (out, row) in values.chunks_exact_mut(d.max(1)).zip(chosen) {
+            rows.copy_row(row, out);
+        }
+        Self::from_values(values, d)
     }
 
     /// Dense rows of `n_cols` values each, one after another.
@@ -84,16 +88,10 @@ impl<F: Real> Gathered<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn into_dense(self) -> Result<Self> {
-        let rows = match &self {
-            Self::Dense(_) => return Ok(self),
-            Self::Csr { .. } => self.rows()?,
-        };
-        let (n, d) = (rows.n_rows(), rows.n_cols());
-        let mut values = try_vec("rows", n.saturating_mul(d), F::zero())?;
-        for (row, out) in values.chunks_exact_mut(d.max(1)).enumerate() {
-            rows.copy_row(row, out);
+        match &self {
+            Self::Dense(_) => Ok(self),
+            Self::Csr { .. } => self.rows().and_then(|rows| Self::dense(&rows, 0..rows.n_rows())),
         }
-        Self::from_values(values, d)
     }
 
     /// The rows, to be read.

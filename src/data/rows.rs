@@ -1,6 +1,6 @@
 //! Rows over dense and CSR storage, borrowed as the caller holds them.
 
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
 use super::Csr;
 use crate::error::{Error, Result};
@@ -125,7 +125,8 @@ impl<'a, F: Real> Rows<'a, F> {
     #[must_use]
     pub fn point(&self, row: usize) -> Point<'a, F> {
         match self {
-            Self::Dense(x) => Point::Dense(x.row_move(row)),
+            // For as long as the data, not only this view of it.
+            Self::Dense(x) => Point::Dense((*x).index_axis_move(Axis(0), row)),
             Self::Csr(x) => Point::Sparse(*x, row),
         }
     }
@@ -284,17 +285,6 @@ impl AnyRows<'_> {
                 all
             }
         })
-    }
-}
-
-trait RowMove<'a, F> {
-    fn row_move(&self, row: usize) -> ArrayView1<'a, F>;
-}
-
-impl<'a, F> RowMove<'a, F> for ArrayView2<'a, F> {
-    /// A row that lives as long as the data, not as long as this view of it.
-    fn row_move(&self, row: usize) -> ArrayView1<'a, F> {
-        (*self).index_axis_move(ndarray::Axis(0), row)
     }
 }
 
