@@ -44,7 +44,7 @@ class ExactEstimator(ExactKernel):
     epsilon : float, default=0.1
         Half-width ε >= 0 of the tube in which errors cost nothing.
     fit_intercept : bool, default=True
-        Whether there is an offset. False needs ``solver="mpd"``, which is then the Kernel Adatron.
+        Whether there is an offset. False needs the solver "mpd", which is then the Kernel Adatron.
     tol : float, default=1e-3
         Violation of the optimality conditions at which a fit ends, > 0. Problems of up to 1024
         samples are solved on to about 1e-10.

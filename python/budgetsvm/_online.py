@@ -113,7 +113,7 @@ class OnlineLearner(Classifier, MachineEstimator):
 
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
         if machine is None and not isinstance(self.gamma, str):
-            return _validation.resolve_gamma(self.gamma, 1.0, d)
+            return float(self.gamma)
         return super()._settle_gamma(rows, d, weights, machine)
 
 

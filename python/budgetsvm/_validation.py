@@ -75,19 +75,16 @@ def is_number(value: Any) -> bool:
 
 def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
     """The number that `gamma` stands for where all entries of X have this (weighted) variance."""
-    if isinstance(gamma, str):
-        if gamma == "scale":
-            scale = 1.0 / (n_features * variance) if variance > 0 else 1.0
-            if not 0 < scale < float("inf"):
-                raise ValueError(
-                    f"gamma='scale' is no number for X of variance {variance:g}: scale the features"
-                )
-            return scale
-        if gamma == "auto":
-            return 1.0 / n_features
-    elif is_number(gamma):
+    if not isinstance(gamma, str):
         return float(gamma)
-    raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}")
+    if gamma == "auto":
+        return 1.0 / n_features
+    scale = 1.0 / (n_features * variance) if variance > 0 else 1.0
+    if not 0 < scale < float("inf"):
+        raise ValueError(
+            f"gamma='scale' is no number for X of variance {variance:g}: scale the features"
+        )
+    return scale
 
 
 def settled_gamma(kernel: Any, gamma: Any, used: float) -> float:

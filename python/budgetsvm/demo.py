@@ -43,8 +43,9 @@ QUOTED_SOURCE = (
 )
 
 
-def measure(name: str, model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Row:
+def measure(name: str, model: Any, data: tuple[Any, ...]) -> Row:
     """Fit and predict once, with a clock beside."""
+    X, y, X_test, y_test = data
     start = time.perf_counter()
     model.fit(X, y)
     fitted = time.perf_counter()
@@ -135,34 +136,22 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/demo.png"), help="the picture")
     picture = parser.parse_args().out
 
-    X, y, X_test, y_test = load_adult()
+    X, y, X_test, y_test = data = load_adult()
     print(
         f"UCI Adult: {X.shape[0]:,} rows to train on, {X_test.shape[0]:,} to test, "
         f"{X.shape[1]} features. C={C}, gamma={GAMMA}.\n"
     )
     settings: dict[str, Any] = {"budget": BUDGET, "C": C, "gamma": GAMMA, "random_state": 0}
-    budgeted = measure(
-        f"BudgetSVC, all rows, budget {BUDGET}",
-        BudgetSVC(**settings, verbose=1),
-        X,
-        y,
-        X_test,
-        y_test,
-    )
+    model = BudgetSVC(**settings, verbose=1)
+    budgeted = measure(f"BudgetSVC, all rows, budget {BUDGET}", model, data)
     print(f"\nscikit-learn's exact SVC on {SUBSAMPLE:,} of the rows...\n", flush=True)
     chosen = np.random.default_rng(0).permutation(X.shape[0])[:SUBSAMPLE]
-    exact = measure(
-        f"scikit-learn SVC, {SUBSAMPLE:,} rows",
-        SVC(C=C, gamma=GAMMA),
-        X[chosen],
-        y[chosen],
-        X_test,
-        y_test,
-    )
+    few = X[chosen], y[chosen], X_test, y_test
+    exact = measure(f"scikit-learn SVC, {SUBSAMPLE:,} rows", SVC(C=C, gamma=GAMMA), few)
     print(table([budgeted, exact, QUOTED]))
     print(f"\n{QUOTED_SOURCE}")
 
-    draw(*follow(settings, (X, y, X_test, y_test)), picture)
+    draw(*follow(settings, data), picture)
     print(
         f"\nObjective and accuracy after each of {PASSES} passes, and polished (the table's "
         f"model is one pass, polished): {picture}"
