@@ -23,7 +23,7 @@ use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, Spectrum, load_tile};
-use crate::linalg::dot64;
+use crate::linalg::dot;
 use crate::rng::Rng;
 use crate::simd::{self, Packed};
 
@@ -122,10 +122,10 @@ fn rotate(group: &mut [f64], d: usize, rng: &mut Rng) {
         let row = &mut rest[..d];
         for _ in 0..2 {
             for other in before.chunks_exact(d) {
-                let along = dot64(other, row);
+                let along = dot(other, row);
                 row.iter_mut().zip(other).for_each(|(v, o)| *v -= along * o);
             }
-            let norm = dot64(row, row).sqrt().max(f64::MIN_POSITIVE);
+            let norm = dot(row, row).sqrt().max(f64::MIN_POSITIVE);
             row.iter_mut().for_each(|v| *v /= norm);
         }
     }

@@ -4,7 +4,7 @@ use super::fourier::FourierMap;
 use super::nystroem::LandmarkMap;
 use super::scratch::Scratch;
 use crate::data::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::watch::Watch;
@@ -105,10 +105,7 @@ impl<F: Real> FeatureMap<F> {
             let least = self.n_outputs().max(1);
             return Err(Error::param("n_components", format!(">= {least}"), width));
         }
-        if Some(out.len()) != count.checked_mul(width) {
-            let expected = count.saturating_mul(width);
-            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
-        }
+        check_len("out", count.saturating_mul(width), out.len())?;
         let chunk_work = self.row_work().max(1).saturating_mul(ROW_CHUNK);
         let group = (WORK_BETWEEN_LOOKS / chunk_work).clamp(1, 1 << 12);
         for (g, part) in out.chunks_mut(group * ROW_CHUNK * width).enumerate() {

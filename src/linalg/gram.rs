@@ -29,15 +29,18 @@ pub(crate) struct GramAccumulator {
     pending_single: Vec<f32>,
     single: bool,
     held: usize,
-    /// Tile (I, J), J ≤ I, at index I(I+1)/2 + J, column-major.
+    /// Tiles (I, J), J ≤ I, one after another, column-major, and where each begins.
     tiles: Vec<f64>,
+    corners: Vec<(usize, usize)>,
 }
 
 impl GramAccumulator {
     /// Zero, of order n. Memory: `BATCH`·n and about n²/2 numbers.
     pub(crate) fn new(n: usize) -> Result<Self> {
         let tile = if n <= 256 { 64 } else { 128 };
-        let blocks = n.div_ceil(tile);
+        let corners: Vec<_> = (0..n.div_ceil(tile))
+            .flat_map(|i| (0..=i).map(move |j| (i * tile, j * tile)))
+            .collect();
         Ok(Self {
             n,
             tile,
@@ -45,7 +48,8 @@ impl GramAccumulator {
             pending_single: Vec::new(),
             single: false,
             held: 0,
-            tiles: try_vec("Hessian", blocks * (blocks + 1) / 2 * tile * tile, 0.0)?,
+            tiles: try_vec("Hessian", corners.len() * tile * tile, 0.0)?,
+            corners,
         })
     }
 
@@ -100,12 +104,12 @@ impl GramAccumulator {
         let (n, size, held) = (self.n, self.tile, self.held);
         let (single, len) = (self.single, held * n);
         let (pending, pending_single) = (&self.pending, &self.pending_single);
+        let corners = &self.corners;
         // About 20 ms of work at a time.
         let group = (1usize << 29).div_ceil(2 * held * size * size);
         for (g, tiles) in self.tiles.chunks_mut(group * size * size).enumerate() {
             parallel::each(tiles.chunks_mut(size * size), &|t, tile| {
-                let (i, j) = tile_position(g * group + t);
-                let at = (i * size, j * size);
+                let at = corners[g * group + t];
                 if single {
                     add_product(&pending_single[..len], n, at, tile, size);
                 } else {
@@ -121,9 +125,7 @@ impl GramAccumulator {
     /// Adds the lower triangle to that of the row-major matrix `out` of order n. Flush first.
     pub(crate) fn add_to(&self, out: &mut [f64]) {
         let (n, size) = (self.n, self.tile);
-        for (t, tile) in self.tiles.chunks_exact(size * size).enumerate() {
-            let (i0, j0) = tile_position(t);
-            let (i0, j0) = (i0 * size, j0 * size);
+        for (tile, &(i0, j0)) in self.tiles.chunks_exact(size * size).zip(&self.corners) {
             for i in i0..(i0 + size).min(n) {
                 for j in j0..(j0 + size).min(i + 1) {
                     out[i * n + j] += tile[(j - j0) * size + i - i0];
@@ -149,19 +151,6 @@ fn write<'r, S: Real, F: Real>(
             }
         }
     });
-}
-
-/// Row and column of tile t in the lower triangle.
-fn tile_position(t: usize) -> (usize, usize) {
-    let mut i = (((8.0 * t as f64 + 1.0).sqrt() - 1.0) / 2.0) as usize;
-    // The root may be off by one for large t.
-    while i * (i + 1) / 2 > t {
-        i -= 1;
-    }
-    while (i + 1) * (i + 2) / 2 <= t {
-        i += 1;
-    }
-    (i, t - i * (i + 1) / 2)
 }
 
 /// `tile += A_Iᵀ A_J` for two ranges of columns of the row-major `rows`.

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::mem::swap;
 
-use super::dot64;
+use super::dot;
 
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 const SLOPE_LEFT: f64 = 0.9;
@@ -77,12 +77,12 @@ impl Lbfgs {
         let mut converged = false;
         while left > 0 && !converged {
             let mut direction = step_1_direction(&here.gradient, &pairs, inverse_curvature);
-            let mut slope = dot64(&direction, &here.gradient);
+            let mut slope = dot(&direction, &here.gradient);
             let falls = slope < 0.0 && slope.is_finite();
             if !falls && !pairs.is_empty() {
                 pairs.clear();
                 direction = step_1_direction(&here.gradient, &pairs, inverse_curvature);
-                slope = dot64(&direction, &here.gradient);
+                slope = dot(&direction, &here.gradient);
             }
             if !(slope < 0.0 && slope.is_finite()) {
                 converged = true;
@@ -101,7 +101,7 @@ impl Lbfgs {
                 left -= 1;
                 // A value that is not a number counts as too high.
                 if trial.value <= here.value + SUFFICIENT_DECREASE * t * slope {
-                    let steep = dot64(&direction, &trial.gradient) < SLOPE_LEFT * slope;
+                    let steep = dot(&direction, &trial.gradient) < SLOPE_LEFT * slope;
                     if !found || trial.value <= next.value {
                         swap(&mut trial, &mut next);
                         x.copy_from_slice(&next.x);
@@ -141,7 +141,7 @@ fn step_1_direction(gradient: &[f64], pairs: &VecDeque<Pair>, inverse: &[f64]) -
     let mut d: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut weights = Vec::with_capacity(pairs.len());
     for pair in pairs.iter().rev() {
-        let weight = dot64(&pair.s, &d) / pair.sy;
+        let weight = dot(&pair.s, &d) / pair.sy;
         d.iter_mut().zip(&pair.y).for_each(|(d, y)| *d -= weight * y);
         weights.push(weight);
     }
@@ -150,7 +150,7 @@ fn step_1_direction(gradient: &[f64], pairs: &VecDeque<Pair>, inverse: &[f64]) -
     });
     d.iter_mut().zip(inverse).for_each(|(d, i)| *d *= scale * i);
     for (pair, weight) in pairs.iter().zip(weights.into_iter().rev()) {
-        let change = weight - dot64(&pair.y, &d) / pair.sy;
+        let change = weight - dot(&pair.y, &d) / pair.sy;
         d.iter_mut().zip(&pair.s).for_each(|(d, s)| *d += change * s);
     }
     d
@@ -160,9 +160,9 @@ fn remember(pairs: &mut VecDeque<Pair>, from: &Place, to: &Place, memory: usize)
     let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
     let (s, y): (Vec<f64>, Vec<f64>) =
         (difference(&to.x, &from.x), difference(&to.gradient, &from.gradient));
-    let sy = dot64(&s, &y);
+    let sy = dot(&s, &y);
     // A pair without curvature would make H indefinite.
-    if sy > 1e-12 * (dot64(&s, &s) * dot64(&y, &y)).sqrt() {
+    if sy > 1e-12 * (dot(&s, &s) * dot(&y, &y)).sqrt() {
         if pairs.len() == memory {
             pairs.pop_front();
         }

@@ -28,4 +28,4 @@ pub(crate) use eigen::symmetric_eigen;
 pub(crate) use gram::GramAccumulator;
 pub(crate) use lbfgs::{Descent, Lbfgs};
 pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
-pub(crate) use rows::{axpy, dot, dot64, symmetric_times};
+pub(crate) use rows::{axpy, dot, symmetric_times};

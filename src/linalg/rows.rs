@@ -29,13 +29,6 @@ pub(crate) fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
     fold(sums) + tail
 }
 
-/// [`dot`] of two `f64` vectors.
-#[inline]
-#[must_use]
-pub(crate) fn dot64(a: &[f64], b: &[f64]) -> f64 {
-    dot(a, b)
-}
-
 /// `y += a·row`.
 #[inline]
 pub(crate) fn axpy<F: Real>(a: f64, row: &[F], y: &mut [f64]) {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::log_loss::LogLoss;
 use super::pieces::{Corner, Pieces};
+use crate::config::not_negative;
 use crate::error::{Error, Result};
 
 /// The losses, as a closed enum.
@@ -56,10 +57,7 @@ impl AnyLoss {
         match *self {
             Self::Hinge | Self::SquaredHinge | Self::LogLoss => Ok(()),
             Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon } => {
-                if epsilon.is_finite() && epsilon >= 0.0 {
-                    return Ok(());
-                }
-                Err(Error::param("epsilon", "a finite number >= 0", epsilon))
+                not_negative("epsilon", epsilon)
             }
             Self::Quantile { quantile } => {
                 if quantile > 0.0 && quantile < 1.0 {

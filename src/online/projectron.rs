@@ -26,7 +26,7 @@ use crate::config::{hyperparameters, not_negative};
 use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::linalg::dot64;
+use crate::linalg::dot;
 
 /// Below this share of `k_tt` the squared distance to the span is no ground for a new term: single
 /// precision kernel values are not worth more, and at 1e-8 even double ones were not.
@@ -55,7 +55,7 @@ impl OnlineLearner for Projectron {
             return Ok(Update::None);
         }
         let z = turn.coordinates;
-        let p = dot64(z, z);
+        let p = dot(z, z);
         let delta = (turn.own - p).max(0.0).sqrt();
         let step = if turn.is_mistake() {
             // 1.

@@ -28,7 +28,7 @@ use crate::estimator::coefficients;
 use crate::features::incomplete_cholesky::factor;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::linalg::{axpy, dot64};
+use crate::linalg::{axpy, dot};
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
 use crate::parallel::{self, ROW_CHUNK};
@@ -252,7 +252,7 @@ fn gains<F: Real>(
                     gradient[c * pool + j] + f
                 })
                 .collect();
-            dot64(&squares, &squares) / own[j].max(f64::MIN_POSITIVE)
+            dot(&squares, &squares) / own[j].max(f64::MIN_POSITIVE)
         })
         .collect();
     Ok(Some(gains))

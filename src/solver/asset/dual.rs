@@ -114,7 +114,7 @@ impl<F: Real> Work<'_, F> {
         let (mut w, mut b, mut steps) = (vec![0.0; self.width], 0.0, 0u64);
         let passes = self.passes(c, (&mut alpha, &mut w, &mut b), &mut steps, watch);
         let stop = passes.or_else(Halt::into_reason)?;
-        let half = 0.5 * (crate::linalg::dot64(&w, &w) + b * b);
+        let half = 0.5 * (crate::linalg::dot(&w, &w) + b * b);
         let (mut losses, mut terms) = (0.0, 0.0);
         for (i, z) in self.features.chunks_exact(self.width).enumerate() {
             losses += self.task.cost[i] * loss.value(self.task.y(i, c), product(z, &w) + b);

@@ -23,7 +23,7 @@ pub struct Iterate {
     /// α and v of the average, and Σ η.
     along: f64,
     rest: Vec<f64>,
-    weight: f64,
+    pub(super) weight: f64,
 }
 
 impl Iterate {
@@ -31,7 +31,7 @@ impl Iterate {
     #[must_use]
     pub fn new(w: &[f64]) -> Self {
         Self {
-            sq_norm: crate::linalg::dot64(w, w),
+            sq_norm: crate::linalg::dot(w, w),
             u: w.to_vec(),
             scale: 1.0,
             along: 0.0,
@@ -86,7 +86,7 @@ impl Iterate {
 
     /// Takes the norm afresh: rounding adds up over many steps.
     pub fn refresh(&mut self) {
-        self.sq_norm = self.scale * self.scale * crate::linalg::dot64(&self.u, &self.u);
+        self.sq_norm = self.scale * self.scale * crate::linalg::dot(&self.u, &self.u);
     }
 
     /// `‖w‖²`.

@@ -121,8 +121,8 @@ const AHEAD: usize = 2;
 struct Output {
     iterate: Iterate,
     intercept: f64,
+    /// Summed up with the weights of the iterate's average.
     mean_intercept: f64,
-    weight: f64,
 }
 
 /// What a step needs to know.
@@ -187,7 +187,6 @@ impl Plan<'_> {
             if j - before > self.average_from {
                 let weight = self.power.map_or(eta, |power| (j as f64).powf(power));
                 output.iterate.average(weight);
-                output.weight += weight;
                 output.mean_intercept += weight * output.intercept;
             }
         }
@@ -221,14 +220,14 @@ pub fn train<F: Real>(
                 .map_or_else(|| vec![0.0; width], |s| s.weights[c * width..][..width].to_vec());
             let intercept = start.map_or(0.0, |s| s.intercept[c]);
             let mut iterate = Iterate::new(&w);
-            let (mut weight, mut mean_intercept) = (0.0, 0.0);
+            let mut mean_intercept = 0.0;
             if let (Some(power), Some(s)) = (settings.power(), start) {
                 // The sum of the weights of the steps made, about.
-                weight = (before as f64).powf(power + 1.0) / (power + 1.0);
+                let weight = (before as f64).powf(power + 1.0) / (power + 1.0);
                 iterate.begin_average(&s.mean[c * width..][..width], weight);
                 mean_intercept = weight * s.mean_intercept[c];
             }
-            Output { iterate, intercept, mean_intercept, weight }
+            Output { iterate, intercept, mean_intercept }
         })
         .collect();
     let mut plan: Option<Plan<'_>> = None;
@@ -266,7 +265,10 @@ pub fn train<F: Real>(
         watch.tick.seen = n;
         Ok(None)
     })?;
-    let mean = |m: &Output| if m.weight > 0.0 { m.mean_intercept / m.weight } else { m.intercept };
+    let mean = |m: &Output| match m.iterate.weight {
+        weight if weight > 0.0 => m.mean_intercept / weight,
+        _ => m.intercept,
+    };
     let coef: Vec<f64> = machines.iter().flat_map(|m| m.iterate.mean()).collect();
     let intercept: Vec<f64> = machines.iter().map(mean).collect();
     Ok(Outcome {

@@ -49,16 +49,9 @@
 //! `gᵀH⁻¹g/2`, the predicted decrease, is at most `tol · objective` when `converged` is set. For
 //! exact H and no change of zone it equals the distance of the objective to its minimum.
 //!
-//! # Determinism
-//!
-//! Rows are cut into blocks of fixed size, and partial sums are added in the order of the
-//! blocks: the result has the same bits for every number of threads, and whether K_nB was kept
-//! or not.
-//!
 //! References: \[PRIMAL\] sections 4.2 (huberised hinge), 6.2 (reduced expansion), Appendix B
 //! (offset); \[BSCA\] for the basis.
 
-mod constant;
 mod curvature;
 mod newton;
 mod output;

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::constant;
 use super::output::{Output, State};
 use super::steps::Shared;
 use crate::data::check_finite;
@@ -52,7 +51,7 @@ fn groups<F: Real>(
 ) -> Step {
     let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
     if b == 0 {
-        return constant::solve(polish, start, watch, result);
+        return constant(polish, start, watch, result);
     }
     let made = basis_gram(rows, watch).and_then(|gram| {
         let shared = Shared::new(polish, start, gram, RIDGE * F::epsilon().to_f64())?;
@@ -80,6 +79,26 @@ fn groups<F: Real>(
             }
             return done;
         }
+    }
+    Ok(())
+}
+
+/// The best offsets alone, when the basis is empty; one that is not to be fitted stays.
+fn constant(
+    polish: &Polish,
+    start: Start<'_>,
+    watch: &mut Watch<'_>,
+    result: &mut Polished,
+) -> Step {
+    for output in 0..result.intercept.len() {
+        watch.poll()?;
+        let samples = start.samples(polish, output, polish.h);
+        let offset = &mut result.intercept[output];
+        let mut f = vec![*offset; start.cost.len()];
+        if polish.fit_intercept {
+            samples.best_offset(offset, &mut f);
+        }
+        result.add(&samples, 0.0, &f);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::curvature::{Derivatives, Rule};
 use crate::error::{Error, Result, try_vec};
-use crate::linalg::{Cholesky, axpy, dot64};
+use crate::linalg::{Cholesky, axpy, dot};
 use crate::solver::smoothed::Polish;
 use crate::watch::{Halt, Step};
 
@@ -79,7 +79,7 @@ impl Output {
 
     /// `1/2 βᵀ K_BB β`.
     pub(super) fn penalty(&self) -> f64 {
-        0.5 * dot64(&self.point[..self.pull.len()], &self.pull)
+        0.5 * dot(&self.point[..self.pull.len()], &self.pull)
     }
 
     /// How the Hessian is built next: exactly at the final h.
@@ -117,18 +117,15 @@ impl Output {
         };
         match Cholesky::factor("Hessian", &hessian, order, jitter, between) {
             Ok(factor) => factor.solve(direction),
-            Err(Halt::Stop(reason)) => return Err(Halt::Stop(reason)),
-            Err(Halt::Fail(error)) if !matches!(error, Error::NotPositiveDefinite(_)) => {
-                return Err(error.into());
-            }
             // Not even with a large jitter: the scaled gradient.
-            Err(Halt::Fail(_)) => {
+            Err(Halt::Fail(Error::NotPositiveDefinite(_))) => {
                 for (j, d) in direction.iter_mut().enumerate() {
                     *d /= hessian[j * order + j].abs() + mean.abs() + f64::MIN_POSITIVE;
                 }
             }
+            Err(halt) => return Err(halt),
         }
-        self.predicted = -0.5 * dot64(direction, gradient);
+        self.predicted = -0.5 * dot(direction, gradient);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::output::{JITTER, Output, State};
 use crate::data::check_finite;
 use crate::error::Result;
 use crate::float::Real;
-use crate::linalg::{axpy, dot64, symmetric_times};
+use crate::linalg::{axpy, dot, symmetric_times};
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{Polish, Start, check_gram};
@@ -64,7 +64,7 @@ impl<'a> Shared<'a> {
     /// The penalty without the ridge.
     pub(super) fn plain_penalty(&self, output: &Output) -> f64 {
         let coef = &output.point[..self.b];
-        output.penalty() - 0.5 * self.ridge * dot64(coef, coef)
+        output.penalty() - 0.5 * self.ridge * dot(coef, coef)
     }
 
     pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'a> {
@@ -87,12 +87,12 @@ impl<'a> Shared<'a> {
                 o.h = o.h.max(FIRST_H);
             }
             let samples = self.samples(o.index, o.h);
-            let quadratic = dot64(&o.point[..b], &o.pull);
+            let quadratic = dot(&o.point[..b], &o.pull);
             let ray = Ray { samples, f: &o.f, s: &o.s, base: 0.0, linear: 0.0, quadratic };
             check_finite("kernel matrix", &o.s, 1)?;
             let (t, value) = ray.minimise();
             let at_the_end = self.samples(o.index, self.polish.h);
-            let norm = dot64(&o.point[..b], &o.point[..b]);
+            let norm = dot(&o.point[..b], &o.point[..b]);
             let penalty = 0.5 * (quadratic - self.ridge * norm);
             let before = [at_the_end.loss_at(&o.s), at_the_end.plain_loss_at(&o.s)];
             o.before = Some((o.point.clone(), before.map(|loss| penalty + loss)));
@@ -155,8 +155,8 @@ impl<'a> Shared<'a> {
                 f: &o.f,
                 s: &o.s,
                 base: o.penalty(),
-                linear: dot64(&o.direction[..b], &o.pull),
-                quadratic: dot64(&o.direction[..b], &pushed),
+                linear: dot(&o.direction[..b], &o.pull),
+                quadratic: dot(&o.direction[..b], &pushed),
             };
             let (t, value) = ray.minimise();
             o.advance(t, value, &pushed);

@@ -19,11 +19,11 @@
 
 use std::collections::HashMap;
 
-use faer::linalg::solvers::{PartialPivLu, Solve as _};
+use faer::linalg::solvers::{PartialPivLu, ShapeCore as _, Solve as _};
 use faer::{Mat, MatMut};
 
 use crate::error::{Result, try_vec};
-use crate::linalg::{Cholesky, dot64};
+use crate::linalg::{Cholesky, dot};
 use crate::parallel;
 use crate::watch::{Step, Watch};
 
@@ -63,7 +63,7 @@ impl System<'_> {
         self.rows.iter().zip(x).for_each(|(&i, &v)| scattered[i] = v);
         Ok(parallel::map(right.len(), &|a| {
             let row = &self.gram[self.rows[a] * self.n..][..self.n];
-            right[a] - (dot64(row, &scattered) + self.ridge[a] * x[a])
+            right[a] - (dot(row, &scattered) + self.ridge[a] * x[a])
         }))
     }
 }
@@ -90,7 +90,6 @@ pub(super) struct Border {
     schur: PartialPivLu<f64>,
     /// For each row of Q: its place in O, or |O| plus its place in A.
     places: Vec<usize>,
-    count: usize,
 }
 
 impl Bordered {
@@ -139,13 +138,13 @@ impl Bordered {
             held.factor.solve(right);
             return;
         };
-        let (old, k) = (held.rows.len(), border.count);
+        let (old, k) = (held.rows.len(), border.schur.nrows());
         let mut x = vec![0.0; old + k];
         border.places.iter().zip(&*right).for_each(|(&to, &v)| x[to] = v);
         let (x_old, rest) = x.split_at_mut(old);
         held.factor.solve(x_old);
         for (c, rest) in rest.iter_mut().enumerate() {
-            *rest -= dot64(&border.columns[c * old..(c + 1) * old], x_old);
+            *rest -= dot(&border.columns[c * old..(c + 1) * old], x_old);
         }
         border.schur.solve_in_place(MatMut::from_column_major_slice_mut(rest, k, 1));
         for (c, &t) in rest.iter().enumerate() {
@@ -196,8 +195,8 @@ impl Held {
         let mut solved = columns.clone();
         self.factor.solve_columns(&mut solved, || watch.poll())?;
         let column = |of: usize| of * old..(of + 1) * old;
-        let dot = |a, b| dot64(&columns[column(a)], &solved[column(b)]);
-        let rows = parallel::map(k, &|a| (0..k).map(|b| dot(a, b)).collect::<Vec<f64>>());
+        let product = |a, b| dot(&columns[column(a)], &solved[column(b)]);
+        let rows = parallel::map(k, &|a| (0..k).map(|b| product(a, b)).collect::<Vec<f64>>());
         let corner = |a: usize, b: usize| {
             if a >= added.len() || b >= added.len() {
                 return 0.0;
@@ -215,7 +214,7 @@ impl Held {
             }
         };
         let places: Vec<usize> = system.rows.iter().map(place).collect();
-        let border = Border { schur: schur.partial_piv_lu(), columns, solved, places, count: k };
+        let border = Border { schur: schur.partial_piv_lu(), columns, solved, places };
         // A singular S shows in a solution that is not finite.
         let mut probe = vec![1.0; k];
         border.schur.solve_in_place(MatMut::from_column_major_slice_mut(&mut probe, k, 1));

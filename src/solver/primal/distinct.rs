@@ -22,7 +22,7 @@ use ndarray::ArrayView2;
 use super::linear::{Linear, linear};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, check_len, try_vec};
-use crate::linalg::{dot64, pivoted_cholesky};
+use crate::linalg::{dot, pivoted_cholesky};
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Polished, Start, check_gram};
 use crate::watch::Watch;
@@ -90,8 +90,7 @@ impl Polish {
             let samples = start.samples(self, output, self.h);
             let w: Vec<f64> = found.coef.iter().skip(output).step_by(m).copied().collect();
             let mut b = found.intercept[output];
-            let mut f: Vec<f64> =
-                features.chunks_exact(rank).map(|row| dot64(row, &w) + b).collect();
+            let mut f: Vec<f64> = features.chunks_exact(rank).map(|row| dot(row, &w) + b).collect();
             if self.fit_intercept && found.converged {
                 // 3.
                 let shift = to_the_middle(&samples, &f);
@@ -103,7 +102,7 @@ impl Polish {
             for (i, &f) in f.iter().enumerate().filter(|(i, _)| cost[*i] > 0.0) {
                 result.coef[data.point[i] * m + output] -= samples.at(i, f).slope;
             }
-            result.add(&samples, 0.5 * dot64(&w, &w), &f);
+            result.add(&samples, 0.5 * dot(&w, &w), &f);
         }
         Ok(result)
     }

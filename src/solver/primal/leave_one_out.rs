@@ -31,7 +31,7 @@ use super::border::System;
 use super::zones::{Split, zones};
 use crate::data::Targets;
 use crate::error::{Error, Result, try_vec};
-use crate::linalg::{Cholesky, axpy, dot64};
+use crate::linalg::{Cholesky, axpy, dot};
 use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Start, check_gram};
@@ -139,7 +139,7 @@ impl<'a> Held<'a> {
         let n = solution.cost.len();
         let samples = solution.samples(polish, output, polish.h);
         let (beta, b) = solution.of_output(polish, output)?;
-        let f = parallel::map(n, &|i| dot64(&gram[i * n..][..n], &beta) + b);
+        let f = parallel::map(n, &|i| dot(&gram[i * n..][..n], &beta) + b);
         let split = Split::new(&samples, &zones(&samples, &f), &f);
         let q = split.rows.len();
         let matrix = System { gram, n, rows: &split.rows, ridge: &split.ridge }.matrix()?;
@@ -174,12 +174,12 @@ impl<'a> Held<'a> {
     /// `G r`, without and with the border's entry of r; the second value is the border's own.
     fn times(&self, right: &[f64], offset: f64) -> (Vec<f64>, f64) {
         let q = self.split.rows.len();
-        let mut out = parallel::map(q, &|a| dot64(&self.inverse[a * q..][..q], right));
+        let mut out = parallel::map(q, &|a| dot(&self.inverse[a * q..][..q], right));
         if self.border.is_empty() {
             return (out, 0.0);
         }
         axpy(offset, &self.border, &mut out);
-        (out, dot64(&self.border, right) + offset * self.corner)
+        (out, dot(&self.border, right) + offset * self.corner)
     }
 
     fn left_out(&self) -> Vec<f64> {
@@ -192,7 +192,7 @@ impl<'a> Held<'a> {
             let k: Vec<f64> = self.split.rows.iter().map(|&j| row[j]).collect();
             let offset = if self.border.is_empty() { 0.0 } else { 1.0 };
             let (g, border) = self.times(&k, offset);
-            let spanned = dot64(&k, &g) + offset * border;
+            let spanned = dot(&k, &g) + offset * border;
             out[i] -= self.beta[i] * (row[i] - spanned);
         }
         out
@@ -228,7 +228,7 @@ impl<'a> Held<'a> {
         let mut outside = v;
         rows.iter().for_each(|&i| outside[i] = 0.0);
         // `K_QN v_N`, and `1ᵀ v_N` in the border.
-        let pushed = parallel::map(rows.len(), &|p| dot64(self.row(rows[p]), &outside));
+        let pushed = parallel::map(rows.len(), &|p| dot(self.row(rows[p]), &outside));
         let (e, _) = self.times(&pushed, outside.iter().sum());
         let (mut h, _) = self.times(&a, 0.0);
         axpy(-1.0, &e, &mut h);
@@ -287,7 +287,7 @@ impl<'a> Held<'a> {
                     Par::Seq,
                 );
                 let columns = product.chunks_exact(q).zip(g.chunks_exact(q));
-                columns.zip(&c[first..]).map(|((p, g), c)| c * dot64(p, g)).sum::<f64>()
+                columns.zip(&c[first..]).map(|((p, g), c)| c * dot(p, g)).sum::<f64>()
             });
             total -= parts.iter().sum::<f64>();
             watch.poll()?;

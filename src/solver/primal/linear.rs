@@ -32,7 +32,7 @@ use super::zones::piece;
 use crate::data::{Point, Rows, check_finite};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dot64};
+use crate::linalg::{Cholesky, GramAccumulator, axpy, dot};
 use crate::loss::{Piece, Zone};
 use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
@@ -226,7 +226,7 @@ impl<F: Real> Weights<'_, F> {
         diagonal[..d].iter_mut().for_each(|v| *v += 1.0);
         let weight: f64 = curvatures.iter().sum();
         diagonal[d] = if weight > 0.0 { weight } else { 1.0 };
-        let norm = dot64(direction, direction).sqrt();
+        let norm = dot(direction, direction).sqrt();
         if self.first_norm == 0.0 {
             self.first_norm = norm;
         }
@@ -236,9 +236,9 @@ impl<F: Real> Weights<'_, F> {
         let scaled =
             |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
         let mut p = scaled(&residual);
-        let mut product = dot64(&residual, &p);
+        let mut product = dot(&residual, &p);
         for _ in 0..MAX_PRODUCTS {
-            if product <= 0.0 || dot64(&residual, &residual).sqrt() <= goal {
+            if product <= 0.0 || dot(&residual, &residual).sqrt() <= goal {
                 break;
             }
             watch.poll()?;
@@ -251,7 +251,7 @@ impl<F: Real> Weights<'_, F> {
             } else if weight <= 0.0 {
                 hp[d] = p[d];
             }
-            let along = dot64(&p, &hp);
+            let along = dot(&p, &hp);
             if along <= 0.0 || !along.is_finite() {
                 break;
             }
@@ -259,7 +259,7 @@ impl<F: Real> Weights<'_, F> {
             axpy(a, &p, direction);
             axpy(-a, &hp, &mut residual);
             let z = scaled(&residual);
-            let next = dot64(&residual, &z);
+            let next = dot(&residual, &z);
             let ratio = next / product;
             p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + ratio * *p);
             product = next;
@@ -305,7 +305,7 @@ impl<F: Real> Newton for Weights<'_, F> {
         let own = &direction[..d];
         let s = self.times(n, own, direction[d])?;
         check_finite("X · weights", &s, 1)?;
-        let (linear, quadratic) = (dot64(&place.coef, own), dot64(own, own));
+        let (linear, quadratic) = (dot(&place.coef, own), dot(own, own));
         self.direction = direction;
         Ok(Direction { s, linear, quadratic })
     }

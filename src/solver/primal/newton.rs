@@ -39,7 +39,7 @@ use super::place::{Of, Place, each_output};
 use super::zones::Split;
 use crate::data::check_finite;
 use crate::error::{Result, try_vec};
-use crate::linalg::{axpy, dot64};
+use crate::linalg::{axpy, dot};
 use crate::loss::Zone;
 use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
@@ -135,7 +135,7 @@ impl Newton for Expansion<'_> {
         let linear: f64 = beta.iter().sum();
         if beta.iter().any(|&v| v != 0.0) {
             let known = &beta[..size];
-            let product = |q: usize| dot64(&self.gram[rows[q] * n..][..size], known);
+            let product = |q: usize| dot(&self.gram[rows[q] * n..][..size], known);
             let products = parallel::map(rows.len(), &product);
             target.iter_mut().zip(products).for_each(|(z, product)| *z -= product);
         }
@@ -190,6 +190,6 @@ impl Newton for Expansion<'_> {
     /// For coefficients that are 0 beyond those samples.
     fn times(&self, size: usize, beta: &[f64], b: f64) -> Result<Vec<f64>> {
         let row = |i: usize| &self.gram[i * self.n..][..size];
-        Ok(parallel::map(size, &|i| dot64(row(i), &beta[..size]) + b))
+        Ok(parallel::map(size, &|i| dot(row(i), &beta[..size]) + b))
     }
 }

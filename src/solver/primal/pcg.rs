@@ -41,7 +41,7 @@
 use super::place::{Of, Place, each_output};
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
-use crate::linalg::{axpy, dot64};
+use crate::linalg::{axpy, dot};
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
@@ -207,7 +207,7 @@ impl<F: Real> Descent<'_, '_, '_, F> {
                 true => samples.sum(|i| [samples.at(i, self.place.f[i]).slope])[0],
                 false => 0.0,
             };
-            let gap = 0.5 * (dot64(&g, &kg) + g_b * g_b / scale);
+            let gap = 0.5 * (dot(&g, &kg) + g_b * g_b / scale);
             if !gap.is_finite() {
                 let text = "training left the range of floating point numbers: scale the \
                             features, or lower C or the weights";
@@ -280,7 +280,7 @@ impl<F: Real> Descent<'_, '_, '_, F> {
         samples.best_offset(&mut self.place.b, &mut self.place.f);
         let value = self.place.penalty() + samples.loss_at(&self.place.f);
         let (g, kg) = self.gradient(samples, watch)?;
-        let share = 0.5 * dot64(&g, &kg) / value.abs();
+        let share = 0.5 * dot(&g, &kg) / value.abs();
         if share > self.place.polish.tol {
             (self.place.b, self.place.f) = (b, f);
         }
@@ -292,7 +292,7 @@ impl<F: Real> Descent<'_, '_, '_, F> {
         let s: Vec<f64> = along.kd.iter().map(|k| k + along.d_b).collect();
         let pull = |(d, f): (&f64, &f64)| d * (f - place.b);
         let linear = along.d.iter().zip(&place.f).map(pull).sum();
-        let quadratic = dot64(&along.d, &along.kd);
+        let quadratic = dot(&along.d, &along.kd);
         let base = place.penalty();
         let ray = Ray { samples: *samples, f: &place.f, s: &s, base, linear, quadratic };
         let (t, _) = ray.minimise();
@@ -315,7 +315,7 @@ struct Along<'a> {
 impl Along<'_> {
     /// Step 3.
     fn conjugate(self, last: Option<Conjugate>) -> Conjugate {
-        let inner = |d: &[f64], d_b: f64| dot64(d, self.kg) + d_b * self.g_b;
+        let inner = |d: &[f64], d_b: f64| dot(d, self.kg) + d_b * self.g_b;
         let norm = inner(&self.v, self.v_b);
         let back = |v: &[f64]| -> Vec<f64> { v.iter().map(|v| -v).collect() };
         let (mut d, mut kd, mut d_b) = (back(&self.v), back(&self.kv), -self.v_b);

@@ -2,7 +2,7 @@
 
 use super::zones::all_quadratic;
 use crate::error::{Result, try_vec};
-use crate::linalg::dot64;
+use crate::linalg::dot;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Polished, Start};
 use crate::watch::{Step, StopReason, Watch};
@@ -53,7 +53,7 @@ impl<'a> Place<'a> {
                 let pairs = self.coef.iter().zip(&self.f);
                 0.5 * pairs.map(|(beta, f)| beta * (f - self.b)).sum::<f64>()
             }
-            Of::Features => 0.5 * dot64(&self.coef, &self.coef),
+            Of::Features => 0.5 * dot(&self.coef, &self.coef),
         }
     }
 

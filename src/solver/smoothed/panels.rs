@@ -1,5 +1,5 @@
 //! K_nB in blocks of rows: kept when it fits, made again each time when it does not; then only
-//! the rows that are asked for.
+//! the rows that are asked for. The bits are the same either way.
 
 use super::KernelRows;
 use crate::error::try_vec;
