@@ -111,6 +111,11 @@ pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Resu
     if got == expected { Ok(()) } else { Err(Error::LengthMismatch { what, expected, got }) }
 }
 
+/// [`Error::FeatureMismatch`] unless there are as many features as expected.
+pub(crate) fn check_features(expected: usize, got: usize) -> Result<()> {
+    if got == expected { Ok(()) } else { Err(Error::FeatureMismatch { expected, got }) }
+}
+
 /// A vector of `len` copies of `value`, or [`Error::OutOfMemory`].
 pub(crate) fn try_vec<T: Clone>(what: &'static str, len: usize, value: T) -> Result<Vec<T>> {
     let mut out = Vec::new();

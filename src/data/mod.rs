@@ -11,6 +11,7 @@ pub use csr::{Csr, Indices};
 pub use gathered::Gathered;
 pub use order::SampleOrder;
 pub use passes::{Pass, passes};
+pub(crate) use problem::SomeTargets;
 pub use problem::{Problem, Targets};
 pub use rows::{AnyRows, Point, RowFloat, Rows};
 pub(crate) use rows::{check_finite, each_rows};

@@ -62,6 +62,31 @@ impl Targets<'_> {
     }
 }
 
+/// The targets of some samples.
+#[derive(Clone, Debug)]
+pub(crate) enum SomeTargets {
+    Classes { index: Vec<u32>, n_classes: usize },
+    Values(Vec<f64>),
+}
+
+impl SomeTargets {
+    pub(crate) fn new(targets: Targets<'_>, chosen: impl Iterator<Item = usize>) -> Self {
+        match targets {
+            Targets::Classes { index, n_classes } => {
+                Self::Classes { index: chosen.map(|i| index[i]).collect(), n_classes }
+            }
+            Targets::Values(values) => Self::Values(chosen.map(|i| values[i]).collect()),
+        }
+    }
+
+    pub(crate) fn view(&self) -> Targets<'_> {
+        match self {
+            Self::Classes { index, n_classes } => Targets::Classes { index, n_classes: *n_classes },
+            Self::Values(values) => Targets::Values(values),
+        }
+    }
+}
+
 /// Rows, targets and the per-sample cost `C_i = C * class_weight * sample_weight_i`.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a, F: Real> {

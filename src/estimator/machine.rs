@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{RowFloat, Rows};
-use crate::error::{Error, Result};
+use crate::data::{Problem, RowFloat, Rows};
+use crate::error::{Error, Result, check_features};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::LocalModel;
@@ -152,6 +152,15 @@ impl<F: Real> Machine<F> {
             (State::Local(local), _) => Some(local.local().kernel),
             (_, model) => model.and_then(Model::kernel),
         }
+    }
+
+    /// Whether training may go on with the rows and targets of a problem.
+    pub(super) fn check_fits(&self, problem: &Problem<'_, F>) -> Result<()> {
+        check_features(self.n_features(), problem.rows().n_cols())?;
+        if self.n_outputs() != problem.targets().n_outputs() {
+            return Err(Error::BadLabels("another number of classes than the machine has".into()));
+        }
+        Ok(())
     }
 
     /// Samples that training has seen; 0 where that is not known.

@@ -1,5 +1,7 @@
 //! What a training call tells.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::labelled::Told;
@@ -45,6 +47,15 @@ pub(super) struct Entry {
     pub(super) primal: f64,
     pub(super) dual: f64,
     pub(super) score: f64,
+}
+
+impl Entry {
+    /// Of which no more is known.
+    pub(super) fn new(kind: Kind, time: Duration, n_terms: usize) -> Self {
+        let [moved, maintained, primal, dual, score] = [f64::NAN; 5];
+        let time = time.as_secs_f64();
+        Self { kind, time, n_terms, moved, maintained, primal, dual, score }
+    }
 }
 
 /// The columns that Python shows as `history_`.

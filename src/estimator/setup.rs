@@ -3,7 +3,7 @@
 use super::summary::summarize;
 use crate::config::{Builder, ClassWeight, Config, Gamma, Setup};
 use crate::data::{Rows, Targets};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::parallel;
@@ -121,10 +121,9 @@ impl Setup {
                 let factor = |sum: &f64| if *sum > 0.0 { share / sum } else { 1.0 };
                 Ok(Some(sums.iter().map(factor).collect()))
             }
-            ClassWeight::Each(factors) if factors.len() == k => Ok(Some(factors.clone())),
             ClassWeight::Each(factors) => {
-                let got = factors.len();
-                Err(Error::LengthMismatch { what: "class_weight", expected: k, got })
+                check_len("class_weight", k, factors.len())?;
+                Ok(Some(factors.clone()))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a machine must know of the data before its kernel is settled.
 
 use crate::data::{Point, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 
 /// Spread of the rows, weighted.
@@ -27,13 +27,7 @@ struct Column<F> {
 /// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight.
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
-    if weight.len() != n {
-        return Err(Error::LengthMismatch {
-            what: "sample_weight",
-            expected: n,
-            got: weight.len(),
-        });
-    }
+    check_len("sample_weight", n, weight.len())?;
     rows.check_finite("X")?;
     let counted = || (0..n).filter(|&i| weight[i] > 0.0);
     let entries = weight.iter().filter(|&&w| w > 0.0).sum::<f64>() * d as f64;

@@ -53,8 +53,8 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use crate::config::at_least;
-use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::data::{Rows, check_finite};
+use crate::error::{Error, Result, check_features, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 use crate::model::assignment::Assignment;
@@ -152,9 +152,7 @@ impl<F: Real> LocalModel<F> {
             let (expected, got) = (self.local.n_clusters.saturating_mul(d), centers.len());
             return Err(Error::LengthMismatch { what: "centers", expected, got });
         }
-        if let Some(at) = centers.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NonFinite { what: "centers", row: at / d, column: at % d });
-        }
+        check_finite("centers", centers, d)?;
         if centers.len() / d > self.local.n_clusters {
             let expected = format!(">= {}, the centers given", centers.len() / d);
             return Err(Error::param("n_clusters", expected, self.local.n_clusters));
@@ -234,10 +232,8 @@ impl<F: Real> LocalModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `OutOfMemory`; what the watch says, with what has been learnt so far.
     pub fn learn(&mut self, batch: &Batch<'_, '_, F>, watch: &mut Watch<'_>) -> Step {
-        let (expected, got) = (self.n_features(), batch.rows.n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got }.into());
-        }
+        let got = batch.rows.n_cols();
+        check_features(self.n_features(), got)?;
         let (mut done, mut size) = (0, FIRST_CHUNK);
         let mut row = try_vec("a row", got, F::zero())?;
         let mut tile = Tile::new(got);

@@ -6,7 +6,7 @@ use super::KernelModel;
 use super::assignment::Assignment;
 use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_features, check_len};
 use crate::float::Real;
 use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 
@@ -33,19 +33,10 @@ impl<F: Real> CellModel<F> {
     ) -> Result<Self> {
         let rows = Rows::of_slice(centers, n_features)?;
         rows.check_finite("centers")?;
-        if rows.n_rows() != cells.len() {
-            let (expected, got) = (rows.n_rows(), cells.len());
-            return Err(Error::LengthMismatch { what: "cells", expected, got });
-        }
+        check_len("cells", rows.n_rows(), cells.len())?;
         for cell in &cells {
-            if cell.n_features() != n_features {
-                let (expected, got) = (n_features, cell.n_features());
-                return Err(Error::FeatureMismatch { expected, got });
-            }
-            if cell.n_outputs() != n_outputs {
-                let (expected, got) = (n_outputs, cell.n_outputs());
-                return Err(Error::LengthMismatch { what: "outputs of a cell", expected, got });
-            }
+            check_features(n_features, cell.n_features())?;
+            check_len("outputs of a cell", n_outputs, cell.n_outputs())?;
         }
         Ok(Self { centers: Assignment::of_centers(centers, n_features)?, cells, n_outputs })
     }
@@ -86,14 +77,8 @@ impl<F: Real> CellModel<F> {
     /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         let (n, m) = (rows.n_rows(), self.n_outputs);
-        if rows.n_cols() != self.n_features() {
-            let (expected, got) = (self.n_features(), rows.n_cols());
-            return Err(Error::FeatureMismatch { expected, got });
-        }
-        if Some(out.len()) != n.checked_mul(m) {
-            let expected = n.saturating_mul(m);
-            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
-        }
+        check_features(self.n_features(), rows.n_cols())?;
+        check_len("out", n.saturating_mul(m), out.len())?;
         out.fill(0.0);
         if self.cells.is_empty() {
             return Ok(());

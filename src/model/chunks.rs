@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_features, check_len};
 use crate::float::Real;
 use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
 
@@ -19,13 +19,8 @@ pub(super) fn in_chunks<F: Real, T: Send>(
     decide: impl Fn(&mut Scratch<F>, usize, &mut [T]) + Sync + Send,
 ) -> Result<()> {
     let (n, got) = (rows.n_rows(), rows.n_cols());
-    if got != n_features {
-        return Err(Error::FeatureMismatch { expected: n_features, got });
-    }
-    if Some(out.len()) != n.checked_mul(outputs) {
-        let expected = n.saturating_mul(outputs);
-        return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
-    }
+    check_features(n_features, got)?;
+    check_len("out", n.saturating_mul(outputs), out.len())?;
     let size = ROW_CHUNK * outputs.max(1);
     if n.saturating_mul(row_work) < MIN_PARALLEL_WORK {
         with_scratch(|scratch| {

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::scratch::with_values;
 use super::{KernelModel, Model};
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, check_features, check_len, try_vec};
 use crate::float::Real;
 use crate::parallel;
 use crate::watch::{Silent, Tick, Watch};
@@ -46,10 +46,7 @@ impl<F: Real> Model<F> {
             Self::Expansion(model) => model.decision(rows, out),
             Self::Each(models) => with_values(rows.n_rows(), |column| {
                 let outputs = models.len();
-                if out.len() != column.len() * outputs {
-                    let (expected, got) = (column.len() * outputs, out.len());
-                    return Err(Error::LengthMismatch { what: "out", expected, got });
-                }
+                check_len("out", column.len() * outputs, out.len())?;
                 for (c, model) in models.iter().enumerate() {
                     model.decision(rows, column)?;
                     for (row, &value) in out.chunks_exact_mut(outputs).zip(&*column) {
@@ -92,14 +89,8 @@ impl<F: Real> Model<F> {
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         let (n, k) = (rows.n_rows(), self.n_outputs());
-        if Some(out.len()) != n.checked_mul(k) {
-            let (expected, got) = (n.saturating_mul(k), out.len());
-            return Err(Error::LengthMismatch { what: "out", expected, got });
-        }
-        if rows.n_cols() != self.n_features() {
-            let (expected, got) = (self.n_features(), rows.n_cols());
-            return Err(Error::FeatureMismatch { expected, got });
-        }
+        check_len("out", n.saturating_mul(k), out.len())?;
+        check_features(self.n_features(), rows.n_cols())?;
         rows.check_finite("X")?;
         let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1).next_multiple_of(1 << 10);
         let mut first = 0;

@@ -3,7 +3,7 @@
 use super::KernelModel;
 use super::chunks::in_chunks;
 use super::scratch::Scratch;
-use crate::data::{Gathered, Rows};
+use crate::data::{Gathered, Rows, check_finite};
 use crate::error::{Error, Result};
 use crate::features::FeatureMap;
 use crate::float::Real;
@@ -41,11 +41,8 @@ impl<F: Real> FeatureModel<F> {
             let got = coef.len();
             return Err(Error::LengthMismatch { what: "coef", expected: expected.max(1), got });
         }
-        for (what, values) in [("coef", &coef), ("intercept", &intercept)] {
-            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NonFinite { what, row, column: 0 });
-            }
-        }
+        check_finite("coef", &coef, 1)?;
+        check_finite("intercept", &intercept, 1)?;
         let expansion = match &map {
             FeatureMap::Landmarks(map) => {
                 let (kernel, d) = (map.kernel(), map.n_features());

@@ -6,8 +6,8 @@ use super::Expansion;
 use super::chunks::in_chunks;
 use super::points::Points;
 use super::scratch::Scratch;
-use crate::data::{Gathered, Rows};
-use crate::error::{Error, Result, try_vec};
+use crate::data::{Gathered, Rows, check_finite};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 use crate::simd::Packed;
@@ -76,15 +76,9 @@ impl<F: Real> KernelModel<F> {
                 reason: "a model has at least one feature and one output".into(),
             });
         }
-        if Some(coef.len()) != terms.checked_mul(outputs) {
-            let expected = terms.saturating_mul(outputs);
-            return Err(Error::LengthMismatch { what: "coef", expected, got: coef.len() });
-        }
-        for (what, values) in [("coef", coef), ("intercept", &intercept)] {
-            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NonFinite { what, row, column: 0 });
-            }
-        }
+        check_len("coef", terms.saturating_mul(outputs), coef.len())?;
+        check_finite("coef", coef, 1)?;
+        check_finite("intercept", &intercept, 1)?;
         let stride = terms.next_multiple_of(Packed::<F>::line());
         let mut padded = try_vec("coefficients", stride * outputs, 0.0)?;
         for (term, row) in coef.chunks_exact(outputs).enumerate() {
@@ -293,12 +287,8 @@ impl<F: Real> KernelModel<F> {
 
 /// Whether the origin fits rows of so many features.
 pub(super) fn check_origin<F: Real>(origin: &[F], n_features: usize) -> Result<()> {
-    if !origin.is_empty() && origin.len() != n_features {
-        let (expected, got) = (n_features, origin.len());
-        return Err(Error::LengthMismatch { what: "origin", expected, got });
+    if !origin.is_empty() {
+        check_len("origin", n_features, origin.len())?;
     }
-    match origin.iter().position(|v| !v.is_finite()) {
-        Some(column) => Err(Error::NonFinite { what: "origin", row: 0, column }),
-        None => Ok(()),
-    }
+    check_finite("origin", origin, n_features)
 }

@@ -1,8 +1,8 @@
 //! A linear machine: weights of the features.
 
 use super::chunks::in_chunks;
-use crate::data::{Point, Rows};
-use crate::error::{Error, Result};
+use crate::data::{Point, Rows, check_finite};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 use crate::simd::dots;
 
@@ -29,15 +29,9 @@ impl LinearModel {
             let reason = "a model has at least one feature and one output".into();
             return Err(Error::InvalidData { what: "model", reason });
         }
-        if n_features * outputs != coef.len() {
-            let (expected, got) = (n_features * outputs, coef.len());
-            return Err(Error::LengthMismatch { what: "coef", expected, got });
-        }
-        for (what, values) in [("coef", &coef), ("intercept", &intercept)] {
-            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NonFinite { what, row, column: 0 });
-            }
-        }
+        check_len("coef", n_features * outputs, coef.len())?;
+        check_finite("coef", &coef, 1)?;
+        check_finite("intercept", &intercept, 1)?;
         Ok(Self { n_features, coef, intercept })
     }
 

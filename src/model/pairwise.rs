@@ -9,7 +9,7 @@ use super::chunks::in_chunks;
 use super::kernel_model::check_origin;
 use super::scratch::{Scratch, with_values};
 use crate::data::{Gathered, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
@@ -123,9 +123,7 @@ impl<F: Real> PairwiseModel<F> {
             ("dual_coef_", per_term, model.coef.nrows()),
             ("intercept_", outputs_of(model.n_support.len()), model.intercept.len()),
         ] {
-            if expected != got {
-                return Err(Error::LengthMismatch { what, expected, got });
-            }
+            check_len(what, expected, got)?;
         }
         let values = model.coef.iter().chain(&model.intercept);
         if !values.into_iter().all(|v| v.is_finite()) {
@@ -211,10 +209,7 @@ impl<F: Real> PairwiseModel<F> {
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         let width = self.classes().saturating_mul(self.coef.nrows());
         let n = rows.n_rows();
-        if Some(out.len()) != n.checked_mul(self.n_outputs()) {
-            let expected = n.saturating_mul(self.n_outputs());
-            return Err(Error::LengthMismatch { what: "out", expected, got: out.len() });
-        }
+        check_len("out", n.saturating_mul(self.n_outputs()), out.len())?;
         with_values(n.saturating_mul(width), |parts| {
             if self.keeps_blocks() {
                 self.add(rows, self.blocks()?, (parts, width))?;

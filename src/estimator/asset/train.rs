@@ -113,7 +113,7 @@ impl AssetConfig {
         let (rows, targets) = (problem.rows(), problem.targets());
         let (map, state) = match start {
             Some(machine) => {
-                let (map, state) = go_on(machine, &rows, targets)?;
+                let (map, state) = go_on(machine, problem)?;
                 (map.clone(), Some(state))
             }
             None => (self.map(&rows, &index, watch)?, None),
@@ -188,16 +188,9 @@ impl AssetConfig {
 /// The map and the state of a machine that new rows fit.
 fn go_on<'m, F: Real>(
     machine: &'m Machine<F>,
-    rows: &Rows<'_, F>,
-    targets: Targets<'_>,
+    problem: &Problem<'_, F>,
 ) -> Result<(&'m FeatureMap<F>, &'m State)> {
-    let (expected, got) = (machine.n_features(), rows.n_cols());
-    if expected != got {
-        return Err(Error::FeatureMismatch { expected, got });
-    }
-    if machine.n_outputs() != targets.n_outputs() {
-        return Err(Error::BadLabels("another number of classes than the machine has".into()));
-    }
+    machine.check_fits(problem)?;
     match (machine.model()?.map(), machine.state()) {
         (Some(map), machine::State::Asset(state)) => Ok((map, state)),
         _ => Err(Error::Unsupported(

@@ -1,6 +1,6 @@
 //! The validation part that early stopping scores.
 
-use crate::data::{Gathered, Problem, Targets};
+use crate::data::{Gathered, Problem, SomeTargets, Targets};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::rng::Rng;
@@ -9,35 +9,22 @@ use crate::rng::Rng;
 const STREAM: u64 = u64::MAX - 1;
 
 /// Some samples of a problem, owned.
-pub(super) struct Samples<F: Real> {
+pub(in crate::estimator) struct Samples<F: Real> {
     rows: Gathered<F>,
-    classes: Vec<u32>,
-    values: Vec<f64>,
-    n_classes: Option<usize>,
+    targets: SomeTargets,
     cost: Vec<f64>,
 }
 
 impl<F: Real> Samples<F> {
-    fn new(problem: &Problem<'_, F>, chosen: &[usize]) -> Result<Self> {
-        let (mut classes, mut values, mut n_classes) = (Vec::new(), Vec::new(), None);
-        match problem.targets() {
-            Targets::Classes { index, n_classes: n } => {
-                classes = chosen.iter().map(|&i| index[i]).collect();
-                n_classes = Some(n);
-            }
-            Targets::Values(all) => values = chosen.iter().map(|&i| all[i]).collect(),
-        }
+    pub(in crate::estimator) fn new(problem: &Problem<'_, F>, chosen: &[usize]) -> Result<Self> {
+        let targets = SomeTargets::new(problem.targets(), chosen.iter().copied());
         let rows = Gathered::new(&problem.rows(), chosen)?;
         let cost = chosen.iter().map(|&i| problem.cost()[i]).collect();
-        Ok(Self { rows, classes, values, n_classes, cost })
+        Ok(Self { rows, targets, cost })
     }
 
-    pub(super) fn problem(&self) -> Result<Problem<'_, F>> {
-        let targets = match self.n_classes {
-            Some(n_classes) => Targets::Classes { index: &self.classes, n_classes },
-            None => Targets::Values(&self.values),
-        };
-        Problem::new(self.rows.rows()?, targets, &self.cost)
+    pub(in crate::estimator) fn problem(&self) -> Result<Problem<'_, F>> {
+        Problem::new(self.rows.rows()?, self.targets.view(), &self.cost)
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod combine;
 pub(super) mod config;
-mod hold_out;
+pub(super) mod hold_out;
 mod labelled;
 mod part;
 pub(super) mod train;

@@ -2,7 +2,7 @@
 
 use super::config::BudgetConfig;
 use crate::config::megabytes;
-use crate::data::{Problem, Targets};
+use crate::data::{Problem, SomeTargets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
 use crate::estimator::coefficients::{self, Refinement};
@@ -175,14 +175,8 @@ fn polished_outcome(
         n_iter,
         stop: polished.stop,
         entries: vec![Entry {
-            kind: Kind::Polish,
-            time: watch.elapsed().as_secs_f64(),
-            n_terms,
-            moved: f64::NAN,
-            maintained: f64::NAN,
             primal: polished.primal,
-            dual: f64::NAN,
-            score: f64::NAN,
+            ..Entry::new(Kind::Polish, watch.elapsed(), n_terms)
         }],
         smoothed: known(polished.smoothed),
         primal: known(polished.primal),
@@ -210,17 +204,8 @@ fn exact<F: Real>(
     let kept = basis::points(problem, distinct);
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
     let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
-    let (index, values): (Vec<u32>, Vec<f64>);
-    let targets = match targets {
-        Targets::Classes { index: all, n_classes } => {
-            index = kept.iter().map(|&(i, _)| all[i]).collect();
-            Targets::Classes { index: &index, n_classes }
-        }
-        Targets::Values(all) => {
-            values = kept.iter().map(|&(i, _)| all[i]).collect();
-            Targets::Values(&values)
-        }
-    };
+    let targets = SomeTargets::new(targets, kept.iter().map(|&(i, _)| i));
+    let targets = targets.view();
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
     let polished = polisher(config).solve_exactly(data, watch)?;
     // Only support vectors stay.
@@ -299,14 +284,12 @@ fn passes<F: Real>(
     let stop = Stop { max_iter, tol: config.tol };
     let outcome = run_watched(&solver, problem, &mut state, &stop, watch, &mut after_pass)?;
     let entry = |(pass, record): (usize, &PassRecord)| Entry {
-        kind: Kind::Pass,
-        time: record.time.as_secs_f64(),
-        n_terms: record.n_terms,
         moved: record.moved,
         maintained: record.maintained,
         primal: record.primal.unwrap_or(f64::NAN),
         dual: record.dual.unwrap_or(f64::NAN),
         score: scores.get(pass).copied().unwrap_or(f64::NAN),
+        ..Entry::new(Kind::Pass, record.time, record.n_terms)
     };
     let entries: Vec<Entry> = outcome.history.iter().enumerate().map(entry).collect();
     let unbounded = config.budget.is_none() && config.solver == Method::Bsca;

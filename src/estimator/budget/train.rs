@@ -176,14 +176,7 @@ impl BudgetConfig {
         start: Option<&Machine<F>>,
     ) -> Result<Vec<Part<F>>> {
         let Some(machine) = start else { return Ok(Vec::new()) };
-        let (expected, got) = (machine.n_features(), problem.rows().n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
-        }
-        if machine.n_outputs() != problem.targets().n_outputs() {
-            let text = "another number of classes than the machine has";
-            return Err(Error::BadLabels(text.into()));
-        }
+        machine.check_fits(problem)?;
         if machine.kernel() != Some(self.kernel) {
             return Err(Error::Unsupported(
                 "training can only go on with the same kernel and its parameters: set gamma to a \

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::fitted::{ExactMachine, assemble};
 use super::pairs::{PairColumns, at_a_time};
 use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
-use crate::data::Rows;
-use crate::error::{Error, Result};
+use crate::data::{Rows, check_finite};
+use crate::error::{Error, Result, check_len};
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
@@ -212,18 +212,13 @@ impl ExactMachine {
             Gram::Given(matrix) => {
                 Rows::Dense(matrix).check_finite("X")?;
                 let (expected, got) = matrix.dim();
-                if expected != got {
-                    return Err(Error::LengthMismatch { what: "X", expected, got });
-                }
+                check_len("X", expected, got)?;
                 expected
             }
         };
         if let Some(functions) = functions {
             Rows::Dense(functions).check_finite("functions")?;
-            let (expected, got) = (n, functions.nrows());
-            if expected != got {
-                return Err(Error::LengthMismatch { what: "functions", expected, got });
-            }
+            check_len("functions", n, functions.nrows())?;
             if config.solver == ExactSolver::Smo {
                 let reason = "parametric functions need the solver 'mpd'";
                 return Err(Error::Unsupported(reason.into()));
@@ -248,23 +243,20 @@ impl ExactMachine {
 
 /// Indices of the samples that count.
 fn costly(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize>> {
-    let wrong = |what, got| Err(Error::LengthMismatch { what, expected: n, got });
     match targets {
-        ExactTargets::Classes(y, _) if y.len() != n => return wrong("y", y.len()),
-        ExactTargets::Values(y) if y.len() != n => return wrong("y", y.len()),
-        _ if cost.len() != n => return wrong("sample_weight", cost.len()),
         ExactTargets::Values(y) => {
-            if let Some(row) = y.iter().position(|v| !v.is_finite()) {
-                return Err(Error::NonFinite { what: "y", row, column: 0 });
-            }
+            check_len("y", n, y.len())?;
+            check_finite("y", y, 1)?;
         }
         ExactTargets::Classes(y, k) => {
+            check_len("y", n, y.len())?;
             if let Some(bad) = y.iter().find(|&&c| c as usize >= k) {
                 return Err(Error::BadLabels(format!("class index {bad} of {k}")));
             }
         }
         ExactTargets::None => {}
     }
+    check_len("sample_weight", n, cost.len())?;
     if let Some(row) = cost.iter().position(|c| c.is_nan()) {
         return Err(Error::NonFinite { what: "sample_weight", row, column: 0 });
     }

@@ -11,7 +11,7 @@ use super::svc::SvcModel;
 use super::svr::SvrModel;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::estimator::labelled::{Family as _, Fitted, OfValues as _};
 use crate::estimator::machine::Precision;
 use crate::estimator::saved::{self, Saved, Unpacked};
@@ -42,10 +42,7 @@ impl<F: Precision> Functions<'_, F> {
                 for i in 0..rows.n_rows() {
                     rows.copy_row(i, &mut row);
                     let values = values_of(&row);
-                    let (expected, got) = (*expected.get_or_insert(values.len()), values.len());
-                    if expected != got {
-                        return Err(Error::LengthMismatch { what, expected, got });
-                    }
+                    check_len(what, *expected.get_or_insert(values.len()), values.len())?;
                     all.extend(values);
                 }
                 let shape = (rows.n_rows(), expected.unwrap_or(0));
@@ -53,10 +50,7 @@ impl<F: Precision> Functions<'_, F> {
                     .map_err(|e| Error::InvalidData { what, reason: e.to_string() })?
             }
         };
-        let (expected, got) = (rows.n_rows(), values.nrows());
-        if expected != got {
-            return Err(Error::LengthMismatch { what, expected, got });
-        }
+        check_len(what, rows.n_rows(), values.nrows())?;
         Rows::from(&values).check_finite(what)?;
         Ok(values)
     }
@@ -82,9 +76,8 @@ fn add<F: Precision>(
     rows: &Rows<'_, F>,
 ) -> Result<Array2<f64>> {
     let phi = functions.on(rows)?;
-    let (expected, got) = (parametric.ncols(), phi.ncols());
-    if expected != got && rows.n_rows() > 0 {
-        return Err(Error::LengthMismatch { what: "functions", expected, got });
+    if rows.n_rows() > 0 {
+        check_len("functions", parametric.ncols(), phi.ncols())?;
     }
     for (mut values, phi) in values.rows_mut().into_iter().zip(phi.rows()) {
         for (value, c) in values.iter_mut().zip(parametric.rows()) {

@@ -165,9 +165,7 @@ impl LocalConfig {
         watch: &mut Watch<'_>,
     ) -> Result<Report> {
         self.check()?;
-        if machine.n_outputs() != problem.targets().n_outputs() {
-            return Err(Error::BadLabels("another number of classes than the machine has".into()));
-        }
+        machine.check_fits(problem)?;
         let model =
             machine.local_mut().filter(|_| self.cells == Cells::Online).ok_or_else(|| {
                 let text =

@@ -1,7 +1,8 @@
 //! What a training call does and tells.
 
-use crate::data::{Gathered, Problem, SampleOrder, Targets, passes};
+use crate::data::{Problem, SampleOrder, Targets, passes};
 use crate::error::{Error, Result};
+use crate::estimator::budget::hold_out::Samples;
 use crate::estimator::budget::{BudgetConfig, Start};
 use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
@@ -28,16 +29,8 @@ pub(super) fn learn<F: Real>(
         let order = pass.ids(&mut rng)?;
         let batch = Batch { rows: &rows, classes, cost, order, first_id };
         let said = model.learn(&batch, watch);
-        entries.push(Entry {
-            kind: Kind::Pass,
-            time: watch.elapsed().as_secs_f64(),
-            n_terms: model.sizes().iter().sum(),
-            moved: f64::NAN,
-            maintained: f64::NAN,
-            primal: f64::NAN,
-            dual: f64::NAN,
-            score: f64::NAN,
-        });
+        let n_terms = model.sizes().iter().sum();
+        entries.push(Entry::new(Kind::Pass, watch.elapsed(), n_terms));
         said.map(|()| None)
     })?;
     Ok(Report {
@@ -58,7 +51,7 @@ pub(super) fn cells<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Vec<KernelModel<F>>> {
     let rows = problem.rows();
-    let Targets::Classes { index, n_classes } = problem.targets() else {
+    let Targets::Classes { index, .. } = problem.targets() else {
         return Err(Error::Unsupported("a local machine learns classes".into()));
     };
     let (d, m) = (model.n_features(), model.n_outputs());
@@ -79,13 +72,9 @@ pub(super) fn cells<F: Real>(
             machines.push(constant((0..m).map(|c| sign(own(c))).collect())?);
             continue;
         }
-        let gathered = Gathered::new(&rows, &weighty)?;
-        let classes: Vec<u32> = weighty.iter().map(|&i| index[i]).collect();
-        let cost: Vec<f64> = weighty.iter().map(|&i| problem.cost()[i]).collect();
-        let targets = Targets::Classes { index: &classes, n_classes };
-        let part = Problem::new(gathered.rows()?, targets, &cost)?;
+        let part = Samples::new(problem, &weighty)?;
         let own = BudgetConfig { seed: config.seed.wrapping_add(cell as u64), ..config.clone() };
-        let (machine, _) = own.fit(&part, Start::default(), &mut watch.inner())?;
+        let (machine, _) = own.fit(&part.problem()?, Start::default(), &mut watch.inner())?;
         machines.extend(machine.model()?.expansions().iter().cloned());
     }
     Ok(machines)

@@ -135,13 +135,7 @@ impl OnlineConfig {
         machine: &Machine<F>,
     ) -> Result<()> {
         self.check_call(problem)?;
-        let (expected, got) = (machine.n_features(), problem.rows().n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
-        }
-        if machine.n_outputs() != problem.targets().n_outputs() {
-            return Err(Error::BadLabels("another number of classes than the machine has".into()));
-        }
+        machine.check_fits(problem)?;
         let unsupported = |text: &str| Err(Error::Unsupported(text.to_owned()));
         if machine.kernel() != Some(self.kernel) {
             return unsupported("training can only go on with the same kernel and its parameters");

@@ -6,7 +6,7 @@ use super::config::PrimalConfig;
 use super::report::PrimalReport;
 use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Gathered, Problem, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_features};
 use crate::estimator::labelled::Fitted;
 use crate::estimator::machine::Machine;
 use crate::float::Real;
@@ -27,10 +27,7 @@ impl PrimalConfig {
         let d = problem.rows().n_cols();
         if let Some(previous) = previous {
             let model = previous.machine.model()?;
-            let (expected, got) = (model.n_features(), d);
-            if expected != got {
-                return Err(Error::FeatureMismatch { expected, got });
-            }
+            check_features(model.n_features(), d)?;
             if chosen.is_none() {
                 start = Some(start_of(model, &previous.report));
             } else if let (Some((_, count)), [expansion]) = (chosen, model.expansions())

@@ -91,11 +91,11 @@ impl PrimalConfig {
         source: &Rows<'_, F>,
     ) -> Result<(Machine<F>, PrimalReport)> {
         let m = found.intercept.len();
-        let kernel = match found.tuned {
+        let kernel = match found.report.tuned {
             Some(tuned) => self.scaled(tuned.gamma)?.kernel,
             None => self.kernel,
         };
-        let terms = match (&found.support, &found.points) {
+        let terms = match (&found.report.support, &found.points) {
             (_, Some(points)) => {
                 let points: Vec<F> = points.iter().map(|&v| F::from_f64(v)).collect();
                 Some(Gathered::from_values(points, source.n_cols())?)
@@ -116,7 +116,7 @@ impl PrimalConfig {
                 Model::Linear(Arc::new(LinearModel::new(coef, intercept)?))
             }
         };
-        Ok((Machine::new(model, State::None), PrimalReport::of(found)))
+        Ok((Machine::new(model, State::None), found.report))
     }
 }
 
@@ -134,10 +134,10 @@ fn tuned<F: Real>(
     let cost: Vec<f64> = problem.cost().iter().map(|c| c * tuned.c).collect();
     let rows = problem.rows();
     let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
-    let machine = run.fit(&problem, &basis.view(), start)?;
-    let stop = match machine.stop {
-        StopReason::Converged => tuned.stopped.unwrap_or(StopReason::Converged),
-        stop => stop,
-    };
-    Ok(Found { tuned: Some(tuned), stop, ..machine })
+    let mut found = run.fit(&problem, &basis.view(), start)?;
+    if let (StopReason::Converged, Some(stopped)) = (found.report.stop, tuned.stopped) {
+        found.report.stop = stopped;
+    }
+    found.report.tuned = Some(tuned);
+    Ok(found)
 }

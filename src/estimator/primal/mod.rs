@@ -14,7 +14,6 @@ mod trials;
 mod tune;
 
 pub use config::{Choice, PrimalConfig, PrimalSolver};
-pub use found::Tuned;
 pub use labelled::{PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel};
-pub use report::PrimalReport;
+pub use report::{PrimalReport, Tuned};
 pub use start::{PrimalBasis, PrimalStart};

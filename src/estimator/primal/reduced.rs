@@ -18,7 +18,7 @@ use super::found::Found;
 use super::run::{Run, SHARE_BEFORE, machine};
 use super::start::PrimalStart;
 use crate::data::{Gathered, Problem, Rows, Targets};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_features};
 use crate::estimator::basis::model_on;
 use crate::estimator::coefficients::{self, Refinement};
 use crate::float::Real;
@@ -62,10 +62,7 @@ impl Run<'_, '_> {
         (points, count): (&Rows<'_, F>, usize),
         start: Option<&PrimalStart>,
     ) -> Result<Found> {
-        let (expected, got) = (problem.rows().n_cols(), points.n_cols());
-        if expected != got {
-            return Err(Error::FeatureMismatch { expected, got });
-        }
+        check_features(problem.rows().n_cols(), points.n_cols())?;
         points.check_finite("basis")?;
         let mut terms: Vec<usize> = (0..points.n_rows()).collect();
         if terms.len() > count {
@@ -101,15 +98,15 @@ impl Run<'_, '_> {
         model: &KernelModel<F>,
         before: Found,
     ) -> Result<Found> {
-        if !self.config.refine || before.stop.is_early() || model.n_terms() == 0 {
+        if !self.config.refine || before.report.stop.is_early() || model.n_terms() == 0 {
             return Ok(before);
         }
-        (self.watch.phase, self.watch.steps_before) = (Phase::Refine, before.n_iter);
+        (self.watch.phase, self.watch.steps_before) = (Phase::Refine, before.report.n_iter);
         let start = model.with_coef(&before.coef, before.intercept.clone())?;
         let config = &self.config;
         let (refine, polish) = (config.refiner(), config.polish());
         let refinement = Refinement { refine, polish, max_time: config.max_time };
-        let smoothed = before.objective[0];
+        let smoothed = before.report.smoothed;
         let mut points = None;
         let moved = refinement.run(problem, (&start, smoothed), self.watch, |refined, watch| {
             watch.steps_before += refined.evaluations;
@@ -127,7 +124,8 @@ impl Run<'_, '_> {
                 found.points = Some(points.iter().map(|v| Real::to_f64(*v)).collect());
             }
         }
-        (found.n_iter, found.stop) = (n_iter, moved.stop.unwrap_or(found.stop));
+        let report = &mut found.report;
+        (report.n_iter, report.stop) = (n_iter, moved.stop.unwrap_or(report.stop));
         Ok(found)
     }
 }

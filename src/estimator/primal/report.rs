@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::found::{Found, Tuned};
 use crate::error::Result;
 use crate::estimator::labelled::Told;
 use crate::estimator::machine::Machine;
@@ -33,12 +32,17 @@ pub struct PrimalReport {
     pub history: Vec<[f64; 2]>,
 }
 
-impl PrimalReport {
-    pub(super) fn of(found: Found) -> Self {
-        let [smoothed, primal] = found.objective;
-        let Found { n_iter, stop, tuned, support, left_out, history, .. } = found;
-        Self { smoothed, primal, n_iter, stop, tuned, support, left_out, history }
-    }
+/// Factors of every C_i and of γ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuned {
+    /// Factor of C.
+    pub c: f64,
+    /// Factor of γ.
+    pub gamma: f64,
+    /// Evaluations made.
+    pub evaluations: usize,
+    /// Why tuning ended before it was done, if it did.
+    pub stopped: Option<StopReason>,
 }
 
 impl Told for PrimalReport {

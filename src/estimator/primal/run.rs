@@ -2,8 +2,9 @@
 
 use super::config::{PrimalConfig, PrimalSolver};
 use super::found::Found;
+use super::report::PrimalReport;
 use super::start::{PrimalBasis, PrimalStart};
-use crate::data::{Problem, Targets};
+use crate::data::{Problem, SomeTargets, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
@@ -45,11 +46,11 @@ impl Run<'_, '_> {
             PrimalBasis::Chosen(choice, count) => self.chosen(problem, *choice, *count)?,
             PrimalBasis::Given(points, count) => self.given(problem, (points, *count), start)?,
         };
-        machine.history = self.watch.take_history();
+        machine.report.history = self.watch.take_history();
         // Both terms of the objective are squares or losses, unless K is indefinite.
-        let (value, cost) = (machine.objective[0], problem.cost().iter().sum::<f64>());
+        let (value, cost) = (machine.report.smoothed, problem.cost().iter().sum::<f64>());
         // Before the first step it is not known.
-        let ended = machine.stop.is_early();
+        let ended = machine.report.stop.is_early();
         if value < -ROUNDING * cost || (value.is_nan() && !ended) {
             return Err(Error::NotPositiveDefinite("the kernel matrix"));
         }
@@ -158,7 +159,9 @@ impl Run<'_, '_> {
             };
             pcg(&polish, metric, &all, start, self.watch)?
         };
-        Ok(Found { left_out, ..machine_of(&part, solved, m) })
+        let mut found = machine_of(&part, solved, m);
+        found.report.left_out = left_out;
+        Ok(found)
     }
 }
 
@@ -174,18 +177,17 @@ fn machine_of(part: &Shuffled, solved: Polished, m: usize) -> Found {
 }
 
 pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> Found {
-    Found {
-        support,
-        points: None,
-        coef: solved.coef,
-        intercept: solved.intercept,
-        objective: [solved.smoothed, solved.primal],
+    let report = PrimalReport {
+        smoothed: solved.smoothed,
+        primal: solved.primal,
         n_iter: solved.steps,
         stop: solved.stop,
-        left_out: None,
         tuned: None,
+        support,
+        left_out: None,
         history: Vec::new(),
-    }
+    };
+    Found { points: None, coef: solved.coef, intercept: solved.intercept, report }
 }
 
 /// The samples of positive cost in a mixed order.
@@ -193,41 +195,26 @@ pub(super) fn machine(solved: Polished, support: Option<Vec<usize>>) -> Found {
 pub(super) struct Shuffled {
     pub(super) samples: Vec<usize>,
     pub(super) cost: Vec<f64>,
-    classes: Vec<u32>,
-    values: Vec<f64>,
-    n_classes: Option<usize>,
+    targets: SomeTargets,
 }
 
 impl Shuffled {
     pub(super) fn new<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Self {
-        let mut samples: Vec<usize> =
-            (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0).collect();
-        Rng::new(seed).shuffle(&mut samples);
-        let cost = samples.iter().map(|&i| problem.cost()[i]).collect();
-        let (mut classes, mut values, mut n) = (Vec::new(), Vec::new(), None);
-        match problem.targets() {
-            Targets::Classes { index, n_classes } => {
-                classes = samples.iter().map(|&i| index[i]).collect();
-                n = Some(n_classes);
-            }
-            Targets::Values(all) => values = samples.iter().map(|&i| all[i]).collect(),
-        }
-        Self { samples, cost, classes, values, n_classes: n }
+        Self::first(problem, seed, usize::MAX)
     }
 
     /// The first samples alone.
-    pub(super) fn first(mut self, size: usize) -> Self {
-        self.samples.truncate(size);
-        self.cost.truncate(size);
-        self.classes.truncate(size);
-        self.values.truncate(size);
-        self
+    pub(super) fn first<F: Real>(problem: &Problem<'_, F>, seed: u64, size: usize) -> Self {
+        let mut samples: Vec<usize> =
+            (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0).collect();
+        Rng::new(seed).shuffle(&mut samples);
+        samples.truncate(size);
+        let cost = samples.iter().map(|&i| problem.cost()[i]).collect();
+        let targets = SomeTargets::new(problem.targets(), samples.iter().copied());
+        Self { samples, cost, targets }
     }
 
     pub(super) fn targets(&self) -> Targets<'_> {
-        match self.n_classes {
-            Some(n_classes) => Targets::Classes { index: &self.classes, n_classes },
-            None => Targets::Values(&self.values),
-        }
+        self.targets.view()
     }
 }

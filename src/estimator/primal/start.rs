@@ -2,7 +2,7 @@
 
 use super::config::Choice;
 use crate::data::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 
 /// The points that the expansion is made of.
@@ -31,14 +31,8 @@ pub struct PrimalStart {
 impl PrimalStart {
     /// Whether it has this many terms and outputs.
     pub(super) fn check(&self, terms: usize, outputs: usize) -> Result<()> {
-        for (what, got, expected) in [
-            ("coefficients of the start", self.coef.len(), terms * outputs),
-            ("intercept of the start", self.intercept.len(), outputs),
-        ] {
-            if got != expected {
-                return Err(Error::LengthMismatch { what, expected, got });
-            }
-        }
+        check_len("coefficients of the start", terms * outputs, self.coef.len())?;
+        check_len("intercept of the start", outputs, self.intercept.len())?;
         let values = self.coef.iter().chain(&self.intercept);
         match values.enumerate().find(|(_, v)| !v.is_finite()) {
             Some((row, _)) => Err(Error::NonFinite { what: "start", row, column: 0 }),

@@ -18,7 +18,7 @@
 //! References: \[PRIMAL\] section 6.3.
 
 use super::config::PrimalConfig;
-use super::found::Tuned;
+use super::report::Tuned;
 use super::run::Shuffled;
 use super::trials::Trials;
 use crate::data::{Problem, Targets};
@@ -50,16 +50,15 @@ pub(super) fn tune<F: Real>(
     problem: &Problem<'_, F>,
     size: usize,
 ) -> Result<Tuned> {
-    let samples = Shuffled::new(problem, config.seed);
-    let n = size.min(samples.samples.len());
+    let n = size.min(problem.cost().iter().filter(|&&c| c > 0.0).count());
     if !config.newton_fits(n) {
         return Err(config.too_large("tune=true", n, "a smaller tune_size"));
     }
     // 1.
-    let first = samples.clone().first(FIRST_SAMPLES.min(n));
+    let first = Shuffled::first(problem, config.seed, FIRST_SAMPLES.min(n));
     let mut trials = Trials::new(config, watch, problem, first);
     let from = first_look(&mut trials)?;
-    let mut trials = trials.on(samples.first(n));
+    let mut trials = trials.on(Shuffled::first(problem, config.seed, n));
     let mut best = (f64::INFINITY, from);
     let search = Lbfgs { memory: MEMORY, max_evaluations: MAX_EVALUATIONS, tol: TOL };
     // About one natural unit of change where the criterion changes by a tenth of a sample's loss.
