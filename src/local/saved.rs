@@ -1,17 +1,11 @@
 //! A local model as named arrays and JSON, and back, everything checked.
 
-use serde_json::{Value, json};
-
 use super::cell::{Cell, Sample};
 use super::{Local, LocalModel};
-use crate::config::exactly;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::model::assignment::Assignment;
-use crate::model::persist::{Section, Tensor, Tensors};
-
-/// Fields of the description.
-const FIELDS: usize = 9;
+use crate::model::persist::{Section, Tensor};
 
 fn require(fine: bool, what: &str) -> Result<()> {
     if fine { Ok(()) } else { Err(Error::Format(format!("local model: {what}"))) }
@@ -23,8 +17,7 @@ impl<F: Real> LocalModel<F> {
     #[must_use]
     pub fn to_section(&self) -> Section {
         let (d, m) = (self.n_features(), self.outputs);
-        let mut points = Vec::new();
-        let mut weights = Vec::new();
+        let (mut points, mut weights) = (Vec::new(), Vec::new());
         let mut row = vec![F::zero(); d];
         for cell in &self.cells {
             for slot in 0..cell.len() {
@@ -35,88 +28,75 @@ impl<F: Real> LocalModel<F> {
         }
         let samples = || self.cells.iter().flat_map(|cell| &cell.samples);
         let sizes = self.cells.iter().map(|cell| cell.len() as u64).collect();
-        let arrays = Tensors::from([
-            ("centers".to_owned(), Tensor::floats(&self.centers())),
-            ("sizes".to_owned(), Tensor::counts(sizes)),
-            ("points".to_owned(), Tensor::floats(&points)),
-            ("weights".to_owned(), Tensor::doubles(weights)),
-            ("classes".to_owned(), Tensor::counts(samples().map(|s| u64::from(s.class)).collect())),
-            ("cost".to_owned(), Tensor::doubles(samples().map(|s| s.cost).collect())),
-            ("ids".to_owned(), Tensor::counts(samples().map(|s| s.id).collect())),
-        ]);
-        let local = &self.local;
-        let estimator = json!({
-            "kernel": local.kernel, "n_clusters": local.n_clusters,
-            "budget": local.budget, "center_step": local.center_step,
-            "overlap": local.overlap, "pruning": local.pruning, "n_features": d,
-            "n_outputs": m, "seen": self.seen,
-        });
-        Section::of(estimator, arrays)
+        let classes = samples().map(|s| u64::from(s.class)).collect();
+        let mut section = Section::default();
+        section.put_array("centers", Tensor::floats(&self.centers()));
+        section.put_array("sizes", Tensor::counts(sizes));
+        section.put_array("points", Tensor::floats(&points));
+        section.put_array("weights", Tensor::doubles(weights));
+        section.put_array("classes", Tensor::counts(classes));
+        section.put_array("cost", Tensor::doubles(samples().map(|s| s.cost).collect()));
+        section.put_array("ids", Tensor::counts(samples().map(|s| s.id).collect()));
+        section.put("kernel", self.local.kernel);
+        section.put("n_clusters", self.local.n_clusters);
+        section.put("budget", self.local.budget);
+        section.put("center_step", self.local.center_step);
+        section.put("overlap", self.local.overlap);
+        section.put("pruning", self.local.pruning);
+        section.put("n_features", d);
+        section.put("n_outputs", m);
+        section.put("seen", self.seen);
+        section
     }
 
     /// The model of a section.
     ///
     /// # Errors
     /// `Format`, `OutOfMemory`.
-    pub fn from_section(section: Section) -> Result<Self> {
-        let (estimator, mut arrays) = section.into_parts();
-        require(estimator.as_object().is_some_and(|map| map.len() == FIELDS), "fields")?;
-        let count = |name: &str| {
-            let found = estimator.get(name).and_then(Value::as_u64);
-            found
-                .and_then(|n| usize::try_from(n).ok())
-                .ok_or_else(|| Error::Format(format!("local model: {name}")))
-        };
-        let step = estimator.get("center_step").and_then(Value::as_f64);
+    pub fn from_section(mut section: Section) -> Result<Self> {
         let local = Local {
-            kernel: exactly("kernel", estimator.get("kernel").unwrap_or(&Value::Null))?,
-            n_clusters: count("n_clusters")?,
-            budget: count("budget")?,
-            center_step: step.unwrap_or(f64::NAN),
-            overlap: count("overlap")?,
-            pruning: exactly("pruning", estimator.get("pruning").unwrap_or(&Value::Null))?,
+            kernel: section.take_kernel()?,
+            n_clusters: section.take("n_clusters")?,
+            budget: section.take("budget")?,
+            center_step: section.take_number("center_step")?,
+            overlap: section.take("overlap")?,
+            pruning: section.take("pruning")?,
         };
         local.check().map_err(|e| Error::Format(e.to_string()))?;
-        let (d, m, seen) = (count("n_features")?, count("n_outputs")?, count("seen")? as u64);
+        let (d, m): (usize, usize) = (section.take("n_features")?, section.take("n_outputs")?);
+        let seen = section.take("seen")?;
         require(d > 0 && m > 0, "sizes")?;
-        let centers: Vec<F> = Tensor::take_floats(&mut arrays, "centers")?;
-        let sizes = Tensor::take_counts(&mut arrays, "sizes")?;
-        let points: Vec<F> = Tensor::take_floats(&mut arrays, "points")?;
-        let weights = Tensor::take_doubles(&mut arrays, "weights")?;
-        let classes = Tensor::take_counts(&mut arrays, "classes")?;
-        let cost = Tensor::take_doubles(&mut arrays, "cost")?;
-        let ids = Tensor::take_counts(&mut arrays, "ids")?;
-        require(arrays.is_empty(), "an array that nothing uses")?;
+        let (centers, points): (Vec<F>, Vec<F>) =
+            (section.take_floats("centers")?, section.take_floats("points")?);
+        let (weights, cost) = (section.take_doubles("weights")?, section.take_doubles("cost")?);
+        let (sizes, classes) = (section.take_sizes("sizes")?, section.take_sizes("classes")?);
+        let ids = section.take_counts("ids")?;
+        section.end()?;
         let total = classes.len();
-        let fit = sizes.iter().try_fold(0u64, |sum, &n| sum.checked_add(n)) == Some(total as u64)
+        let fit = sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)) == Some(total)
             && sizes.len().checked_mul(d) == Some(centers.len())
             && sizes.len() <= local.n_clusters
-            && sizes.iter().all(|&n| n <= local.budget as u64)
+            && sizes.iter().all(|&n| n <= local.budget)
             && total.checked_mul(d) == Some(points.len())
             && total.checked_mul(m) == Some(weights.len())
             && (cost.len(), ids.len()) == (total, total);
         require(fit, "arrays of different sizes")?;
         require(cost.iter().all(|c| *c >= 0.0), "cost")?;
-        let most = if m == 1 { 2 } else { m as u64 };
-        require(classes.iter().all(|&class| class < most), "classes")?;
-        let mut model = Self {
-            local,
-            outputs: m,
-            assignment: Assignment::new(d, sizes.len())?,
-            cells: Vec::new(),
-            seen,
-        };
+        require(classes.iter().all(|&class| class < m.max(2)), "classes")?;
+        let (outputs, cells) = (m, Vec::new());
+        let assignment = Assignment::new(d, sizes.len())?;
+        let mut model = Self { local, outputs, assignment, cells, seen };
         let mut at = 0;
         for (center, &size) in centers.chunks_exact(d).zip(&sizes) {
             model.assignment.push(center)?;
             let mut cell = Cell::new(local.kernel, d, m)?;
-            for slot in at..at + size as usize {
+            for slot in at..at + size {
                 let (class, cost, id) = (classes[slot] as u32, cost[slot], ids[slot]);
                 let row = &points[slot * d..][..d];
                 cell.restore(row, Sample { class, cost, id }, &weights[slot * m..][..m])?;
             }
-            at += size as usize;
             model.cells.push(cell);
+            at += size;
         }
         Ok(model)
     }

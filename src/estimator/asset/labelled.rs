@@ -6,17 +6,14 @@ use serde_json::{Value, json};
 
 use super::config::AssetConfig;
 use super::train::AssetReport;
-use crate::data::Problem;
 use crate::error::Result;
 use crate::estimator::labelled::{
-    Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Told,
-    Trains, Weighted,
+    Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Told, Weighted,
 };
 use crate::estimator::machine::Machine;
 use crate::estimator::saved::Attributes;
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::watch::Watch;
 
 /// Classification on explicit features, to be fitted; several classes one against the rest.
 ///
@@ -84,42 +81,7 @@ impl OfValues for AssetConfig {
     }
 }
 
-impl Trains for AssetConfig {
-    fn check_loss(&self, classes: bool) -> Result<()> {
-        self.loss.expect_classes(classes)
-    }
-
-    fn train<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, AssetReport)> {
-        self.fit_problem(problem, watch)
-    }
-}
-
 impl Weighted for AssetConfig {}
-
-impl Streams for AssetConfig {
-    fn begin<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, AssetReport)> {
-        self.pass(None, problem, watch)
-    }
-
-    fn go_on<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        machine: &mut Machine<F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<AssetReport> {
-        let report;
-        (*machine, report) = self.pass(Some(machine), problem, watch)?;
-        Ok(report)
-    }
-}
 
 impl Told for AssetReport {
     fn attributes<F: Real>(&self, _c: f64, _machine: &Machine<F>) -> Attributes {

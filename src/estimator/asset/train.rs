@@ -12,6 +12,7 @@ use super::config::{AssetConfig, AssetFeatures, AssetSolver};
 use crate::config::{Config as _, megabytes};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::labelled::{Streams, Trains};
 use crate::estimator::machine::{self, Machine};
 use crate::features::FeatureMap;
 use crate::float::Real;
@@ -45,22 +46,7 @@ impl AssetConfig {
         cost: &[f64],
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
-        self.fit_problem(&Problem::new(rows.view(), targets, cost)?, watch)
-    }
-
-    pub(super) fn fit_problem<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, AssetReport)> {
-        self.check()?;
-        watch.limit(self.max_time, 1.0);
-        let (index, cost) = samples(problem, self.n_components)?;
-        let (rows, targets) = (problem.rows(), problem.targets());
-        let map = self.map(&rows, &index, watch)?;
-        let total = cost.iter().sum();
-        let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, &task, (None, Some(self.passes())), watch)
+        self.train(&Problem::new(rows.view(), targets, cost)?, watch)
     }
 
     /// The feature map of rows, its landmarks drawn among those of `index`.
@@ -93,37 +79,7 @@ impl AssetConfig {
         cost: &[f64],
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
-        self.pass(start, &Problem::new(rows.view(), targets, cost)?, watch)
-    }
-
-    pub(super) fn pass<F: Real>(
-        &self,
-        start: Option<&Machine<F>>,
-        problem: &Problem<'_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, AssetReport)> {
-        self.check()?;
-        if matches!(self.solver, AssetSolver::Dual { .. }) {
-            return Err(Error::Unsupported(
-                "partial_fit needs solver='asset': coordinate ascent wants all rows at once".into(),
-            ));
-        }
-        watch.limit(self.max_time, 1.0);
-        let (index, cost) = samples(problem, 0)?;
-        let (rows, targets) = (problem.rows(), problem.targets());
-        let (map, state) = match start {
-            Some(machine) => {
-                let (map, state) = go_on(machine, problem)?;
-                (map.clone(), Some(state))
-            }
-            None => (self.map(&rows, &index, watch)?, None),
-        };
-        let sum: f64 = cost.iter().sum();
-        let seen = state.map_or(0, |s| s.samples) as f64 + cost.len() as f64;
-        let expected = self.n_expected.map_or(seen, |n| n as f64);
-        let total = sum / cost.len() as f64 * expected;
-        let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, &task, (state, None), watch)
+        self.pass(&Problem::new(rows.view(), targets, cost)?, start, watch)
     }
 
     fn solve<F: Real>(
@@ -182,6 +138,59 @@ impl AssetConfig {
         let dense = matches!(rows, Rows::Dense(_));
         let model = FeatureModel::new((map, self.kernel), coef, intercept, dense)?;
         Ok((Machine::new(Model::Features(Arc::new(model)), state), report))
+    }
+}
+
+impl Trains for AssetConfig {
+    fn check_loss(&self, classes: bool) -> Result<()> {
+        self.loss.expect_classes(classes)
+    }
+
+    fn train<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
+        self.check()?;
+        watch.limit(self.max_time, 1.0);
+        let (index, cost) = samples(problem, self.n_components)?;
+        let (rows, targets) = (problem.rows(), problem.targets());
+        let map = self.map(&rows, &index, watch)?;
+        let total = cost.iter().sum();
+        let task = Task { targets, index: &index, cost: &cost, total };
+        self.solve(map, &rows, &task, (None, Some(self.passes())), watch)
+    }
+}
+
+impl Streams for AssetConfig {
+    fn pass<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        start: Option<&Machine<F>>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
+        self.check()?;
+        if matches!(self.solver, AssetSolver::Dual { .. }) {
+            return Err(Error::Unsupported(
+                "partial_fit needs solver='asset': coordinate ascent wants all rows at once".into(),
+            ));
+        }
+        watch.limit(self.max_time, 1.0);
+        let (index, cost) = samples(problem, 0)?;
+        let (rows, targets) = (problem.rows(), problem.targets());
+        let (map, state) = match start {
+            Some(machine) => {
+                let (map, state) = go_on(machine, problem)?;
+                (map.clone(), Some(state))
+            }
+            None => (self.map(&rows, &index, watch)?, None),
+        };
+        let sum: f64 = cost.iter().sum();
+        let seen = state.map_or(0, |s| s.samples) as f64 + cost.len() as f64;
+        let expected = self.n_expected.map_or(seen, |n| n as f64);
+        let total = sum / cost.len() as f64 * expected;
+        let task = Task { targets, index: &index, cost: &cost, total };
+        self.solve(map, &rows, &task, (state, None), watch)
     }
 }
 

@@ -99,23 +99,13 @@ impl Trains for BudgetConfig {
 impl Weighted for BudgetConfig {}
 
 impl Streams for BudgetConfig {
-    fn begin<F: Real>(
+    fn pass<F: Real>(
         &self,
         problem: &Problem<'_, F>,
+        start: Option<&Machine<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
-        self.partial_fit(problem, None, watch)
-    }
-
-    fn go_on<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        machine: &mut Machine<F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Report> {
-        let report;
-        (*machine, report) = self.partial_fit(problem, Some(machine), watch)?;
-        Ok(report)
+        self.partial_fit(problem, start, watch)
     }
 }
 

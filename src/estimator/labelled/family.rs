@@ -76,26 +76,31 @@ pub trait Weighted: Trains {}
 
 /// A family that learns from rows as they come.
 pub trait Streams: Trains {
-    /// Begins with these rows.
+    /// Goes on with these rows, or begins with them.
     ///
     /// # Errors
     /// Those of the family's `partial_fit`.
-    fn begin<F: Real>(
+    fn pass<F: Real>(
         &self,
         problem: &Problem<'_, F>,
+        start: Option<&Machine<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Self::Report)>;
 
-    /// Goes on with these rows.
+    /// Goes on with these rows, in place where the family can.
     ///
     /// # Errors
-    /// Those of the family's `partial_fit`.
+    /// As [`Streams::pass`].
     fn go_on<F: Real>(
         &self,
         problem: &Problem<'_, F>,
         machine: &mut Machine<F>,
         watch: &mut Watch<'_>,
-    ) -> Result<Self::Report>;
+    ) -> Result<Self::Report> {
+        let report;
+        (*machine, report) = self.pass(problem, Some(machine), watch)?;
+        Ok(report)
+    }
 
     /// Whether learning from so many rows may share work among threads.
     #[must_use]

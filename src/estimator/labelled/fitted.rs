@@ -75,7 +75,12 @@ impl<C: Streams, F: Real> Fitted<C, F> {
         (rows, targets): (&Rows<'_, F>, Targets<'_>),
     ) -> Result<Self> {
         setup.check_stream()?;
-        Self::train((config, setup), (rows, targets, None), &mut Silent, &C::begin)
+        Self::train(
+            (config, setup),
+            (rows, targets, None),
+            &mut Silent,
+            &|config, problem, watch| config.pass(problem, None, watch),
+        )
     }
 
     pub(super) fn learn(&mut self, rows: &Rows<'_, F>, targets: Targets<'_>) -> Result<()> {

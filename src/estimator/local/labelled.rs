@@ -64,12 +64,13 @@ impl Trains for LocalConfig {
 impl Weighted for LocalConfig {}
 
 impl Streams for LocalConfig {
-    fn begin<F: Real>(
+    fn pass<F: Real>(
         &self,
         problem: &Problem<'_, F>,
+        start: Option<&Machine<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
-        self.partial_fit(problem, None, watch)
+        self.partial_fit(problem, start, watch)
     }
 
     fn go_on<F: Real>(

@@ -77,12 +77,13 @@ impl Trains for OnlineConfig {
 }
 
 impl Streams for OnlineConfig {
-    fn begin<F: Real>(
+    fn pass<F: Real>(
         &self,
         problem: &Problem<'_, F>,
+        start: Option<&Machine<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
-        self.partial_fit(problem, (None, false), watch)
+        self.partial_fit(problem, (start, false), watch)
     }
 
     fn go_on<F: Real>(

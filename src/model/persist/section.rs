@@ -134,12 +134,20 @@ impl Section {
         Tensor::take_doubles(&mut self.arrays, name)
     }
 
+    /// Takes a vector of whole numbers.
+    ///
+    /// # Errors
+    /// As [`Section::take_floats`].
+    pub fn take_counts(&mut self, name: &str) -> Result<Vec<u64>> {
+        Tensor::take_counts(&mut self.arrays, name)
+    }
+
     /// Takes a vector of whole numbers that are sizes or places.
     ///
     /// # Errors
     /// As [`Section::take_floats`].
     pub fn take_sizes(&mut self, name: &str) -> Result<Vec<usize>> {
-        let counts = Tensor::take_counts(&mut self.arrays, name)?;
+        let counts = self.take_counts(name)?;
         let sizes: Option<_> = counts.into_iter().map(|n| usize::try_from(n).ok()).collect();
         sizes.ok_or_else(|| Error::Format(format!("tensor {name:?}")))
     }
