@@ -5,7 +5,7 @@
 //! K ≈ L Lᵀ,  L of n rows and D columns;     z(x) = L_SS^{-1} k_S(x),  z(x_i) = L_i
 //! ```
 //!
-//! *Method* (\[FINE\], \[PRIMAL\] section 6.1): a pivoted Cholesky factor ([`PivotedCholesky`]), which
+//! *Method* (\[FINE\], \[PRIMAL\] section 6.1): a pivoted Cholesky factor (`PivotedCholesky`), which
 //! ends after `n_components` pivots, or where the largest diagonal entry of `K - LLᵀ` is at most
 //! `tol` times the largest `k(x, x)`.
 //!

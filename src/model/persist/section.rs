@@ -23,19 +23,6 @@ fn bad<T>(what: impl Into<String>) -> Result<T> {
 }
 
 impl Section {
-    /// A part of these fields (a JSON object) and arrays.
-    #[must_use]
-    pub(crate) fn of(fields: Value, arrays: Tensors) -> Self {
-        let Value::Object(fields) = fields else { return Self { arrays, ..Self::default() } };
-        Self { fields, arrays }
-    }
-
-    /// Its fields, a JSON object, and its arrays.
-    #[must_use]
-    pub(crate) fn into_parts(self) -> (Value, Tensors) {
-        (Value::Object(self.fields), self.arrays)
-    }
-
     /// Writes a field.
     pub fn put(&mut self, name: &str, value: impl Serialize) {
         // What is put is of numbers, names and lists, which always become JSON.
