@@ -6,13 +6,11 @@ import json
 from dataclasses import field
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _core, _parameters, _validation
-from ._features_base import kernel_of
 from ._hyperparameters import hyperparameters
-from ._machine import MachineEstimator, of_machine
+from ._machine import MachineEstimator, OnMap, of_machine
 from ._progress import Watcher
 
 #: Passes when `max_iter` is None.
@@ -26,20 +24,8 @@ def streams(estimator: Any) -> bool:
     return True
 
 
-def _of_map(name: str, page: str) -> Any:
-    """A property: an array of the feature map, where the map has it."""
-
-    def part(estimator: AssetEstimator) -> np.ndarray:
-        parts = estimator._learnt("_machine").map
-        if name not in parts:
-            raise AttributeError(f"these features have no {name}")
-        return parts[name]
-
-    return property(part, doc=page)
-
-
 @hyperparameters
-class AssetEstimator(MachineEstimator):
+class AssetEstimator(MachineEstimator, OnMap):
     """Base of the machines on explicit features; not for use on its own.
 
     Parameters
@@ -188,15 +174,14 @@ class AssetEstimator(MachineEstimator):
     def _check_map(self, machine: _core.Machine, gamma: float) -> None:
         """Refuse hyperparameters that ask for another kernel or other features than this has."""
         kernel = json.loads(machine.kernel)
-        asked, _, coef0, degree = kernel_of(self, gamma)
-        shape = {"coef0": coef0, "degree": degree}
+        shape = {"coef0": self.coef0, "degree": self.degree}
         same = all(kernel.get(name, value) == value for name, value in shape.items())
-        if asked != kernel["name"] or not same:
+        if self.kernel != kernel["name"] or not same:
             raise ValueError(
                 "kernel, coef0 and degree must stay as they are while training goes on "
                 f"({kernel['name']!r}): fit anew"
             )
-        features = "fourier" if "frequencies" in machine.map else "nystroem"
+        features = "fourier" if machine.map_part("phases") is not None else "nystroem"
         if self.features != features:
             raise ValueError(
                 f"features must stay as they are while training goes on ({features!r}), got "
@@ -207,12 +192,7 @@ class AssetEstimator(MachineEstimator):
         averaging = 0.5 if self.averaging == "auto" else self.averaging
         return _parameters.config(self, gamma=gamma, averaging=averaging, random_state=self._seed())
 
-    components_ = _of_map("components", "Landmarks, shape (n_landmarks, n_features).")
-    normalization_ = _of_map("normalization", "From kernel values to features.")
-    frequencies_ = _of_map("frequencies", "Frequencies, shape (n_frequencies, n_features).")
-    phases_ = _of_map("phases", "Phases of the frequencies that are not paired.")
     coef_ = of_machine("coef", "The linear machine on the features.")
-    gamma_ = of_machine("gamma", "γ used.")
 
     # The terms are the components.
     support_vectors_ = n_terms_ = property()

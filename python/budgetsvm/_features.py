@@ -5,48 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
-from . import _core, _parameters, _validation
-from ._estimator import FLOATS
-from ._features_base import Kernel, KernelFeatures
+from . import _parameters
+from ._features_base import KernelFeatures
 from ._hyperparameters import hyperparameters
-from ._machine import AnyKernel
-from ._stored import require
+from ._machine import AnyKernel, of_machine
 
 
 class _OnLandmarks(KernelFeatures, AnyKernel):
     """What the maps on landmarks share."""
 
-    components_: np.ndarray
-    normalization_: np.ndarray
-    _archived: ClassVar[dict[str, str]] = {"components_": "array", "normalization_": "array"}
-
-    def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
-        return _validation.in_range(_core.landmark_transform(
-            rows, kernel, self.components_, self.normalization_, self._n_features_out,
-            self._threads(),
-        ))  # fmt: skip
-
-    def _dtype(self) -> Any:
-        return self.components_.dtype
-
-    @property
-    def rank_(self) -> int:
-        """Columns that are not zero by construction."""
-        return self._learnt("normalization_").shape[1]
-
-    def _check_archived(self) -> None:
-        components, weights = self.components_, self.normalization_
-        fits = components.ndim == 2 == weights.ndim and components.dtype == weights.dtype
-        require(
-            fits
-            and components.dtype in FLOATS
-            and components.shape == (weights.shape[0], self.n_features_in_)
-            and type(self._n_features_out) is int
-            and weights.shape[1] <= self._n_features_out,
-            "arrays do not fit together",
-        )
+    rank_ = of_machine("map_width", "Columns that are not zero by construction.")
 
 
 @hyperparameters
@@ -104,12 +72,6 @@ class Nystroem(_OnLandmarks):
     n_landmarks: int | None = None
     eigenvalue_threshold: float | None = None
     random_state: Any = None
-
-    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        config = _parameters.config(self, gamma=kernel[1], random_state=self._seed())
-        told = _core.nystroem_fit(rows, config, self._threads())
-        self.components_ = told["components"]
-        self.normalization_ = told["normalization"]
 
 
 @hyperparameters
@@ -172,14 +134,9 @@ class IncompleteCholesky(_OnLandmarks):
 
     tol: float = 1e-6
 
-    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        config = _parameters.config(self, gamma=kernel[1])
-        told = _core.cholesky_fit(rows, config, self._threads())
-        self.components_ = told["components"]
-        self.normalization_ = told["normalization"]
+    def _take(self, told: dict[str, Any]) -> None:
         self.component_indices_ = told["index"]
-        self.residual_ = told["residual"]
-        self.trace_residual_ = told["trace"]
+        self.residual_, self.trace_residual_ = told["residual"], told["trace"]
 
 
 @hyperparameters
@@ -227,40 +184,6 @@ class RandomFourier(KernelFeatures):
     """
 
     _family = "fourier"
-    _archived: ClassVar[dict[str, str]] = {
-        "frequencies_": "array",
-        "phases_": "array",
-        "_single": "value",
-    }
-
     orthogonal: bool = False
     waves: str = "paired"
     random_state: Any = None
-
-    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        config = _parameters.config(self, gamma=kernel[1], random_state=self._seed())
-        told = _core.fourier_fit(X.shape[1], config)
-        self.frequencies_ = told["frequencies"]
-        self.phases_ = told["phases"]
-        self._single = bool(X.dtype == np.float32)
-
-    def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
-        return _validation.in_range(_core.fourier_transform(
-            rows, self.frequencies_, self.phases_, self._n_features_out, self._threads()
-        ))  # fmt: skip
-
-    def _dtype(self) -> Any:
-        return np.dtype(np.float32 if self._single else np.float64)
-
-    def _check_archived(self) -> None:
-        frequencies, phases = self.frequencies_, self.phases_
-        require(
-            frequencies.ndim == 2
-            and frequencies.dtype == phases.dtype == np.float64
-            and frequencies.shape[1] == self.n_features_in_
-            and phases.ndim == 1
-            and len(phases) <= len(frequencies)
-            and type(self._n_features_out) is int
-            and self._n_features_out == 2 * len(frequencies) - len(phases),
-            "arrays do not fit together",
-        )

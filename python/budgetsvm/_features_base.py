@@ -9,23 +9,16 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from . import _validation
+from . import _core, _parameters, _validation
 from ._docs import documented
-from ._estimator import FLOATS, Estimator
+from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
-from ._stored import stored_kernel
-
-Kernel = tuple[str, float, float, int]
-
-
-def kernel_of(estimator: Any, gamma: float) -> Kernel:
-    """The kernel's parameters as `_core` takes them."""
-    coef0, degree = getattr(estimator, "coef0", 0.0), getattr(estimator, "degree", 3)
-    return estimator.kernel, gamma, float(coef0), int(degree)
+from ._machine import OnMap
+from ._stored import require
 
 
 @hyperparameters
-class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
     """Base of the transformers; not for use on its own.
 
     Parameters
@@ -43,7 +36,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     kernel: str = "rbf"
     gamma: str | float = "scale"
 
-    _archived: ClassVar[dict] = {"gamma_": "value", "_kernel": "value", "_n_features_out": "value"}
+    _archived: ClassVar[dict] = {"_n_features_out": "value"}
+    _has_machine: ClassVar[bool] = True
+    _family: ClassVar[str]
 
     @documented
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -62,10 +57,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
             rows = _validation.as_rows(X)
             gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], np.ones(X.shape[0]))
-            kernel = kernel_of(self, gamma)
-            self._learn(rows, X, kernel)
-            self.gamma_, self._kernel = gamma, list(kernel)
-            self._n_features_out = int(self.n_components)
+            seed = {"random_state": self._seed()} if hasattr(self, "random_state") else {}
+            config = _parameters.config(self, gamma=gamma, **seed)
+            machine, told = _core.map_fit(self._family, config, rows, self._threads())
+            self._take(told)
+            self._machine, self._n_features_out = machine, int(self.n_components)
         return self
 
     @documented
@@ -82,17 +78,23 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
 
         @unless-fitted@
         """
-        rows = _validation.as_rows(self._new_rows(X))
-        return self._map(rows, stored_kernel(self._kernel))
+        rows, width = _validation.as_rows(self._new_rows(X)), self._n_features_out
+        return _validation.in_range(self._machine.transform(rows, width, self._threads()))
 
-    def _learn(self, rows: Any, X: Any, kernel: Kernel) -> None:
-        raise NotImplementedError
+    def _take(self, told: dict[str, Any]) -> None:
+        """Keep what `_core` tells beside the map."""
 
-    def _map(self, rows: Any, kernel: Kernel) -> np.ndarray:
-        raise NotImplementedError
+    def _dtype(self) -> Any:
+        return np.dtype(self._machine.dtype)
+
+    def _check_archived(self) -> None:
+        machine, width = self._machine, self._n_features_out
+        fits = machine.kind == "features" and machine.n_outputs == 0
+        fits = fits and machine.n_features == self.n_features_in_
+        require(fits and type(width) is int and machine.map_width <= width, "map and columns")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "gamma_")
+        return hasattr(self, "_machine")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -43,6 +43,30 @@ def of_machine(name: str, page: str) -> Any:
     return property(lambda estimator: getattr(estimator._learnt("_machine"), name), doc=page)
 
 
+def _of_map(name: str, page: str) -> Any:
+    """A property: an array of the feature map, where the map has it."""
+
+    def part(estimator: OnMap) -> np.ndarray:
+        found = estimator._learnt("_machine").map_part(name)
+        if found is None:
+            raise AttributeError(f"these features have no {name}")
+        return found
+
+    return property(part, doc=page)
+
+
+class OnMap(Estimator):
+    """Base of the estimators whose machine has a feature map; not for use on its own."""
+
+    _machine: _core.Machine
+
+    components_ = _of_map("components", "Landmarks, shape (n_landmarks, n_features).")
+    normalization_ = _of_map("normalization", "From kernel values to features.")
+    frequencies_ = _of_map("frequencies", "Frequencies, shape (n_frequencies, n_features).")
+    phases_ = _of_map("phases", "Phases of the frequencies that are not paired.")
+    gamma_ = of_machine("gamma", "γ used.")
+
+
 class Machined(AnyKernel):
     """Base of the estimators that hold a machine; not for use on its own.
 

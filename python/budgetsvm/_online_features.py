@@ -52,7 +52,7 @@ class FourierOGD(GradientLearner):
     @property
     def frequencies_(self) -> np.ndarray:
         """Frequencies, shape (n_frequencies, n_features)."""
-        return self._learnt("_machine").map["frequencies"]
+        return self._learnt("_machine").map_part("frequencies")
 
 
 @hyperparameters

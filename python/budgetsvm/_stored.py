@@ -109,14 +109,6 @@ def param_from_store(name: str, stored: Any, arrays: dict[str, np.ndarray]) -> A
     return value
 
 
-def stored_kernel(stored: Any) -> tuple[str, float, float, int]:
-    """The kernel that a machine was fitted with, whatever its hyperparameters say by now."""
-    match stored:
-        case [str(name), float(gamma), float(coef0), int(degree)]:
-            return name, gamma, coef0, degree
-    raise damaged("kernel")
-
-
 def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     value = np.asarray(value)
     if value.dtype.kind not in _STORED:

@@ -25,8 +25,9 @@ pub struct FeatureModel<F: Real> {
 }
 
 impl<F: Real> FeatureModel<F> {
-    /// A model of weights on the features, outputs x D, and an offset an output. `moves`: whether
-    /// points are moved by the first landmark, where the kernel allows it: not for sparse rows.
+    /// A model of weights on the features, outputs x D, and an offset an output; without outputs it
+    /// is the map alone. `moves`: whether points are moved by the first landmark, where the kernel
+    /// allows it: not for sparse rows.
     ///
     /// # Errors
     /// `LengthMismatch`, `NonFinite`, `OutOfMemory`.
@@ -37,14 +38,13 @@ impl<F: Real> FeatureModel<F> {
         moves: bool,
     ) -> Result<Self> {
         let expected = map.n_outputs().saturating_mul(intercept.len());
-        if coef.len() != expected || expected == 0 {
-            let got = coef.len();
-            return Err(Error::LengthMismatch { what: "coef", expected: expected.max(1), got });
+        if coef.len() != expected {
+            return Err(Error::LengthMismatch { what: "coef", expected, got: coef.len() });
         }
         check_finite("coef", &coef, 1)?;
         check_finite("intercept", &intercept, 1)?;
         let expansion = match &map {
-            FeatureMap::Landmarks(map) => {
+            FeatureMap::Landmarks(map) if !intercept.is_empty() => {
                 let (kernel, d) = (map.kernel(), map.n_features());
                 let mut points = map.landmarks().to_vec();
                 let moves = moves && kernel.is_translation_invariant();
@@ -56,7 +56,7 @@ impl<F: Real> FeatureModel<F> {
                 let parts = (points, d);
                 Some(KernelModel::from_parts(kernel, origin, parts, &terms, intercept.clone())?)
             }
-            FeatureMap::Fourier(_) => None,
+            FeatureMap::Landmarks(_) | FeatureMap::Fourier(_) => None,
         };
         Ok(Self { map, kernel, coef, intercept, expansion })
     }

@@ -37,10 +37,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
-    module.add_function(wrap_pyfunction!(features::nystroem_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(features::cholesky_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(features::fourier_fit, module)?)?;
-    module.add_function(wrap_pyfunction!(features::landmark_transform, module)?)?;
-    module.add_function(wrap_pyfunction!(features::fourier_transform, module)?)?;
+    module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

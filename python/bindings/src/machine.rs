@@ -14,11 +14,11 @@ use budgetsvm::model::persist::{Archive, Tensors};
 use ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::{Float, Samples, with_rows};
 use crate::enter::{self, enter_briefly, exception};
-use crate::features::matrix;
+use crate::features::{matrix, transform};
 
 /// A trained machine of either precision.
 #[pyclass(frozen, module = "budgetsvm._core")]
@@ -62,23 +62,25 @@ fn rows_to_python<F: Float>(py: Python<'_>, rows: Gathered<F>) -> PyResult<Bound
     })
 }
 
-fn map_to_python<'py, F: Float>(
+/// An array of a feature map, if it has one of this name.
+fn part_to_python<'py, F: Float>(
     py: Python<'py>,
     map: &FeatureMap<F>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let parts = PyDict::new(py);
-    match map {
-        FeatureMap::Landmarks(map) => {
-            parts
-                .set_item("components", matrix(py, map.landmarks().to_vec(), map.n_features())?)?;
-            parts.set_item("normalization", matrix(py, map.weights(), map.n_outputs())?)?;
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Ok(Some(match (map, name) {
+        (FeatureMap::Landmarks(map), "components") => {
+            matrix(py, map.landmarks().to_vec(), map.n_features())?.into_any()
         }
-        FeatureMap::Fourier(map) => {
-            parts.set_item("frequencies", matrix(py, map.frequencies(), map.n_features())?)?;
-            parts.set_item("phases", map.phases().to_vec().into_pyarray(py))?;
+        (FeatureMap::Landmarks(map), "normalization") => {
+            matrix(py, map.weights(), map.n_outputs())?.into_any()
         }
-    }
-    Ok(parts)
+        (FeatureMap::Fourier(map), "frequencies") => {
+            matrix(py, map.frequencies(), map.n_features())?.into_any()
+        }
+        (FeatureMap::Fourier(map), "phases") => map.phases().to_vec().into_pyarray(py).into_any(),
+        _ => return Ok(None),
+    }))
 }
 
 #[pymethods]
@@ -97,6 +99,22 @@ impl Machine {
             enter::predict(py, threads, work, |watch| model.decide(&rows, watch))?
         });
         Ok(values.into_pyarray(py))
+    }
+
+    /// Features of rows, shape (n_samples, width): those of its map, and zeros.
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        width: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let samples = Samples::new("X", x)?;
+        with_rows!(&samples, |rows| {
+            let model = enter_briefly(|| model_of(&rows, self))?;
+            let map = model.map().ok_or_else(|| Error::Unsupported("no feature map".into()));
+            transform(py, map.map_err(exception)?, &rows, width, threads)
+        })
     }
 
     /// The bytes that a pickle holds: those of a file without an estimator.
@@ -250,12 +268,20 @@ impl Machine {
         Ok(offsets.into_pyarray(py))
     }
 
-    /// The arrays of the feature map: components and normalization, or frequencies and phases.
+    /// Features that its map makes of a row, 0 without a map.
     #[getter]
-    fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn map_width(&self) -> PyResult<usize> {
+        enter_briefly(
+            || each!(self, machine => Ok(machine.model()?.map().map_or(0, FeatureMap::n_outputs))),
+        )
+    }
+
+    /// An array of the feature map: "components" and "normalization", or "frequencies" and
+    /// "phases"; None for another name.
+    fn map_part<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         each!(self, machine => match machine.model().map_err(exception)?.map() {
-            Some(map) => map_to_python(py, map),
-            None => Ok(PyDict::new(py)),
+            Some(map) => part_to_python(py, map, name),
+            None => Ok(None),
         })
     }
 
