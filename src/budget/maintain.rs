@@ -43,7 +43,14 @@ impl AnyMaintenance {
     pub fn check(&self, kernel: AnyKernel) -> Result<()> {
         match *self {
             Self::Merge { size, .. } => {
-                check_merging(kernel)?;
+                if kernel.gaussian_gamma().is_none() {
+                    return Err(Error::Unsupported(format!(
+                        "maintenance by merging works with kernel='rbf' only, got kernel='{}'; use \
+                         maintenance='project', 'remove-smallest', 'remove-random', \
+                         'remove-oldest' or 'stop', or kernel='rbf'",
+                        kernel.name()
+                    )));
+                }
                 at_least(2, "merge_size", size)
             }
             Self::RemoveSmallest
@@ -66,18 +73,6 @@ impl AnyMaintenance {
             | Self::Project => false,
         }
     }
-}
-
-fn check_merging(kernel: AnyKernel) -> Result<()> {
-    if kernel.gaussian_gamma().is_some() {
-        return Ok(());
-    }
-    Err(Error::Unsupported(format!(
-        "maintenance by merging works with kernel='rbf' only, got kernel='{}'; use \
-         maintenance='project', 'remove-smallest', 'remove-random', 'remove-oldest' or 'stop', or \
-         kernel='rbf'",
-        kernel.name()
-    )))
 }
 
 /// A maintenance with the state it keeps.

@@ -10,14 +10,8 @@ pub(super) fn smallest<F: Real>(expansion: &Expansion<F>) -> usize {
     if expansion.outputs() == 1 {
         return simd::least_magnitude(expansion.coef_of(0));
     }
-    let mut best = (f64::INFINITY, 0);
-    for slot in 0..expansion.len() {
-        let weight = expansion.weight(slot);
-        if weight < best.0 {
-            best = (weight, slot);
-        }
-    }
-    best.1
+    let weights = (0..expansion.len()).map(|slot| (expansion.weight(slot), slot));
+    weights.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, slot)| slot)
 }
 
 /// Removes a term and returns `Σ_c β_c² k(s, s)`.
@@ -26,12 +20,8 @@ pub(super) fn remove<F: Real>(
     slot: usize,
     event: &mut dyn Event,
 ) -> f64 {
-    let mut delta = vec![0.0; expansion.outputs()];
-    let mut degradation = 0.0;
-    for (c, delta) in delta.iter_mut().enumerate() {
-        *delta = -expansion.coef(slot, c);
-        degradation += *delta * *delta;
-    }
+    let delta: Vec<f64> = (0..expansion.outputs()).map(|c| -expansion.coef(slot, c)).collect();
+    let mut degradation: f64 = delta.iter().map(|d| d * d).sum();
     let kernel = expansion.kernel();
     if !kernel.is_translation_invariant() {
         let mut row = vec![F::zero(); expansion.centers().n_features()];

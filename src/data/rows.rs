@@ -173,11 +173,7 @@ impl<'a, F: Real> Rows<'a, F> {
         for row in 0..self.n_rows() {
             let mut bad = None;
             match self.point(row) {
-                Point::Dense(values) => {
-                    if !values.iter().all(|v| v.is_finite()) {
-                        bad = values.iter().position(|v| !v.is_finite());
-                    }
-                }
+                Point::Dense(values) => bad = values.iter().position(|v| !v.is_finite()),
                 Point::Sparse(csr, row) => csr.for_each(row, |column, value| {
                     if !value.is_finite() {
                         bad = bad.or(Some(column));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Gram;
 use super::halves::{Halves, Own};
-use super::layout::Layout;
+use super::layout::{COLUMN_CHUNK, Layout};
 use super::load::{load_any, pack};
 use crate::error::Result;
 use crate::float::Real;
@@ -58,22 +58,10 @@ impl<'a, F: Real> Columns<'a, F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(gram: Gram<'a>, index: Vec<usize>) -> Result<Self> {
-        let layout = Layout::one(index.len());
         let first = index.first().copied().unwrap_or(0);
-        let mut columns = Self::build(gram, index, (first, layout))?;
+        let mut columns = Self::cut(gram, index, (first, COLUMN_CHUNK))?;
         columns.raise(columns.largest);
         Ok(columns)
-    }
-
-    /// One of several parts of some samples, in chunks of `width` and with the origin of the
-    /// others: that of the sample `first`. [`Columns::keep`] makes their values alike.
-    pub(super) fn cut(
-        gram: Gram<'a>,
-        index: Vec<usize>,
-        (first, width): (usize, usize),
-    ) -> Result<Self> {
-        let layout = Layout::of(index.len(), width);
-        Self::build(gram, index, (first, layout))
     }
 
     /// Whether `n` samples are packed.
@@ -88,7 +76,14 @@ impl<'a, F: Real> Columns<'a, F> {
         }
     }
 
-    fn build(gram: Gram<'a>, index: Vec<usize>, (first, layout): (usize, Layout)) -> Result<Self> {
+    /// One of several parts of some samples, in chunks of `width` and with the origin of the
+    /// others: that of the sample `first`. [`Columns::keep`] makes their values alike.
+    pub(super) fn cut(
+        gram: Gram<'a>,
+        index: Vec<usize>,
+        (first, width): (usize, usize),
+    ) -> Result<Self> {
+        let layout = Layout::of(index.len(), width);
         let (origin, packed) = (Vec::new(), Vec::new());
         let mut columns = Self { gram, index, layout, origin, largest: 0.0, packed, own: None };
         let Gram::Kernel(kernel, rows) = gram else { return Ok(columns) };

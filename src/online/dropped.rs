@@ -55,7 +55,7 @@ impl<F: Real> Dropped<F> {
         &mut self,
         weights: &mut Weights,
         slot: usize,
-        (centers, row): (&Packed<F>, &mut [F]),
+        centers: &Packed<F>,
     ) -> Result<()> {
         if self.newer.len() == self.half {
             weights.turn_over();
@@ -68,23 +68,17 @@ impl<F: Real> Dropped<F> {
             weights.turn_over();
             return Ok(());
         }
-        centers.get(slot, row);
-        self.newer.push(row)?;
+        let mut row = vec![F::zero(); centers.n_features()];
+        centers.get(slot, &mut row);
+        self.newer.push(&row)?;
         self.newer_sums.push(weights.sums(slot));
         Ok(())
     }
 
-    pub(super) fn sets(&self) -> [&Packed<F>; 2] {
-        [&self.older, &self.newer]
-    }
-
-    /// Coefficients in the mean over `window` steps, padded.
-    pub(super) fn for_prediction(&self, window: u64) -> [Vec<f64>; 2] {
+    /// Coefficients in the mean over `window` steps, of the older terms and of the newer ones.
+    pub(super) fn for_prediction(&self, window: u64) -> impl Iterator<Item = f64> {
         let steps = window.max(1) as f64;
-        let mut older: Vec<f64> = self.older_sums.iter().map(|s| s / steps).collect();
-        let mut newer: Vec<f64> = self.newer_sums.iter().map(|(a, b)| (a + b) / steps).collect();
-        older.resize(self.older.padded_len(), 0.0);
-        newer.resize(self.newer.padded_len(), 0.0);
-        [older, newer]
+        let older = self.older_sums.iter().map(move |sum| sum / steps);
+        older.chain(self.newer_sums.iter().map(move |(a, b)| (a + b) / steps))
     }
 }

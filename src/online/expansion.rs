@@ -31,6 +31,13 @@ pub struct Turn<'a, F: Real> {
 }
 
 impl<F: Real> Turn<'_, F> {
+    /// The sample, moved by the origin.
+    fn point(&self) -> Result<Vec<F>> {
+        let mut row = try_vec("a row", self.tile.n_features(), F::zero())?;
+        self.tile.copy_row(self.at, &mut row);
+        Ok(row)
+    }
+
     /// Whether the sign of `f(x)` is wrong; 0 is wrong.
     #[must_use]
     pub fn is_mistake(&self) -> bool {
@@ -88,7 +95,6 @@ pub struct BudgetedExpansion<F: Real> {
     pub(super) span: Span<F>,
     /// Terms that went and still count in the mean.
     pub(super) dropped: Dropped<F>,
-    row: Vec<F>,
 }
 
 impl<F: Real> BudgetedExpansion<F> {
@@ -110,8 +116,6 @@ impl<F: Real> BudgetedExpansion<F> {
             weights: Weights::new(average.is_some()),
             span: Span::Terms,
             dropped: Dropped::new(n_features, average.unwrap_or(0))?,
-            // As long as a sample once there is one: a file alone makes no large allocation.
-            row: Vec::new(),
         })
     }
 
@@ -220,18 +224,8 @@ impl<F: Real> BudgetedExpansion<F> {
         Ok(Update::Term(self.weights.push(coef * delta)?))
     }
 
-    /// Room for a row.
-    fn make_room(&mut self) -> Result<()> {
-        if self.row.len() != self.n_features() {
-            self.row = try_vec("a row", self.n_features(), F::zero())?;
-        }
-        Ok(())
-    }
-
     fn add_center(&mut self, turn: &Turn<'_, F>) -> Result<()> {
-        self.make_room()?;
-        turn.tile.copy_row(turn.at, &mut self.row);
-        self.terms.push(&self.row)?;
+        self.terms.push(&turn.point()?)?;
         self.own.push(turn.own);
         Ok(())
     }
@@ -241,12 +235,10 @@ impl<F: Real> BudgetedExpansion<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn replace(&mut self, slot: usize, turn: &Turn<'_, F>, coef: f64) -> Result<Update> {
-        self.make_room()?;
         if self.weights.is_averaged() {
-            self.dropped.take(&mut self.weights, slot, (self.terms.centers(), &mut self.row))?;
+            self.dropped.take(&mut self.weights, slot, self.terms.centers())?;
         }
-        turn.tile.copy_row(turn.at, &mut self.row);
-        self.terms.move_center(slot, &self.row);
+        self.terms.move_center(slot, &turn.point()?);
         self.own[slot] = turn.own;
         self.weights.replace(slot, coef);
         Ok(Update::Term(slot))
@@ -290,41 +282,27 @@ impl<F: Real> BudgetedExpansion<F> {
         self.terms.origin()
     }
 
-    /// Coefficients to predict with: those of the terms, then of those that went.
-    fn for_prediction(&self) -> [Vec<f64>; 3] {
-        let [older, newer] = self.dropped.for_prediction(self.weights.window());
-        let Some(basis) = self.basis() else {
-            return [self.weights.for_prediction(), older, newer];
-        };
-        let mut coefs = vec![0.0; self.terms.centers().padded_len()];
-        let steps = self.weights.window().max(1) as f64;
-        coefs.iter_mut().zip(&basis.past).for_each(|(c, sum)| *c = sum / steps);
-        basis.add_coefs(&self.weights.for_prediction(), &mut coefs[..self.len()]);
-        [coefs, older, newer]
-    }
-
-    fn sets(&self) -> [&Packed<F>; 3] {
-        let [older, newer] = self.dropped.sets();
-        [self.terms.centers(), older, newer]
-    }
-
-    /// Coefficients that predictions use, one a term.
+    /// Coefficients that predictions use, one a term: those of the terms, then of those that went.
     #[must_use]
     pub fn coefs(&self) -> Vec<f64> {
-        let coefs = self.for_prediction();
-        let sets = self.sets();
-        coefs.iter().zip(sets).flat_map(|(coef, set)| coef[..set.len()].to_vec()).collect()
+        let window = self.weights.window();
+        let mut coefs = self.weights.for_prediction();
+        if let Some(basis) = self.basis() {
+            let steps = window.max(1) as f64;
+            let past = basis.past.iter().map(|sum| sum / steps).collect();
+            let along = std::mem::replace(&mut coefs, past);
+            coefs.resize(self.len(), 0.0);
+            basis.add_coefs(&along, &mut coefs);
+        }
+        coefs.truncate(self.len());
+        coefs.extend(self.dropped.for_prediction(window));
+        coefs
     }
 
     /// The points of the terms that predictions use, moved by the origin, terms x d.
     #[must_use]
     pub fn moved_points(&self) -> Vec<F> {
-        let d = self.n_features();
-        let mut out = vec![F::zero(); self.n_terms() * d];
-        let slots = self.sets().into_iter().flat_map(|set| (0..set.len()).map(move |j| (set, j)));
-        for (row, (set, slot)) in out.chunks_exact_mut(d).zip(slots) {
-            set.get(slot, row);
-        }
-        out
+        let Dropped { older, newer, .. } = &self.dropped;
+        [self.terms.centers(), older, newer].map(Packed::rows).concat()
     }
 }

@@ -9,16 +9,9 @@ use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap};
 use crate::float::Real;
 use crate::model::persist::{Section, Tensor};
-use crate::simd::Packed;
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("online learner: {what}")))
-}
-
-fn rows_of<F: Real>(set: &Packed<F>) -> Vec<F> {
-    let mut rows = vec![F::zero(); set.len() * set.n_features()];
-    rows.chunks_exact_mut(set.n_features()).enumerate().for_each(|(slot, row)| set.get(slot, row));
-    rows
 }
 
 fn take_dropped<F: Real>(model: &mut BudgetedExpansion<F>, section: &mut Section) -> Result<()> {
@@ -78,7 +71,7 @@ impl<F: Real> Stream<F> {
         let mut section = Section::default();
         let (model, weights) = (&self.model, &self.model.weights);
         let mut put = |name: &str, tensor| section.put_array(name, tensor);
-        put("centers", Tensor::floats(&rows_of(model.terms.centers())));
+        put("centers", Tensor::floats(&model.terms.centers().rows()));
         put("origin", Tensor::floats(model.origin()));
         put("own", Tensor::doubles(model.own.clone()));
         put("values", Tensor::doubles(weights.values[..weights.len].to_vec()));
@@ -86,9 +79,9 @@ impl<F: Real> Stream<F> {
             put("debt", Tensor::doubles(debt[..weights.len].to_vec()));
             put("older", Tensor::doubles(weights.older.clone()));
             let dropped = &model.dropped;
-            put("dropped.older.centers", Tensor::floats(&rows_of(&dropped.older)));
+            put("dropped.older.centers", Tensor::floats(&dropped.older.rows()));
             put("dropped.older.sums", Tensor::doubles(dropped.older_sums.clone()));
-            put("dropped.newer.centers", Tensor::floats(&rows_of(&dropped.newer)));
+            put("dropped.newer.centers", Tensor::floats(&dropped.newer.rows()));
             let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
             put("dropped.newer.sums", Tensor::doubles(sums));
         }

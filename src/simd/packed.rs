@@ -14,19 +14,13 @@ use crate::parallel::ROW_CHUNK;
 struct Line([u8; 64]);
 
 /// A vector of floats that begins on a cache line; its length is a whole number of lines.
-#[derive(Clone, Debug)]
-pub(crate) struct Aligned<T> {
+#[derive(Clone, Debug, Default)]
+struct Aligned<T> {
     lines: Vec<Line>,
     kind: std::marker::PhantomData<T>,
 }
 
 impl<T: Real> Aligned<T> {
-    /// `lines` lines of zeros.
-    pub(crate) fn zeros(lines: usize) -> Result<Self> {
-        let lines = crate::error::try_vec("packed centres", lines, Line([0; 64]))?;
-        Ok(Self { lines, kind: std::marker::PhantomData })
-    }
-
     /// Memory for `lines` lines in all, untouched.
     fn set_aside(&mut self, lines: usize) -> Result<()> {
         let more = lines.saturating_sub(self.lines.len());
@@ -44,14 +38,14 @@ impl<T: Real> Aligned<T> {
     }
 
     #[inline(always)]
-    pub(crate) fn as_slice(&self) -> &[T] {
+    fn as_slice(&self) -> &[T] {
         let len = self.lines.len() * width::<T>();
         // SAFETY: the lines are plain initialised bytes, aligned to 64, and any bits are a float.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), len) }
     }
 
     #[inline(always)]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+    fn as_mut_slice(&mut self) -> &mut [T] {
         let len = self.lines.len() * width::<T>();
         // SAFETY: as for `as_slice`, and borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), len) }
@@ -61,7 +55,7 @@ impl<T: Real> Aligned<T> {
 /// Centres in blocks of one line, interleaved feature by feature: value `k` of the centres in
 /// slots `16 b .. 16 b + 16` (8 for `f64`) is one line. Slots from `len` on are zero or stale;
 /// their coefficients must be 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Packed<F: Real> {
     n_features: usize,
     len: usize,
@@ -76,13 +70,7 @@ impl<F: Real> Packed<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(n_features: usize) -> Result<Self> {
-        Ok(Self {
-            n_features,
-            len: 0,
-            values: Aligned::zeros(0)?,
-            sq_norms: Aligned::zeros(0)?,
-            max_sq_norm: 0.0,
-        })
+        Ok(Self { n_features, ..Self::default() })
     }
 
     /// No centres yet, with memory set aside for `slots`; the system gives it page by page, as
@@ -243,6 +231,15 @@ impl<F: Real> Packed<F> {
         out.iter_mut().zip(source).for_each(|(o, &v)| *o = v);
     }
 
+    /// All centres, one after another.
+    #[must_use]
+    pub fn rows(&self) -> Vec<F> {
+        let mut rows = vec![F::zero(); self.len * self.n_features];
+        let each = rows.chunks_exact_mut(self.n_features.max(1)).enumerate();
+        each.for_each(|(slot, row)| self.get(slot, row));
+        rows
+    }
+
     /// `out += Σ_j coef_j s_j` over the first centres.
     pub fn add_combination(&self, coef: &[f64], out: &mut [f64]) {
         let width = width::<F>();
@@ -293,7 +290,7 @@ impl<F: Real> Packed<F> {
 }
 
 /// A tile of points, dense rows one after another or sparse ones, with their squared norms.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tile<F: Real> {
     n_features: usize,
     len: usize,
@@ -315,26 +312,11 @@ enum Norms<F> {
     Many(Vec<F>),
 }
 
-impl<F: Real> Default for Tile<F> {
-    fn default() -> Self {
-        Self::new(0)
-    }
-}
-
 impl<F: Real> Tile<F> {
     /// An empty tile.
     #[must_use]
     pub fn new(n_features: usize) -> Self {
-        Self {
-            n_features,
-            len: 0,
-            dense: true,
-            values: Vec::new(),
-            starts: vec![0],
-            columns: Vec::new(),
-            entries: Vec::new(),
-            sq_norms: OnceLock::new(),
-        }
+        Self { n_features, ..Self::default() }
     }
 
     /// Empties the tile, for points of so many features.
@@ -430,7 +412,8 @@ impl<F: Real> Tile<F> {
     ) {
         self.dense = false;
         self.len = len;
-        self.starts.truncate(1);
+        self.starts.clear();
+        self.starts.push(0);
         self.columns.clear();
         self.entries.clear();
         self.sq_norms.take();

@@ -2,19 +2,18 @@
 
 use super::dispatch::{Level, compiled, levels};
 use super::lanes::{Lanes, width};
-use super::scalar::Scalar;
 
 /// `rounds` multiply-adds of as many chains as fit the registers, from distinct values in every
-/// lane, so that no two registers can be found equal.
+/// lane, so that no two registers can be found equal; and how many chains there are.
 #[inline(always)]
-unsafe fn fma_chains<L: Lanes<f32>>(start: &[f32; 256], rounds: usize) -> f32 {
+unsafe fn fma_chains<L: Lanes<f32>>(start: &[f32; 256], rounds: usize) -> (f32, usize) {
     // SAFETY: the features are enabled; passed on.
     unsafe {
         // Matched as in the block kernel.
         match L::CHAINS {
-            16.. => chains::<L, 16>(start, rounds),
-            6.. => chains::<L, 6>(start, rounds),
-            _ => chains::<L, 4>(start, rounds),
+            16.. => (chains::<L, 16>(start, rounds), 16),
+            6.. => (chains::<L, 6>(start, rounds), 6),
+            _ => (chains::<L, 4>(start, rounds), 4),
         }
     }
 }
@@ -42,7 +41,7 @@ unsafe fn chains<L: Lanes<f32>, const N: usize>(start: &[f32; 256], rounds: usiz
 mod at {
     use super::*;
     compiled! {
-        fn fma_chains(start: &[f32; 256], rounds: usize) -> f32 = super::fma_chains::<L>;
+        fn fma_chains(start: &[f32; 256], rounds: usize) -> (f32, usize) = super::fma_chains::<L>;
     }
 }
 
@@ -54,12 +53,6 @@ pub fn fma_rounds(level: Level, rounds: usize) -> f64 {
     assert!(levels().contains(&level), "a level the processor has");
     let start = std::hint::black_box(std::array::from_fn(|i| i as f32));
     // SAFETY: the level was just checked.
-    std::hint::black_box(unsafe { at::fma_chains(level, &start, rounds) });
-    let chains = match level {
-        Level::Scalar => <Scalar as Lanes<f32>>::CHAINS,
-        Level::Avx2 => 6,
-        Level::Avx512 => 16,
-        Level::Neon => 4,
-    };
+    let (_, chains) = std::hint::black_box(unsafe { at::fma_chains(level, &start, rounds) });
     2.0 * (chains * width::<f32>()) as f64 * rounds as f64
 }

@@ -307,12 +307,9 @@ impl<F: Real> Event for Block<F> {
             self.column.push(row[into]);
         }
         self.kernel.stored_to_values(&mut self.column);
-        self.delta.clear();
-        self.delta.extend(coef.iter().map(|value| -value));
-        self.delta.extend_from_slice(merged);
-        let delta = std::mem::take(&mut self.delta);
+        let delta: Vec<f64> =
+            coef.iter().map(|value| -value).chain(merged.iter().copied()).collect();
         self.add_columns(&delta);
-        self.delta = delta;
     }
 
     fn removed(&mut self, slot: usize, last: usize) {

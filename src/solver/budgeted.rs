@@ -118,10 +118,17 @@ impl<F: Real> State<F> {
             // One more than the budget while maintenance runs; large budgets grow as they fill.
             expansion.reserve(budget.min(4096) + 1)?;
         }
+        Self::with(solver, expansion)
+    }
+
+    /// Before the first step.
+    fn with(solver: &Budgeted, expansion: Expansion<F>) -> Result<Self> {
+        // Without a budget no maintenance runs, and none is refused for the kernel.
+        let maintenance = solver.budget.map_or(AnyMaintenance::Stop, |_| solver.maintenance);
         Ok(Self {
+            intercept: vec![0.0; expansion.outputs()],
             expansion,
-            intercept: vec![0.0; outputs],
-            maintainer: Maintainer::new(maintenance(solver), solver.kernel, solver.seed)?,
+            maintainer: Maintainer::new(maintenance, solver.kernel, solver.seed)?,
             rng: Rng::new(solver.seed),
             steps: 0,
             seen: 0,
@@ -145,13 +152,11 @@ impl<F: Real> State<F> {
             expansion.scale(steps.max(1) as f64);
         }
         Ok(Self {
-            expansion,
             intercept: model.intercept().to_vec(),
-            maintainer: Maintainer::new(maintenance(solver), solver.kernel, solver.seed)?,
             rng: Rng::stream(solver.seed, seen.wrapping_add(2)),
             steps: if solver.method == Method::Bsgd { steps.max(1) } else { steps },
             seen,
-            block_len: solver.block_len(),
+            ..Self::with(solver, expansion)?
         })
     }
 
@@ -198,9 +203,4 @@ impl<F: Real> State<F> {
     pub fn model(&self, method: Method) -> Result<KernelModel<F>> {
         KernelModel::from_expansion(&self.expansion, self.scale(method), self.intercept.clone())
     }
-}
-
-/// Without a budget no maintenance runs, and none is refused for the kernel.
-fn maintenance(solver: &Budgeted) -> AnyMaintenance {
-    if solver.budget.is_some() { solver.maintenance } else { AnyMaintenance::Stop }
 }
