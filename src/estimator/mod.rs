@@ -11,6 +11,7 @@ mod basis;
 mod budget;
 mod coefficients;
 mod exact;
+mod kernels;
 mod labelled;
 mod labels;
 mod local;

@@ -299,14 +299,6 @@ impl<F: Real> LocalModel<F> {
         Ok(())
     }
 
-    /// The cell of each row; 0 for all when there is none.
-    ///
-    /// # Errors
-    /// `FeatureMismatch`, `OutOfMemory`.
-    pub fn assign(&self, rows: &Rows<'_, F>) -> Result<Vec<u32>> {
-        self.assignment.assign(rows, 1)
-    }
-
     /// The rows of each cell that it learns from, ascending: each row is in those of its nearest
     /// `overlap` centres.
     ///

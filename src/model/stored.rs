@@ -23,6 +23,16 @@ fn fits<T>(made: Result<T>) -> Result<T> {
     })
 }
 
+/// What terms or features count, and the offsets.
+fn put_weights(section: &mut Section, coef: Vec<f64>, intercept: &[f64]) {
+    section.put_array("coef", Tensor::doubles(coef));
+    section.put_array("intercept", Tensor::doubles(intercept.to_vec()));
+}
+
+fn take_weights(section: &mut Section) -> Result<(Vec<f64>, Vec<f64>)> {
+    Ok((section.take_doubles("coef")?, section.take_doubles("intercept")?))
+}
+
 impl<F: Real> KernelModel<F> {
     fn to_section(&self) -> Result<Section> {
         let mut section = Section::default();
@@ -35,15 +45,14 @@ impl<F: Real> KernelModel<F> {
                 section.put_array("centers", Tensor::floats(&self.shifted_centers()?));
             }
         }
-        section.put_array("coef", Tensor::doubles(self.coef()));
-        section.put_array("intercept", Tensor::doubles(self.intercept().to_vec()));
+        put_weights(&mut section, self.coef(), self.intercept());
         Ok(section)
     }
 
     fn from_section(mut section: Section) -> Result<Self> {
         let kernel = section.take_kernel()?;
         let origin = section.take_floats("origin")?;
-        let (coef, intercept) = (section.take_doubles("coef")?, section.take_doubles("intercept")?);
+        let (coef, intercept) = take_weights(&mut section)?;
         let made = if section.has("rows") {
             Self::of_rows(kernel, origin, section.take_rows("rows")?, &coef, intercept)
         } else {
@@ -87,20 +96,16 @@ impl<F: Real> Model<F> {
                 }
                 section.put("n_support", model.n_support());
                 let coef = model.coef().iter().copied().collect();
-                section.put_array("coef", Tensor::doubles(coef));
-                let intercept = model.intercept().to_vec();
-                section.put_array("intercept", Tensor::doubles(intercept));
+                put_weights(&mut section, coef, model.intercept());
             }
             Self::Features(model) => {
                 section.put("kernel", model.kernel());
                 section.put("moves", model.moves());
                 section.put_section("map", map_to_section(model.map()));
-                section.put_array("coef", Tensor::doubles(model.coef().to_vec()));
-                section.put_array("intercept", Tensor::doubles(model.intercept().to_vec()));
+                put_weights(&mut section, model.coef().to_vec(), model.intercept());
             }
             Self::Linear(model) => {
-                section.put_array("coef", Tensor::doubles(model.coef().to_vec()));
-                section.put_array("intercept", Tensor::doubles(model.intercept().to_vec()));
+                put_weights(&mut section, model.coef().to_vec(), model.intercept());
             }
             Self::Cells(model) => {
                 cells_to_section(model, &mut section)?;
@@ -159,16 +164,14 @@ impl<F: Real> Model<F> {
             "features" => {
                 let kernel = section.take_kernel()?;
                 let map = map_from_section(section.take_section("map")?, kernel)?;
-                let (coef, intercept) =
-                    (section.take_doubles("coef")?, section.take_doubles("intercept")?);
+                let (coef, intercept) = take_weights(&mut section)?;
                 let made =
                     FeatureModel::new((map, kernel), coef, intercept, section.take("moves")?);
                 Self::Features(Arc::new(fits(made)?))
             }
             "linear" => {
-                let coef = section.take_doubles("coef")?;
-                let made = LinearModel::new(coef, section.take_doubles("intercept")?);
-                Self::Linear(Arc::new(fits(made)?))
+                let (coef, intercept) = take_weights(&mut section)?;
+                Self::Linear(Arc::new(fits(LinearModel::new(coef, intercept))?))
             }
             "cells" => Self::Cells(Arc::new(cells_from_section(&mut section)?)),
             _ => return bad("kind"),
@@ -198,8 +201,7 @@ fn cells_to_section<F: Real>(model: &CellModel<F>, section: &mut Section) -> Res
     section.put_array("moved", Tensor::counts(moved));
     section.put_array("origins", Tensor::floats(&origins));
     section.put_array("centers", Tensor::floats(&centers));
-    section.put_array("coef", Tensor::doubles(coef));
-    section.put_array("intercept", Tensor::doubles(intercept));
+    put_weights(section, coef, &intercept);
     Ok(())
 }
 
@@ -213,7 +215,7 @@ fn cells_from_section<F: Real>(section: &mut Section) -> Result<CellModel<F>> {
     let (sizes, moved) = (section.take_sizes("sizes")?, section.take_sizes("moved")?);
     let (origins, centers): (Vec<F>, Vec<F>) =
         (section.take_floats("origins")?, section.take_floats("centers")?);
-    let (coef, intercept) = (section.take_doubles("coef")?, section.take_doubles("intercept")?);
+    let (coef, intercept) = take_weights(section)?;
     let total = sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n));
     let times = |n: Option<usize>, by: usize| n.and_then(|n| n.checked_mul(by));
     let fit = sizes.len() == moved.len()

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Config, config, count, not_negative, optional, positive};
 use crate::data::SampleOrder;
 use crate::error::Result;
-use crate::estimator::setup::KernelConfig;
 use crate::features::{Fourier, Nystroem, Waves};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -132,12 +131,6 @@ impl Config for AssetConfig {
             AssetSolver::Stochastic { .. } => self.settings(1, false).check(),
             AssetSolver::Dual { tol, .. } => positive("tol", tol),
         }
-    }
-}
-
-impl KernelConfig for AssetConfig {
-    fn kernel_mut(&mut self) -> &mut AnyKernel {
-        &mut self.kernel
     }
 }
 

@@ -6,7 +6,6 @@ use crate::budget::{AnyMaintenance, MergeSearch};
 use crate::config::{Config, at_least, config, count, not_negative, optional, positive};
 use crate::data::SampleOrder;
 use crate::error::{Error, Result};
-use crate::estimator::setup::KernelConfig;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::Method;
@@ -133,12 +132,6 @@ impl Config for BudgetConfig {
             }
         }
         self.resolve_maintenance().map(|_| ())
-    }
-}
-
-impl KernelConfig for BudgetConfig {
-    fn kernel_mut(&mut self) -> &mut AnyKernel {
-        &mut self.kernel
     }
 }
 

@@ -11,17 +11,10 @@ use crate::error::{Error, Result};
 use crate::estimator::labelled::{Family, Fitted, OfValues, Told};
 use crate::estimator::machine::{Machine, Precision, State};
 use crate::estimator::saved::Attributes;
-use crate::estimator::setup::KernelConfig;
 use crate::float::Real;
-use crate::kernel::{AnyKernel, Gram};
+use crate::kernel::Gram;
 use crate::model::Model;
 use crate::watch::{Observer, Watch};
-
-impl KernelConfig for ExactConfig {
-    fn kernel_mut(&mut self) -> &mut AnyKernel {
-        &mut self.kernel
-    }
-}
 
 impl Family for ExactConfig {
     type Report = ExactMachine;

@@ -11,7 +11,6 @@ use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
 use super::machine::{Machine, State};
 use super::report::Report;
-use super::setup::KernelConfig;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
@@ -93,9 +92,7 @@ impl LocalConfig {
             ..BudgetConfig::default()
         })
     }
-}
 
-impl LocalConfig {
     /// Trains from the start; `centers` (K x d row by row) stand still when they are given.
     ///
     /// # Errors
@@ -176,11 +173,5 @@ impl LocalConfig {
         model.reconfigure(self.local())?;
         let (first_id, plan) = (model.seen(), (&SampleOrder::Sequential, 1, self.seed));
         learn(model, problem, plan, first_id, watch)
-    }
-}
-
-impl KernelConfig for LocalConfig {
-    fn kernel_mut(&mut self) -> &mut AnyKernel {
-        &mut self.kernel
     }
 }

@@ -6,7 +6,6 @@ mod train;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::SampleOrder;
 use crate::error::Result;
-use crate::estimator::setup::KernelConfig;
 use crate::kernel::AnyKernel;
 use crate::online::{ASIDE, AnyLearner, KernelPerceptron};
 
@@ -33,12 +32,6 @@ config! {
         /// Seed of the order and of the learner's random choices.
         #[serde(rename = "random_state")]
         seed: u64 = 0;
-    }
-}
-
-impl KernelConfig for OnlineConfig {
-    fn kernel_mut(&mut self) -> &mut AnyKernel {
-        &mut self.kernel
     }
 }
 

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, config, count, megabytes, optional, positive};
 use crate::error::{Error, Result};
-use crate::estimator::setup::KernelConfig;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::refine::Refine;
@@ -111,12 +110,6 @@ impl Config for PrimalConfig {
             self.check_tuning()?;
         }
         Ok(())
-    }
-}
-
-impl KernelConfig for PrimalConfig {
-    fn kernel_mut(&mut self) -> &mut AnyKernel {
-        &mut self.kernel
     }
 }
 

@@ -1,12 +1,10 @@
 //! A fit on points that are given, or one that begins with a machine fitted before.
 
-use ndarray::ArrayView2;
-
 use super::config::PrimalConfig;
 use super::report::PrimalReport;
 use super::start::{PrimalBasis, PrimalStart};
-use crate::data::{Gathered, Problem, Rows};
-use crate::error::{Error, Result, check_features};
+use crate::data::{Problem, Rows};
+use crate::error::{Result, check_features};
 use crate::estimator::labelled::Fitted;
 use crate::estimator::machine::Machine;
 use crate::float::Real;
@@ -23,31 +21,24 @@ impl PrimalConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, PrimalReport)> {
         let chosen = self.basis.map(|choice| (choice, self.n_components));
-        let (mut start, mut centers) = (None, Vec::new());
-        let d = problem.rows().n_cols();
+        let (mut start, mut kept) = (None, None);
         if let Some(previous) = previous {
             let model = previous.machine.model()?;
-            check_features(model.n_features(), d)?;
+            check_features(model.n_features(), problem.rows().n_cols())?;
             if chosen.is_none() {
                 start = Some(start_of(model, &previous.report));
             } else if let (Some((_, count)), [expansion]) = (chosen, model.expansions())
                 && expansion.n_terms() == count
             {
                 start = Some(start_of(model, &previous.report));
-                if let Gathered::Dense(points) = expansion.centers()?.into_dense()? {
-                    centers = points.into_raw_vec_and_offset().0;
-                }
+                kept = Some(expansion.centers()?.into_dense()?);
             }
         }
-        let kept = ArrayView2::from_shape((centers.len() / d.max(1), d), &centers)
-            .map_err(|e| Error::Unsupported(e.to_string()))?;
-        let basis = match (points, chosen) {
-            (Some(points), _) => PrimalBasis::Given(points.view(), points.n_rows()),
-            (None, None) => PrimalBasis::Samples,
-            (None, Some((_, count))) if !centers.is_empty() => {
-                PrimalBasis::Given(Rows::Dense(kept), count)
-            }
-            (None, Some((choice, count))) => PrimalBasis::Chosen(choice, count),
+        let basis = match (points, &kept, chosen) {
+            (Some(points), ..) => PrimalBasis::Given(points.view(), points.n_rows()),
+            (None, _, None) => PrimalBasis::Samples,
+            (None, Some(kept), Some((_, count))) => PrimalBasis::Given(kept.rows()?, count),
+            (None, None, Some((choice, count))) => PrimalBasis::Chosen(choice, count),
         };
         self.fit(problem, &basis, start.as_ref(), watch)
     }

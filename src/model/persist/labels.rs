@@ -129,28 +129,21 @@ macro_rules! number_label {
 number_label!(Int, i64: i8, i16, i32, i64, isize);
 number_label!(Uint, u64: u8, u16, u32, u64, usize);
 
-impl Label for bool {
-    fn to_labels(labels: &[Self]) -> Labels {
-        Labels::Bool(labels.to_vec())
-    }
+macro_rules! label {
+    ($variant:ident: $kind:ty) => {
+        impl Label for $kind {
+            fn to_labels(labels: &[Self]) -> Labels {
+                Labels::$variant(labels.to_vec())
+            }
 
-    fn from_labels(labels: &Labels) -> Option<Vec<Self>> {
-        match labels {
-            Labels::Bool(v) => Some(v.clone()),
-            _ => None,
+            fn from_labels(labels: &Labels) -> Option<Vec<Self>> {
+                match labels {
+                    Labels::$variant(v) => Some(v.clone()),
+                    _ => None,
+                }
+            }
         }
-    }
+    };
 }
-
-impl Label for String {
-    fn to_labels(labels: &[Self]) -> Labels {
-        Labels::Text(labels.to_vec())
-    }
-
-    fn from_labels(labels: &Labels) -> Option<Vec<Self>> {
-        match labels {
-            Labels::Text(v) => Some(v.clone()),
-            _ => None,
-        }
-    }
-}
+label!(Bool: bool);
+label!(Text: String);
