@@ -3,7 +3,7 @@
 use super::order::SampleOrder;
 use crate::error::{Result, try_vec};
 use crate::rng::Rng;
-use crate::watch::{Phase, Step, StopReason, Tick, Watch};
+use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
 /// A pass over the samples, about to begin.
 #[derive(Debug)]
@@ -36,9 +36,9 @@ pub fn passes(
 ) -> Result<StopReason> {
     let mut ids = try_vec("the order of the samples", n, 0)?;
     let mut one = |watch: &mut Watch<'_>, iteration: usize| -> Step<Option<StopReason>> {
-        watch.enter(Phase::Pass, Tick { iteration, n_samples: n, ..Tick::default() });
+        watch.enter(Phase::Pass, Progress { iteration, n_samples: n, ..Progress::default() });
         let last = pass(watch, &mut Pass { order, ids: &mut ids })?;
-        watch.enter(Phase::EndOfPass, Tick { iteration: iteration + 1, ..watch.tick });
+        watch.enter(Phase::EndOfPass, Progress { iteration: iteration + 1, ..watch.tick });
         watch.poll()?;
         Ok(last)
     };

@@ -8,7 +8,7 @@ use crate::data::Rows;
 use crate::error::{Error, Result, check_features, check_len, try_vec};
 use crate::float::Real;
 use crate::parallel;
-use crate::watch::{Silent, Tick, Watch};
+use crate::watch::{Progress, Silent, Watch};
 
 /// Multiply-adds between two looks at the watch: a few tens of milliseconds.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
@@ -98,8 +98,12 @@ impl<F: Real> Model<F> {
             let last = first.saturating_add(step).min(n);
             self.decision_into(&rows.range(first, last), &mut out[first * k..last * k])?;
             first = last;
-            watch.tick =
-                Tick { seen: first, n_samples: n, n_terms: self.n_terms(), ..Tick::default() };
+            watch.tick = Progress {
+                seen: first,
+                n_samples: n,
+                n_terms: self.n_terms(),
+                ..Progress::default()
+            };
             watch.unbroken(Watch::poll)?;
         }
         if out.iter().all(|value| value.is_finite()) {

@@ -8,7 +8,7 @@ use super::sweep::{Counts, Duals, pass};
 use crate::data::{Problem, passes};
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::watch::{StopReason, Tick, Watch};
+use crate::watch::{Progress, StopReason, Watch};
 
 /// When the loop ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +124,7 @@ pub fn run_watched<F: Real>(
         } else {
             (None, None)
         };
-        let Tick { n_terms, moved, maintained, .. } = watch.tick;
+        let Progress { n_terms, moved, maintained, .. } = watch.tick;
         let degradation = counts.degradation;
         history.push(PassRecord { time, n_terms, moved, maintained, degradation, primal, dual });
         let look = after_pass(state)?;
@@ -141,5 +141,5 @@ pub fn run_watched<F: Real>(
 fn tell(watch: &mut Watch<'_>, counts: &Counts, n_terms: usize) {
     let share = |count: usize| count as f64 / counts.steps.max(1) as f64;
     let (moved, maintained) = (share(counts.moved), share(counts.maintained));
-    watch.tick = Tick { seen: counts.steps, n_terms, moved, maintained, ..watch.tick };
+    watch.tick = Progress { seen: counts.steps, n_terms, moved, maintained, ..watch.tick };
 }

@@ -1,7 +1,7 @@
 //! How a running fit is watched, limited and stopped.
 //!
 //! Whoever works asks its [`Watch`] again and again whether to go on, by `watch.poll()?`: the watch
-//! tells the observer where the work stands ([`Tick`]), looks at the clock, and answers with a
+//! tells the observer where the work stands ([`Progress`]), looks at the clock, and answers with a
 //! [`Halt`], which `?` carries up to the one who knows what to do with half a result: a wish to
 //! stop with what there is ([`Halt::Stop`]), or an error, an interrupt among them ([`Halt::Fail`]).
 //!
@@ -55,34 +55,13 @@ impl From<Error> for Halt {
     }
 }
 
-/// Where the work stands: what is told of it beside phase and time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tick {
-    /// Passes or steps finished.
-    pub iteration: usize,
-    /// Samples seen in the running pass.
-    pub seen: usize,
-    /// Samples of a pass.
-    pub n_samples: usize,
-    /// Terms of the model.
-    pub n_terms: usize,
-    /// Share of the pass's steps that changed a coefficient.
-    pub moved: f64,
-    /// Share of the pass's steps that ran budget maintenance.
-    pub maintained: f64,
-    /// Objective, where it is known.
-    pub objective: Option<f64>,
-}
-
 /// The one to ask whether work goes on: observer, clock and limits of a fit, and the pool that it
 /// runs in.
 pub struct Watch<'a> {
     observer: &'a mut dyn Observer,
     pool: Pool<'a>,
-    /// Where the work stands.
-    pub tick: Tick,
-    /// What is going on.
-    pub phase: Phase,
+    /// Where the work stands, but for the time.
+    pub tick: Progress,
     /// The steps of what went before it, which the observer sees counted on.
     pub steps_before: usize,
     started: Clock,
@@ -112,8 +91,7 @@ impl<'a> Watch<'a> {
         Self {
             observer,
             pool,
-            tick: Tick::default(),
-            phase: Phase::Pass,
+            tick: Progress::default(),
             steps_before: 0,
             started: Clock::start(),
             origin: Duration::ZERO,
@@ -188,8 +166,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Another part of the work begins.
-    pub fn enter(&mut self, phase: Phase, tick: Tick) {
-        (self.phase, self.tick) = (phase, tick);
+    pub fn enter(&mut self, phase: Phase, tick: Progress) {
+        self.tick = Progress { phase, ..tick };
     }
 
     /// A solver begins: no step yet, and no objective.
@@ -209,19 +187,19 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// What is to be done instead.
     pub fn poll(&mut self) -> Step {
-        let mut told = self.tick;
+        let elapsed = self.started.elapsed();
+        let mut told = Progress { elapsed, ..self.tick };
         if self.before.is_some() {
             (told.iteration, told.objective) = (0, None);
         }
         told.iteration += self.steps_before;
-        let elapsed = self.started.elapsed();
         self.asked = elapsed;
         if let Some(value) = told.objective
             && told.iteration >= self.history.len()
         {
             self.history.push([elapsed.saturating_sub(self.origin).as_secs_f64(), value]);
         }
-        match self.ask(told, elapsed)? {
+        match self.ask(&told)? {
             // A limit stays where it is.
             Some(StopReason::MaxTime) if self.unbroken => Ok(()),
             // It is heard as soon as there is something to keep.
@@ -243,24 +221,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Why to stop, if so.
-    fn ask(&mut self, told: Tick, elapsed: Duration) -> Step<Option<StopReason>> {
+    fn ask(&mut self, told: &Progress) -> Step<Option<StopReason>> {
         if self.stopped.is_some() && !self.unbroken {
             return Ok(self.stopped);
         }
-        let Tick { iteration, seen, n_samples, n_terms, moved, maintained, objective } = told;
-        let phase = self.phase;
-        let answer = self.observer.observe(&Progress {
-            phase,
-            iteration,
-            seen,
-            n_samples,
-            n_terms,
-            moved,
-            maintained,
-            objective,
-            elapsed,
-        });
-        let over = |deadline: Option<Duration>| deadline.is_some_and(|end| elapsed >= end);
+        let answer = self.observer.observe(told);
+        let over = |deadline: Option<Duration>| deadline.is_some_and(|end| told.elapsed >= end);
         match answer {
             ControlFlow::Break(Cancel::Discard) => Err(Halt::Fail(Error::Interrupted)),
             ControlFlow::Break(Cancel::Keep) => Ok(Some(StopReason::Callback)),

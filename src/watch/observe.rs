@@ -41,10 +41,11 @@ impl StopReason {
 }
 
 /// Which part of a fit is running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
     /// Inside a pass over the data.
+    #[default]
     Pass,
     /// A pass has just ended.
     EndOfPass,
@@ -70,8 +71,8 @@ impl Phase {
     }
 }
 
-/// A snapshot of a running fit.
-#[derive(Clone, Copy, Debug)]
+/// Where a running fit stands.
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Progress {
     /// Which part is running.

@@ -42,8 +42,7 @@ impl Watch<'_> {
         train: impl Fn(usize, &mut Watch<'_>) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let shared = Shared(Mutex::new((&mut *self.observer, None)));
-        let (pool, phase, tick, steps_before) =
-            (self.pool, self.phase, self.tick, self.steps_before);
+        let (pool, tick, steps_before) = (self.pool, self.tick, self.steps_before);
         let (started, origin, deadline, outer) =
             (self.started, self.origin, self.deadline, self.outer);
         let (unbroken, stopped) = (self.unbroken, self.stopped);
@@ -53,7 +52,6 @@ impl Watch<'_> {
             let waiting = waiting.fetch_sub(1, Ordering::Relaxed).max(1);
             let mut handle = Handle(&shared);
             let mut watch = Watch {
-                phase,
                 tick,
                 steps_before,
                 started,

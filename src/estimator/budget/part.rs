@@ -15,7 +15,7 @@ use crate::model::KernelModel;
 use crate::solver::primal::Distinct;
 use crate::solver::smoothed::{Polish, Polished, basis_gram};
 use crate::solver::{Budgeted, Look, Method, PassRecord, State, Stop, run_watched};
-use crate::watch::{Phase, StopReason, Tick, Watch};
+use crate::watch::{Phase, Progress, StopReason, Watch};
 
 /// Newton steps of a polish at most.
 const POLISH_STEPS: usize = 200;
@@ -154,7 +154,7 @@ fn polisher(config: &BudgetConfig) -> Polish {
 
 /// Work on all samples at a time begins.
 fn enter(watch: &mut Watch<'_>, phase: Phase, n_samples: usize, n_terms: usize) {
-    watch.enter(phase, Tick { seen: n_samples, n_samples, n_terms, ..Tick::default() });
+    watch.enter(phase, Progress { seen: n_samples, n_samples, n_terms, ..Progress::default() });
 }
 
 fn polished_outcome(

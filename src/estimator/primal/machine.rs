@@ -15,7 +15,7 @@ use crate::estimator::machine::{Machine, State};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, origin_for};
 use crate::model::{KernelModel, LinearModel, Model};
-use crate::watch::{Phase, StopReason, Tick, Watch};
+use crate::watch::{Phase, Progress, StopReason, Watch};
 
 impl PrimalConfig {
     /// Trains on all samples whose cost is positive; `start` changes how long it takes, and where
@@ -62,7 +62,7 @@ impl PrimalConfig {
             config.by_newton(n)?;
         }
         watch.limit(config.max_time, 1.0);
-        watch.enter(Phase::Step, Tick { n_samples: problem.len(), ..Tick::default() });
+        watch.enter(Phase::Step, Progress { n_samples: problem.len(), ..Progress::default() });
         let run = Run { config: *config, watch };
         let found = tuned(run, problem, basis, start).map_err(|error| match error {
             Error::NotPositiveDefinite(_) if linear => Error::InvalidData {

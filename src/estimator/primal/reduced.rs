@@ -101,7 +101,7 @@ impl Run<'_, '_> {
         if !self.config.refine || before.report.stop.is_early() || model.n_terms() == 0 {
             return Ok(before);
         }
-        (self.watch.phase, self.watch.steps_before) = (Phase::Refine, before.report.n_iter);
+        (self.watch.tick.phase, self.watch.steps_before) = (Phase::Refine, before.report.n_iter);
         let start = model.with_coef(&before.coef, before.intercept.clone())?;
         let config = &self.config;
         let (refine, polish) = (config.refiner(), config.polish());

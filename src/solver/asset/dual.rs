@@ -9,7 +9,7 @@ use crate::loss::AnyLoss;
 use crate::parallel;
 use crate::rng::Rng;
 use crate::simd::add_scaled_rows;
-use crate::watch::{Halt, Phase, Step, StopReason, Tick, Watch};
+use crate::watch::{Halt, Phase, Progress, Step, StopReason, Watch};
 
 /// Visits without a move after which a sample is left out (\[LPDSVM\]).
 const STILL: u8 = 5;
@@ -84,7 +84,7 @@ pub fn ascend<F: Real>(
     let square = |&v: &F| v.to_f64() * v.to_f64();
     let diagonal = parallel::map(n, &|i| one + row(i).iter().map(square).sum::<f64>());
     let work = Work { settings, features, width, task, diagonal: &diagonal };
-    watch.enter(Phase::Pass, Tick { n_samples: n, n_terms: width, ..Tick::default() });
+    watch.enter(Phase::Pass, Progress { n_samples: n, n_terms: width, ..Progress::default() });
     let outputs = task.targets.n_outputs();
     let parts = watch.side_by_side(outputs, |c, watch| work.solve(c, watch))?;
     let stop = parts.iter().map(|p| p.stop).find(|s| *s != StopReason::Converged);

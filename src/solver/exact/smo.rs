@@ -10,7 +10,7 @@ use super::select::{extremes, violation};
 use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};
-use crate::watch::{Halt, Phase, Tick, Watch};
+use crate::watch::{Halt, Phase, Progress, Watch};
 
 /// Solves a problem over these columns, with at most `bytes` of kernel rows, in
 /// `buffers` where they suit.
@@ -26,7 +26,7 @@ pub fn solve<F: Real>(
 ) -> Result<Solution> {
     dual.check()?;
     RowCache::<F>::capacity_for(&columns, bytes)?;
-    watch.enter(Phase::Pass, Tick { n_samples: columns.len(), ..Tick::default() });
+    watch.enter(Phase::Pass, Progress { n_samples: columns.len(), ..Progress::default() });
     if settings.shrinking && columns.len() >= active::LEAST {
         return active::solve(dual, &columns, (bytes, buffers), settings, watch);
     }

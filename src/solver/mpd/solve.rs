@@ -8,7 +8,7 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::RowCache;
 use crate::solver::exact::{MpdOutcome, Product, Solution, Trace};
-use crate::watch::{Halt, Phase, Tick, Watch};
+use crate::watch::{Halt, Phase, Progress, Watch};
 
 /// Solves a problem whose kernel rows `cache` has: the solution, of which `level` is left at 0,
 /// and what [`MpdOutcome`] says, its `parametric` being all multipliers.
@@ -24,7 +24,7 @@ pub fn solve<F: Real>(
 ) -> Result<(Solution, MpdOutcome)> {
     settings.check()?;
     problem.check()?;
-    watch.enter(Phase::Pass, Tick { n_samples: cache.columns().len(), ..Tick::default() });
+    watch.enter(Phase::Pass, Progress { n_samples: cache.columns().len(), ..Progress::default() });
     let dual = problem.dual;
     let basis = match settings.update {
         Update::Augmented => Basis::orthogonal(problem.equalities)?,

@@ -51,7 +51,7 @@ use crate::float::Real;
 use crate::linalg::{Descent, Lbfgs};
 use crate::model::KernelModel;
 use crate::rng::Rng;
-use crate::watch::{Step, StopReason, Tick, Watch};
+use crate::watch::{Progress, Step, StopReason, Watch};
 pub use config::Refine;
 use objective::Objective;
 
@@ -106,7 +106,7 @@ impl Refine {
                 (value, evaluations, stop)
             }
             Err(halt) => {
-                let Tick { objective, iteration, .. } = watch.tick;
+                let Progress { objective, iteration, .. } = watch.tick;
                 (objective.unwrap_or(f64::NAN), iteration, halt.into_reason()?)
             }
         };
@@ -157,7 +157,7 @@ impl Refine {
         watch.tick.iteration = 0;
         search.minimise(x, &inverse, |x, gradient| {
             let value = objective.evaluate(x, gradient, watch)?;
-            let Tick { objective, iteration, .. } = watch.tick;
+            let Progress { objective, iteration, .. } = watch.tick;
             // What is shown only ever falls.
             let before = objective.filter(|_| iteration > 0).unwrap_or(f64::INFINITY);
             watch.at(iteration + 1, before.min(value));
