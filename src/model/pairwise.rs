@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use ndarray::Array2;
-use rayon::prelude::*;
 
 use super::chunks::in_chunks;
 use super::kernel_model::check_origin;
@@ -12,7 +11,7 @@ use crate::data::{Gathered, Rows};
 use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
-use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
+use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
 use crate::simd::{self, Packed, Tile};
 
 /// Support vectors of a packed block, fewer when rows are wide.
@@ -294,7 +293,7 @@ impl<F: Real> PairwiseModel<F> {
         if self.n_terms().saturating_mul(self.n_features()) < MIN_PARALLEL_WORK {
             return ranges.iter().map(pack).collect();
         }
-        ranges.par_iter().map(pack).collect()
+        parallel::map(ranges.len(), &|at| pack(&ranges[at])).into_iter().collect()
     }
 
     /// Adds what these blocks count to `parts`, `width` sums a row.

@@ -38,9 +38,11 @@ use crate::loss::AnyLoss;
 /// assert_eq!(dual.fit(&rows, &labels)?.predict(&rows)?, labels);
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Classifier`].
 pub type AssetSvc = Classifier<AssetConfig>;
 
-/// A fitted [`AssetSvc`] with labels of type `L`.
+/// A fitted [`AssetSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
 pub type AssetSvcModel<F, L> = ClassifierModel<AssetConfig, F, L>;
 
 /// Regression on explicit features, to be fitted.
@@ -58,9 +60,11 @@ pub type AssetSvcModel<F, L> = ClassifierModel<AssetConfig, F, L>;
 /// assert!(model.predict(&rows)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.3));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Regressor`].
 pub type AssetSvr = Regressor<AssetConfig>;
 
-/// A fitted [`AssetSvr`].
+/// A fitted [`AssetSvr`]; its methods are those of [`RegressorModel`].
 pub type AssetSvrModel<F> = RegressorModel<AssetConfig, F>;
 
 impl Family for AssetConfig {

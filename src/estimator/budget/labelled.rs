@@ -35,9 +35,11 @@ use crate::watch::Watch;
 /// assert_eq!(model.predict(&rows)?, labels);
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Classifier`].
 pub type BudgetSvc = Classifier<BudgetConfig>;
 
-/// A fitted [`BudgetSvc`] with labels of type `L`.
+/// A fitted [`BudgetSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
 pub type BudgetSvcModel<F, L> = ClassifierModel<BudgetConfig, F, L>;
 
 /// Kernel support vector regression with a bounded number of support vectors, to be fitted.
@@ -57,9 +59,11 @@ pub type BudgetSvcModel<F, L> = ClassifierModel<BudgetConfig, F, L>;
 /// assert!(predicted.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.2));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Regressor`].
 pub type BudgetSvr = Regressor<BudgetConfig>;
 
-/// A fitted [`BudgetSvr`].
+/// A fitted [`BudgetSvr`]; its methods are those of [`RegressorModel`].
 pub type BudgetSvrModel<F> = RegressorModel<BudgetConfig, F>;
 
 impl Family for BudgetConfig {

@@ -32,9 +32,11 @@ use crate::watch::Watch;
 /// assert_eq!(model.predict(&Rows::of_slice(&[0.9, 0.1, -2.0, 0.3], 2)?)?, [true, false]);
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Classifier`].
 pub type LocalBudgetSvc = Classifier<LocalConfig>;
 
-/// A fitted [`LocalBudgetSvc`] with labels of type `L`.
+/// A fitted [`LocalBudgetSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
 pub type LocalBudgetSvcModel<F, L> = ClassifierModel<LocalConfig, F, L>;
 
 impl Family for LocalConfig {

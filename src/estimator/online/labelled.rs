@@ -46,9 +46,11 @@ use crate::watch::{Observer, Watch};
 /// assert_eq!(model.predict(&Rows::of_slice(&[0.9, 0.1, -2.0, 0.3], 2)?)?, ["in", "out"]);
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Classifier`].
 pub type OnlineSvc = Classifier<OnlineConfig>;
 
-/// An [`OnlineSvc`] on its stream, with labels of type `L`.
+/// An [`OnlineSvc`] on its stream, with labels of type `L`; its methods are those of [`ClassifierModel`].
 pub type OnlineSvcModel<F, L> = ClassifierModel<OnlineConfig, F, L>;
 
 impl Family for OnlineConfig {

@@ -37,9 +37,11 @@ use crate::watch::{Silent, Watch};
 /// assert_eq!((small.n_terms(), small.predict(&rows)?), (10, labels));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Classifier`].
 pub type PrimalSvc = Classifier<PrimalConfig>;
 
-/// A fitted [`PrimalSvc`] with labels of type `L`.
+/// A fitted [`PrimalSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
 pub type PrimalSvcModel<F, L> = ClassifierModel<PrimalConfig, F, L>;
 
 /// Regression in the primal, to be fitted.
@@ -56,9 +58,11 @@ pub type PrimalSvcModel<F, L> = ClassifierModel<PrimalConfig, F, L>;
 /// assert!(model.predict(&rows)?.iter().zip(&values).all(|(f, y)| (f - y).abs() < 0.2));
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
+///
+/// Its methods are those of [`Regressor`].
 pub type PrimalSvr = Regressor<PrimalConfig>;
 
-/// A fitted [`PrimalSvr`].
+/// A fitted [`PrimalSvr`]; its methods are those of [`RegressorModel`].
 pub type PrimalSvrModel<F> = RegressorModel<PrimalConfig, F>;
 
 impl Family for PrimalConfig {
