@@ -8,10 +8,13 @@ use super::lanes::{Lanes, each, lanes, wide};
 #[derive(Clone, Copy)]
 pub(super) struct Neon;
 
+type Singles = (float32x4_t, float32x4_t, float32x4_t, float32x4_t);
+type Doubles = (float64x2_t, float64x2_t, float64x2_t, float64x2_t);
+
 // 32 registers: four lines of sums, and room for the operands. The number-preferring forms of max
 // and min give `b` where `a` is NaN; rounding is to even.
 lanes! {
-    Neon, f32: (float32x4_t, float32x4_t, float32x4_t, float32x4_t), 4 each [0 1 2 3],
+    Neon, f32: Singles, 4 each [0 1 2 3],
     chains: 4, splat: vdupq_n_f32, load: vld1q_f32, store: vst1q_f32,
     add: vaddq_f32, sub: vsubq_f32, mul: vmulq_f32, div: vdivq_f32,
     max: vmaxnmq_f32, min: vminnmq_f32;
@@ -20,7 +23,7 @@ lanes! {
 }
 
 lanes! {
-    Neon, f64: (float64x2_t, float64x2_t, float64x2_t, float64x2_t), 2 each [0 1 2 3],
+    Neon, f64: Doubles, 2 each [0 1 2 3],
     chains: 4, splat: vdupq_n_f64, load: vld1q_f64, store: vst1q_f64,
     add: vaddq_f64, sub: vsubq_f64, mul: vmulq_f64, div: vdivq_f64,
     max: vmaxnmq_f64, min: vminnmq_f64;
@@ -70,17 +73,17 @@ unsafe fn scale_f64(a: float64x2_t, n: float64x2_t) -> float64x2_t {
 }
 
 #[inline(always)]
-unsafe fn widen([a, b, c, d]: [float32x4_t; 4]) -> [[float64x2_t; 4]; 2] {
+unsafe fn widen((a, b, c, d): Singles) -> (Doubles, Doubles) {
     // SAFETY: see above.
     unsafe {
         let low = |v| vcvt_f64_f32(vget_low_f32(v));
         let high = |v| vcvt_high_f64_f32(v);
-        [[low(a), high(a), low(b), high(b)], [low(c), high(c), low(d), high(d)]]
+        ((low(a), high(a), low(b), high(b)), (low(c), high(c), low(d), high(d)))
     }
 }
 
 #[inline(always)]
-unsafe fn fold([a, b, c, d]: [float64x2_t; 4]) -> float64x2_t {
+unsafe fn fold((a, b, c, d): Doubles) -> float64x2_t {
     // SAFETY: see above.
     unsafe { vaddq_f64(vaddq_f64(a, c), vaddq_f64(b, d)) }
 }
