@@ -165,9 +165,10 @@ impl Projection {
             expansion.kernel().stored_to_values(&mut scratch.row);
             out.iter_mut().zip(&scratch.row).for_each(|(o, &k)| *o = k.to_f64());
         }
-        let factor = Cholesky::factor("the kernel matrix of the terms", &gram, len, 0.0, || {
-            Ok::<_, Error>(())
-        })?;
+        let factor =
+            Cholesky::factor("the kernel matrix of the terms", &gram, len, 0.0, &mut || {
+                Ok::<_, Error>(())
+            })?;
         for i in 0..len {
             let row = &mut self.inverse[i * self.stride..][..len];
             row.fill(0.0);

@@ -32,7 +32,7 @@ impl Pass<'_> {
 pub fn passes(
     watch: &mut Watch<'_>,
     (order, n, max_iter): (&SampleOrder, usize, usize),
-    mut pass: impl FnMut(&mut Watch<'_>, &mut Pass<'_>) -> Step<Option<StopReason>>,
+    pass: &mut dyn FnMut(&mut Watch<'_>, &mut Pass<'_>) -> Step<Option<StopReason>>,
 ) -> Result<StopReason> {
     let mut ids = try_vec("the order of the samples", n, 0)?;
     let mut one = |watch: &mut Watch<'_>, iteration: usize| -> Step<Option<StopReason>> {

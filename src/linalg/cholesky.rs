@@ -49,7 +49,7 @@ impl Cholesky {
         matrix: &[f64],
         n: usize,
         jitter: f64,
-        mut between: impl FnMut() -> std::result::Result<(), E>,
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let mut lower = try_vec(what, n * n, 0.0)?;
         let mean = (0..n).map(|j| matrix[j * n + j]).sum::<f64>() / n.max(1) as f64;
@@ -59,7 +59,7 @@ impl Cholesky {
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }
-            if factor_in_place(&mut lower, n, &mut between)? {
+            if factor_in_place(&mut lower, n, between)? {
                 return Ok(Self { n, lower });
             }
             jitter = (jitter * GROWTH).max(1e-15);
@@ -82,7 +82,7 @@ impl Cholesky {
     pub(crate) fn solve_columns<E>(
         &self,
         columns: &mut [f64],
-        mut between: impl FnMut() -> std::result::Result<(), E>,
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let group = COLUMNS * self.n.max(1);
         for wave in columns.chunks_mut(WAVE * group) {
@@ -97,7 +97,7 @@ impl Cholesky {
 fn factor_in_place<E: From<Error>>(
     lower: &mut [f64],
     n: usize,
-    between: &mut impl FnMut() -> std::result::Result<(), E>,
+    between: &mut dyn FnMut() -> std::result::Result<(), E>,
 ) -> std::result::Result<bool, E> {
     let mut diagonal = try_vec("panel of a factor", PANEL * PANEL, 0.0)?;
     let mut panel: Vec<f64> = try_vec("panel of a factor", n.saturating_sub(PANEL) * PANEL, 0.0)?;

@@ -59,6 +59,9 @@ struct Pair {
     sy: f64,
 }
 
+/// The value at a point; fills the gradient.
+type Function<'a, E> = dyn FnMut(&[f64], &mut [f64]) -> Result<f64, E> + 'a;
+
 impl Lbfgs {
     /// Minimises from `x`. `evaluate(x, gradient)` gives the value and fills the gradient; an
     /// error ends the search with `x` at the best point so far.
@@ -66,7 +69,7 @@ impl Lbfgs {
         &self,
         x: &mut [f64],
         inverse_curvature: &[f64],
-        mut evaluate: impl FnMut(&[f64], &mut [f64]) -> Result<f64, E>,
+        evaluate: &mut Function<'_, E>,
     ) -> Result<Descent, E> {
         let mut here = Place { x: x.to_vec(), gradient: vec![0.0; x.len()], value: 0.0 };
         here.value = evaluate(&here.x, &mut here.gradient)?;
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn a_curved_valley_is_followed_to_its_end() {
         let mut x = vec![-1.2, 1.0, -1.0, 0.5];
-        let found = SEARCH.minimise(&mut x, &[1.0; 4], rosenbrock).unwrap();
+        let found = SEARCH.minimise(&mut x, &[1.0; 4], &mut rosenbrock).unwrap();
         assert!(found.value < 1e-12 && found.evaluations < 200, "{found:?}");
         assert!(x.iter().all(|v| (v - 1.0).abs() < 1e-5), "{x:?}");
     }
@@ -202,7 +205,7 @@ mod tests {
     #[test]
     fn the_diagonal_start_is_used() {
         let curvature = [1e-4, 1.0, 1e6];
-        let quadratic = |x: &[f64], gradient: &mut [f64]| {
+        let mut quadratic = |x: &[f64], gradient: &mut [f64]| {
             for i in 0..3 {
                 gradient[i] = curvature[i] * (x[i] - 2.0);
             }
@@ -210,10 +213,10 @@ mod tests {
         };
         let few = Lbfgs { max_evaluations: 14, ..SEARCH };
         let mut x = vec![0.0; 3];
-        let scaled = few.minimise(&mut x, &curvature.map(f64::recip), quadratic).unwrap();
+        let scaled = few.minimise(&mut x, &curvature.map(f64::recip), &mut quadratic).unwrap();
         assert!(scaled.value < 1e-12, "{scaled:?}");
         let mut x = vec![0.0; 3];
-        let plain = few.minimise(&mut x, &[1.0; 3], quadratic).unwrap();
+        let plain = few.minimise(&mut x, &[1.0; 3], &mut quadratic).unwrap();
         assert!(plain.value > 1e-6, "{plain:?}");
     }
 
@@ -222,7 +225,7 @@ mod tests {
         let mut calls = 0;
         let mut x = vec![-1.2, 1.0];
         let start = rosenbrock(&x, &mut [0.0; 2]).unwrap();
-        let stopped = SEARCH.minimise(&mut x, &[1.0; 2], |x, gradient| {
+        let stopped = SEARCH.minimise(&mut x, &[1.0; 2], &mut |x, gradient| {
             calls += 1;
             if calls > 20 { Err("stop") } else { rosenbrock(x, gradient).map_err(|_| "never") }
         });

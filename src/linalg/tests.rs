@@ -79,7 +79,7 @@ fn cholesky_solves_and_grows_its_jitter() {
     let x = random(&mut rng, n);
     let mut rhs = vec![0.0; n];
     dots(&full, &x, &mut rhs);
-    let factor = Cholesky::factor("test", &full, n, 0.0, go_on).unwrap();
+    let factor = Cholesky::factor("test", &full, n, 0.0, &mut go_on).unwrap();
     factor.solve(&mut rhs);
     for (a, b) in rhs.iter().zip(&x) {
         assert!((a - b).abs() < 1e-10);
@@ -89,7 +89,7 @@ fn cholesky_solves_and_grows_its_jitter() {
     let mut want = vec![0.0; n];
     dots(&thin, &x, &mut want);
     let mut got = want.clone();
-    let factor = Cholesky::factor("test", &thin, n, 1e-10, go_on).unwrap();
+    let factor = Cholesky::factor("test", &thin, n, 1e-10, &mut go_on).unwrap();
     factor.solve(&mut got);
     let mut back = vec![0.0; n];
     dots(&thin, &got, &mut back);
@@ -97,7 +97,7 @@ fn cholesky_solves_and_grows_its_jitter() {
         assert!((a - b).abs() < 1e-6);
     }
     for bad in [vec![f64::NAN; 4], vec![-1.0, 0.0, 0.0, -1.0], vec![1.0, 0.0, f64::NAN, 1.0]] {
-        assert!(Cholesky::factor("test", &bad, 2, 1e-12, go_on).is_err());
+        assert!(Cholesky::factor("test", &bad, 2, 1e-12, &mut go_on).is_err());
     }
 }
 
@@ -114,11 +114,11 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
         for threads in [1, 2, 3, 7] {
             let (mut got, mut looks) = (rhs.clone(), 0);
             crate::parallel::run(threads, |_| {
-                let between = || {
+                let mut between = || {
                     looks += 1;
                     go_on()
                 };
-                Cholesky::factor("test", &full, n, 0.0, between).unwrap().solve(&mut got);
+                Cholesky::factor("test", &full, n, 0.0, &mut between).unwrap().solve(&mut got);
             })
             .unwrap();
             assert_eq!(looks, n.div_ceil(128));
@@ -128,9 +128,9 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
             assert_eq!(first.get_or_insert(got.clone()), &got);
         }
     }
-    let stop = || Err(Error::Interrupted);
-    assert!(matches!(Cholesky::factor("test", &[1.0], 1, 0.0, stop), Err(Error::Interrupted)));
-    assert!(matches!(pivoted_cholesky(&[1.0], 1, 0.0, stop), Err(Error::Interrupted)));
+    let mut stop = || Err(Error::Interrupted);
+    assert!(matches!(Cholesky::factor("test", &[1.0], 1, 0.0, &mut stop), Err(Error::Interrupted)));
+    assert!(matches!(pivoted_cholesky(&[1.0], 1, 0.0, &mut stop), Err(Error::Interrupted)));
 }
 
 #[test]

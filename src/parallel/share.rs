@@ -1,8 +1,10 @@
 //! Work shared among the threads of the current pool.
 //!
-//! What is shared is a `dyn` function: rayon's own adaptors copy a closure's body three or four
-//! times (for each way that it may come to run), which most of the build would go into. A part is
-//! large, and a call through a pointer is nothing to it.
+//! Rayon is entered in one place, with a `dyn` function of a number: its adaptors copy a closure's
+//! body three or four times (for each way that it may come to run), which most of the build would
+//! go into. A part is large; a call through a pointer and an empty lock are nothing to it.
+
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -10,6 +12,10 @@ use rayon::prelude::*;
 /// make a pool of its own, which does not survive a fork.
 fn shared() -> bool {
     rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1
+}
+
+fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(work);
 }
 
 /// Calls `work` with every part and its number.
@@ -26,12 +32,15 @@ pub(crate) fn each_if<T: Send>(
     if !(worth && shared()) {
         return parts.enumerate().for_each(|(i, part)| work(i, part));
     }
-    let parts: Vec<T> = parts.collect();
-    parts.into_par_iter().enumerate().for_each(|(i, part)| work(i, part));
+    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+    for_each(parts.len(), &|i| {
+        let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        part.into_iter().for_each(|part| work(i, part));
+    });
 }
 
-/// [`each`] with something that a thread makes once for several parts, such as its buffers.
-pub(crate) fn each_with<T: Send, S>(
+/// [`each`] with something that is made once for several parts, such as a thread's buffers.
+pub(crate) fn each_with<T: Send, S: Send>(
     parts: impl Iterator<Item = T>,
     make: &(dyn Fn() -> S + Sync),
     work: &(dyn Fn(&mut S, usize, T) + Sync),
@@ -40,9 +49,13 @@ pub(crate) fn each_with<T: Send, S>(
         let mut own = make();
         return parts.enumerate().for_each(|(i, part)| work(&mut own, i, part));
     }
-    let parts: Vec<T> = parts.collect();
-    let parts = parts.into_par_iter().enumerate();
-    parts.for_each_init(make, |own, (i, part)| work(own, i, part));
+    let idle = Mutex::new(Vec::new());
+    each(parts, &|i, part| {
+        let found = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut own = found.unwrap_or_else(make);
+        work(&mut own, i, part);
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+    });
 }
 
 /// What `work` gives for every number below `count`, in their order.
@@ -50,5 +63,9 @@ pub(crate) fn map<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync)) -> 
     if !shared() {
         return (0..count).map(work).collect();
     }
-    (0..count).into_par_iter().map(work).collect()
+    let found: Vec<_> = (0..count).map(|_| Mutex::new(None)).collect();
+    for_each(count, &|i| {
+        *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(work(i));
+    });
+    found.into_iter().filter_map(|one| one.into_inner().ok().flatten()).collect()
 }

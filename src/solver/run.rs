@@ -104,7 +104,7 @@ pub fn run_watched<F: Real>(
     let start = watch.elapsed();
     let mut aside = Duration::ZERO;
     let rules = (&solver.order, problem.len(), stop.max_iter);
-    let stop = passes(watch, rules, |watch, order| {
+    let stop = passes(watch, rules, &mut |watch, order| {
         let ids = order.ids(&mut state.rng)?;
         let pool = watch.pool();
         let mut poll = |counts: &Counts, n_terms: usize| {

@@ -25,7 +25,7 @@ pub(super) fn learn<F: Real>(
     let (rows, classes, cost) = (problem.rows(), index, problem.cost());
     let mut rng = Rng::new(seed);
     let mut entries = Vec::new();
-    let stop = passes(watch, (order, problem.len(), max_iter), |watch, pass| {
+    let stop = passes(watch, (order, problem.len(), max_iter), &mut |watch, pass| {
         let order = pass.ids(&mut rng)?;
         let batch = Batch { rows: &rows, classes, cost, order, first_id };
         let said = model.learn(&batch, watch);

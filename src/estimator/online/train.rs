@@ -211,7 +211,7 @@ fn run<F: Real>(
         before = try_vec("decision values", n, 0.0)?;
         before.clear();
     }
-    let stop = passes(watch, (plan.order, n, plan.passes), |watch, pass| {
+    let stop = passes(watch, (plan.order, n, plan.passes), &mut |watch, pass| {
         let label = |i| targets.value(i, output);
         let keep = |f| {
             if plan.record {

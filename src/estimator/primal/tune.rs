@@ -64,7 +64,7 @@ pub(super) fn tune<F: Real>(
     // About one natural unit of change where the criterion changes by a tenth of a sample's loss.
     let curvature = 4.0 / n as f64;
     // 2.
-    let found = search.minimise(&mut from.clone(), &[curvature, curvature], |x, gradient| {
+    let found = search.minimise(&mut from.clone(), &[curvature, curvature], &mut |x, gradient| {
         if x.iter().zip(&from).any(|(x, from)| (x - from).abs() > RANGE) {
             return Ok(f64::INFINITY);
         }

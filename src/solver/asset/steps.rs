@@ -232,7 +232,7 @@ pub fn train<F: Real>(
         .collect();
     let mut plan: Option<Plan<'_>> = None;
     let mut history = Vec::new();
-    let stop = passes(watch, (&settings.order, n, settings.max_iter), |watch, pass| {
+    let stop = passes(watch, (&settings.order, n, settings.max_iter), &mut |watch, pass| {
         watch.tick.n_terms = width;
         let order = pass.ids(rng)?;
         for (b, block) in order.chunks(BLOCK).enumerate() {

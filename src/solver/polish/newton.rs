@@ -160,10 +160,10 @@ fn run<F: Real>(
         shared.step_3_derivatives(panels, &mut live, watch)?;
         let gram = &shared.gram;
         if live.len() > 1 && gram.len() <= SMALL_ORDER * SMALL_ORDER {
-            live.par_iter_mut().try_for_each(|o| o.step_4_direction(gram, || Ok(())))?;
+            live.par_iter_mut().try_for_each(|o| o.step_4_direction(gram, &mut || Ok(())))?;
         } else {
             for o in &mut live {
-                o.step_4_direction(gram, || watch.poll())?;
+                o.step_4_direction(gram, &mut || watch.poll())?;
             }
         }
         watch.poll()?;

@@ -95,7 +95,11 @@ impl Output {
     }
 
     /// Step 4: `d = -(H + jitter)⁻¹ g`, and the decrease that it promises.
-    pub(super) fn step_4_direction(&mut self, gram: &[f64], between: impl FnMut() -> Step) -> Step {
+    pub(super) fn step_4_direction(
+        &mut self,
+        gram: &[f64],
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step {
         let b = self.pull.len();
         let order = self.derivatives.gradient.len();
         let gradient = &mut self.derivatives.gradient;

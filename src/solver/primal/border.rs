@@ -115,7 +115,7 @@ impl Bordered {
         self.held = None;
         let matrix = system.matrix()?;
         let q = system.rows.len();
-        let factor = Cholesky::factor("Newton system", &matrix, q, 0.0, || watch.poll())?;
+        let factor = Cholesky::factor("Newton system", &matrix, q, 0.0, &mut || watch.poll())?;
         let place = system.rows.iter().enumerate().map(|(a, &i)| (i, a)).collect();
         let (rows, ridge) = (system.rows.to_vec(), system.ridge.to_vec());
         self.held = Some(Held { factor, rows, place, ridge });
@@ -193,7 +193,7 @@ impl Held {
             columns[(added.len() + c) * old + o] = 1.0;
         }
         let mut solved = columns.clone();
-        self.factor.solve_columns(&mut solved, || watch.poll())?;
+        self.factor.solve_columns(&mut solved, &mut || watch.poll())?;
         let column = |of: usize| of * old..(of + 1) * old;
         let product = |a, b| dot(&columns[column(a)], &solved[column(b)]);
         let rows = parallel::map(k, &|a| (0..k).map(|b| product(a, b)).collect::<Vec<f64>>());

@@ -144,11 +144,11 @@ impl<'a> Held<'a> {
         let q = split.rows.len();
         let matrix = System { gram, n, rows: &split.rows, ridge: &split.ridge }.matrix()?;
         watch.poll()?;
-        let factor = Cholesky::factor("Newton system", &matrix, q, 0.0, || watch.poll())?;
+        let factor = Cholesky::factor("Newton system", &matrix, q, 0.0, &mut || watch.poll())?;
         let mut inverse = matrix;
         inverse.fill(0.0);
         (0..q).for_each(|a| inverse[a * q + a] = 1.0);
-        factor.solve_columns(&mut inverse, || watch.poll())?;
+        factor.solve_columns(&mut inverse, &mut || watch.poll())?;
         let (mut border, mut corner) = (Vec::new(), 0.0);
         if polish.fit_intercept && q > 0 {
             let sums: Vec<f64> = inverse.chunks_exact(q).map(|row| row.iter().sum()).collect();

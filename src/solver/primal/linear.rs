@@ -167,7 +167,7 @@ impl<F: Real> Weights<'_, F> {
         if order > d && hessian[d * order + d] <= 0.0 {
             hessian[d * order + d] = 1.0;
         }
-        let factor = Cholesky::factor("Hessian", &hessian, order, 0.0, || watch.poll())?;
+        let factor = Cholesky::factor("Hessian", &hessian, order, 0.0, &mut || watch.poll())?;
         factor.solve(&mut direction[..order]);
         Ok(())
     }

@@ -155,7 +155,7 @@ impl Refine {
         let memory = objective.affordable_pairs(MEMORY);
         let search = Lbfgs { memory, max_evaluations: self.max_evaluations, tol: TOL };
         watch.tick.iteration = 0;
-        search.minimise(x, &inverse, |x, gradient| {
+        search.minimise(x, &inverse, &mut |x, gradient| {
             let value = objective.evaluate(x, gradient, watch)?;
             let Progress { objective, iteration, .. } = watch.tick;
             // What is shown only ever falls.

@@ -68,7 +68,7 @@ fn naive_newton_agrees() {
                 }
             }
             let mut d: Vec<f64> = g.iter().map(|g| -g).collect();
-            Cholesky::factor("test", &hessian, 7, 1e-9, || Ok::<_, Error>(()))
+            Cholesky::factor("test", &hessian, 7, 1e-9, &mut || Ok::<_, Error>(()))
                 .unwrap()
                 .solve(&mut d);
             let mut t = 1.0;
