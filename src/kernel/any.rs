@@ -104,26 +104,6 @@ impl AnyKernel {
         }
     }
 
-    /// The kernel of this name, its parameters checked.
-    ///
-    /// # Errors
-    /// `InvalidParam` for an unknown name, γ that is not positive and finite, coef0 that is not
-    /// finite.
-    pub fn from_name(name: &str, gamma: f64, coef0: f64, degree: u32) -> Result<Self> {
-        let Some(&kernel) = EVERY.iter().find(|kernel| kernel.name() == name) else {
-            return Err(Error::param("kernel", Self::names(|_| true), format!("'{name}'")));
-        };
-        let mut kernel = kernel.with_gamma(gamma);
-        if let Self::Polynomial { coef0: to, .. } | Self::Sigmoid { coef0: to, .. } = &mut kernel {
-            *to = coef0;
-        }
-        if let Self::Polynomial { degree: to, .. } = &mut kernel {
-            *to = degree;
-        }
-        kernel.check()?;
-        Ok(kernel)
-    }
-
     /// The kernel's name in Python and in files.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -269,12 +269,6 @@ impl<'a, F: Real> Columns<'a, F> {
         self.index.len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
     /// Numbers that a value is computed from.
     fn n_features(&self) -> usize {
         match self.gram {

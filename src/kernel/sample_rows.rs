@@ -54,12 +54,6 @@ impl<F: Real> SampleRows<F> {
         self.len
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// From one row to the next.
     #[must_use]
     pub fn stride(&self) -> usize {

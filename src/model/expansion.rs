@@ -68,12 +68,6 @@ impl<F: Real> Expansion<F> {
         self.centers.len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Number of outputs.
     #[must_use]
     pub fn outputs(&self) -> usize {

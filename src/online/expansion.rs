@@ -160,12 +160,6 @@ impl<F: Real> BudgetedExpansion<F> {
         self.terms.len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
     /// Whether a further term would be one too many, the places set aside counted in.
     #[must_use]
     pub fn is_full(&self, budget: usize) -> bool {

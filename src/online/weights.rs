@@ -69,12 +69,6 @@ impl Weights {
         self.len
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Steps made.
     #[must_use]
     pub fn steps(&self) -> u64 {

@@ -331,12 +331,6 @@ impl<F: Real> Tile<F> {
         self.len
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Number of features.
     #[must_use]
     pub fn n_features(&self) -> usize {

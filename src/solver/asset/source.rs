@@ -47,12 +47,6 @@ impl<'a, F: Real> Source<'a, F> {
         self.index.len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
     /// Features of a sample.
     #[must_use]
     pub fn width(&self) -> usize {

@@ -29,12 +29,6 @@ impl Dual {
         self.sample.len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.sample.is_empty()
-    }
-
     /// The sum that a variable belongs to: 0 or 1.
     #[inline]
     #[must_use]
