@@ -140,6 +140,16 @@ fn pivoted_cholesky_finds_the_rank() {
         let matrix = outer(&random(&mut rng, n * rank), n);
         let got = pivoted_cholesky(&matrix, n, 1e-12, go_on).unwrap();
         assert_eq!(got.rank(), rank);
+        // A pivot is where most of the diagonal is left.
+        let mut left = matrix.clone();
+        for &pivot in &got.pivots {
+            let most = (0..n).max_by(|&i, &j| left[i * n + i].total_cmp(&left[j * n + j]));
+            assert_eq!(Some(pivot), most);
+            let column: Vec<f64> = (0..n).map(|i| left[i * n + pivot]).collect();
+            for (at, left) in left.iter_mut().enumerate() {
+                *left -= column[at / n] * column[at % n] / column[pivot];
+            }
+        }
         for i in 0..n {
             for j in 0..n {
                 let value = dot(got.row(i), got.row(j));
