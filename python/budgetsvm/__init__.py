@@ -1,7 +1,7 @@
 """Kernel support vector machines on a budget: fast, small, online."""
 
 from ._archive import ESTIMATORS as _ESTIMATORS
-from ._archive import load
+from ._archive import load as load  # not in `__all__`: users have a `load` of their own
 from ._asset_classes import AssetSVC, AssetSVR
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
@@ -60,7 +60,6 @@ __all__ = [
     "SparsePassiveAggressive",
     "Stoptron",
     "__version__",
-    "load",
 ]
 
 _ESTIMATORS.update({name: globals()[name] for name in __all__ if isinstance(globals()[name], type)})

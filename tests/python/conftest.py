@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+# Before SciPy is imported: scikit-learn's checks of other libraries' arrays need it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import hypothesis
 import matplotlib
 import pytest
@@ -14,6 +17,15 @@ matplotlib.use("Agg")
 hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("long", max_examples=10_000, deadline=None)
 hypothesis.settings.load_profile("long" if os.environ.get("BUDGETSVM_LONG") else "quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A check of scikit-learn's contract that is skipped has failed."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and "check" in item.fixturenames:
+        report.outcome, report.longrepr = "failed", f"a check was skipped: {call.excinfo.value}"
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,13 @@ def test_versions_agree():
     assert "version" in tomllib.loads(read("pyproject.toml"))["project"]["dynamic"]
 
 
+def test_all_names_are_estimators():
+    """So that ``from budgetsvm import *`` hides no function of the user's."""
+    names = set(budgetsvm.__all__) - {"__version__"}
+    assert all(isinstance(getattr(budgetsvm, name), type) for name in names)
+    assert callable(budgetsvm.load)
+
+
 def test_minimum_versions_agree():
     rust = tomllib.loads(read("Cargo.toml"))["workspace"]["package"]["rust-version"]
     assert tomllib.loads(read("clippy.toml"))["msrv"] == rust
