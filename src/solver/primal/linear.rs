@@ -5,7 +5,7 @@
 //!
 //! 1. `g = w + Σ r_i x_i`, `H = I + Σ D_i x_i x_iᵀ`, with `r_i = C_i L_h'` and `D_i = C_i L_h''`
 //!    at the decision values held, as the zones have them; bordered for the offset, which is not penalised. (Departs from
-//!    \[PRIMAL\] section 2: its Hessian lacks the factor 2 of the squared hinge.)
+//!    \[PRIMAL\] section 5.1: its Hessian lacks the factor 2 of the squared hinge.)
 //! 2. `d = -H⁻¹g`: by a d x d factor when d is at most 1000, else by conjugate gradients
 //!    on products `Hv = v + Xᵀ(D Xv)`, with the diagonal as preconditioner, until the residual is
 //!    `min(0.1, √(‖g‖/‖g_0‖))` of ‖g‖ (truncated Newton).
@@ -24,7 +24,7 @@
 //! As [`newton`](super::newton()) when direct; else 1/2 gᵀH⁻¹g, about, is at most `tol` of the
 //! objective.
 //!
-//! References: \[PRIMAL\] section 2.
+//! References: \[PRIMAL\] section 5.1.
 
 use super::path::{Direction, Goal, Newton, follow};
 use super::place::{Of, Place, each_output};

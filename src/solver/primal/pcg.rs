@@ -36,7 +36,7 @@
 //! over by itself and the gap computed afresh, a product more; where it is not small yet the steps
 //! go on from where they were.
 //!
-//! References: \[PRIMAL\] section 5 (Algorithm 2).
+//! References: \[PRIMAL\] section 6.1 (Algorithm 2).
 
 use super::place::{Of, Place, each_output};
 use crate::error::{Error, Result, check_len, try_vec};
