@@ -29,6 +29,7 @@ estimator! {
     /// let rows = ndarray::arr2(&[[0.0], [0.44], [0.45], [0.46], [1.0]]);
     /// let model = OneClassSvm::builder().nu(0.5).gamma(1.0).build()?.fit(&Rows::from(&rows))?;
     /// assert_eq!(model.predict(&Rows::of_slice(&[0.45, 5.0], 1)?)?, [true, false]);
+    /// assert!(model.predict_one(&[0.45])? && !model.predict_one(&[5.0])?);
     /// # Ok::<(), budgetsvm::error::Error>(())
     /// ```
     OneClassSvm, ExactConfig { kind: HALF, ..ExactConfig::default() }
@@ -83,9 +84,8 @@ impl<F: Precision> OneClassSvmModel<F> {
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
         let mut values = self.fitted.values(rows)?;
-        let offset = self.machine().intercept.first().map_or(0.0, |b| b.abs());
-        let on_boundary = |value: &&mut f64| value.abs() <= BOUNDARY * (1.0 + offset);
-        values.iter_mut().filter(on_boundary).for_each(|value| *value = 0.0);
+        let width = self.boundary();
+        values.iter_mut().filter(|value| value.abs() <= width).for_each(|value| *value = 0.0);
         Ok(values)
     }
 
@@ -95,6 +95,18 @@ impl<F: Precision> OneClassSvmModel<F> {
     /// As [`OneClassSvmModel::decision_function`].
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<bool>> {
         Ok(self.decision_function(rows)?.iter().map(|value| *value >= 0.0).collect())
+    }
+
+    /// [`OneClassSvmModel::predict`] of one row, on the calling thread.
+    ///
+    /// # Errors
+    /// As [`OneClassSvmModel::decision_function`].
+    pub fn predict_one(&self, row: &[F]) -> Result<bool> {
+        self.fitted.machine.model()?.decide_one(row, |values| Ok(values[0] >= -self.boundary()))
+    }
+
+    fn boundary(&self) -> f64 {
+        BOUNDARY * (1.0 + self.machine().intercept.first().map_or(0.0, |b| b.abs()))
     }
 
     /// Number of support vectors.
