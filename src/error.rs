@@ -10,7 +10,7 @@ pub enum Error {
     /// A hyperparameter outside its range.
     #[error("{name} must be {expected}, got {got}")]
     InvalidParam {
-        /// The parameter's name, as the user wrote it.
+        /// The parameter's name, as Python writes it: `C` for `c`.
         name: &'static str,
         /// The admissible values, in words.
         expected: String,

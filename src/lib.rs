@@ -37,8 +37,9 @@
 //! | [`LocalBudgetSvc`] | cells of the space, a small machine in each | [`estimator::LocalBudgetSvc`] |
 //!
 //! All take [`data::Rows`], dense (ndarray's views, slices) or sparse (CSR), of `f32` or `f64`:
-//! `f32` rows stay `f32`. Labels are of any type with an order. What goes wrong is an
-//! [`error::Error`], which says which argument and what would be right.
+//! `f32` rows stay `f32`. Labels are of any type with an order. The kernel is Gaussian with γ = 1
+//! unless set; `.gamma(Gamma::Scale)` ([`config::Gamma`]) chooses γ by the rows. What goes wrong is
+//! an [`error::Error`], which says which argument and what would be right.
 //!
 //! Regression:
 //!
@@ -60,7 +61,7 @@
 //!   few rows are predicted on the thread that asks, without a lock; many by all cores, in a pool
 //!   that no fit waits in.
 //! - `predict_one(&[..])` gives the label or value of one row and allocates nothing, once its thread
-//!   has predicted with such a model.
+//!   has predicted with such a model (semi-parametric ones have `predict` alone).
 //! - A fit tells an observer ([`watch::Observer`]) how far it is, and ends when that says so.
 //! - Every fitted model is [`Saved`]: to a file, to bytes, to a stream. Those of the budgeted, primal
 //!   and ASSET families are read by Python too. Loading one runs no code, and [`inspect`] tells what

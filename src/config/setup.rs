@@ -30,7 +30,7 @@ pub enum ClassWeight {
     One,
     /// Every class counts as much as any other: `n / (k n_c)`, with the weights of the samples.
     Balanced,
-    /// A factor >= 0 a class, in the order of the labels.
+    /// A factor >= 0 a class, in the order of the sorted labels.
     Each(Vec<f64>),
 }
 

@@ -39,7 +39,7 @@ use crate::loss::AnyLoss;
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Classifier`].
+/// Its methods are those of [`Classifier`], its settings the fields of [`AssetConfig`].
 pub type AssetSvc = Classifier<AssetConfig>;
 
 /// A fitted [`AssetSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
@@ -61,7 +61,7 @@ pub type AssetSvcModel<F, L> = ClassifierModel<AssetConfig, F, L>;
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Regressor`].
+/// Its methods are those of [`Regressor`], its settings the fields of [`AssetConfig`].
 pub type AssetSvr = Regressor<AssetConfig>;
 
 /// A fitted [`AssetSvr`]; its methods are those of [`RegressorModel`].

@@ -36,7 +36,7 @@ use crate::watch::Watch;
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Classifier`].
+/// Its methods are those of [`Classifier`], its settings the fields of [`BudgetConfig`].
 pub type BudgetSvc = Classifier<BudgetConfig>;
 
 /// A fitted [`BudgetSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
@@ -60,7 +60,7 @@ pub type BudgetSvcModel<F, L> = ClassifierModel<BudgetConfig, F, L>;
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Regressor`].
+/// Its methods are those of [`Regressor`], its settings the fields of [`BudgetConfig`].
 pub type BudgetSvr = Regressor<BudgetConfig>;
 
 /// A fitted [`BudgetSvr`]; its methods are those of [`RegressorModel`].

@@ -39,7 +39,7 @@ estimator! {
 const HALF: ExactKind = ExactKind::NuSvc { nu: 0.5 };
 
 estimator! {
-    /// The same with ν in the place of C: ν in (0, 1] bounds the share of samples within the margin
+    /// [`Svc`] with ν in the place of C: ν in (0, 1] bounds the share of samples within the margin
     /// from above, that of support vectors from below.
     ///
     /// ```
@@ -56,7 +56,8 @@ estimator! {
     NuSvc, ExactConfig { kind: HALF, ..ExactConfig::default() }
 }
 
-/// A fitted exact classifier with labels of type `L`: the class with most votes of the pairs.
+/// A fitted [`Svc`] or [`NuSvc`] with labels of type `L`: the class with most votes of the pairs. Its
+/// methods are those of [`ClassifierModel`].
 pub type SvcModel<F, L> = ClassifierModel<ExactConfig, F, L>;
 
 impl ClassWeighted for Svc {}

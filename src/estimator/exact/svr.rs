@@ -32,7 +32,7 @@ estimator! {
 const HALF: ExactKind = ExactKind::NuSvr { nu: 0.5 };
 
 estimator! {
-    /// The same with ν in (0, 1], which bounds the share of errors outside the tube from above, in the
+    /// [`Svr`] with ν in (0, 1], which bounds the share of errors outside the tube from above, in the
     /// place of its width, which is found.
     ///
     /// ```
@@ -49,7 +49,7 @@ estimator! {
     NuSvr, ExactConfig { kind: HALF, ..ExactConfig::default() }
 }
 
-/// A fitted exact regression machine.
+/// A fitted [`Svr`] or [`NuSvr`]; its methods are those of [`RegressorModel`].
 pub type SvrModel<F> = RegressorModel<ExactConfig, F>;
 
 macro_rules! regressor {

@@ -33,7 +33,7 @@ use crate::watch::Watch;
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Classifier`].
+/// Its methods are those of [`Classifier`], its settings the fields of [`LocalConfig`].
 pub type LocalBudgetSvc = Classifier<LocalConfig>;
 
 /// A fitted [`LocalBudgetSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].

@@ -47,7 +47,7 @@ use crate::watch::{Observer, Watch};
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Classifier`].
+/// Its methods are those of [`Classifier`], its settings the fields of [`OnlineConfig`].
 pub type OnlineSvc = Classifier<OnlineConfig>;
 
 /// An [`OnlineSvc`] on its stream, with labels of type `L`; its methods are those of [`ClassifierModel`].

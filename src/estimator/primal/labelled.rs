@@ -38,7 +38,7 @@ use crate::watch::{Silent, Watch};
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Classifier`].
+/// Its methods are those of [`Classifier`], its settings the fields of [`PrimalConfig`].
 pub type PrimalSvc = Classifier<PrimalConfig>;
 
 /// A fitted [`PrimalSvc`] with labels of type `L`; its methods are those of [`ClassifierModel`].
@@ -59,7 +59,7 @@ pub type PrimalSvcModel<F, L> = ClassifierModel<PrimalConfig, F, L>;
 /// # Ok::<(), budgetsvm::error::Error>(())
 /// ```
 ///
-/// Its methods are those of [`Regressor`].
+/// Its methods are those of [`Regressor`], its settings the fields of [`PrimalConfig`].
 pub type PrimalSvr = Regressor<PrimalConfig>;
 
 /// A fitted [`PrimalSvr`]; its methods are those of [`RegressorModel`].
