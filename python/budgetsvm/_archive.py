@@ -60,7 +60,7 @@ class Archived:
         ----------
         path : str or path-like
             A file name ending in ``.safetensors``. `budgetsvm.load` reads it back (and the Rust
-            crate does, where it has the machine). A callback and
+            crate reads the budgeted, primal and ASSET machines). A callback and
             a ``RandomState`` are not saved; a list of numbers as a hyperparameter comes back as an
             array, a sparse matrix as CSR, and a machine (`basis`) as the points that the fit took
             from it: `support_vectors_`.
@@ -194,7 +194,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         description = json.loads(text)
         cls = ESTIMATORS.get(description["kind"])
         if cls is None:
-            raise damaged("unknown kind of estimator")
+            raise damaged(f"'{description['kind']}' is no estimator of Python's")
         return cls._from_archive(description, arrays, machine)
     except _MALFORMED as error:
         raise damaged(error) from error

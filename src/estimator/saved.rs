@@ -15,7 +15,8 @@ use crate::watch::StopReason;
 /// A fitted estimator that can be written to a file and read from one.
 ///
 /// A file has one precision and one kind of labels: [`inspect`] tells which before a type is
-/// named. Loading runs no code. Classifiers and regression machines of the budgeted, primal and
+/// named. Labels are integers, `bool` or `String`; threads and weights of classes are not kept.
+/// Loading runs no code. Classifiers and regression machines of the budgeted, primal and
 /// ASSET families can be read by Python's `budgetsvm.load` too, and its files here.
 ///
 /// ```
@@ -308,9 +309,8 @@ impl<F: Precision, C> Unpacked<F, C> {
         if k < 2 || self.machine.n_outputs() != expected {
             return Err(bad("class labels"));
         }
-        let classes = L::from_labels(&self.labels);
-        let classes =
-            classes.ok_or_else(|| Error::Format("class labels of another type".into()))?;
+        let other = || Error::Format(format!("class labels of type {}", self.labels.to_json()[0]));
+        let classes = L::from_labels(&self.labels).ok_or_else(other)?;
         self.end()?;
         Ok(classes)
     }
