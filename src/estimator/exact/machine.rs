@@ -194,7 +194,7 @@ impl ExactMachine {
     /// weight alone for ν-SVC and one class; ∞ is allowed.
     ///
     /// # Errors
-    /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` when no cost is positive,
+    /// `InvalidParam`, `LengthMismatch`, `NonFinite`, `InvalidData` when no cost is positive, `OutOfRange`,
     /// `BadLabels`, `Unsupported` for a ν that cannot be reached, `OutOfMemory`, `Interrupted`.
     pub fn fit_with(
         config: &ExactConfig,
@@ -262,8 +262,8 @@ fn costly(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize
     }
     let samples: Vec<usize> = (0..n).filter(|&i| cost[i] > 0.0).collect();
     if samples.is_empty() {
-        let reason = "all samples have zero or negative weights.".into();
-        return Err(Error::InvalidData { what: "Invalid input", reason });
+        let reason = format!("none of {n} samples has a weight > 0");
+        return Err(Error::InvalidData { what: "X", reason });
     }
     Ok(samples)
 }

@@ -1,6 +1,6 @@
 //! `f = Kβ`, kept while β changes.
 
-use crate::error::{Result, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::RowCache;
 use crate::watch::{Step, Watch};
@@ -57,6 +57,9 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
         watch: &'r mut Watch<'w>,
     ) -> Result<Self> {
         let diagonal = cache.columns().diagonal()?;
+        if !diagonal.iter().all(|value| value.is_finite()) {
+            return Err(Error::OutOfRange { what: "X" });
+        }
         Ok(Self { cache, f, diagonal, steps, watch })
     }
 
