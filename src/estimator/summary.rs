@@ -1,7 +1,7 @@
 //! What a machine must know of the data before its kernel is settled.
 
 use crate::data::{Point, Rows};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 
 /// Spread of the rows, weighted.
@@ -13,6 +13,7 @@ pub struct Summary {
     pub range_ratio: f64,
 }
 
+#[derive(Clone)]
 struct Column<F> {
     least: F,
     largest: F,
@@ -24,7 +25,7 @@ struct Column<F> {
 /// *Cost* O(n d), or the stored entries.
 ///
 /// # Errors
-/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight.
+/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight, `OutOfMemory`.
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
     check_len("sample_weight", n, weight.len())?;
@@ -34,12 +35,8 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
     if entries.is_nan() || entries <= 0.0 {
         return Err(Error::InvalidData { what: "X", reason: "no row of positive weight".into() });
     }
-    let mut columns: Vec<Column<F>> = Vec::new();
-    columns.resize_with(d, || Column {
-        least: F::infinity(),
-        largest: F::neg_infinity(),
-        stored: 0,
-    });
+    let none = Column { least: F::infinity(), largest: F::neg_infinity(), stored: 0 };
+    let mut columns: Vec<Column<F>> = try_vec("ranges of features", d, none)?;
     let mut sum = 0.0;
     for i in counted() {
         let mut row = 0.0;
