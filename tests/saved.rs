@@ -141,6 +141,18 @@ fn a_file_of_other_types_is_refused_and_tells_what_it_is() {
     refused(BudgetSvcModel::<f64, i16>::from_bytes(&std::fs::read(&path).unwrap()[1..]));
 }
 
+#[test]
+fn a_file_of_an_exact_classifier_without_labels_is_refused() {
+    let x = rows();
+    let model = Svc::builder().gamma(1.0).build().unwrap().fit(&Rows::from(&x), &three()).unwrap();
+    for labels in [serde_json::Value::Null, serde_json::json!(["int64", [3]])] {
+        let mut archive = model.to_archive().unwrap();
+        archive.estimator["labels"] = labels;
+        let loaded = SvcModel::<f64, i16>::from_archive(archive);
+        assert!(matches!(loaded, Err(Error::Format(_))));
+    }
+}
+
 fn files() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/files")
 }

@@ -305,8 +305,7 @@ impl<F: Precision, C> Unpacked<F, C> {
     /// taken by now.
     pub(super) fn classes<L: Label>(&self, outputs: impl Fn(usize) -> usize) -> Result<Vec<L>> {
         let k = self.labels.len();
-        let expected = if k == 2 { 1 } else { outputs(k) };
-        if k < 2 || self.machine.n_outputs() != expected {
+        if k < 2 || self.machine.n_outputs() != if k == 2 { 1 } else { outputs(k) } {
             return Err(bad("class labels"));
         }
         let other = || Error::Format(format!("class labels of type {}", self.labels.to_json()[0]));
