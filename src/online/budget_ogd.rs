@@ -98,7 +98,7 @@ pub(super) fn keep_probabilities(sizes: &[f64]) -> Vec<f64> {
     loop {
         let count = capped.iter().filter(|c| **c).count();
         let free: f64 = sizes.iter().zip(&capped).filter(|(_, c)| !**c).map(|(a, _)| a).sum();
-        let s = (n - 1 - count) as f64 / free;
+        let s = n.saturating_sub(1 + count) as f64 / free;
         let mut new = false;
         for (cap, a) in capped.iter_mut().zip(sizes) {
             // One is left free in any case: the one that goes.
@@ -176,5 +176,7 @@ mod tests {
         }
         assert_eq!(keep_probabilities(&[0.0, 1.0, 0.0]), [0.5, 1.0, 0.5]);
         assert_eq!(keep_probabilities(&[0.0, 1.0]), [0.0, 1.0]);
+        // So small that the share of each is rounded up to 1.
+        assert_eq!(keep_probabilities(&[5e-324; 20]), [1.0; 20]);
     }
 }
