@@ -47,11 +47,12 @@ def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
 
 def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
     """The inverse of `labels_to_store`."""
+    require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
     text = all(isinstance(label, str) for label in labels)
     if kind in ("str", "object") and text:
         return np.array(labels, dtype=np.str_ if kind == "str" else object)
     if kind in _LABEL_TYPES and not text:
-        restored = np.array(labels).astype(_LABEL_TYPES[kind])
+        restored = np.array(labels, dtype=_LABEL_TYPES[kind])
         if restored.tolist() == labels:
             return restored
     raise damaged(f"class labels of type {kind!r}")

@@ -177,3 +177,15 @@ def test_every_flipped_byte_is_an_error_or_other_numbers(tmp_path):
         path.write_bytes(whole[:size])
         with pytest.raises(ValueError, match="not a valid"):
             budgetsvm.load(path)
+
+
+@pytest.mark.parametrize("labels", [[], [0], [1, 0], [0, 0], [[0, 1]]])
+def test_labels_are_two_and_more_and_in_order(labels, tmp_path):
+    path = tmp_path / "model.safetensors"
+    BudgetSVC().fit([[0.0], [1.0]], [0, 1]).save(path)
+    text, arrays, machine = _core.archive_load(str(path))
+    description = json.loads(text)
+    description["labels"] = ["int64", labels]
+    _core.archive_save(str(path), json.dumps(description), arrays, machine)
+    with pytest.raises(ValueError, match="not a valid budgetsvm model file"):
+        budgetsvm.load(path)

@@ -184,3 +184,12 @@ def test_the_file_is_small_and_plain(tmp_path):
     values_bytes = model.support_vectors_.nbytes + model.dual_coef_.nbytes
     assert path.stat().st_size < values_bytes + 4096
     assert [p.name for p in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+def test_labels_of_all_of_uint64(tmp_path):
+    X, path = np.array([[0.0], [1.0]]), tmp_path / "model.safetensors"
+    y = np.array([0, 2**64 - 1], dtype=np.uint64)
+    BudgetSVC().fit(X, y).save(path)
+    again = budgetsvm.load(path)
+    assert again.classes_.dtype == y.dtype
+    assert list(again.predict(X)) == list(y)
