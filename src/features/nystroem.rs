@@ -202,8 +202,8 @@ impl<F: Real> LandmarkMap<F> {
             let (expected, got) = ((s * d).max(d), landmarks.len());
             return Err(Error::LengthMismatch { what: "landmarks", expected, got });
         }
-        if outputs == 0 || weights.len() != s * outputs {
-            let (expected, got) = (s * outputs.max(1), weights.len());
+        if outputs == 0 || s.checked_mul(outputs) != Some(weights.len()) {
+            let (expected, got) = (s.saturating_mul(outputs.max(1)), weights.len());
             return Err(Error::LengthMismatch { what: "weights", expected, got });
         }
         check_finite("landmarks", landmarks, d)?;

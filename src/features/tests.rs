@@ -282,3 +282,10 @@ fn bad_parameters_are_named() {
     let ended = nystroem.fit(&rows, &mut Watch::new(&mut stop, Pool::of_tests()));
     assert!(matches!(ended, Err(Error::Interrupted)));
 }
+
+#[test]
+fn sizes_whose_product_no_number_holds_are_refused() {
+    // 2 (2 + 2^63) is 4 where it wraps around.
+    let made = LandmarkMap::new(AnyKernel::Linear, (&[1.0; 4], 2), &[1.0; 4], 2 + (1 << 63));
+    assert!(matches!(made, Err(Error::LengthMismatch { what: "weights", .. })));
+}

@@ -47,7 +47,7 @@ pub(crate) fn archive_load<'py>(
         let Archive { estimator, arrays, machine } = Archive::load(&path)?;
         Ok((estimator, arrays, machine.map(AnyMachine::from_section).transpose()?))
     };
-    let (estimator, tensors, machine) = py.detach(read).map_err(exception)?;
+    let (estimator, tensors, machine) = enter_briefly(|| py.detach(read))?;
     let arrays = PyDict::new(py);
     for (name, Tensor { shape, data }) in tensors {
         macro_rules! put {
