@@ -6,7 +6,6 @@ use super::lanes::width;
 use super::norms::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::parallel::ROW_CHUNK;
 
 /// 64 bytes, aligned to 64.
 #[derive(Clone, Copy, Debug)]
@@ -305,10 +304,13 @@ pub struct Tile<F: Real> {
     sq_norms: OnceLock<Norms<F>>,
 }
 
-/// Squared norms; those of up to a chunk of rows need no memory of their own.
+/// Rows whose norms need no memory of their own. Not more: a row that is learnt moves all of it.
+const FEW: usize = 8;
+
+/// Squared norms.
 #[derive(Clone, Debug)]
 enum Norms<F> {
-    Few([F; ROW_CHUNK]),
+    Few([F; FEW]),
     Many(Vec<F>),
 }
 
@@ -349,7 +351,7 @@ impl<F: Real> Tile<F> {
     pub fn sq_norms(&self) -> &[F] {
         let norms = self.sq_norms.get_or_init(|| {
             let mut norms = match self.len {
-                0..=ROW_CHUNK => Norms::Few([F::zero(); ROW_CHUNK]),
+                0..=FEW => Norms::Few([F::zero(); FEW]),
                 len => Norms::Many(vec![F::zero(); len]),
             };
             let out = match &mut norms {
@@ -383,7 +385,7 @@ impl<F: Real> Tile<F> {
             });
         }
         self.values = row;
-        self.sq_norms = OnceLock::from(Norms::Few([centers.sq_norms()[slot]; ROW_CHUNK]));
+        self.sq_norms = OnceLock::from(Norms::Few([centers.sq_norms()[slot]; FEW]));
     }
 
     /// Fills the tile with dense rows: `write(i, row)` writes row `i`.
