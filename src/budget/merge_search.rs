@@ -37,8 +37,7 @@ impl MergeSearch {
     pub fn best_h(self, m: f64, distance: f64) -> f64 {
         match self {
             Self::Auto => newton(m, distance),
-            // 40 steps shrink the interval to 2e-9: beyond that s no longer tells two points apart.
-            Self::GoldenSection => golden_section(|h| height(m, distance, h), (0.5, 1.0), 40),
+            Self::GoldenSection => highest(m, distance),
             Self::Table => Table::get().look_up(m, (-distance).exp(), |cell| cell.h),
         }
     }
@@ -68,16 +67,38 @@ pub fn degradation_at(m: f64, distance: f64, h: f64) -> f64 {
     ((1.0 - m) * (1.0 - m) + m * m + 2.0 * m * (1.0 - m) * kappa - s * s).max(0.0)
 }
 
+const RATIO: f64 = 0.618_033_988_749_894_9;
+
 /// Golden section search for a maximum of `f` between two points.
 pub(super) fn golden_section(
     f: impl Fn(f64) -> f64,
     (mut low, mut high): (f64, f64),
     steps: u32,
 ) -> f64 {
-    const RATIO: f64 = 0.618_033_988_749_894_9;
     for _ in 0..steps {
         let (left, right) = (high - RATIO * (high - low), low + RATIO * (high - low));
         if f(left) > f(right) { high = right } else { low = left }
+    }
+    0.5 * (low + high)
+}
+
+/// [`golden_section`] of the height on [1/2, 1], one value a step. Not the same function: points
+/// that differ by a rounding are other merges where the height is flat.
+fn highest(m: f64, distance: f64) -> f64 {
+    let (mut low, mut high) = (0.5, 1.0);
+    let (mut left, mut right) = (high - RATIO * (high - low), low + RATIO * (high - low));
+    let (mut at_left, mut at_right) = (height(m, distance, left), height(m, distance, right));
+    // 40 steps shrink the interval to 2e-9: beyond that s no longer tells two points apart.
+    for _ in 0..40 {
+        if at_left > at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - RATIO * (high - low);
+            at_left = height(m, distance, left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + RATIO * (high - low);
+            at_right = height(m, distance, right);
+        }
     }
     0.5 * (low + high)
 }
