@@ -1,5 +1,6 @@
 //! The training of primal machines.
 
+use budgetsvm::data::Problem;
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{PrimalBasis, PrimalConfig, PrimalReport, PrimalStart};
 use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
@@ -50,10 +51,11 @@ pub(crate) fn train<'py, F: Float>(
         (None, Some(choice)) => Ok(PrimalBasis::Chosen(choice, config.n_components)),
         (None, None) => Ok(PrimalBasis::Samples),
     })?;
-    let problem = call.problem(storage)?;
-    let (machine, report) =
-        call.enter(|watch| config.fit(&problem, &basis, start.as_ref(), watch))?;
-    Ok((Machine(F::any(machine)), told(py, report, problem.targets().n_outputs())?))
+    let (rows, targets, cost) = call.parts(storage)?;
+    let (machine, report) = call.enter(|watch| {
+        config.fit(&Problem::new(rows, targets, cost)?, &basis, start.as_ref(), watch)
+    })?;
+    Ok((Machine(F::any(machine)), told(py, report, targets.n_outputs())?))
 }
 
 fn told(py: Python<'_>, report: PrimalReport, outputs: usize) -> PyResult<Bound<'_, PyDict>> {

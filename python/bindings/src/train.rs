@@ -2,7 +2,7 @@
 //! online, local and on features.
 
 use budgetsvm::config::Config;
-use budgetsvm::data::Problem;
+use budgetsvm::data::{Problem, Rows, Targets};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
     self, AssetConfig, AssetReport, BudgetConfig, LocalConfig, OnlineConfig, Report, Start,
@@ -32,6 +32,9 @@ pub(crate) struct Call<'py> {
 
 /// A machine, and what its training tells.
 pub(crate) type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
+
+/// What a problem is made of.
+type Parts<'a, F> = (Rows<'a, F>, Targets<'a>, &'a [f64]);
 
 impl<'py> Call<'py> {
     /// The hyperparameters, checked.
@@ -68,13 +71,13 @@ impl<'py> Call<'py> {
         enter(self.py, self.threads, self.notify.as_ref(), task)
     }
 
-    /// The samples with targets and costs.
-    pub(crate) fn problem<'a, F: Float>(
+    /// Rows, targets and costs: looking through them all is for where no lock of Python is held.
+    pub(crate) fn parts<'a, F: Float>(
         &'a self,
         storage: &'a Storage<'py, F>,
-    ) -> PyResult<Problem<'a, F>> {
+    ) -> PyResult<Parts<'a, F>> {
         let target = self.target().ok_or_else(|| Error::BadLabels("none".into()));
-        enter_briefly(|| Problem::new(storage.rows()?, target?.view()?, self.cost()?))
+        enter_briefly(|| Ok((storage.rows()?, target?.view()?, self.cost()?)))
     }
 
     /// Enters Rust with the problem and the machine to start from; wraps what comes back.
@@ -91,8 +94,9 @@ impl<'py> Call<'py> {
         let start = self.own("start")?;
         let start = start.as_ref().map(|machine| machine.cast::<Machine>()).transpose()?;
         let start = enter_briefly(|| machine::of_rows(start.map(Bound::get)))?;
-        let problem = self.problem(storage)?;
-        let (machine, report) = self.enter(|watch| task(&problem, start, watch))?;
+        let (rows, targets, cost) = self.parts(storage)?;
+        let (machine, report) =
+            self.enter(|watch| task(&Problem::new(rows, targets, cost)?, start, watch))?;
         Ok((Machine(F::any(machine)), report))
     }
 }
@@ -158,14 +162,20 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
             let rows = F::of(samples).ok_or_else(|| {
                 Error::Unsupported("the validation part must have the precision of X".into())
             })?;
-            Problem::new(rows.rows()?, target.view()?, contiguous(weights)?)
+            Ok((rows.rows()?, target.view()?, contiguous(weights)?))
         })?),
         None => None,
     };
     let trained = call.train(storage, |problem, from, watch| match (&task[..], from) {
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
-        _ => config.fit(problem, Start { from, held_out: held_out.as_ref() }, watch),
+        _ => {
+            let held_out = match held_out {
+                Some((rows, targets, weights)) => Some(Problem::new(rows, targets, weights)?),
+                None => None,
+            };
+            config.fit(problem, Start { from, held_out: held_out.as_ref() }, watch)
+        }
     })?;
     told(call, trained)
 }
