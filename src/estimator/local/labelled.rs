@@ -50,10 +50,6 @@ impl Family for LocalConfig {
 }
 
 impl Trains for LocalConfig {
-    fn check_loss(&self, _classes: bool) -> Result<()> {
-        Ok(())
-    }
-
     fn train<F: Real>(
         &self,
         problem: &Problem<'_, F>,

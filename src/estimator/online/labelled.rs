@@ -65,10 +65,6 @@ impl Family for OnlineConfig {
 }
 
 impl Trains for OnlineConfig {
-    fn check_loss(&self, _classes: bool) -> Result<()> {
-        Ok(())
-    }
-
     fn train<F: Real>(
         &self,
         problem: &Problem<'_, F>,
