@@ -18,10 +18,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist bench long fuzz clean
+.PHONY: help demo test check rust python sdist bench reproduce long fuzz clean
 
 help: ## list these commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.built ## train on real data; table and out/demo.png
 	$(BIN)/python -m budgetsvm.demo
@@ -56,6 +56,12 @@ bench: $(VENV)/.built $(VENV)/.tools ## criterion benches, the flagship table, t
 	@rm $(VENV)/.built # the next command wants the dev profile again
 	$(BIN)/python benches/python/flagship.py
 	$(BIN)/python benches/python/engine_bars.py --intelex
+
+# Data: the folder BUDGETSVM_DATA (benches/python/fetch.py fills one). QUICK=1 runs small problems;
+# ONLY="mpd_paper local" runs these parts again.
+reproduce: $(VENV)/.built $(VENV)/.tools ## the papers' tables and figures: docs/reproduction.md
+	$(if $(QUICK),,$(BIN)/maturin develop --release --locked && rm $(VENV)/.built)
+	$(BIN)/python benches/python/reproduce.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 # The exhaustive test of the exponential is one of the ignored ones. Documentation is left to
 # `make test`: there, to ignore an example means that it cannot be compiled.

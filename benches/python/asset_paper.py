@@ -122,7 +122,6 @@ PARTS = {"figure1": figure1, "table3": table3, "figure2": figure2}
 
 def main():
     made = common.parser(__doc__)
-    made.add_argument("--quick", action="store_true", help="few and small problems")
     made.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     made.add_argument("--sets", nargs="+", choices=asset.SETS, default=list(asset.SETS))
     made.add_argument("--seeds", type=int, default=5)

@@ -1,4 +1,8 @@
-"""Shared by the benchmark scripts: data, machine, tables, curves."""
+"""Shared by the benchmark scripts: data, machine, tables, curves.
+
+Scripts of a paper's tables and figures give them to a `Record` (record.py), of which
+`make reproduce` makes docs/reproduction.md.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ def parser(description: str) -> argparse.ArgumentParser:
         help="folder with the data sets as .npz files (or set BUDGETSVM_DATA)",
     )
     made.add_argument("--out", type=Path, default=ROOT / "out", help="folder for the results")
+    made.add_argument("--quick", action="store_true", help="few and small problems: does it run?")
     return made
 
 

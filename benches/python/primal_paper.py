@@ -184,7 +184,6 @@ FIGURES = {4: figure_4, 5: figure_5, 6: figure_6, 8: figure_8, 9: figure_9}
 
 def main():
     arguments = parser(__doc__)
-    arguments.add_argument("--quick", action="store_true", help="few and small problems")
     arguments.add_argument("--figures", type=int, nargs="+", choices=FIGURES, default=list(FIGURES))
     options = arguments.parse_args()
     require(options.data, sorted({NEEDS[number] for number in options.figures}))
