@@ -94,9 +94,12 @@ class BudgetMachineEstimator(MachineEstimator):
         Number of terms.
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "moved" and
-        "maintained" (shares of the steps), "primal", "dual", "validation_score" (NaN where not
-        measured), "phase" (0 a pass, 1 polishing, 2 refining with
-        its polishing).
+        "maintained" (shares of the steps), "degradation" (sum of the ‖Δw‖² that maintenance cost),
+        "primal", "dual", "validation_score" (NaN where not measured), "phase" (0 a pass, 1
+        polishing, 2 refining with its polishing). "dual" is Σ α - 1/2 ‖w‖² and its like, with the
+        model's own w, so that no bound comes of it once maintenance has run. With solver "bsgd" α
+        is what each sample has added ([1]_ eq. 4), which order="uniform" may carry out of its box;
+        NaN for "log_loss" and in a fit that goes on from a model.
     objective_ : dict
         "smoothed": what polishing minimised, "primal": the objective with the loss itself; None
         where not computed.

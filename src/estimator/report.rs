@@ -44,6 +44,7 @@ pub(super) struct Entry {
     pub(super) n_terms: usize,
     pub(super) moved: f64,
     pub(super) maintained: f64,
+    pub(super) degradation: f64,
     pub(super) primal: f64,
     pub(super) dual: f64,
     pub(super) score: f64,
@@ -52,9 +53,9 @@ pub(super) struct Entry {
 impl Entry {
     /// Of which no more is known.
     pub(super) fn new(kind: Kind, time: Duration, n_terms: usize) -> Self {
-        let [moved, maintained, primal, dual, score] = [f64::NAN; 5];
+        let [moved, maintained, degradation, primal, dual, score] = [f64::NAN; 6];
         let time = time.as_secs_f64();
-        Self { kind, time, n_terms, moved, maintained, primal, dual, score }
+        Self { kind, time, n_terms, moved, maintained, degradation, primal, dual, score }
     }
 }
 
@@ -68,6 +69,7 @@ pub(super) fn curves(entries: &[Entry]) -> Vec<(String, Vec<f64>)> {
         column("n_sv", |e| e.n_terms as f64),
         column("moved", |e| e.moved),
         column("maintained", |e| e.maintained),
+        column("degradation", |e| e.degradation),
         column("primal", |e| e.primal),
         column("dual", |e| e.dual),
         column("validation_score", |e| e.score),

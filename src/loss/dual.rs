@@ -73,6 +73,20 @@ impl AnyLoss {
         }
     }
 
+    /// Whether the formula of [`Self::dual_term`] goes on beyond the box: that of the log loss
+    /// ends there.
+    #[must_use]
+    pub fn dual_beyond_box(&self) -> bool {
+        match self {
+            Self::LogLoss => false,
+            Self::Hinge
+            | Self::SquaredHinge
+            | Self::EpsilonInsensitive { .. }
+            | Self::SquaredEpsilonInsensitive { .. }
+            | Self::Quantile { .. } => true,
+        }
+    }
+
     /// The interval that α is kept in.
     #[must_use]
     pub fn dual_box(&self, cost: f64) -> (f64, f64) {

@@ -1,12 +1,13 @@
 //! Primal and dual objective of the model under training.
 
-use super::budgeted::{Budgeted, Method, State};
+use super::budgeted::{Budgeted, State};
 use super::sweep::Duals;
 use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 
-/// `½‖w‖² + Σ C_i L(y_i, f_i)`, summed over the outputs, and for BSCA `Σ term(α_i) - ½‖w‖²`.
+/// `½‖w‖² + Σ C_i L(y_i, f_i)`, summed over the outputs, and where α is known
+/// `Σ term(α_i) - ½‖w‖²`.
 pub(super) fn objectives<F: Real>(
     solver: &Budgeted,
     problem: &Problem<'_, F>,
@@ -19,16 +20,16 @@ pub(super) fn objectives<F: Real>(
     let mut values = try_vec("decision values", problem.len() * outputs, 0.0)?;
     state.model(solver.method)?.decision(&problem.rows(), &mut values)?;
     let targets = problem.targets();
-    let (mut loss, mut terms) = (0.0, 0.0);
+    let (mut loss, mut terms, known) = (0.0, 0.0, !duals.alpha.is_empty());
     for (i, values) in values.chunks_exact(outputs).enumerate() {
         for (c, &f) in values.iter().enumerate() {
             let (y, cost) = (targets.value(i, c), problem.cost()[i]);
             loss += cost * solver.loss.value(y, f);
-            if solver.method == Method::Bsca {
-                terms += solver.loss.dual_term(duals.alpha[i * outputs + c], y, cost);
+            if known {
+                terms += solver.loss.dual_term(scale * duals.alpha[i * outputs + c], y, cost);
             }
         }
     }
-    let dual = (solver.method == Method::Bsca).then_some(terms - half_norm);
+    let dual = known.then_some(terms - half_norm);
     Ok((half_norm + loss, dual))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::budgeted::{Budgeted, State};
+use super::budgeted::{Budgeted, Method, State};
 use super::objective::objectives;
 use super::sweep::{Counts, Duals, pass};
 use crate::data::{Problem, passes};
@@ -30,11 +30,14 @@ pub struct PassRecord {
     pub moved: f64,
     /// Share of steps that ran maintenance.
     pub maintained: f64,
-    /// Sum of the squared weight degradations (in units of the stored coefficients).
+    /// Sum of the squared weight degradations `‖Δw‖²` of the pass's events.
     pub degradation: f64,
     /// Primal objective of the loss itself, on request.
     pub primal: Option<f64>,
-    /// Dual objective `Σ term(α) - ½‖w‖²` with the model's own w, on request (BSCA).
+    /// Dual objective `Σ term(α) - ½‖w‖²` with the model's own w, on request. BSGD's α, what a
+    /// sample has added (\[BSCA\] eq. 4), is known only of a model that began empty. At the end of
+    /// a pass in which every sample has had one step a pass it is in its box (n C/t times at most
+    /// t/n violations); samples drawn at random may leave it.
     pub dual: Option<f64>,
 }
 
@@ -45,7 +48,7 @@ pub struct Outcome {
     pub stop: StopReason,
     /// One record a pass.
     pub history: Vec<PassRecord>,
-    /// Dual variables, n x outputs (empty for BSGD).
+    /// BSCA's dual variables, n x outputs; for BSGD empty, or counted by its steps.
     pub alpha: Vec<f64>,
 }
 
@@ -99,7 +102,14 @@ pub fn run_watched<F: Real>(
         });
     }
     let outputs = problem.targets().n_outputs();
-    let mut duals = Duals::new(problem.len(), outputs, solver.method)?;
+    let with_alpha = match solver.method {
+        Method::Bsca => true,
+        // What rows of earlier calls have added is not known.
+        Method::Bsgd => {
+            solver.record_objective && state.steps == 0 && solver.loss.dual_beyond_box()
+        }
+    };
+    let mut duals = Duals::new(problem.len(), outputs, with_alpha)?;
     let mut history = Vec::new();
     let start = watch.elapsed();
     let mut aside = Duration::ZERO;
@@ -132,7 +142,7 @@ pub fn run_watched<F: Real>(
             watch.scored(score);
         }
         watch.tick.objective = primal;
-        let converged = solver.method == super::Method::Bsca && counts.largest <= stop.tol;
+        let converged = solver.method == Method::Bsca && counts.largest <= stop.tol;
         Ok(look.stop.or(converged.then_some(StopReason::Converged)))
     })?;
     Ok(Outcome { stop, history, alpha: duals.alpha })

@@ -23,7 +23,7 @@ pub(super) struct Counts {
     pub(super) steps: usize,
     pub(super) moved: usize,
     pub(super) maintained: usize,
-    /// Squared weight degradation, all events together.
+    /// Squared weight degradation, all events together, in the model's own units.
     pub(super) degradation: f64,
     /// Largest change of a coefficient times `k(x, x)`.
     pub(super) largest: f64,
@@ -33,7 +33,7 @@ pub(super) struct Counts {
 /// one problem.
 #[derive(Clone, Debug)]
 pub(super) struct Duals {
-    /// α, n x outputs.
+    /// α, n x outputs, in units of the expansion's coefficients; empty where nobody asks for it.
     pub(super) alpha: Vec<f64>,
     /// Slot of each sample that is a term, unmerged.
     slot_of: Vec<u32>,
@@ -44,9 +44,9 @@ pub(super) struct Duals {
 const NONE: u32 = u32::MAX;
 
 impl Duals {
-    /// All 0, nothing in the model. Plain BSGD needs no α.
-    pub(super) fn new(n: usize, outputs: usize, method: Method) -> Result<Self> {
-        let alphas = if method == Method::Bsca { n.saturating_mul(outputs) } else { 0 };
+    /// All 0, nothing in the model. Plain BSGD needs no α: `with_alpha` is for its objective.
+    pub(super) fn new(n: usize, outputs: usize, with_alpha: bool) -> Result<Self> {
+        let alphas = if with_alpha { n.saturating_mul(outputs) } else { 0 };
         Ok(Self {
             alpha: try_vec("dual variables", alphas, 0.0)?,
             slot_of: try_vec("slots of samples", n, NONE)?,
@@ -238,8 +238,8 @@ fn sweep<F: Real>(
             continue;
         }
         counts.moved += 1;
-        if solver.method == Method::Bsca {
-            duals.alpha[sample * outputs..][..outputs].copy_from_slice(&alpha);
+        if let Some(kept) = duals.alpha.get_mut(sample * outputs..).filter(|a| !a.is_empty()) {
+            keep(solver, problem, sample, &mut kept[..outputs], (&alpha, &delta));
         }
         let size = delta.iter().fold(0.0f64, |most, v| most.max(v.abs()));
         counts.largest = counts.largest.max(size * block.samples.diagonal[turn].abs());
@@ -271,10 +271,31 @@ fn sweep<F: Real>(
             && let Some(lost) = state.maintainer.reduce(expansion, budget, &mut followers)?
         {
             counts.maintained += 1;
-            counts.degradation += lost;
+            let scale = state.scale(solver.method);
+            counts.degradation += lost * scale * scale;
         }
     }
     Ok(())
+}
+
+/// The sample's dual variables after its step: BSGD's are what \[BSCA\] eq. 4 adds up.
+fn keep<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    sample: usize,
+    kept: &mut [f64],
+    (alpha, delta): (&[f64], &[f64]),
+) {
+    match solver.method {
+        Method::Bsca => kept.copy_from_slice(alpha),
+        Method::Bsgd => {
+            for (c, (kept, &change)) in kept.iter_mut().zip(delta).enumerate() {
+                let y = problem.targets().value(sample, c);
+                // The change of the model is its own inverse.
+                *kept += solver.loss.model_change(y, 0.0, change);
+            }
+        }
+    }
 }
 
 /// The change of the sample's coefficients (`delta`) and, for BSCA, its new dual variables.

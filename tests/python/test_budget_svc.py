@@ -200,7 +200,8 @@ def test_history_and_objective(moons):
     model = BudgetSVC(budget=40, max_iter=3, tol=0, record_objective=True, random_state=0)
     history = model.fit(X, y).history_
     assert set(history) == {
-        "time", "n_sv", "moved", "maintained", "primal", "dual", "validation_score", "phase",
+        "time", "n_sv", "moved", "maintained", "degradation", "primal", "dual", "validation_score",
+        "phase",
     }  # fmt: skip
     assert list(history["phase"]) == [0, 0, 0, 1]
     assert model.n_iter_ == 3

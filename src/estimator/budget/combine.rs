@@ -53,6 +53,7 @@ fn entries(outcomes: &[Outcome], kind: Kind) -> Vec<Entry> {
             n_terms: each().map(|e| e.n_terms).sum(),
             moved: each().map(|e| e.moved).sum::<f64>() / k,
             maintained: each().map(|e| e.maintained).sum::<f64>() / k,
+            degradation: each().map(|e| e.degradation).sum(),
             primal: each().map(|e| e.primal).sum(),
             dual: each().map(|e| e.dual).sum(),
             score: each().map(|e| e.score).sum::<f64>() / k,

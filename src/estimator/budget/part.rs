@@ -286,6 +286,7 @@ fn passes<F: Real>(
     let entry = |(pass, record): (usize, &PassRecord)| Entry {
         moved: record.moved,
         maintained: record.maintained,
+        degradation: record.degradation,
         primal: record.primal.unwrap_or(f64::NAN),
         dual: record.dual.unwrap_or(f64::NAN),
         score: scores.get(pass).copied().unwrap_or(f64::NAN),
