@@ -54,7 +54,7 @@ def load(folder: Path, name: str):
         parts = {key: stored[key] for key in stored.files}
     X, X_test = _rows(parts, "train"), _rows(parts, "test")
     y, y_test = parts["y_train"], parts["y_test"]
-    if name == "cod-rna":
+    if name in ("cod-rna", "covtype-sample"):
         scaler = MinMaxScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
     elif name == "mnist":

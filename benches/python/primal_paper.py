@@ -1,13 +1,17 @@
-"""Figures 4 to 9 of the primal paper, measured again: a picture and a table (CSV) each.
+"""Figures 1 and 4 to 9 of the primal paper, measured again: a picture and a table each.
 
     python benches/python/primal_paper.py --quick
 
+- 1: section 2 and Appendix A in NumPy: conjugate gradients on the primal and on the dual of
+  regularised least squares, seen from the primal (2 and 3 are drawings of the losses)
 - 4: linear machines on ADULT: seconds against n, Newton on w beside LIBSVM (and LIBLINEAR)
 - 5: squared hinge on USPS 0-4 against 5-9 (σ = 8, λ = 1e-8): seconds against n_sv, beside LIBSVM
 - 6, 7: the same with 10 % of the labels flipped and λ = 1/8, huberised hinge: test error, seconds,
   and samples in the quadratic and the linear zone, against h
 - 8: the same at h = 2^-5: seconds against LIBSVM's n_sv
-- 9: conjugate gradients: test error against steps for several σ
+- 9: conjugate gradients: test error against steps for several σ, with and without the
+  preconditioner. A fit that may take m steps begins with a small C and raises it (docs/primal.md
+  says why), so the error after m steps is that of a fit of its own
 
 LIBSVM is scikit-learn's SVC, whose kernel values are made as they are needed; the paper gave it
 the whole kernel matrix. It has an offset, the machines of figures 5 to 9 have none.
@@ -15,7 +19,6 @@ the whole kernel matrix. It has an offset, the machines of figures 5 to 9 have n
 
 from __future__ import annotations
 
-import csv
 import warnings
 
 import matplotlib
@@ -23,14 +26,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
+import primal_least_squares
 from budgetsvm import PrimalSVC
-from common import load, machine, parser, require, timed
+from common import load, parser, require, timed
+from record import Record
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 NEEDS = {4: "adult", 5: "usps", 6: "usps", 8: "usps", 9: "usps"}
 HARD, NOISY = 5e7, 4.0  # 1/(2λ)
+STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 KERNEL = {"gamma": 1 / 128, "fit_intercept": False, "cache_size": 4000}
 
 
@@ -117,7 +123,7 @@ def figure_8(options):
 def figure_9(options):
     X, y, X_test, y_test = digits(options)
     n = 1500 if options.quick else len(y)
-    steps = [1, 2, 4, 8, 16, 32, 64, 128]
+    steps = STEPS[:6] if options.quick else STEPS
     rows = []
     for sigma in (2, 8) if options.quick else (1, 2, 4, 8):
         settings = {**KERNEL, "gamma": 1 / (2 * sigma**2)}
@@ -143,10 +149,11 @@ def lines(axes, rows, x, columns, labels, log="xy"):
     axes.legend()
 
 
-def draw(number, head, rows, path):
+def draw(number, head, rows):
     """The picture of a figure."""
-    figure, panels = plt.subplots(1, 3 if number == 6 else 1, figsize=(15 if number == 6 else 6, 4),
-                                  squeeze=False)  # fmt: skip
+    count = 3 if number == 6 else 1
+    size = (12 if number == 6 else 6, 3.6)
+    figure, panels = plt.subplots(1, count, figsize=size, squeeze=False)
     axes = panels[0]
     if number == 4:
         lines(axes[0], rows, 0, (1, 2, 3), ("Newton", "LIBSVM", "LIBLINEAR"))
@@ -175,31 +182,79 @@ def draw(number, head, rows, path):
         axes[0].set(xlabel="steps", ylabel="test error %", xscale="log", yscale="log")
         axes[0].legend()
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    return figure
 
 
+def slope(rows, x, y):
+    """The exponent of column y in column x."""
+    values = np.log(np.array([[row[x], row[y]] for row in rows], dtype=float))
+    return float(np.polyfit(*values.T, 1)[0])
+
+
+def said(found):
+    """(what, the paper's, ours, LIBSVM's) of what the paper's text says of its figures."""
+    if 4 in found:
+        rows = found[4]
+        yield ("4: seconds as n to the power", 1, slope(rows, 0, 1), None)
+        yield ("4: LIBSVM's seconds as n to the power", 2.2, None, slope(rows, 0, 2))
+        yield ("4: Newton steps on all of ADULT", 7, rows[-1][4], None)
+    if 5 in found:
+        rows = found[5]
+        yield ("5: seconds as n_sv to the power", 3, slope(rows, 1, 2), slope(rows, 3, 4))
+        yield ("5: n_sv as n to the power", 0.5, slope(rows, 0, 1), slope(rows, 0, 3))
+        yield ("5: Newton steps, at most", 5, max(row[5] for row in rows), None)
+        yield ("5: test error, all samples", None, rows[-1][6], rows[-1][7])
+    if 6 in found:
+        ours, theirs = found[6][:-1], found[6][-1]
+        yield ("6: test error at h = 1", None, ours[0][1], theirs[1])
+        others = [row[1] for row in ours[1:]]
+        yield ("6: at h < 1", None, f"{min(others):.3g} to {max(others):.3g}", theirs[1])
+        fastest = min(ours, key=lambda row: row[2])
+        yield ("6: the h that is fastest", "in between", fastest[0], None)
+    if 8 in found:
+        rows = found[8]
+        yield ("8: seconds as n_sv to the power", 3, slope(rows, 1, 2), slope(rows, 1, 3))
+        yield ("8: Newton steps", "about 30", max(row[4] for row in rows), None)
+    for sigma, solver, *wrong, full in found.get(9, []):
+        if sigma == 4 and solver == "plain-cg":
+            yield ("9: error at σ = 4 after 256 steps, no preconditioner", 1.84, wrong[-1], None)
+        elif solver == "cg":
+            near = next((s for s, e in zip(STEPS, wrong, strict=False) if e <= full + 0.1), None)
+            yield (f"9: σ = {sigma}, steps to within 0.1 point of the full fit", "10 to 100", near,
+                   None)  # fmt: skip
+
+
+TITLES = {
+    1: "Least squares", 4: "Linear machines on ADULT: seconds against n",
+    5: "Squared hinge on USPS: seconds against n_sv",
+    6: "Huberised hinge, labels flipped: test error, seconds and zones against h",
+    8: "Huberised hinge: seconds against n_sv",
+    9: "Conjugate gradients: test error against steps",
+}  # fmt: skip
 FIGURES = {4: figure_4, 5: figure_5, 6: figure_6, 8: figure_8, 9: figure_9}
 
 
 def main():
     arguments = parser(__doc__)
-    arguments.add_argument("--figures", type=int, nargs="+", choices=FIGURES, default=list(FIGURES))
+    arguments.add_argument("--figures", type=int, nargs="+", choices=TITLES, default=list(TITLES))
     options = arguments.parse_args()
-    require(options.data, sorted({NEEDS[number] for number in options.figures}))
+    require(options.data, sorted({NEEDS[number] for number in options.figures if number in NEEDS}))
     warnings.simplefilter("ignore", ConvergenceWarning)
-    options.out.mkdir(parents=True, exist_ok=True)
-    print(machine())
-    for number in options.figures:
-        head, rows = FIGURES[number](options)
-        stem = options.out / f"primal_paper_figure_{number}"
-        with stem.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([head, *rows])
-        draw(number, head, rows, stem.with_suffix(".png"))
-        print(f"\nFigure {number}: {', '.join(head)}")
-        for row in rows:
-            print(*(f"{v:.4g}" if isinstance(v, float) else v for v in row))
-        print(f"written to {stem}.csv and .png", flush=True)
+    found = {}
+    with Record(options, "primal_paper", seeds="0") as record:
+        for number in options.figures:
+            if number == 1:
+                primal_least_squares.figure_1(record)
+                continue
+            head, rows = FIGURES[number](options)
+            title = f"Figure{'s 6 and 7' if number == 6 else f' {number}'}. {TITLES[number]}"
+            record.table(f"figure_{number}", title, head, rows)
+            record.picture(f"figure_{number}", title, draw(number, head, rows),
+                           width=1000 if number == 6 else 600)  # fmt: skip
+            found[number] = rows
+        if found:
+            title = "What the paper's text says of its figures"
+            record.compare("said", title, list(said(found)), what="figure", peer="LIBSVM")
 
 
 if __name__ == "__main__":

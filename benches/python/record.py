@@ -64,7 +64,8 @@ class Record:
         rows = [list(row) for row in rows]
         with (self.folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *rows])
-        text = markdown(header, [[shown(value) for value in row] for row in rows])
+        cells = [[shown(value).replace("|", "\\|") for value in row] for row in (header, *rows)]
+        text = markdown(cells[0], cells[1:])
         print(f"\n{title}\n\n{text}\n", flush=True)
         self._add(f"{name}.table", {"kind": "table", "title": title, "text": text})
 

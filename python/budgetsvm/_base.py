@@ -59,8 +59,8 @@ class BudgetMachineEstimator(MachineEstimator):
         With solver "bsca", passes end when none of a pass's steps changed its sample's decision
         value by more than this, >= 0.
     order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
-        Order of a pass: a fresh permutation, independent draws, as given, or these row indices
-        over and over.
+        Order of a pass: a fresh permutation, independent draws (the order of [1]_), as given, or
+        these row indices over and over.
     early_stopping : bool, default=False
         Whether to hold out a validation part and stop when its score no longer rises; the best
         model seen is kept.

@@ -11,8 +11,13 @@
 //!    BSGD, step t: all coefficients shrink by `1 - 1/t`; a violating sample gains
 //!    `y_i n C_i / t`. Kept as `u` with `β = u / t`, so the shrinking costs nothing.
 //! 2. A sample that is still a term, unmerged, changes its coefficient in place; one whose
-//!    coefficients become 0 frees its slot. Any other sample becomes a new term.
+//!    coefficients become 0 frees its slot. Any other sample becomes a new term. (Departs from
+//!    \[BSCA\] Alg. 2, where every step adds a term, and a sample drawn again has two.)
 //! 3. Over budget, maintenance runs.
+//!
+//! The order of a pass is a fresh permutation (departs from \[BSCA\] Alg. 2, which draws samples
+//! at random: [`SampleOrder::Uniform`]), and passes of BSCA end when a whole one moved nothing by
+//! more than `tol` (the paper leaves the rule open: 0 is none).
 //!
 //! *Cost* of a pass: O(n B d) for margins, O(B d) an event of maintenance.
 //! *Certificate*: without a budget, the largest step of a pass in units of the margin.

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 
-def best_h(m: float, kappa: float) -> float:
-    """The weight of the heavier term in the merged point, to rounding error.
+def best_h(m: np.ndarray, kappa: np.ndarray) -> np.ndarray:
+    """The weight of the heavier term in each merged point, to rounding error.
 
     The root of ``ln(h/(1-h)) - L (2h-1) = ln(m/(1-m))`` in [1/2, 1], L = -ln kappa; golden section
     would stop at 1e-8, where the maximum is flat.
     """
-    low, high = 0.5, 1 - 1e-16
-    for _ in range(100):
-        h = (low + high) / 2
-        slope = np.log(h / (1 - h)) + np.log(kappa) * (2 * h - 1) - np.log(m / (1 - m))
-        low, high = (h, high) if slope < 0 else (low, h)
+    low, high = np.full_like(m, 0.5), np.full_like(m, 1 - 1e-16)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a term that weighs nothing, or is far
+        length, odds = np.log(kappa), np.log(m / (1 - m))
+        for _ in range(60):
+            h = (low + high) / 2
+            below = np.log(h / (1 - h)) + length * (2 * h - 1) < odds
+            low, high = np.where(below, h, low), np.where(below, high, h)
     return (low + high) / 2
 
 
@@ -54,23 +56,23 @@ class Model:
         coef = np.array(self.coef)
         a = int(np.argmin(np.abs(coef)))
         kappa = self.kernel(self.points[a])
-        same = [b for b in range(len(coef)) if b != a and coef[b] * coef[a] > 0]
-        if not same:
+        same = np.flatnonzero(coef * coef[a] > 0)
+        same = same[same != a]
+        if not same.size:
             rest = [b for b in range(len(coef)) if b != a]
             b = max(rest, key=lambda b: kappa[b])
             self.coef[b] += kappa[b] * self.coef[a]
             self.owner[b] = -1
             self.drop(a)
             return
-        found = []
-        for b in same:
-            h = best_h(coef[b] / (coef[a] + coef[b]), kappa[b])
-            merged = coef[a] * kappa[b] ** (h**2) + coef[b] * kappa[b] ** ((1 - h) ** 2)
-            lost = coef[a] ** 2 + coef[b] ** 2 + 2 * coef[a] * coef[b] * kappa[b] - merged**2
-            found.append((lost, b, h, merged))
-        _, b, h, merged = min(found)
+        other, near = coef[same], kappa[same]
+        h = best_h(other / (coef[a] + other), near)
+        merged = coef[a] * near ** (h**2) + other * near ** ((1 - h) ** 2)
+        lost = coef[a] ** 2 + other**2 + 2 * coef[a] * other * near - merged**2
+        best = int(np.argmin(lost))
+        b, h = int(same[best]), h[best]
         self.points[b] = (1 - h) * self.points[a] + h * self.points[b]
-        self.coef[b], self.owner[b] = merged, -1
+        self.coef[b], self.owner[b] = float(merged[best]), -1
         self.drop(a)
 
     def drop(self, at: int) -> None:
