@@ -71,6 +71,14 @@ pub enum Error {
     /// A model file that is not exactly valid.
     #[error("not a valid budgetsvm model file: {0}")]
     Format(String),
+    /// A valid model file of something else than was asked for.
+    #[error("the file holds {found}: load it as that, not as {asked}")]
+    OtherFile {
+        /// What is in it.
+        found: String,
+        /// What was asked for.
+        asked: String,
+    },
     /// The operating system refused to read or write a file.
     #[error("{path}: {source}")]
     Io {

@@ -60,10 +60,10 @@ fn files_give_back_the_same_bits_and_refuse_other_types() {
         model.decision_function(&rows).unwrap(),
         "the same bits"
     );
-    assert!(matches!(BudgetSvcModel::<f32, i32>::load(&path), Err(Error::Format(_))));
-    assert!(matches!(BudgetSvcModel::<f64, String>::load(&path), Err(Error::Format(_))));
-    assert!(matches!(BudgetSvcModel::<f64, u8>::load(&path), Err(Error::Format(_))));
-    assert!(matches!(BudgetSvrModel::<f64>::load(&path), Err(Error::Format(_))));
+    assert!(matches!(BudgetSvcModel::<f32, i32>::load(&path), Err(Error::OtherFile { .. })));
+    assert!(matches!(BudgetSvcModel::<f64, String>::load(&path), Err(Error::OtherFile { .. })));
+    assert!(matches!(BudgetSvcModel::<f64, u8>::load(&path), Err(Error::OtherFile { .. })));
+    assert!(matches!(BudgetSvrModel::<f64>::load(&path), Err(Error::OtherFile { .. })));
     let more = model.partial_fit(&rows, &labels).unwrap().polish(&rows, &labels).unwrap();
     let same = again.partial_fit(&rows, &labels).unwrap().polish(&rows, &labels).unwrap();
     assert_eq!(more.decision_function(&rows).unwrap(), same.decision_function(&rows).unwrap());

@@ -8,7 +8,7 @@ use budgetsvm::data::{Gathered, Rows};
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{AnyMachine, Machine, Passes, State};
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::model::persist::{Archive, Tensor};
+use budgetsvm::model::persist::{Archive, Data, Tensor};
 use budgetsvm::model::{AnyModel, KernelModel, LinearModel, Model, PairwiseModel, Support};
 use ndarray::Array2;
 use serde_json::{Value, json};
@@ -29,10 +29,9 @@ fn machine(parts: Vec<KernelModel<f32>>) -> AnyMachine {
 
 fn archive(machine: &AnyMachine) -> Archive {
     let names = br#"["l\u00e4nge","b"]"#.to_vec();
-    let names =
-        Tensor { shape: vec![names.len()], data: budgetsvm::model::persist::Data::U8(names) };
+    let names = Tensor { shape: vec![names.len()], data: Data::U8(names) };
     Archive {
-        estimator: json!({"kind": "BudgetSVC", "params": {"C": 1.0}, "labels": ["int64", [0, 1]]}),
+        estimator: json!({"kind": "BudgetSVC", "params": {"C": 1.0}, "n_features": 2, "labels": ["int64", [0, 1]]}),
         arrays: [
             ("feature_names".to_owned(), names),
             ("history.primal".to_owned(), Tensor::doubles(vec![1.5, f64::NAN])),
@@ -58,7 +57,23 @@ fn with_header(bytes: &[u8], header: &str) -> Vec<u8> {
     let mut out = (header.len() as u64).to_le_bytes().to_vec();
     out.extend(header.as_bytes());
     out.extend(&bytes[8 + old..]);
-    out
+    summed(out)
+}
+
+/// The bytes with the checksum that they should have, where there is a place for one.
+fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let Ok((len, directory)) = safetensors::SafeTensors::read_metadata(&bytes) else {
+        return bytes;
+    };
+    let Some(info) = directory.info("checksum").filter(|info| info.shape == [1]) else {
+        return bytes;
+    };
+    let first = 8 + len + info.data_offsets.0;
+    let Some(place) = bytes.get_mut(first..first + 8) else { return bytes };
+    place.fill(0);
+    let sum = u64::from(crc32fast::hash(&bytes));
+    bytes[first..first + 8].copy_from_slice(&sum.to_le_bytes());
+    bytes
 }
 
 fn header(bytes: &[u8]) -> String {
@@ -156,19 +171,47 @@ fn truncated_at_every_byte() {
 }
 
 #[test]
-fn any_flipped_byte_is_refused_or_another_valid_model() {
+fn any_flipped_bit_is_refused() {
+    let bytes = sample();
+    for at in 0..bytes.len() {
+        for mask in (0..8).map(|bit| 1 << bit).chain([0xff]) {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= mask;
+            refused(&format!("byte {at} with {mask:#x}"), &flipped);
+        }
+    }
+}
+
+#[test]
+fn behind_a_right_checksum_is_another_valid_model_or_none() {
     let bytes = sample();
     for at in 0..bytes.len() {
         for mask in [0x01, 0x80, 0xff] {
             let mut flipped = bytes.clone();
             flipped[at] ^= mask;
-            match read(&flipped) {
+            match read(&summed(flipped)) {
                 Ok(_) => {}
                 Err(Error::Format(_) | Error::OutOfMemory { .. }) => {}
                 Err(other) => panic!("byte {at}: {other}"),
             }
         }
     }
+}
+
+#[test]
+fn json_that_is_small_as_text_and_large_in_memory_is_refused() {
+    for part in ["{\"\":0},", "{},", "[],", "[[]],"] {
+        let text = format!("[{}0]", part.repeat((1 << 20) / part.len() - 200));
+        let tree = json!({"__metadata__": {"budgetsvm": text}}).to_string();
+        refused(&format!("{part} in the metadata"), &with_header(&sample(), &tree));
+        let header = format!("{{\"a\":{text}}}");
+        refused(&format!("{part} in the header"), &with_header(&sample(), &header));
+    }
+    let mut many = archive(&machine(vec![expansion(3, 1)]));
+    let names = format!("[{}{{}}]", "{},".repeat(1 << 20)).into_bytes();
+    let shape = vec![names.len()];
+    many.arrays.insert("feature_names".into(), Tensor { shape, data: Data::U8(names) });
+    refused("names that are objects", &many.into_bytes().unwrap());
 }
 
 /// Sets, or with `Null` removes, one entry of the header.
@@ -243,7 +286,8 @@ fn two_hundred_mutants_of_the_header() {
     };
     for (path, value) in [
         (vec!["format"], json!("pickle")),
-        (vec!["format_version"], json!(2)),
+        (vec!["format_version"], json!(1)),
+        (vec!["format_version"], json!(3)),
         (vec!["format_version"], json!("1")),
         (vec!["format_version"], Value::Null),
         (vec!["library_version"], Value::Null),
@@ -317,7 +361,7 @@ fn numbers_that_are_not_finite_are_refused() {
         } else {
             mutant[offset..offset + 8].copy_from_slice(&f64::INFINITY.to_le_bytes());
         }
-        refused(&name, &mutant);
+        refused(&name, &summed(mutant));
     }
 }
 

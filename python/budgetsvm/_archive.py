@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._hyperparameters import gathered
 from ._stored import (
+    DAMAGED,
     damaged,
     labels_from_store,
     labels_to_store,
@@ -37,10 +38,11 @@ ESTIMATORS: dict[str, type[Archived]] = {}
 class Archived:
     """Mixin of estimators that `save` to an archive; not for use on its own."""
 
-    #: Learnt attributes: name -> "array", "matrix" (array or CSR), "numbers" (a short vector of
-    #: float64 that may be infinite), "value" (JSON) or "curves" (a dict of arrays). A "?" at the
-    #: end: may be missing. The machine, `n_features_in_`, `feature_names_in_` and `classes_` go
-    #: without saying; a class adds to what its bases have.
+    #: Learnt attributes: name -> "array", "matrix" (array or CSR), "int32", "int64" and "float64"
+    #: (vectors, integers not negative), "numbers" (a short vector of float64 that may be infinite),
+    #: "count", "flag", "number", "objective", "sizes" and "stop" (JSON, one type each) or "curves"
+    #: (a dict of arrays). A "?" at the end: may be missing. The machine, `n_features_in_`,
+    #: `feature_names_in_` and `classes_` go without saying; a class adds to what its bases have.
     _archived: ClassVar[dict[str, str]]
 
     #: Whether a fitted estimator holds a machine of `_core`.
@@ -51,7 +53,10 @@ class Archived:
     _points: ClassVar[dict[str, str]] = {}
 
     def _check_archived(self) -> None:
-        """Whether restored attributes fit together, by ValueError; a class overrides it."""
+        """Whether learnt attributes fit together, by ValueError; a class overrides it."""
+
+    def _check_hyperparameters(self) -> None:
+        """Whether the hyperparameters are in their ranges, by ValueError; a class overrides it."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a safetensors file, whole or not at all.
@@ -99,9 +104,16 @@ class Archived:
             "labels": labels,
             "n_features": int(getattr(self, "n_features_in_", 0)),
         }
+        # What would not be read is not written: hyperparameters may have changed since the fit.
+        try:
+            self._check_hyperparameters()
+            self._check_archived()
+        except ValueError as error:
+            reason = str(error).removeprefix(DAMAGED)
+            raise ValueError(f"this estimator cannot be saved, fit it again: {reason}") from None
         machine = self.__dict__.get("_machine")
         _core.archive_save(
-            os.fspath(path), json.dumps(description, allow_nan=False), arrays, machine
+            os.fsdecode(path), json.dumps(description, allow_nan=False), arrays, machine
         )
 
     @classmethod
@@ -113,6 +125,8 @@ class Archived:
         stored, fitted = description["params"], description["fitted"]
         require(isinstance(stored, dict) and isinstance(fitted, dict), "description")
         require(set(stored) <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
+        if stored.get("tune_size", 0) is None:
+            del stored["tune_size"]  # so the Rust crate wrote that nothing is tuned
         of_points = {
             n for n, entry in stored.items() if isinstance(entry, dict) and "fitted" in entry
         }
@@ -143,11 +157,15 @@ class Archived:
             require(fits and len(names) == description["n_features"], "feature names")
             estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
         if description["labels"] is not None:
-            stored = description["labels"]
-            require(isinstance(stored, list) and len(stored) == 2, "class labels")
-            require(isinstance(stored[0], str) and isinstance(stored[1], list), "class labels")
-            estimator.classes_ = labels_from_store(*description["labels"])  # type: ignore[attr-defined]
+            labels = description["labels"]
+            require(isinstance(labels, list) and len(labels) == 2, "class labels")
+            require(isinstance(labels[0], str) and isinstance(labels[1], list), "class labels")
+            estimator.classes_ = labels_from_store(*labels)  # type: ignore[attr-defined]
         require(not arrays, "an array that nothing uses")
+        try:
+            estimator._check_hyperparameters()
+        except ValueError as error:
+            raise damaged(error) from None
         estimator._check_archived()
         return estimator
 
@@ -189,12 +207,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    text, arrays, machine = _core.archive_load(os.fspath(path))
+    text, arrays, machine = _core.archive_load(os.fsdecode(path))
     try:
         description = json.loads(text)
         cls = ESTIMATORS.get(description["kind"])
         if cls is None:
-            raise damaged(f"'{description['kind']}' is no estimator of Python's")
+            raise ValueError(f"the file holds a {description['kind']}, no estimator of Python's")
         return cls._from_archive(description, arrays, machine)
     except _MALFORMED as error:
         raise damaged(error) from error

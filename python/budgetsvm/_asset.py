@@ -123,8 +123,9 @@ class AssetEstimator(MachineEstimator, OnMap):
         "max_iter": _parameters.optional(_parameters.count),
     }
 
-    _archived: ClassVar[dict[str, str]] = {"objective_": "value"}
+    _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
     _kinds = ("features",)
+    _states = ("asset", "none")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         X, y = self._check_X_y(X, y, reset=True)

@@ -141,7 +141,8 @@ class BudgetMachineEstimator(MachineEstimator):
     cache_size: float = 200
 
     _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
-    _archived: ClassVar[dict[str, str]] = {"objective_": "value"}
+    _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
+    _states = ("passes",)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None

@@ -54,6 +54,9 @@ class Estimator(Archived, BaseEstimator):
             self.__dict__.update(before)
             raise
 
+    def _check_hyperparameters(self) -> None:
+        _parameters.check(self)
+
     def _check_X_y(self, X: Any, y: Any, reset: bool, dtype: Any = None) -> tuple[Any, np.ndarray]:
         """Training rows and targets; rows of `dtype`, by default of what the machine is made of."""
         if dtype is None:

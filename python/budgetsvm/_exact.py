@@ -101,10 +101,10 @@ class ExactEstimator(ExactKernel):
     solver = "mpd"
 
     _archived: ClassVar[dict[str, str]] = {
-        "support_": "array", "_n_support": "array", "fit_status_": "value", "stop_reason_": "value",
-        "_gamma": "value", "_sparse": "value", "shape_fit_": "value",
-        "constraint_violation_": "array?", "n_updates_": "array?", "n_iter_": "value",
-        "duality_gap_": "value",
+        "support_": "int32", "_n_support": "int32", "fit_status_": "count", "stop_reason_": "stop",
+        "_gamma": "number", "_sparse": "flag", "shape_fit_": "sizes",
+        "constraint_violation_": "float64?", "n_updates_": "int64?", "n_iter_": "count",
+        "duality_gap_": "number",
     }  # fmt: skip
     _kinds = ("pairwise",)
 
@@ -270,18 +270,32 @@ class ExactEstimator(ExactKernel):
 
     def _check_archived(self) -> None:
         self.shape_fit_ = tuple(self.shape_fit_)
-        counts = (self._n_support, self.support_)
-        fine = all(array.ndim == 1 and array.dtype.kind == "i" for array in counts)
-        fine = fine and all(np.all(array >= 0) for array in counts)
+        fine = self._n_support.tolist() == self._machine.n_support
         fine = fine and self._machine.n_terms == len(self.support_) == int(self._n_support.sum())
         fine = fine and len(self._n_support) == (len(self.classes_) if self._is_classifier() else 1)
-        fine = fine and len(self.shape_fit_) > 0 and all(type(n) is int for n in self.shape_fit_)
-        own, kernel = self._kernel_params(), json.loads(self._machine.kernel)
-        fine = fine and (own is None) == (kernel is None)
-        fine = fine and (own is None or own[0] == kernel["name"])
+        fine = fine and np.array_equal(np.unique(self.support_), np.sort(self.support_))
+        fine = fine and bool(np.all(self.support_ < self.shape_fit_[0]))
+        fine = fine and self.shape_fit_[1:] in ((), (self.n_features_in_,))
+        fine = fine and self.fit_status_ == (self.stop_reason_ != "converged")
         fine = fine and self._sparse is self._machine.is_sparse
+        names = ["constraint_violation_", "n_updates_"]
+        names += ["n_iter_", "duality_gap_"] if self._is_classifier() else []
+        told = [getattr(self, name) for name in names if hasattr(self, name)]
+        fine = fine and all(len(array) == self._outputs_wanted() for array in told)
         require(fine, "machine of an exact estimator")
         super()._check_archived()
+
+    def _kernel_fits(self) -> bool:
+        own, kernel = self._kernel_params(), json.loads(self._machine.kernel)
+        if own is None or kernel is None:
+            return own is None and kernel is None
+        told = dict(zip(("name", "gamma", "coef0", "degree"), own, strict=True))
+        told["gamma"] = told["gamma"] or np.finfo(np.float64).tiny
+        return all(told[name] == value for name, value in kernel.items())
+
+    def _check_hyperparameters(self) -> None:
+        super()._check_hyperparameters()
+        self._validate_params()
 
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")

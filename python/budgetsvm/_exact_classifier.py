@@ -61,7 +61,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     probability, random_state = "deprecated", None
 
     _archived: ClassVar[dict[str, str]] = {
-        "n_iter_": "array", "duality_gap_": "numbers", "class_weight_": "array",
+        "n_iter_": "int32", "duality_gap_": "numbers", "class_weight_": "float64",
         "_sigmoids": "array?",
     }  # fmt: skip
 
@@ -80,8 +80,10 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     def _check_archived(self) -> None:
         super()._check_archived()
         shape = (2, len(self.intercept_))
-        fits = getattr(self, "_sigmoids", np.empty(shape)).shape == shape
-        require(fits, "sigmoids of an exact machine")
+        sigmoids = getattr(self, "_sigmoids", np.empty(shape))
+        fits = sigmoids.shape == shape and sigmoids.dtype == np.float64
+        fits = fits and len(self.class_weight_) == len(self.classes_)
+        require(fits, "classes of an exact machine")
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The bound of every α."""

@@ -139,7 +139,7 @@ class OneClassSVM(OutlierMixin, EitherSolver):
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return None, None, np.maximum(weights, 0.0)
 
-    _archived: ClassVar[dict[str, str]] = {"offset_": "array"}
+    _archived: ClassVar[dict[str, str]] = {"offset_": "float64"}
 
     def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
         self.offset_ = -self.intercept_

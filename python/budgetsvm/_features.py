@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from . import _parameters
 from ._features_base import KernelFeatures
 from ._hyperparameters import hyperparameters
 from ._machine import AnyKernel, of_machine
+from ._stored import require
 
 
 class _OnLandmarks(KernelFeatures, AnyKernel):
@@ -125,9 +128,9 @@ class IncompleteCholesky(_OnLandmarks):
 
     _family = "cholesky"
     _archived: ClassVar[dict[str, str]] = {
-        "component_indices_": "array",
-        "residual_": "value",
-        "trace_residual_": "value",
+        "component_indices_": "int64",
+        "residual_": "number",
+        "trace_residual_": "number",
     }
 
     _ranges: ClassVar[dict] = {"tol": partial(_parameters.number, least=0, below=1)}
@@ -137,6 +140,12 @@ class IncompleteCholesky(_OnLandmarks):
     def _take(self, told: dict[str, Any]) -> None:
         self.component_indices_ = told["index"]
         self.residual_, self.trace_residual_ = told["residual"], told["trace"]
+
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        pivots = self.component_indices_
+        fits = len(np.unique(pivots)) == len(pivots) == self._machine.map_width
+        require(fits and 0 <= self.residual_ <= self.trace_residual_, "pivots")
 
 
 @hyperparameters

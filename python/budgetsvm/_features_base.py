@@ -13,7 +13,7 @@ from . import _core, _parameters, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
-from ._machine import OnMap
+from ._machine import OnMap, kernel_fits
 from ._stored import require
 
 
@@ -36,7 +36,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
     kernel: str = "rbf"
     gamma: str | float = "scale"
 
-    _archived: ClassVar[dict] = {"_n_features_out": "value"}
+    _archived: ClassVar[dict] = {"_n_features_out": "count"}
     _has_machine: ClassVar[bool] = True
     _family: ClassVar[str]
 
@@ -91,7 +91,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
         machine, width = self._machine, self._n_features_out
         fits = machine.kind == "features" and machine.n_outputs == 0
         fits = fits and machine.n_features == self.n_features_in_
-        require(fits and type(width) is int and machine.map_width <= width, "map and columns")
+        fits = fits and machine.state == "none" and kernel_fits(self)
+        require(fits and machine.map_width <= width, "map and columns")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")

@@ -87,6 +87,7 @@ class LocalBudgetSVC(OnlineLearner):
     """
 
     _kinds = ("cells",)
+    _states = ("local", "none")
     _family = "local"
 
     n_clusters: int = field(default=16, kw_only=False)

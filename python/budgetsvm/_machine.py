@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +56,19 @@ def _of_map(name: str, page: str) -> Any:
     return property(part, doc=page)
 
 
+def kernel_fits(estimator: Any) -> bool:
+    """Whether the machine's kernel is the one that the hyperparameters name."""
+    machine = estimator._machine
+    if machine.kind == "linear":
+        return bool(estimator.kernel == "linear")
+    kernel = json.loads(machine.kernel)
+    names = ("degree", "coef0") if hasattr(estimator, "degree") else ()
+    told = kernel is not None and kernel.pop("name") == estimator.kernel
+    return told and all(
+        kernel.get(n, getattr(estimator, n)) == getattr(estimator, n) for n in names
+    )
+
+
 class OnMap(Estimator):
     """Base of the estimators whose machine has a feature map; not for use on its own."""
 
@@ -77,6 +91,9 @@ class Machined(AnyKernel):
 
     #: What the machine's model may be, by the names of `_core`.
     _kinds: ClassVar[tuple[str, ...]] = ("expansion", "each")
+
+    #: What training may go on from, by the names of `_core`.
+    _states: ClassVar[tuple[str, ...]] = ("none",)
 
     _has_machine: ClassVar[bool] = True
     _machine: _core.Machine
@@ -125,15 +142,19 @@ class Machined(AnyKernel):
     def _check_archived(self) -> None:
         machine = self._machine
         fits = is_classifier(self) == hasattr(self, "classes_")
-        fits = fits and machine.kind in self._kinds
+        fits = fits and machine.kind in self._kinds and machine.state in self._states
         fits = fits and machine.n_outputs == self._outputs_wanted()
         require(fits and machine.n_features == self.n_features_in_, "machine and labels")
+        require(self._kernel_fits(), "another kernel than the machine has")
+
+    def _kernel_fits(self) -> bool:
+        return kernel_fits(self)
 
 
 class MachineEstimator(Machined, Trained):
     """Base of the estimators over a machine whose training is watched; not for use on its own."""
 
-    _archived: ClassVar[dict] = {"n_iter_": "value", "history_": "curves", "stop_reason_": "value"}
+    _archived: ClassVar[dict] = {"n_iter_": "count", "history_": "curves", "stop_reason_": "stop"}
 
     n_terms_ = of_machine("n_terms", "Number of terms, all outputs together.")
 

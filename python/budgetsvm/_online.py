@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import field
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,7 @@ from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator, of_machine
 from ._progress import Watcher
+from ._stored import require
 
 
 @hyperparameters
@@ -46,6 +48,7 @@ class OnlineLearner(Classifier, MachineEstimator):
     #: The learner, by its name in `_core`.
     _own: ClassVar[dict[str, Any]] = {}
     _kinds: ClassVar[tuple[str, ...]] = ("expansion", "each", "features")
+    _states: ClassVar[tuple[str, ...]] = ("streams",)
 
     @with_callbacks
     @documented
@@ -84,6 +87,13 @@ class OnlineLearner(Classifier, MachineEstimator):
         return self
 
     n_samples_seen_ = of_machine("seen", "Samples learnt from.")
+
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        learner = json.loads(self._machine.learner) or {}
+        own = {"name": self._own["learner"], **self._own} if self._own else {}
+        fits = all(learner.get(n) == value for n, value in own.items() if n != "learner")
+        require(fits, "another learner")
 
     def _check_params(self) -> None:
         """Refuse hyperparameters that do not fit together, before the data are looked at."""

@@ -137,7 +137,7 @@ class Projectron(BudgetedLearner):
     True
     """
 
-    _own: ClassVar[dict] = {"learner": "projectron"}
+    _own: ClassVar[dict] = {"learner": "projectron", "plus_plus": False}
 
     threshold: float = 0.1
 

@@ -15,6 +15,7 @@ from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator
 from ._progress import Watcher
+from ._stored import require
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
 _OPTIONAL = ("support_", "loo_decision_", "loo_score_")
@@ -144,11 +145,11 @@ class PrimalEstimator(MachineEstimator):
         "tol": _parameters.positive,
     }
     _archived: ClassVar[dict[str, str]] = {
-        "support_": "array?",
-        "objective_": "value",
-        "C_": "value",
-        "gamma_": "value",
-        "loo_score_": "value?",
+        "support_": "int64?",
+        "objective_": "objective",
+        "C_": "number",
+        "gamma_": "number",
+        "loo_score_": "number?",
     }
     _kinds = ("expansion", "linear")
     _points: ClassVar[dict[str, str]] = {"basis": "support_vectors_"}
@@ -230,6 +231,14 @@ class PrimalEstimator(MachineEstimator):
         if isinstance(self.basis, (np.ndarray, list, tuple)) or sp.issparse(self.basis):
             count = points.shape[0]
         return (_validation.as_rows(points), int(count)), points
+
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        support = getattr(self, "support_", None)
+        fits = support is None or len(support) == self._machine.n_terms
+        fits = fits and (self._machine.kind == "linear" or self.gamma_ == self._machine.gamma)
+        fits = fits and self.C_ > 0 and self.gamma_ > 0
+        require(fits, "machine in the primal")
 
     def _start(self, last: dict[str, Any], X: Any, basis: Any, points: Any) -> tuple:
         """Basis, points and start for `warm_start`: what of the last fit fits this one."""

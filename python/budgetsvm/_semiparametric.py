@@ -67,7 +67,7 @@ class Semiparametric(ExactEstimator):
     record_history: bool = False
 
     _archived: ClassVar[dict[str, str]] = {
-        "parametric_coef_": "array", "history_": "curves?", "_n_functions": "value",
+        "parametric_coef_": "array", "history_": "curves?", "_n_functions": "count",
     }  # fmt: skip
 
     def _evaluated(self, X: Any, given: Any, functions: Any) -> np.ndarray | None:

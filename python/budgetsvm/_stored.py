@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,18 +14,55 @@ from ._validation import check_csr_structure, plain
 
 _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
 
-_LABEL_TYPES = {
+_TYPES = {
     np.dtype(name).name: np.dtype(name)
     for name in (
         "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
     )
 }
+#: The type of a label of JSON, by the kind of NumPy's.
+_PLAIN = {"i": int, "u": int, "f": float, "b": bool}
 _SCALARS = (bool, int, float, str, type(None))
+#: Texts of one width beyond this many bytes come back as objects: one long label makes all long.
+_WIDEST = 2**24
+
+_STOPS = "converged max_iter max_time early_stopping callback".split()
+_OBJECTIVES: tuple[set[str], ...] = ({"primal", "dual"}, {"primal", "smoothed"})
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_sizes(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and all(map(_is_count, value))
+
+
+def _is_objective(value: Any) -> bool:
+    numbers = isinstance(value, dict) and all(v is None or type(v) is float for v in value.values())
+    return numbers and set(value) in _OBJECTIVES
+
+
+#: Kinds of JSON that learnt attributes are.
+_JSON: dict[str, Callable[[Any], bool]] = {
+    "count": _is_count,
+    "flag": lambda value: type(value) is bool,
+    "number": lambda value: type(value) is float,
+    "objective": _is_objective,
+    "sizes": _is_sizes,
+    "stop": lambda value: value in _STOPS,
+}
+#: Kinds of vectors, by their type.
+_VECTORS = ("int32", "int64", "float64")
+
+
+#: What the message of every damaged file begins with.
+DAMAGED = "not a valid budgetsvm model file: "
 
 
 def damaged(what: object) -> ValueError:
     """The error of a file that holds something else than `save` writes."""
-    return ValueError(f"not a valid budgetsvm model file: {what}")
+    return ValueError(f"{DAMAGED}{what}")
 
 
 def require(fine: bool, what: str) -> None:
@@ -35,7 +73,7 @@ def require(fine: bool, what: str) -> None:
 
 def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
     """The labels' type and values, as a file holds them."""
-    if classes.dtype.name in _LABEL_TYPES:
+    if classes.dtype.name in _TYPES:
         return classes.dtype.name, classes.tolist()
     if classes.dtype.kind in "UOT" and all(isinstance(label, str) for label in classes):
         return ("str" if classes.dtype.kind == "U" else "object"), [str(c) for c in classes]
@@ -47,12 +85,16 @@ def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
 
 def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
     """The inverse of `labels_to_store`."""
-    require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
-    text = all(isinstance(label, str) for label in labels)
+    text = all(type(label) is str for label in labels)
     if kind in ("str", "object") and text:
-        return np.array(labels, dtype=np.str_ if kind == "str" else object)
-    if kind in _LABEL_TYPES and not text:
-        restored = np.array(labels, dtype=_LABEL_TYPES[kind])
+        require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
+        narrow = 4 * max(map(len, labels)) * len(labels) <= _WIDEST
+        return np.array(labels, dtype=np.str_ if kind == "str" and narrow else object)
+    if kind in _TYPES and not text:
+        dtype = _TYPES[kind]
+        require(all(type(label) is _PLAIN[dtype.kind] for label in labels), "class labels")
+        require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
+        restored = np.array(labels, dtype=dtype)
         if restored.tolist() == labels:
             return restored
     raise damaged(f"class labels of type {kind!r}")
@@ -101,10 +143,12 @@ def param_from_store(name: str, stored: Any, arrays: dict[str, np.ndarray]) -> A
         return restore(f"param.{name}", "matrix", stored, arrays)
     value = from_json(stored)
     if name == "class_weight" and isinstance(value, dict):
-        try:
-            return {label: float(weight) for label, weight in value["pairs"]}
-        except (KeyError, TypeError, ValueError):
-            raise damaged("class_weight") from None
+        require(set(value) == {"pairs"} and isinstance(value["pairs"], list), "class_weight")
+        require(all(isinstance(p, list) and len(p) == 2 for p in value["pairs"]), "class_weight")
+        fits = all(isinstance(part, _SCALARS) for pair in value["pairs"] for part in pair)
+        weights = dict(value["pairs"]) if fits else {}
+        require(fits and len(weights) == len(value["pairs"]), "class_weight")
+        return weights
     order = name == "order" and isinstance(value, list) and all(type(i) is int for i in value)
     require(order or isinstance(value, _SCALARS), f"hyperparameter {name}")
     return value
@@ -114,6 +158,8 @@ def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[st
     value = np.asarray(value)
     if value.dtype.kind not in _STORED:
         raise ValueError(f"{name} of type {value.dtype} cannot be saved to a file")
+    if value.dtype.name not in _TYPES:
+        value = value.astype(_STORED[value.dtype.kind])
     exact = value.dtype in (np.float32, np.uint8)
     stored = value if exact else value.astype(_STORED[value.dtype.kind])
     # A scalar array has no C order to lose; `ascontiguousarray` would make it a vector.
@@ -123,13 +169,10 @@ def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[st
 
 def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
     fits = isinstance(entry, dict) and set(entry) == {"array"} and name in arrays
-    require(fits and isinstance(entry["array"], str), name)
-    stored = arrays.pop(name)
-    try:
-        dtype = np.dtype(entry["array"])
-    except TypeError:
-        dtype = np.dtype(object)
-    require(dtype.kind in _STORED, name)
+    require(fits and isinstance(entry["array"], str) and entry["array"] in _TYPES, name)
+    stored, dtype = arrays.pop(name), _TYPES[entry["array"]]
+    exact = dtype in (np.float32, np.uint8)
+    require(stored.dtype == (dtype if exact else _STORED[dtype.kind]), name)
     if dtype == stored.dtype:
         return stored  # arrays can be large: no second copy
     restored = stored.astype(dtype)
@@ -138,7 +181,8 @@ def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if kind == "value":
+    if kind in _JSON:
+        value = list(value) if kind == "sizes" else value
         return to_json(plain(value))
     if kind == "numbers":
         return to_json(plain(np.asarray(value, dtype=np.float64)))
@@ -146,7 +190,7 @@ def store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> An
         for curve, values in value.items():
             arrays[f"history.{name}.{curve}"] = np.ascontiguousarray(values, dtype=np.float64)
         return sorted(value)
-    if kind == "array" or (kind == "matrix" and not sp.issparse(value)):
+    if kind in _VECTORS or (kind in ("array", "matrix") and not sp.issparse(value)):
         return _put(name, value, arrays)
     if kind == "matrix":
         value = sp.csr_matrix(value)
@@ -157,8 +201,10 @@ def store(name: str, kind: str, value: Any, arrays: dict[str, np.ndarray]) -> An
 
 
 def restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if kind == "value":
-        return from_json(entry)
+    if kind in _JSON:
+        value = from_json(entry)
+        require(_JSON[kind](value), name)
+        return value
     if kind == "numbers" and isinstance(entry, list):
         numbers = from_json(entry)
         require(all(type(number) is float for number in numbers), name)
@@ -167,10 +213,18 @@ def restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> 
         require(isinstance(entry, list), name)
         for curve in entry:
             require(isinstance(curve, str) and f"history.{name}.{curve}" in arrays, name)
-        return {curve: arrays.pop(f"history.{name}.{curve}") for curve in entry}
+        require(entry == sorted(set(entry)), name)
+        curves = {curve: arrays.pop(f"history.{name}.{curve}") for curve in entry}
+        for values in curves.values():
+            require(values.ndim == 1 and values.dtype == np.float64, name)
+        return curves
     if kind == "matrix" and isinstance(entry, dict) and "csr" in entry:
         return _restore_csr(name, entry, arrays)
-    return _take(name, entry, arrays)
+    array = _take(name, entry, arrays)
+    if kind in _VECTORS:
+        vector = array.dtype == kind and array.ndim == 1
+        require(vector and (array.dtype.kind == "f" or bool((array >= 0).all())), name)
+    return array
 
 
 def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

@@ -48,6 +48,20 @@ pub struct Machine<F: Real> {
     state: State<F>,
 }
 
+impl<F: Real> State<F> {
+    /// What files and Python call it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Passes(_) => "passes",
+            Self::Online(_) => "streams",
+            Self::Local(_) => "local",
+            Self::Asset(_) => "asset",
+        }
+    }
+}
+
 impl<F: Real> Machine<F> {
     /// A machine of a model, and of the state of its training.
     #[must_use]
@@ -258,6 +272,15 @@ pub enum AnyMachine {
 }
 
 impl AnyMachine {
+    /// "float32" or "float64".
+    #[must_use]
+    pub fn precision(&self) -> &'static str {
+        match self {
+            Self::F32(_) => f32::NAME,
+            Self::F64(_) => f64::NAME,
+        }
+    }
+
     /// What a file holds of the machine.
     ///
     /// # Errors

@@ -40,7 +40,8 @@ pub trait Saved: Sized {
     /// The estimator of a file.
     ///
     /// # Errors
-    /// `Format` for anything that is not exactly valid, or of other types; `OutOfMemory`.
+    /// `Format` for anything that is not exactly valid, `OtherFile` for what is of another type;
+    /// `OutOfMemory`.
     fn from_archive(archive: Archive) -> Result<Self>;
 
     /// Writes a file, whole or not at all.
@@ -135,6 +136,10 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
 
 fn bad(what: &str) -> Error {
     Error::Format(format!("{what} of the estimator"))
+}
+
+fn other(found: &str, asked: &str) -> Error {
+    Error::OtherFile { found: found.to_owned(), asked: asked.to_owned() }
 }
 
 /// What a fit tells, as attributes of Python's estimators.
@@ -245,6 +250,10 @@ pub(super) fn pack<F: Precision>(
         // Machines of classes alone have a choice there.
         params.remove("shared");
     }
+    if params.get("tune_size").is_some_and(Value::is_null) {
+        // Python says with `tune` that nothing is tuned.
+        params.remove("tune_size");
+    }
     let estimator = json!({
         "kind": kind,
         "params": params,
@@ -272,12 +281,10 @@ pub(super) fn unpack<F: Precision, C: Config>(
     let Archive { mut estimator, mut arrays, machine } = archive;
     let text = estimator["kind"].as_str().ok_or_else(|| bad("kind"))?;
     if text != kind {
-        return Err(Error::Format(format!("a {text}, not a {kind}")));
+        return Err(other(text, kind));
     }
     let any = AnyMachine::from_section(machine.ok_or_else(|| bad("machine"))?)?;
-    let machine = F::of_any(&any)
-        .cloned()
-        .ok_or_else(|| Error::Format(format!("the machine is not of type {}", F::NAME)))?;
+    let machine = F::of_any(&any).cloned().ok_or_else(|| other(any.precision(), F::NAME))?;
     let object = |value: Value, what: &str| match value {
         Value::Object(fields) => Ok(fields),
         _ => Err(bad(what)),
@@ -308,8 +315,11 @@ impl<F: Precision, C> Unpacked<F, C> {
         if k < 2 || self.machine.n_outputs() != if k == 2 { 1 } else { outputs(k) } {
             return Err(bad("class labels"));
         }
-        let other = || Error::Format(format!("class labels of type {}", self.labels.to_json()[0]));
-        let classes = L::from_labels(&self.labels).ok_or_else(other)?;
+        let wrong = || {
+            let found = format!("class labels of type {}", self.labels.to_json()[0]);
+            other(&found, std::any::type_name::<L>())
+        };
+        let classes = L::from_labels(&self.labels).ok_or_else(wrong)?;
         self.end()?;
         Ok(classes)
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import os
 import pickle
 import random
@@ -25,6 +24,7 @@ import budgetsvm
 from budgetsvm import _core
 from budgetsvm._exact import ExactEstimator
 from budgetsvm._names import CLASS_LOSSES, KERNELS, VALUE_LOSSES
+from files import content, joined, parts, summed
 
 SECONDS = float(os.environ.get("BUDGETSVM_FUZZ", "4"))
 FIRST = int(os.environ.get("BUDGETSVM_FUZZ_FROM", "0"))
@@ -45,6 +45,15 @@ def cases():
     while time.monotonic() < end:
         yield seed
         seed += 1
+
+
+def plainly(said):
+    """Where 1 is 1.0, and True is not."""
+    if isinstance(said, dict):
+        return {name: plainly(part) for name, part in said.items()}
+    if isinstance(said, (list, tuple)):
+        return [plainly(part) for part in said]
+    return str(said) if isinstance(said, bool) else said
 
 
 def output(model, X):
@@ -129,36 +138,23 @@ def mutate_json(value, chance, depth=0):
     return chance.choice(ODD)
 
 
-def split(data):
-    """Header, model's description and values of a container."""
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    return header, json.loads(header["__metadata__"]["budgetsvm"]), data[8 + length :]
-
-
-def join(header, description, values):
-    header = {**header, "__metadata__": {"budgetsvm": json.dumps(description)}}
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + values
-
-
 def mutate(data, chance):
     """A damaged file, most often a container still."""
-    header, description, values = split(data)
+    header, description, values = parts(data)
     names = [name for name in header if name != "__metadata__"]
     match chance.randrange(8):
         case 0:
             damaged = bytearray(data)
             for _ in range(chance.randrange(1, 8)):
                 damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-            return bytes(damaged)
+            return summed(bytes(damaged))
         case 1:
             first, last = sorted(chance.sample(range(len(data)), 2))
             return data[:first] + data[last:]
         case 2:
             for _ in range(chance.randrange(1, 3)):
                 header = mutate_json(header, chance)
-            return join(header if isinstance(header, dict) else {}, description, values)
+            return joined(header if isinstance(header, dict) else {}, description, values)
         case 3 | 4:
             for _ in range(chance.randrange(1, 3)):
                 description = mutate_json(description, chance)
@@ -192,7 +188,7 @@ def mutate(data, chance):
             shapes = [[count], [1, count], [count, 1], [1, 1, count]]
             shapes += [[k, count // k] for k in (2, 3, 5) if count % k == 0]
             header = {**header, name: {**entry, "shape": chance.choice(shapes)}}
-    return join(header, description, values)
+    return joined(header, description, values)
 
 
 def resized(header, description, values, place, inner):
@@ -208,11 +204,11 @@ def resized(header, description, values, place, inner):
             header[name] = {**entry, "shape": [len(inner)], "data_offsets": [begin, end + grown]}
         elif begin >= last:
             header[name] = {**entry, "data_offsets": [begin + grown, end + grown]}
-    return join(header, description, values[:first] + inner + values[last:])
+    return joined(header, description, values[:first] + inner + values[last:])
 
 
 def test_a_file_is_refused_or_is_a_model(files, tmp_path):
-    path = tmp_path / "model.safetensors"
+    path, again = tmp_path / "model.safetensors", tmp_path / "again.safetensors"
     taken = 0
     for seed in cases():
         chance = random.Random(seed)
@@ -236,6 +232,13 @@ def test_a_file_is_refused_or_is_a_model(files, tmp_path):
             raise AssertionError(f"seed {seed}, {name}: use") from error
         assert np.isfinite(values).all() or values.dtype.kind not in "f", f"seed {seed}, {name}"
         assert time.monotonic() - started < PATIENCE, f"seed {seed}, {name}"
+        # Every part of the file is part of the estimator: nothing was overlooked. A hyperparameter
+        # that an older file has not got has its default.
+        model.save(again)
+        expected, found = content(path.read_bytes()), content(again.read_bytes())
+        defaults, given = (said["estimator"]["params"] for said in (found[""], expected[""]))
+        expected[""]["estimator"]["params"] = {**defaults, **given}
+        assert plainly(found) == plainly(expected), f"seed {seed}, {name}"
     assert taken > 0 or SECONDS < 1
 
 
@@ -269,7 +272,7 @@ def test_the_bytes_of_a_pickle_are_refused_or_are_a_machine():
 def test_a_small_file_sets_no_memory_aside(cls, n_features):
     """Whatever it says of its features: no array of a file that holds none is as long as these."""
     machine = small(cls, 0)._machine
-    header, description, _ = split(machine.to_bytes())
+    header, description, _ = parts(machine.to_bytes())
 
     def told(value):
         if isinstance(value, dict):
@@ -281,7 +284,7 @@ def test_a_small_file_sets_no_memory_aside(cls, n_features):
             header[name] = {**entry, "shape": [0], "data_offsets": [0, 0]}
     started = time.monotonic()
     with contextlib.suppress(ValueError):
-        type(machine).from_bytes(join(header, told(description), b""))
+        type(machine).from_bytes(joined(header, told(description), b""))
     assert time.monotonic() - started < 5
 
 

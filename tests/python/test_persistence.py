@@ -18,6 +18,7 @@ from sklearn.datasets import make_blobs
 
 import budgetsvm
 from budgetsvm import BudgetSVC, BudgetSVR
+from files import summed
 
 X, Y = make_blobs(700, centers=3, n_features=4, random_state=0, cluster_std=3.0)
 
@@ -151,8 +152,8 @@ def test_a_changed_description_is_refused(old, new, tmp_path):
     MODELS["three"][0].save(path)
     good = path.read_bytes()
     assert old.encode() in good
-    path.write_bytes(good.replace(old.encode(), new.encode()))
-    with pytest.raises(ValueError, match="not a valid"):
+    path.write_bytes(summed(good.replace(old.encode(), new.encode())))
+    with pytest.raises(ValueError, match="no estimator of" if "SVX" in new else "not a valid"):
         budgetsvm.load(path)
 
 

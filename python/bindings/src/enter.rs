@@ -183,7 +183,8 @@ pub(crate) fn exception(error: Error) -> PyErr {
         | Error::InvalidData { .. }
         | Error::Unsupported(_)
         | Error::NotPositiveDefinite(_)
-        | Error::Format(_) => PyValueError::new_err(text),
+        | Error::Format(_)
+        | Error::OtherFile { .. } => PyValueError::new_err(text),
         Error::BadLabels(text) => PyValueError::new_err(format!("y: {text}")),
         // With its number, so that Python makes it FileNotFoundError or PermissionError.
         Error::Io { path, source } => match source.raw_os_error() {

@@ -7,10 +7,10 @@ use budgetsvm::data::{Gathered, Rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{self, AnyMachine, Precision};
 use budgetsvm::features::FeatureMap;
-use budgetsvm::float::Real as _;
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::Model;
 use budgetsvm::model::persist::{Archive, Tensors};
+use budgetsvm::online::Stream;
 use ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -153,10 +153,7 @@ impl Machine {
     /// "float32" or "float64".
     #[getter]
     fn dtype(&self) -> &'static str {
-        match &self.0 {
-            AnyMachine::F32(_) => f32::NAME,
-            AnyMachine::F64(_) => f64::NAME,
-        }
+        self.0.precision()
     }
 
     /// Number of terms.
@@ -229,6 +226,35 @@ impl Machine {
     #[getter]
     fn has_state(&self) -> bool {
         each!(self, machine => !matches!(machine.state(), estimator::State::None))
+    }
+
+    /// What training goes on from: "none", "passes", "streams", "local" or "asset".
+    #[getter]
+    fn state(&self) -> &'static str {
+        each!(self, machine => machine.state().name())
+    }
+
+    /// The online learner with its hyperparameters as JSON, "null" of another machine.
+    #[getter]
+    fn learner(&self) -> PyResult<String> {
+        let json = each!(self, machine => match machine.state() {
+            estimator::State::Online(streams) => {
+                serde_json::to_string(&streams.first().map(Stream::learner))
+            }
+            _ => Ok("null".to_owned()),
+        });
+        enter_briefly(|| json.map_err(|e| Error::Format(format!("learner: {e}"))))
+    }
+
+    /// Support vectors of each class, of an exact machine; else nothing.
+    #[getter]
+    fn n_support(&self) -> PyResult<Vec<usize>> {
+        enter_briefly(|| {
+            each!(self, machine => Ok(match machine.model()? {
+                Model::Pairwise(model) => model.n_support().to_vec(),
+                _ => Vec::new(),
+            }))
+        })
     }
 
     /// What the model is: "expansion", "each", "pairwise", "features", "linear" or "cells".

@@ -1,10 +1,11 @@
 //! The file of every estimator: a machine, a description and named arrays.
 //!
 //! The container and its bounds are those of [`super`]; `__metadata__` holds
-//! `{"format": "budgetsvm", "format_version": 1, "library_version", "estimator", "machine"}`, where
+//! `{"format": "budgetsvm", "format_version": 2, "library_version", "estimator", "machine"}`, where
 //! `estimator` is the JSON object that the estimator's class writes and checks, and `machine` (null
 //! for a transformer) the [`Section`] of its machine, whose arrays have names that begin with
-//! `machine.`. What the other arrays mean is the class's business; here they are of known types, of
+//! `machine.`. Version 2 has a checksum over all of the file; version 1, which has none, is read too.
+//! What the other arrays mean is the class's business; here they are of known types, of
 //! shapes that fit the file, and free of infinity (a NaN stands for "not measured" in a curve of
 //! `history`, and only there).
 
@@ -14,14 +15,19 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::section::Section;
-use super::tensors::{self, Data, Tensors};
-use super::{atomic, safetensors_path};
+use super::tensors::{self, Data, Tensor, Tensors};
+use super::{atomic, safetensors_path, texts};
 use crate::error::{Error, Result};
 
 const FORMAT: &str = "budgetsvm";
-const VERSION: u64 = 1;
+/// The version that is written, with a checksum.
+const VERSION: u64 = 2;
+/// The version before it, without one.
+const UNSUMMED: u64 = 1;
 /// Curves, whose NaN are places where nothing was measured.
 const CURVES: &str = "history.";
+/// Names of features: the bytes of a JSON list.
+const NAMES: &str = "feature_names";
 /// The key of the machine, and what the names of its arrays begin with.
 const MACHINE: &str = "machine";
 
@@ -106,7 +112,7 @@ impl Archive {
     }
 
     fn read_exact(from: impl Read, len: u64) -> Result<Self> {
-        let (metadata, arrays) = tensors::decode(from, len)?;
+        let (metadata, arrays, summed) = tensors::decode(from, len)?;
         let bad = |reason: String| Err(Error::Format(reason));
         let Value::Object(mut fields) = metadata else {
             return bad("metadata is not an object".into());
@@ -115,10 +121,14 @@ impl Archive {
             return bad("no format name or version".into());
         }
         match fields.remove("format_version") {
-            Some(version) if version.as_u64() == Some(VERSION) => {}
+            Some(version) if version == if summed { VERSION } else { UNSUMMED } => {}
+            Some(version) if version == VERSION || version == UNSUMMED => {
+                return bad(format!("a checksum is what version {VERSION} has, and it alone"));
+            }
             version => {
                 let version = version.unwrap_or(Value::Null);
-                return bad(format!("format version {version}; this library reads {VERSION}"));
+                let known = format!("{UNSUMMED} and {VERSION}");
+                return bad(format!("format version {version}; this library reads {known}"));
             }
         }
         let library = fields.remove("library_version");
@@ -130,6 +140,7 @@ impl Archive {
             return bad("metadata".into());
         }
         check(&estimator, &arrays)?;
+        check_names(&estimator, &arrays)?;
         let mut root = Section { arrays, ..Section::default() };
         let machine = match machine {
             Value::Null => None,
@@ -144,6 +155,18 @@ impl Archive {
 
 fn stream_error(source: std::io::Error) -> Error {
     Error::Io { path: "(stream)".into(), source }
+}
+
+/// Names of features are a list of so many texts: looked at where they stand, for lists of
+/// anything else take many times their bytes.
+fn check_names(estimator: &Value, arrays: &Tensors) -> Result<()> {
+    let Some(Tensor { data, .. }) = arrays.get(NAMES) else { return Ok(()) };
+    let Data::U8(text) = data else { return Err(Error::Format(format!("type of {NAMES}"))) };
+    let count = texts::count(text).map_err(|e| Error::Format(format!("{NAMES}: {e}")))?;
+    if estimator["n_features"].as_u64() == Some(count) {
+        return Ok(());
+    }
+    Err(Error::Format(format!("{count} {NAMES} for {} features", estimator["n_features"])))
 }
 
 fn check(estimator: &Value, arrays: &Tensors) -> Result<()> {

@@ -89,12 +89,22 @@ impl Labels {
         let labels = match kind.as_str() {
             "bool" => Self::Bool(list(labels)?),
             "str" | "object" => Self::Text(list(labels)?),
-            kind if kind.starts_with("int") => Self::Int(list(labels)?),
-            kind if kind.starts_with("uint") => Self::Uint(list(labels)?),
-            kind if kind.starts_with("float") => Self::Float(list(labels)?),
+            "int8" | "int16" | "int32" | "int64" => Self::Int(list(labels)?),
+            "uint8" | "uint16" | "uint32" | "uint64" => Self::Uint(list(labels)?),
+            "float16" | "float32" | "float64" => Self::Float(list(labels)?),
             _ => return Err(bad()),
         };
-        if labels.is_sorted() { Ok(labels) } else { Err(bad()) }
+        let known = match (&labels, kind.as_str()) {
+            (Self::Int(v), "int8") => v.iter().all(|&v| i8::try_from(v).is_ok()),
+            (Self::Int(v), "int16") => v.iter().all(|&v| i16::try_from(v).is_ok()),
+            (Self::Int(v), "int32") => v.iter().all(|&v| i32::try_from(v).is_ok()),
+            (Self::Uint(v), "uint8") => v.iter().all(|&v| u8::try_from(v).is_ok()),
+            (Self::Uint(v), "uint16") => v.iter().all(|&v| u16::try_from(v).is_ok()),
+            (Self::Uint(v), "uint32") => v.iter().all(|&v| u32::try_from(v).is_ok()),
+            (Self::Float(v), "float16" | "float32") => v.iter().all(|&v| f64::from(v as f32) == v),
+            _ => true,
+        };
+        if labels.is_sorted() && known { Ok(labels) } else { Err(bad()) }
     }
 }
 

@@ -14,6 +14,7 @@ mod labels;
 mod section;
 mod strict;
 mod tensors;
+mod texts;
 
 use std::path::Path;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use safetensors::tensor::{Dtype, Metadata, TensorView};
+use crc32fast::Hasher;
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 use serde_json::Value;
 
 use super::strict;
@@ -14,6 +16,8 @@ use crate::float::Real;
 pub(super) const MAX_HEADER: u64 = 1 << 20;
 /// The one key of `__metadata__`.
 pub(super) const KEY: &str = "budgetsvm";
+/// The array that holds the checksum.
+const CHECKSUM: &str = "checksum";
 const CHUNK: usize = 1 << 16;
 
 /// The values of a tensor.
@@ -139,9 +143,16 @@ macro_rules! little_endian {
 }
 
 /// The container's bytes: the same tensors and metadata give the same bytes.
+///
+/// One array more, `checksum`, holds the CRC-32 of the whole file, its own eight bytes taken as 0.
 pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
-    let encoded: Vec<(&str, Dtype, &[usize], Vec<u8>)> = tensors
-        .iter()
+    if tensors.contains_key(CHECKSUM) {
+        return Err(bad(format!("{CHECKSUM:?} is no name of an array")));
+    }
+    let nothing = Tensor::counts(vec![0]);
+    let all = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
+    let encoded: Vec<(&str, Dtype, &[usize], Vec<u8>)> = all
+        .chain([(CHECKSUM, &nothing)])
         .map(|(name, tensor)| {
             let (dtype, bytes) = match &tensor.data {
                 Data::F32(v) => (Dtype::F32, little_endian!(v)),
@@ -150,7 +161,7 @@ pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
                 Data::U64(v) => (Dtype::U64, little_endian!(v)),
                 Data::U8(v) => (Dtype::U8, v.clone()),
             };
-            (name.as_str(), dtype, tensor.shape.as_slice(), bytes)
+            (name, dtype, tensor.shape.as_slice(), bytes)
         })
         .collect();
     let views = encoded
@@ -162,7 +173,7 @@ pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
         .collect::<Result<Vec<_>>>()?;
     // Which map it is, safetensors says: another one without its standard library.
     let info = [(KEY.to_owned(), metadata.to_string())].into_iter().collect();
-    let bytes = safetensors::serialize(views, Some(info)).map_err(|e| bad(e.to_string()))?;
+    let mut bytes = safetensors::serialize(views, Some(info)).map_err(|e| bad(e.to_string()))?;
     let header = u64::from_le_bytes(bytes[..8].try_into().unwrap_or([0xff; 8]));
     if header > MAX_HEADER {
         return Err(Error::Unsupported(format!(
@@ -170,16 +181,55 @@ pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
              use shorter or fewer class labels"
         )));
     }
+    let (_, directory) = SafeTensors::read_metadata(&bytes).map_err(|e| bad(e.to_string()))?;
+    let place = directory.info(CHECKSUM).map_or(0, |info| info.data_offsets.0);
+    let sum = u64::from(crc32fast::hash(&bytes));
+    bytes[8 + header as usize + place..][..8].copy_from_slice(&sum.to_le_bytes());
     Ok(bytes)
 }
 
-/// Reads a container of exactly `len` bytes.
+/// Reads a container of exactly `len` bytes: its metadata, its tensors, and whether it has a
+/// checksum, which then is right.
 ///
 /// # Errors
 /// `Format` for anything that is not exactly valid, `OutOfMemory`.
-pub(super) fn decode(mut from: impl Read, len: u64) -> Result<(Value, Tensors)> {
+pub(super) fn decode(from: impl Read, len: u64) -> Result<(Value, Tensors, bool)> {
+    let mut from = Summed { from, sum: Hasher::new() };
     let mut directory = Directory::read(&mut from, len)?;
-    Ok((std::mem::take(&mut directory.metadata), directory.values(from)?))
+    let mut tensors = directory.values(&mut from)?;
+    let summed = match tensors.remove(CHECKSUM) {
+        None => false,
+        Some(tensor) if tensor == Tensor::counts(vec![from.sum.finalize().into()]) => true,
+        Some(_) => return Err(bad("the checksum is wrong: the file is damaged")),
+    };
+    Ok((std::mem::take(&mut directory.metadata), tensors, summed))
+}
+
+/// Sums what is read.
+struct Summed<R> {
+    from: R,
+    sum: Hasher,
+}
+
+impl<R: Read> Summed<R> {
+    /// Reads the checksum, in whose place there were zeros when it was made.
+    fn own_sum(&mut self, info: &TensorInfo) -> Result<Tensor> {
+        if info.dtype != Dtype::U64 || info.shape != [1] {
+            return Err(bad(format!("tensor {CHECKSUM:?}")));
+        }
+        let mut sum = [0; 8];
+        read(&mut self.from, &mut sum)?;
+        self.sum.update(&[0; 8]);
+        Ok(Tensor::counts(vec![u64::from_le_bytes(sum)]))
+    }
+}
+
+impl<R: Read> Read for Summed<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.sum.update(&into[..count]);
+        Ok(count)
+    }
 }
 
 /// The header of a container: what is in it, before any value is read.
@@ -217,10 +267,14 @@ impl Directory {
     }
 
     /// Reads the values that follow the header.
-    pub(super) fn values(&self, mut from: impl Read) -> Result<Tensors> {
+    fn values<R: Read>(&self, mut from: &mut Summed<R>) -> Result<Tensors> {
         let mut tensors = Tensors::new();
         for name in self.tensors.offset_keys() {
             let info = self.tensors.info(&name).ok_or_else(|| bad("lost tensor"))?;
+            if name == CHECKSUM {
+                tensors.insert(name, from.own_sum(info)?);
+                continue;
+            }
             // The product was checked by `Metadata` and the bytes exist: `data_len` fits the file.
             let count = info.shape.iter().product();
             let data = match info.dtype {

@@ -366,6 +366,8 @@ impl Settings {
         let largest = extents.fold(0.0, f64::max);
         let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
         let bound = largest + norm * radius;
+        // 0 times what is out of range: the steps will say so.
+        let bound = if bound.is_nan() { f64::INFINITY } else { bound };
         let extent = (radius * radius + one * bound * bound).sqrt();
         Plan {
             settings: self,
