@@ -1,7 +1,7 @@
 """Table 2 of the BSCA paper: the online learners, SPA and BSCA, one pass, B = 500.
 
 ADULT (C=32, γ=2⁻⁷), COD-RNA (scaled, γ=8), IJCNN1 (γ=2). For every learner the step, λ and
-thresholds are chosen on the training data: trained on 80 % of it (at most `CHOICE` rows), the
+thresholds are chosen on the training data: trained on 80 % of it (at most `--choice` rows), the
 accuracy on the other 20 %, the median of `--tries` orders; for the last iterate and for the mean of
 the iterates apart, and listed. Then
 `--seeds` random orders on the whole training set, the test set once for each of them.
@@ -17,18 +17,16 @@ Beside the medians: the paper's figures, and those of the public C++ implementat
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 import budgetsvm as b
-from common import load, machine, markdown, parser, require, timed, write
+from common import load, parser, require, timed
+from record import Record
 
 BUDGET = 500
-# Rows that parameters are chosen on: an unbudgeted learner's time grows with their square.
-CHOICE = 16_000
 DATA = {
     "adult": {"C": 32, "gamma": 2**-7, "frequencies": 4000},
     "cod-rna": {"C": 32, "gamma": 8.0, "frequencies": 1600},
@@ -42,6 +40,14 @@ PAPER = {
     "BudgetPassiveAggressive": (83.44, 94.12, 95.01), "BudgetOGD": (76.38, 80.77, 91.01),
     "BSGD": (80.74, 89.85, 96.68), "FourierOGD": (82.00, 72.20, 90.50),
     "NystroemOGD": (83.15, 95.62, 90.50), "BSCA": (83.18, 95.68, 97.27),
+}  # fmt: skip
+PAPER_SECONDS = {
+    "KernelPerceptron": (53.37, 60.04, 25.31), "KernelOGD": (107.02, 227.25, 92.90),
+    "RandomizedBudgetPerceptron": (7.21, 6.42, 8.04), "Forgetron": (9.31, 7.24, 9.06),
+    "Projectron": (38.80, 61.79, 11.98), "ProjectronPlusPlus": (36.00, 46.89, 51.02),
+    "BudgetPassiveAggressive": (7.69, 6.76, 8.86), "BudgetOGD": (8.02, 6.59, 8.66),
+    "BSGD": (8.48, 4.37, 11.28), "FourierOGD": (18.00, 9.17, 26.13),
+    "NystroemOGD": (37.10, 38.17, 40.30), "BSCA": (9.84, 6.85, 11.53),
 }  # fmt: skip
 KOL = {
     "KernelPerceptron": (66.5, 92.4, 94.1), "KernelOGD": (84.4, 94.9, None),
@@ -91,7 +97,7 @@ def model(name, settings, parameters, average, seed):
     return getattr(b, name.split(",")[0])(**parameters, average=average, **common)
 
 
-def choose(name, settings, X, y, average, tries):
+def choose(name, settings, X, y, average, asked):
     """The parameters of the grid that are best on 20 % of the training data."""
     grid = GRIDS.get(name, {})
     choices = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
@@ -99,21 +105,21 @@ def choose(name, settings, X, y, average, tries):
         return choices[0]
     part = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
     rows, held_out, labels, answers = part
-    rows, labels = rows[:CHOICE], labels[:CHOICE]
+    rows, labels = rows[: asked.choice], labels[: asked.choice]
 
     def score(parameters):
-        made = (model(name, settings, parameters, average, seed) for seed in range(tries))
+        made = (model(name, settings, parameters, average, seed) for seed in range(asked.tries))
         return np.median([m.fit(rows, labels).score(held_out, answers) for m in made])
 
     return max(choices, key=score)
 
 
-def runs(name, settings, data, average, seeds, tries):
+def runs(name, settings, data, average, asked):
     """(parameters, accuracies in %, median seconds, terms)."""
     X, y, X_test, y_test = data
-    parameters = choose(name, settings, X, y, average, tries)
+    parameters = choose(name, settings, X, y, average, asked)
     scores, seconds, terms = [], [], 0
-    for seed in range(seeds):
+    for seed in range(asked.seeds):
         fitted, time = timed(model(name, settings, parameters, average, seed).fit, X, y)
         scores.append(100 * fitted.score(X_test, y_test))
         seconds.append(time)
@@ -139,7 +145,7 @@ def one_table(name, data, asked):
             if average and method in SOLVERS:
                 columns.append(None)
                 continue
-            found = runs(method, settings, data, average, asked.seeds, asked.tries)
+            found = runs(method, settings, data, average, asked)
             columns.append(found)
             if found[0]:
                 chosen.append(f"{name}, {method}, {'mean' if average else 'last'}: {found[0]}")
@@ -160,12 +166,11 @@ def one_table(name, data, asked):
         if name == "adult" and method == "KernelPerceptron":
             value = np.median(mean[1])
             bars.append(verdict(value >= 84.5, f"averaged KernelPerceptron {value:.2f} ≥ 84.5"))
-        show = ["-" if v is None else f"{v:.2f}" for v in (paper, kol)]
         rows.append([
-            method, spread(scores), "-" if mean is None else spread(mean[1]), str(terms),
-            f"{seconds:.3f}", *show,
+            method, paper, spread(scores), None if mean is None else spread(mean[1]), kol,
+            PAPER_SECONDS.get(method, (None,) * 3)[column], seconds, terms,
         ])  # fmt: skip
-        print(" | ".join([name, *rows[-1]]), flush=True)
+        print(name, *rows[-1], sep=" | ", flush=True)
     if "BSCA, polished" in best:
         polished, rest = best.pop("BSCA, polished"), max(best.values(), default=0.0)
         text = f"BSCA, polished {polished:.2f} ≥ best within B {rest:.2f} - 0.3"
@@ -179,27 +184,31 @@ def main():
     options.add_argument("--methods", nargs="+", choices=[*GRIDS, *SOLVERS])
     options.add_argument("--seeds", type=int, default=10, help="random orders")
     options.add_argument("--tries", type=int, default=3, help="orders for choosing parameters")
+    options.add_argument("--choice", type=int, default=16_000, help="rows to choose them on")
     options.add_argument("--exact", action="store_true", help="time scikit-learn's SVC on ADULT")
     asked = options.parse_args()
+    if asked.quick:
+        asked.seeds, asked.tries, asked.choice, asked.only = 1, 1, 1000, asked.only[:1]
     require(asked.data, asked.only)
-    started = time.monotonic()
-    text = [f"{machine()}; one pass, B = {BUDGET}, {asked.seeds} orders: median (range)"]
-    header = ["method", "last iterate %", "mean %", "terms", "fit s", "paper %", "KOL %"]
-    listed = []
-    for name in asked.only:
-        data = load(asked.data, name)
-        rows, bars, chosen = one_table(name, data, asked)
-        text += [f"\n## {name}\n", markdown(header, rows), "", *(f"- {bar}" for bar in bars)]
-        listed += chosen
-        if asked.exact and name == "adult":
-            svc = SVC(C=32, gamma=2**-7, cache_size=1000)
-            _, seconds = timed(svc.fit, data[0], data[1])
-            text.append(f"\nscikit-learn's SVC fits in {seconds:.1f} s")
-            for row in rows:
-                text.append(f"- {row[0]}: 1/{seconds / float(row[4]):.0f} of it")
-    text.append(f"\nThe whole run: {(time.monotonic() - started) / 60:.1f} minutes.")
-    listed = [f"- {line}" for line in listed]
-    write(asked.out / "online_table.md", "\n".join([*text, "\nChosen:\n", *listed]))
+    header = ["method", "the paper's %", "ours, last iterate", "ours, mean", "KOL's %",
+              "the paper's s", "our s", "terms"]  # fmt: skip
+    orders = f"{asked.seeds} orders: median (range)"
+    with Record(asked, "online_table", seeds=f"0 to {asked.seeds - 1}") as record:
+        for name in asked.only:
+            data = load(asked.data, name)
+            if asked.quick:
+                data = (data[0][:2000], data[1][:2000], *data[2:])
+            rows, bars, chosen = one_table(name, data, asked)
+            record.table(name, f"Table 2, {name}. One pass, B = {BUDGET}, {orders}", header, rows)
+            record.text(f"{name}_bars", "\n".join(f"- {bar}" for bar in bars))
+            lines = "; ".join(line.removeprefix(f"{name}, ") for line in chosen)
+            record.text(f"{name}_chosen", f"Chosen: {lines}.")
+            if asked.exact and name == "adult":
+                svc = SVC(C=32, gamma=2**-7, cache_size=1000)
+                _, seconds = timed(svc.fit, data[0], data[1])
+                ratios = ", ".join(f"{row[0]} 1/{seconds / row[6]:.0f}" for row in rows)
+                text = f"scikit-learn's SVC fits in {seconds:.1f} s; of that: {ratios}."
+                record.text("adult_exact", text)
 
 
 if __name__ == "__main__":
