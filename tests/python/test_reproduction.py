@@ -1,9 +1,16 @@
-"""The record of the papers' tables and figures: `benches/python/record.py` and `reproduce.py`."""
+"""The record of the papers: `record.py`, `reproduce.py` and `fetch.py` of benches/python."""
 
+import bz2
+import hashlib
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,3 +60,62 @@ def test_a_part_that_was_cut_off_says_so(record_class, tmp_path):
     kept = json.loads((tmp_path / "record" / "part" / "record.json").read_text())
     assert not kept["done"]
     assert "note.text" in kept["entries"]
+
+
+@pytest.fixture
+def fetch(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHES))
+    import fetch
+
+    return fetch
+
+
+def test_a_fetched_set_is_what_its_text_says(fetch, tmp_path, monkeypatch):
+    texts = ["1 1:0.5 3:-1\n2 2:0.25\n", "2 1:1 2:-0.5\n"]
+    files = []
+    for name, text in zip(("train", "test"), texts, strict=True):
+        packed = bz2.compress(text.encode())
+        (tmp_path / name).write_bytes(packed)
+        files.append(((tmp_path / name).as_uri(), hashlib.md5(packed).hexdigest()))
+    X, y = np.array([[0.5, 0, -1], [0, 0.25, 0]], dtype=np.float32), np.array([0, 1])
+    expected = fetch.content((X, y)), fetch.content((np.array([[1, -0.5, 0]]), np.array([1])))
+    read = fetch.svmlight(3, label=lambda y: y - 1)
+    monkeypatch.setattr(fetch, "SETS", {"toy": fetch.Source(tuple(files), read, expected)})
+    monkeypatch.setattr(sys, "argv", ["fetch.py", "--data", str(tmp_path / "sets")])
+    fetch.main()
+    np.testing.assert_array_equal(fetch.stored(tmp_path / "sets" / "toy.npz")[0], X)
+    assert fetch.content((X[::-1], y[::-1])) == expected[0], "whatever the order"
+    assert fetch.content((X, y[::-1])) != expected[0]
+    (tmp_path / "test").write_bytes(bz2.compress(b"2 1:1 2:-0.75\n"))
+    (tmp_path / "sets" / "toy.npz").unlink()
+    with pytest.raises(SystemExit, match="not as they should be: toy"):
+        fetch.main()
+    assert not (tmp_path / "sets" / "toy.npz").exists()
+
+
+def run(script, *arguments):
+    """Without data: what needs them says so and leaves."""
+    environment = {key: value for key, value in os.environ.items() if key != "BUDGETSVM_DATA"}
+    words = [sys.executable, str(BENCHES / script), *map(str, arguments)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_quick_parts_make_a_document(tmp_path):
+    """Those that need no data; the others say so."""
+    pytest.importorskip("matplotlib")
+    folders = ("--quick", "--out", tmp_path, "--data", tmp_path / "none")
+    said = run("primal_paper.py", *folders, "--figures", 4)
+    assert "adult not found" in said
+    assert not (tmp_path / "record").exists()
+    run("primal_paper.py", *folders, "--figures", 1)
+    said = run("reproduce.py", *folders, "--only", "none")
+    assert "written to" in said
+    text = (tmp_path / "reproduction.md").read_text(encoding="utf-8")
+    assert "### Figure 1. Least squares" in text
+    assert "| n = 10, d = 100 | 1 |" in text
+    assert "`bsca_paper.py`: not run; its data are not at hand." in text
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert pictures == ["reproduction/primal_paper_figure_1.png"]
+    assert (tmp_path / pictures[0]).is_file()
