@@ -66,6 +66,7 @@ fn main() {
                             first: 0,
                             last: POINTS,
                             centers: &packed,
+                            slots: (0, packed.padded_len()),
                             metric,
                             gamma: 0.5,
                             map: Map::Exponential,

@@ -103,6 +103,9 @@ fn errors_name_the_parameter() {
     assert_eq!(name(build().c(f64::NAN).build().unwrap_err()), "C");
     assert_eq!(name(build().smoothing(0.0).build().unwrap_err()), "smoothing");
     assert_eq!(name(build().merge_size(1).build().unwrap_err()), "merge_size");
+    let multi = build().maintenance(Maintenance::MultiMerge);
+    assert_eq!(name(multi.clone().budget(1).build().unwrap_err()), "budget");
+    assert!(multi.budget(2).build().is_ok());
     assert_eq!(name(build().max_iter(0).build().unwrap_err()), "max_iter");
     assert_eq!(name(Gaussian::new(0.0).unwrap_err()), "gamma");
     let linear = build().kernel(AnyKernel::Linear);

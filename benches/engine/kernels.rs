@@ -95,6 +95,7 @@ pub(crate) fn kernel(c: &mut Criterion) {
                         first: 0,
                         last: POINTS,
                         centers: model.centers(),
+                        slots: (0, model.centers().padded_len()),
                         metric,
                         gamma: 3.0 / d as f32,
                         map: Map::Exponential,

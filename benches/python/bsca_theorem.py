@@ -69,7 +69,7 @@ def walk(X, y, K, C, gamma, budget, order, best) -> Trace:
         f_model = f
         if budget < n and model.points:
             rows = rbf_kernel(X, np.array(model.points), gamma=gamma)
-            f_model = rows @ np.array(model.coef)
+            f_model = rows @ np.array(model.coef)[:, 0]
         gain = 1 - y * f
         exact = np.clip(alpha + gain, 0, C) - alpha
         made = np.clip(alpha + 1 - y * f_model, 0, C) - alpha
@@ -86,12 +86,12 @@ def walk(X, y, K, C, gamma, budget, order, best) -> Trace:
             alpha[i] += change
             f = f + y[i] * change * K[i]
             if budget < n:
-                model.add(int(i), X[i], y[i] * change)
+                model.add(int(i), X[i], np.array([y[i] * change]))
         if t % n == 0:
             gap = best - alpha.sum() + 0.5 * (alpha * y) @ f
             lost = 0.0
             if budget < n:
-                S, beta = np.array(model.points), np.array(model.coef)
+                S, beta = np.array(model.points), np.array(model.coef)[:, 0]
                 cross = (alpha * y) @ rbf_kernel(X, S, gamma=gamma) @ beta
                 lost = (alpha * y) @ f - 2 * cross + beta @ rbf_kernel(S, gamma=gamma) @ beta
             kept.append((gap, *logs, lost, average))

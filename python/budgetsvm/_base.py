@@ -35,12 +35,16 @@ class BudgetMachineEstimator(MachineEstimator):
     maintenance : {"auto", "merge", "multi-merge", "remove-smallest", "remove-random", \
         "remove-oldest", "project", "stop"}, default="auto"
         What happens when there is a term too many. "merge" makes one term of `merge_size`
-        (kernel "rbf" only), "multi-merge" places it by mean shift, "project" expresses one by the
-        others, "stop" refuses new terms. "auto" is "merge" for "rbf" and "project" for others.
+        (kernel "rbf" only), "multi-merge" one of three at least (`budget` >= 2), "project"
+        expresses one by the others, "stop" refuses new terms. "auto" is "merge" for "rbf" and
+        "project" for others.
     merge_search : {"auto", "golden", "table"}, default="auto"
-        How the best point between two terms is found: golden section search, or a table [3]_.
+        How partners are judged and the best point between two terms is found: Newton steps
+        ("auto"), golden section search, or a table [3]_. Classes that share their terms have a
+        table of their own. More than two terms meet at a point found by mean shift.
     merge_size : int, default=2
         Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
+        "multi-merge" takes a 2 for 3.
     polishing : bool, default=True
         Whether `fit` ends by solving for the coefficients of the terms found.
     refine : bool, default=False

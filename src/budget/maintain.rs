@@ -4,7 +4,7 @@ use super::event::Event;
 use super::merge_search::MergeSearch;
 use super::merging::Merging;
 use super::projection::Projection;
-use super::removal::{remove, smallest};
+use super::removal::remove;
 use crate::config::at_least;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -97,9 +97,9 @@ enum Removal {
 }
 
 impl Removal {
-    fn slot<F: Real>(&mut self, expansion: &Expansion<F>) -> usize {
+    fn slot<F: Real>(&mut self, expansion: &mut Expansion<F>) -> usize {
         match self {
-            Self::Smallest => smallest(expansion),
+            Self::Smallest => expansion.lightest(),
             // One of the old terms: the newest is last and stays.
             Self::Random(rng) => rng.below((expansion.len() - 1).max(1)),
             Self::Oldest => {

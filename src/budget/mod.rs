@@ -15,8 +15,11 @@ mod event;
 mod maintain;
 pub mod merge_search;
 mod merging;
+mod multi_merge;
+mod partners;
 mod projection;
 mod removal;
+mod shared_search;
 
 pub use event::Event;
 pub use maintain::{AnyMaintenance, Maintainer};

@@ -3,16 +3,6 @@
 use super::event::Event;
 use crate::float::Real;
 use crate::model::Expansion;
-use crate::simd;
-
-/// The slot of least weight, the first of equals.
-pub(super) fn smallest<F: Real>(expansion: &Expansion<F>) -> usize {
-    if expansion.outputs() == 1 {
-        return simd::least_magnitude(expansion.coef_of(0));
-    }
-    let weights = (0..expansion.len()).map(|slot| (expansion.weight(slot), slot));
-    weights.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, slot)| slot)
-}
 
 /// Removes a term and returns `Σ_c β_c² k(s, s)`.
 pub(super) fn remove<F: Real>(

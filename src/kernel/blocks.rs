@@ -16,6 +16,11 @@ fn norm_limit<F: Real>() -> f64 {
     0.25e-6 / F::epsilon().to_f64()
 }
 
+/// Every slot of a set.
+fn all<F: Real>(centers: &Packed<F>) -> (&Packed<F>, (usize, usize)) {
+    (centers, (0, centers.padded_len()))
+}
+
 impl AnyKernel {
     /// Makes one centre the only point of `tile`: sparse where products are summed and fewer than
     /// half of its entries are not 0. Zeros add nothing, so the bits are the same; one point
@@ -54,7 +59,7 @@ impl AnyKernel {
         out: &mut [F],
         stride: usize,
     ) {
-        self.single(tile, (first, last), centers, Values { out, stride, mapped: true });
+        self.single(tile, (first, last), all(centers), Values { out, stride, mapped: true });
     }
 
     /// As [`AnyKernel::values`], but for the Gaussian the distances `G = γ‖x - s‖²`, from which
@@ -68,7 +73,21 @@ impl AnyKernel {
         stride: usize,
     ) {
         let values = Values { out, stride, mapped: self.stores_values() };
-        self.single(tile, (first, last), centers, values);
+        self.single(tile, (first, last), all(centers), values);
+    }
+
+    /// [`AnyKernel::stored`] of the only point of `tile` and as many slots as `out` is long, from
+    /// `from` on: whole lines of them.
+    pub fn stored_part<F: Real>(
+        &self,
+        tile: &Tile<F>,
+        centers: &Packed<F>,
+        from: usize,
+        out: &mut [F],
+    ) {
+        let (slots, stride) = ((from, from + out.len()), out.len());
+        let values = Values { out, stride, mapped: self.stores_values() };
+        self.single(tile, (0, 1), (centers, slots), values);
     }
 
     /// Values by themselves, a product's mapped to the kernel's.
@@ -76,17 +95,17 @@ impl AnyKernel {
         &self,
         tile: &Tile<F>,
         (first, last): (usize, usize),
-        centers: &Packed<F>,
+        (centers, slots): (&Packed<F>, (usize, usize)),
         Values { out, stride, mapped }: Values<'_, F>,
     ) {
         let values = Some(Values { out: &mut *out, stride, mapped });
-        self.run(tile, (first, last), centers, values, None);
+        self.run(tile, (first, last), (centers, slots), values, None);
         let product = match self.form() {
             Form::Distance { .. } | Form::Product(Product::Plain) => return,
             Form::Product(product) => product,
         };
         for row in out.chunks_mut(stride.max(1)).take(last - first) {
-            let row = &mut row[..centers.len()];
+            let row = &mut row[..slots.1.min(centers.len()).saturating_sub(slots.0)];
             row.iter_mut().for_each(|v| *v = F::from_f64(product.at(v.to_f64())));
         }
     }
@@ -104,7 +123,8 @@ impl AnyKernel {
         let outputs = (sums.len() / (last - first).max(1)).max(1);
         if outputs == 1 && self.sums_in_one_pass() {
             let values = Some(Values { out, stride, mapped: self.stores_values() });
-            self.run(tile, (first, last), centers, values, Some(Sums { coef, out: sums }));
+            let sums = Some(Sums { coef, out: sums });
+            self.run(tile, (first, last), all(centers), values, sums);
             return;
         }
         self.stored(tile, (first, last), centers, out, stride);
@@ -128,7 +148,7 @@ impl AnyKernel {
         (out, values): (&mut [f64], &mut Vec<F>),
     ) {
         if outputs == 1 && self.sums_in_one_pass() {
-            self.run(tile, (first, last), centers, None, Some(Sums { coef, out }));
+            self.run(tile, (first, last), all(centers), None, Some(Sums { coef, out }));
             return;
         }
         // Points whose values stay in the first cache.
@@ -155,7 +175,7 @@ impl AnyKernel {
         &self,
         tile: &Tile<F>,
         (first, last): (usize, usize),
-        centers: &Packed<F>,
+        (centers, slots): (&Packed<F>, (usize, usize)),
         values: Option<Values<'_, F>>,
         sums: Option<Sums<'_>>,
     ) {
@@ -173,7 +193,18 @@ impl AnyKernel {
             Form::Product(_) => (Metric::Dot, 1.0, Map::Identity),
         };
         let gamma = F::from_f64(gamma);
-        simd::run_block(&mut Job { tile, first, last, centers, metric, gamma, map, values, sums });
+        simd::run_block(&mut Job {
+            tile,
+            first,
+            last,
+            centers,
+            slots,
+            metric,
+            gamma,
+            map,
+            values,
+            sums,
+        });
     }
 
     /// `k(x, x)` of every point of a tile.

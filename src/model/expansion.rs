@@ -1,5 +1,6 @@
 //! The expansion under training: packed centres, coefficients, and the age of each term.
 
+use super::lightest::Lightest;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -19,6 +20,7 @@ pub struct Expansion<F: Real> {
     /// When the term was added or last merged.
     stamp: Vec<u64>,
     clock: u64,
+    lightest: Lightest,
 }
 
 impl<F: Real> Expansion<F> {
@@ -41,6 +43,7 @@ impl<F: Real> Expansion<F> {
             stride: 0,
             stamp: Vec::new(),
             clock: 0,
+            lightest: Lightest::default(),
         })
     }
 
@@ -122,11 +125,13 @@ impl<F: Real> Expansion<F> {
     pub fn set_coef(&mut self, slot: usize, output: usize, value: f64) {
         debug_assert!(slot < self.len());
         self.coef[output * self.stride + slot] = value;
+        self.lightest.changed(slot);
     }
 
     /// Multiplies every coefficient.
     pub fn scale(&mut self, factor: f64) {
         self.coef.iter_mut().for_each(|c| *c *= factor);
+        self.lightest.forget();
     }
 
     /// When the term was added or last merged.
@@ -147,6 +152,7 @@ impl<F: Real> Expansion<F> {
         self.centers.push(center)?;
         self.clock += 1;
         self.stamp.push(self.clock);
+        self.lightest.changed(slot);
         Ok(slot)
     }
 
@@ -166,6 +172,7 @@ impl<F: Real> Expansion<F> {
         }
         self.centers.swap_remove(slot);
         self.stamp.swap_remove(slot);
+        self.lightest.changed(slot);
     }
 
     /// What the smallest term is judged by: `|β|`, or the squared norm of several outputs'
@@ -176,6 +183,31 @@ impl<F: Real> Expansion<F> {
             self.coef[slot].abs()
         } else {
             (0..self.outputs).map(|c| self.coef(slot, c).powi(2)).sum()
+        }
+    }
+
+    /// The first term of least weight; slot 0 of an empty expansion.
+    pub fn lightest(&mut self) -> usize {
+        let mut lightest = std::mem::take(&mut self.lightest);
+        lightest.update(self.len(), |slot| self.weight(slot));
+        self.lightest = lightest;
+        self.lightest.slot()
+    }
+
+    /// What every term weighed when [`Expansion::lightest`] was last asked.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        self.lightest.weights()
+    }
+
+    /// `Σ_c β_ac β_jc` for the terms `slots`.
+    pub fn products(&self, a: usize, slots: &[usize], out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(slots.len(), 0.0);
+        for c in 0..self.outputs {
+            let coef = self.coef_of(c);
+            let own = coef[a];
+            out.iter_mut().zip(slots).for_each(|(out, &slot)| *out += own * coef[slot]);
         }
     }
 

@@ -17,6 +17,7 @@ mod decide;
 mod expansion;
 mod feature_model;
 mod kernel_model;
+mod lightest;
 mod linear;
 mod pairwise;
 pub mod persist;

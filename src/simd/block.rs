@@ -65,6 +65,8 @@ pub struct Job<'a, F: Real> {
     pub last: usize,
     /// The centres.
     pub centers: &'a Packed<F>,
+    /// The slots `first..last` that are compared, in whole lines: `(0, padded_len)` is all of them.
+    pub slots: (usize, usize),
     /// How they are compared.
     pub metric: Metric,
     /// Factor of the distances.
@@ -80,7 +82,10 @@ pub struct Job<'a, F: Real> {
 impl<F: Real> Job<'_, F> {
     /// Panics unless every pointer that the body forms is in range.
     fn check(&self) {
-        let lines = self.centers.padded_len();
+        let (from, to) = self.slots;
+        let whole = from.is_multiple_of(width::<F>()) && to.is_multiple_of(width::<F>());
+        assert!(whole && from <= to && to <= self.centers.padded_len(), "slots in whole lines");
+        let lines = to - from;
         assert!(self.first <= self.last && self.last <= self.tile.len(), "points in the tile");
         assert!(self.tile.n_features() == self.centers.n_features(), "equal numbers of features");
         assert!(self.metric != Metric::Dot || self.map == Map::Identity, "products as they are");
@@ -90,7 +95,7 @@ impl<F: Real> Job<'_, F> {
             assert!(n == 0 || values.out.len() >= (n - 1) * values.stride + lines, "room");
         }
         if let Some(sums) = &self.sums {
-            assert!(sums.coef.len() >= lines && sums.out.len() >= n, "padded coefficients");
+            assert!(sums.coef.len() >= to && sums.out.len() >= n, "padded coefficients");
         }
     }
 }
@@ -168,6 +173,12 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
     }
 }
 
+/// The lines of the job, from and to.
+#[inline(always)]
+fn lines_of<F: Real>(job: &Job<'_, F>) -> (usize, usize) {
+    (job.slots.0 / width::<F>(), job.slots.1 / width::<F>())
+}
+
 /// `P` dense points from point `first` on against all centres, `N` lines at a time.
 #[inline(always)]
 unsafe fn dense_points<
@@ -181,11 +192,10 @@ unsafe fn dense_points<
     first: usize,
     rows: *const F,
 ) {
-    let lines = job.centers.padded_len() / width::<F>();
+    let (mut line, lines) = lines_of(job);
     // SAFETY: as for the caller.
     unsafe {
         let mut wide = [L::wide_zero(); P];
-        let mut line = 0;
         while line + N <= lines {
             dense_lines::<F, L, M, P, N>(job, first, rows, line, &mut wide);
             line += N;
@@ -254,11 +264,10 @@ unsafe fn sparse_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
     first: usize,
     len: usize,
 ) {
-    let lines = job.centers.padded_len() / width::<F>();
+    let (mut line, lines) = lines_of(job);
     // SAFETY: as for the caller.
     unsafe {
         let mut wide = [L::wide_zero(); SPARSE_POINTS];
-        let mut line = 0;
         while line + LINES <= lines {
             for (p, wide) in wide.iter_mut().enumerate().take(len) {
                 sparse_lines::<F, L, M, LINES>(job, first + p, line, wide);
@@ -339,7 +348,7 @@ unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
             value
         };
         if let Some(values) = &mut job.values {
-            let to = values.out.as_mut_ptr().add(row * values.stride + line * w);
+            let to = values.out.as_mut_ptr().add(row * values.stride + line * w - job.slots.0);
             L::store(to, if mapped { kernel } else { value });
         }
         if let Some(sums) = &job.sums {

@@ -90,19 +90,15 @@ primitives! {
     pub(crate) fn merge_degradations(g: &[F], ratio: &mut [F])
         = slices::merge_degradations::<F, L>;
 
-    /// For every partner `j` at distance `g_j` the largest `A u² + D_j v² + 2 P_j u v` over a grid
-    /// of `h` in [0, 1], with `u = exp(-g h²)`, `v = exp(-g (1-h)²)`: the squared norm of the merged
-    /// coefficients of several outputs. `squares` holds `D` and gets the maximum, `products` holds
-    /// `P` and gets the `h`. Lengths are whole lines.
-    pub(crate) fn merged_squares(g: &[F], a: F, squares: &mut [F], products: &mut [F])
-        = slices::merged_squares::<F, L>;
+    /// For every partner at distance `g`, in units of `A = ‖β_a‖²` of the smaller coefficients, the
+    /// least squared weight degradation `(1 - u²) + D (1 - v²) - 2 P (u v - κ)` over `h` in [1/2, 1],
+    /// `u = exp(-g h²)`, `v = exp(-g (1-h)²)`, roughly (the lowest parabola through a grid): `squares` holds `D = ‖β_b‖²/A` and gets
+    /// it, `products` holds `P = β_a·β_b/A`. Lengths are whole lines.
+    pub(crate) fn shared_degradations(g: &[F], squares: &mut [F], products: &[F])
+        = slices::shared_degradations::<F, L>;
 }
 
 fixed! {
-    /// Index of the value of least magnitude, the first of equals; 0 for an empty slice.
-    #[must_use]
-    pub(crate) fn least_magnitude(values: &[f64]) -> usize = slices::least_magnitude;
-
     /// The first `t` with `values_t + marks_t == wanted`; `marks` is as long as `values`.
     #[must_use]
     pub(crate) fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize>

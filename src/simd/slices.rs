@@ -181,73 +181,58 @@ unsafe fn degradation<F: ExpConstants, L: Lanes<F>>(g: L::Line, ratio: L::Line) 
     }
 }
 
-/// Points of the grid in `h`.
-const GRID: usize = 11;
+/// Points of the grid `h = 0, 0.1, .. 1.1`: of the half that is searched, and one beyond each end.
+const GRID: usize = 12;
+/// The places of 1/2 and of 1.
+const HALF: usize = 5;
+const WHOLE: usize = 10;
 
 #[inline(always)]
-pub(super) unsafe fn merged_squares<F: ExpConstants, L: Lanes<F>>(
+pub(super) unsafe fn shared_degradations<F: ExpConstants, L: Lanes<F>>(
     g: &[F],
-    a: F,
     squares: &mut [F],
-    products: &mut [F],
+    products: &[F],
 ) {
     assert!(g.len() == squares.len() && g.len() == products.len(), "equal lengths");
     assert!(g.len().is_multiple_of(width::<F>()), "padded rows");
-    let w = width::<F>();
-    for at in (0..g.len()).step_by(w) {
-        let mut best = [F::neg_infinity(); 16];
-        let mut best_h = [F::zero(); 16];
+    for at in (0..g.len()).step_by(width::<F>()) {
         // SAFETY: lengths are whole lines; the features of `L` are enabled by the caller.
         unsafe {
-            let minus_g = L::sub(L::splat(F::zero()), L::load(g.as_ptr().add(at)));
-            let d = L::load(squares.as_ptr().add(at));
-            let twice = L::load(products.as_ptr().add(at));
-            let twice = L::add(twice, twice);
-            let a = L::splat(a);
-            let mut hs = [F::zero(); GRID];
-            let mut us = [minus_g; GRID];
-            for i in 0..GRID {
-                hs[i] = F::from_f64(i as f64 / (GRID - 1) as f64);
-                us[i] = exp::<F, L>(L::mul(minus_g, L::splat(hs[i] * hs[i])));
+            let (zero, one) = (L::splat(F::zero()), L::splat(F::one()));
+            let minus_g = L::sub(zero, L::load(g.as_ptr().add(at)));
+            let square = L::load(squares.as_ptr().add(at));
+            let product = L::load(products.as_ptr().add(at));
+            let twice = L::add(product, product);
+            // exp(-g h²) at every h: what u is at h, v is at 1 - h.
+            let mut us = [one; GRID];
+            for (i, u) in us.iter_mut().enumerate().skip(1) {
+                let h = 0.1 * i as f64;
+                *u = exp::<F, L>(L::mul(minus_g, L::splat(F::from_f64(h * h))));
             }
-            for i in 0..GRID {
-                let (u, v) = (us[i], us[GRID - 1 - i]);
-                let ends = L::fma(L::mul(a, u), u, L::mul(L::mul(d, v), v));
-                let mut square = [F::zero(); 16];
-                L::store(square.as_mut_ptr(), L::fma(L::mul(twice, u), v, ends));
-                for lane in 0..w {
-                    if square[lane] > best[lane] {
-                        best[lane] = square[lane];
-                        best_h[lane] = hs[i];
-                    }
-                }
+            let mut lost = [zero; GRID];
+            for i in HALF - 1..GRID {
+                let (u, v) = (us[i], us[i.abs_diff(WHOLE)]);
+                let own = L::sub(one, L::mul(u, u));
+                let other = L::mul(square, L::sub(one, L::mul(v, v)));
+                let cross = L::mul(twice, L::sub(L::mul(u, v), us[WHOLE]));
+                lost[i] = L::sub(L::add(own, other), cross);
             }
-        }
-        squares[at..at + w].copy_from_slice(&best[..w]);
-        products[at..at + w].copy_from_slice(&best_h[..w]);
-    }
-}
-
-#[inline(always)]
-pub(super) fn least_magnitude(values: &[f64]) -> usize {
-    // Plain loops over fixed parts, which the compiler turns into the level's vector code.
-    let mut parts = [f64::INFINITY; 32];
-    let chunks = values.chunks_exact(32);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for lane in 0..32 {
-            let size = chunk[lane].abs();
-            parts[lane] = if size < parts[lane] { size } else { parts[lane] };
+            // The lowest parabola through three neighbours, its bottom nearest to the middle one;
+            // beyond h = 1 none is sought.
+            let mut least = L::splat(F::infinity());
+            for i in HALF..=WHOLE {
+                let slope = L::sub(lost[i + 1], lost[i - 1]);
+                let slope = if i == WHOLE { L::max(slope, zero) } else { slope };
+                let size = L::max(slope, L::sub(zero, slope));
+                let middle = L::add(lost[i], lost[i]);
+                let curve = L::sub(L::add(lost[i + 1], lost[i - 1]), middle);
+                let curve = L::max(L::max(curve, size), L::splat(F::min_positive_value()));
+                let below = L::div(L::mul(L::splat(F::from_f64(0.125)), slope), curve);
+                least = L::min(L::sub(lost[i], L::mul(below, slope)), least);
+            }
+            L::store(squares.as_mut_ptr().add(at), L::max(least, zero));
         }
     }
-    let mut least = f64::INFINITY;
-    for part in parts {
-        least = if part < least { part } else { least };
-    }
-    for value in rest {
-        least = if value.abs() < least { value.abs() } else { least };
-    }
-    first(values, |value: f64| value.abs() <= least)
 }
 
 /// Index of the first value that `fits`, the last index when none does: whole parts at a time, so

@@ -1,4 +1,4 @@
-"""BSCA and BSGD with merging ([BSCA], Algorithms 1 and 2): plain NumPy, a sample a step."""
+"""BSCA and BSGD with merging ([BSCA], Algorithms 1 and 2; [QG18]): plain NumPy, a sample a step."""
 
 from __future__ import annotations
 
@@ -21,29 +21,51 @@ def best_h(m: np.ndarray, kappa: np.ndarray) -> np.ndarray:
     return (low + high) / 2
 
 
-class Model:
-    """Terms (point, coefficient, sample that it still is)."""
+def best_shared_h(a: float, d: np.ndarray, p: np.ndarray, kappa: np.ndarray) -> np.ndarray:
+    """The same for coefficient vectors with ``a = |beta_a|^2``, ``d = |beta_b|^2``, ``p`` their
+    product: a grid over [0, 1], then bisection of the slope of ``|beta_z|^2``."""
 
-    def __init__(self, gamma: float, budget: int) -> None:
-        self.gamma, self.budget = gamma, budget
+    def bells(h):
+        return kappa ** (h**2), kappa ** ((1 - h) ** 2)
+
+    def height(h):
+        u, v = bells(h)
+        return a * u**2 + d * v**2 + 2 * p * u * v
+
+    grid = np.linspace(0, 1, 201)
+    top = np.argmax([height(h) for h in grid], axis=0)
+    low, high = grid[np.maximum(top - 1, 0)], grid[np.minimum(top + 1, 200)]
+    for _ in range(60):
+        h = (low + high) / 2
+        u, v = bells(h)
+        rises = (1 - h) * d * v**2 - h * a * u**2 + (1 - 2 * h) * p * u * v > 0
+        low, high = np.where(rises, h, low), np.where(rises, high, h)
+    return (low + high) / 2
+
+
+class Model:
+    """Terms (point, coefficients of the outputs, sample that it still is)."""
+
+    def __init__(self, gamma: float, budget: int, size: int = 2) -> None:
+        self.gamma, self.budget, self.size = gamma, budget, size
         self.points: list[np.ndarray] = []
-        self.coef: list[float] = []
+        self.coef: list[np.ndarray] = []
         self.owner: list[int] = []
+        self.events = 0
 
     def kernel(self, x: np.ndarray) -> np.ndarray:
         distance = ((np.array(self.points) - x) ** 2).sum(axis=1)
         return np.exp(-self.gamma * distance)
 
-    def decision(self, x: np.ndarray) -> float:
-        return float(self.kernel(x) @ np.array(self.coef)) if self.points else 0.0
+    def decision(self, x: np.ndarray, outputs: int) -> np.ndarray:
+        return self.kernel(x) @ np.array(self.coef) if self.points else np.zeros(outputs)
 
-    def add(self, sample: int, x: np.ndarray, amount: float) -> None:
+    def add(self, sample: int, x: np.ndarray, amount: np.ndarray) -> None:
         if sample in self.owner:
             at = self.owner.index(sample)
-            self.coef[at] += amount
-            if self.coef[at] == 0:
-                for part in (self.points, self.coef, self.owner):
-                    del part[at]
+            self.coef[at] = self.coef[at] + amount
+            if not self.coef[at].any():
+                self.drop([at])
             return
         self.points.append(x)
         self.coef.append(amount)
@@ -52,52 +74,96 @@ class Model:
             self.merge()
 
     def merge(self) -> None:
-        """One term fewer (Algorithm 1; the roles of h put right)."""
+        """Fewer terms (Algorithm 1, the roles of h put right; multi-merge for a size above 2)."""
+        self.events += 1
         coef = np.array(self.coef)
-        a = int(np.argmin(np.abs(coef)))
+        a = int(np.argmin((coef**2).sum(axis=1)))
         kappa = self.kernel(self.points[a])
-        same = np.flatnonzero(coef * coef[a] > 0)
-        same = same[same != a]
-        if not same.size:
-            rest = [b for b in range(len(coef)) if b != a]
-            b = max(rest, key=lambda b: kappa[b])
-            self.coef[b] += kappa[b] * self.coef[a]
-            self.owner[b] = -1
-            self.drop(a)
+        size = np.sqrt((coef**2).sum(axis=1))
+        alike = coef @ coef[a] > 1e-12 * size * size[a]
+        alike[a] = False
+        everybody = np.flatnonzero(np.arange(len(coef)) != a)
+        partners = everybody
+        if coef.shape[1] == 1 or (self.size > 2 and alike.any()):
+            partners = np.flatnonzero(alike)
+        if not partners.size:
+            b = max(everybody, key=lambda b: kappa[b])
+            self.coef[b] = self.coef[b] + kappa[b] * self.coef[a]
+            # Still the sample's own term: its coefficient may change in place.
+            self.drop([a])
             return
-        other, near = coef[same], kappa[same]
-        h = best_h(other / (coef[a] + other), near)
-        merged = coef[a] * near ** (h**2) + other * near ** ((1 - h) ** 2)
-        lost = coef[a] ** 2 + other**2 + 2 * coef[a] * other * near - merged**2
-        best = int(np.argmin(lost))
-        b, h = int(same[best]), h[best]
-        self.points[b] = (1 - h) * self.points[a] + h * self.points[b]
-        self.coef[b], self.owner[b] = float(merged[best]), -1
-        self.drop(a)
+        near, other = kappa[partners], coef[partners]
+        if coef.shape[1] == 1:
+            h = best_h(other[:, 0] / (coef[a] + other)[:, 0], near)
+        else:
+            h = best_shared_h(coef[a] @ coef[a], (other**2).sum(axis=1), other @ coef[a], near)
+        merged = np.outer(near ** (h**2), coef[a]) + (near ** ((1 - h) ** 2))[:, None] * other
+        before = coef[a] @ coef[a] + (other**2).sum(axis=1) + 2 * near * (other @ coef[a])
+        found = np.argsort(before - (merged**2).sum(axis=1), kind="stable")
+        members = [a, *(int(b) for b in partners[found[: self.size - 1]])]
+        if self.size > 2 and alike.any():
+            point = self.mean_shift(members)
+        else:
+            share = h[found[0]]
+            point = (1 - share) * self.points[a] + share * self.points[members[1]]
+        into = members[-1]
+        self.coef[into] = self.kernel(point)[members] @ coef[members]
+        self.points[into], self.owner[into] = point, -1
+        self.drop(members[:-1])
 
-    def drop(self, at: int) -> None:
+    def mean_shift(self, members: list[int]) -> np.ndarray:
+        """The highest point of the members' sum that the steps find, from one or two places."""
+        points, coef = np.array(self.points)[members], np.array(self.coef)[members]
+        size = np.sqrt((coef**2).sum(axis=1))
+        starts = [size]
+        if coef.shape[1] > 1:
+            starts.append(np.arange(len(members)) == np.argmax(size))
+        best = (-1.0, points[0])
+        for weights in starts:
+            height = 0.0
+            for _ in range(100):
+                z = weights @ points / weights.sum()
+                k = np.exp(-self.gamma * ((points - z) ** 2).sum(axis=1))
+                merged = k @ coef
+                new = np.sqrt(merged @ merged)
+                if new > best[0]:
+                    best = (new, z)
+                if new <= height * (1 + 1e-10):
+                    break
+                height, weights = new, np.maximum(coef @ merged * k, 0)
+        return best[1]
+
+    def drop(self, slots: list[int]) -> None:
         for part in (self.points, self.coef, self.owner):
-            del part[at]
+            for slot in sorted(slots, reverse=True):
+                del part[slot]
 
 
-def bsca(X, y, C, gamma, budget, order) -> Model:
-    """Dual coordinate ascent (Algorithm 2), y in {-1, +1}, a cost C a sample."""
-    model, alpha = Model(gamma, budget), np.zeros(len(X))
+def _columns(y: np.ndarray) -> np.ndarray:
+    return y.reshape(len(y), -1)
+
+
+def bsca(X, y, C, gamma, budget, order, size=2) -> Model:
+    """Dual coordinate ascent (Algorithm 2): y in {-1, +1}, a column an output; a cost a sample."""
+    y = _columns(y)
+    model, alpha = Model(gamma, budget, size), np.zeros(y.shape)
     for i in order:
-        target = np.clip(alpha[i] + 1 - y[i] * model.decision(X[i]), 0, C[i])
+        target = np.clip(alpha[i] + 1 - y[i] * model.decision(X[i], y.shape[1]), 0, C[i])
         delta = target - alpha[i]
         alpha[i] = target
-        if delta != 0:
+        if delta.any():
             model.add(i, X[i], y[i] * delta)
     return model
 
 
-def bsgd(X, y, C, gamma, budget, order) -> Model:
+def bsgd(X, y, C, gamma, budget, order, size=2) -> Model:
     """Stochastic gradient descent with the step 1/t: f before the shrink (eq. 4)."""
-    model = Model(gamma, budget)
+    y = _columns(y)
+    model = Model(gamma, budget, size)
     for t, i in enumerate(order, start=1):
-        f = model.decision(X[i])
+        f = model.decision(X[i], y.shape[1])
         model.coef = [coef * (1 - 1 / t) for coef in model.coef]
-        if y[i] * f < 1:
-            model.add(i, X[i], y[i] * len(X) * C[i] / t)
+        violates = y[i] * f < 1
+        if violates.any():
+            model.add(i, X[i], np.where(violates, y[i] * len(X) * C[i] / t, 0.0))
     return model

@@ -134,6 +134,12 @@ def test_merging_needs_the_gaussian():
         refuses(lambda m=model: m.fit(X, Y), "rbf.*project|project.*rbf")
 
 
+def test_multi_merge_needs_three_terms():
+    model = BudgetSVC(budget=1, maintenance="multi-merge", polishing=False)
+    refuses(lambda: model.fit(X, Y), "budget must be at least 2 .*multi-merge")
+    refuses(lambda: model.set_params(budget=2, merge_size=4).fit(X, Y), "merge_size must be <= ")
+
+
 def test_stochastic_gradients_need_a_bounded_slope():
     model = BudgetSVC(solver="bsgd", loss="squared_hinge")
     refuses(lambda: model.fit(X, Y), "squared_hinge.*bsca")

@@ -314,31 +314,6 @@ def test_in_scikit_learns_company(moons):
     assert result["test_score"].min() > 0.85
 
 
-#: Every hyperparameter, changed, changes something.
-CHANGES = {
-    "budget": 10, "C": 7.0, "kernel": "laplacian", "gamma": 3.0, "loss": "squared_hinge",
-    "solver": "bsgd", "maintenance": "remove-smallest", "merge_size": 4, "polishing": False,
-    "smoothing": 0.5, "fit_intercept": True, "max_iter": 3, "order": "uniform",
-    "class_weight": {0: 3.0}, "early_stopping": True, "random_state": 9,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_every_hyperparameter_changes_something(moons, name):
-    X, y = moons
-    base = BudgetSVC(budget=20, gamma=1.0, random_state=0)
-    changed = clone(base).set_params(**{name: CHANGES[name]}).fit(X, y)
-    assert not np.array_equal(changed.decision_function(X), base.fit(X, y).decision_function(X))
-
-
-@pytest.mark.parametrize(("name", "value"), [("degree", 2), ("coef0", 1.0)])
-def test_parameters_of_the_polynomial_kernel(moons, name, value):
-    X, y = moons
-    base = BudgetSVC(budget=20, gamma=1.0, kernel="poly", random_state=0)
-    changed = clone(base).set_params(**{name: value}).fit(X, y)
-    assert not np.array_equal(changed.decision_function(X), base.fit(X, y).decision_function(X))
-
-
 @pytest.mark.parametrize("maintenance", ["merge", "remove-smallest"])
 @pytest.mark.parametrize("seed", range(4))
 def test_single_precision_polishes_as_well_as_double(maintenance, seed):

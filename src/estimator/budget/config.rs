@@ -21,7 +21,7 @@ pub enum Maintenance {
     Auto,
     /// Merge `merge_size` terms into one.
     Merge,
-    /// The same: the field's name for more than two.
+    /// Merge `merge_size` terms into one, but three at least: events are rarer.
     MultiMerge,
     /// Remove the term of least weight.
     RemoveSmallest,
@@ -52,7 +52,7 @@ config! {
         solver: Method = Method::Bsca;
         /// What happens to a term too many.
         maintenance: Maintenance = Maintenance::Auto;
-        /// How the best point between two terms is found.
+        /// How partners of a merge are judged, and the best point between two terms is found.
         merge_search: MergeSearch = MergeSearch::Auto;
         /// Terms merged at an event, at least 2.
         merge_size: usize = 2;
@@ -151,13 +151,23 @@ impl BudgetConfig {
     ///
     /// # Errors
     /// `Unsupported` for merging with a kernel that cannot merge, `InvalidParam` for a
-    /// `merge_size` that no budget of this size can hold.
+    /// `merge_size` that no budget of this size can hold, and for a `budget` of 1 with
+    /// [`Maintenance::MultiMerge`].
     pub fn resolve_maintenance(&self) -> Result<AnyMaintenance> {
         let merges = self.kernel.gaussian_gamma().is_some();
         let maintenance = match self.maintenance {
             Maintenance::Auto if !merges => AnyMaintenance::Project,
-            Maintenance::Auto | Maintenance::Merge | Maintenance::MultiMerge => {
+            Maintenance::Auto | Maintenance::Merge => {
                 AnyMaintenance::Merge { size: self.merge_size, search: self.merge_search }
+            }
+            Maintenance::MultiMerge if self.budget == Some(1) => {
+                let expected = "at least 2 with maintenance='multi-merge', which merges three terms \
+                                or more";
+                return Err(Error::param("budget", expected, 1));
+            }
+            Maintenance::MultiMerge => {
+                let size = self.merge_size.max(3);
+                AnyMaintenance::Merge { size, search: self.merge_search }
             }
             Maintenance::RemoveSmallest => AnyMaintenance::RemoveSmallest,
             Maintenance::RemoveRandom => AnyMaintenance::RemoveRandom,

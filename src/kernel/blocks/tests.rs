@@ -134,3 +134,34 @@ fn large_offsets_lose_nothing() {
         }
     }
 }
+
+/// A row made in parts has the bits of a row made at once, dense and sparse.
+fn parts_are_the_whole<F: Real>() {
+    let mut rng = Rng::new(9);
+    for (d, b) in [(3, 70), (40, 33), (90, 200)] {
+        let mut packed = Packed::<F>::new(d).unwrap();
+        for _ in 0..b {
+            let entry = |rng: &mut Rng| if rng.below(3) == 0 { rng.uniform() } else { 0.0 };
+            let center: Vec<F> = (0..d).map(|_| F::from_f64(entry(&mut rng))).collect();
+            packed.push(&center).unwrap();
+        }
+        let padded = packed.padded_len();
+        for (kernel, slot) in KERNELS.into_iter().flat_map(|k| [(k, 0), (k, b - 1)]) {
+            let mut tile = Tile::new(d);
+            kernel.load_center(&packed, slot, &mut tile);
+            let mut whole = vec![F::zero(); padded];
+            kernel.stored(&tile, (0, 1), &packed, &mut whole, padded);
+            let mut parts = vec![F::infinity(); padded];
+            for (at, out) in parts.chunks_mut(3 * Packed::<F>::line()).enumerate() {
+                kernel.stored_part(&tile, &packed, 3 * Packed::<F>::line() * at, out);
+            }
+            assert!(whole[..b].iter().zip(&parts).all(|(a, b)| a == b), "{kernel:?} d={d}");
+        }
+    }
+}
+
+#[test]
+fn a_row_in_parts_is_the_row() {
+    parts_are_the_whole::<f32>();
+    parts_are_the_whole::<f64>();
+}

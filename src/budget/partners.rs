@@ -1,0 +1,168 @@
+//! The search for merge partners: how far every term is from one of them, and what a merge with
+//! each of those that can win would lose.
+//!
+//! *Method*: 1. The distances, one kernel row, with the sign of one output's coefficients looked at
+//! on the way (another sign is infinitely far). 2. The nearest partner sets a bar; what is farther
+//! than `distance_limit` of it cannot win. 3. What is left is judged.
+//!
+//! *Cost*: O(B d), and O(B) for the search. Both are cut into parts of fixed size, shared among
+//! threads from [`MIN_PARALLEL_ROW`] and [`MIN_PARALLEL_SEARCH`] on: every value is the same
+//! wherever it is computed, and parts are gathered in their order, so threads change no bit.
+
+use crate::float::Real;
+use crate::model::Expansion;
+use crate::parallel::each_if;
+use crate::simd::{self, Packed, Tile};
+
+/// Multiply-adds (terms x features) from which on the distances of one term are shared among
+/// threads (`cargo bench --bench engine`, group `partners`).
+pub(super) const MIN_PARALLEL_ROW: usize = 1 << 18;
+
+/// Terms from which on partners are sought and judged by several threads (the same bench).
+pub(super) const MIN_PARALLEL_SEARCH: usize = 1 << 14;
+
+/// Multiply-adds of a part of a row.
+const ROW_PART: usize = 1 << 16;
+
+/// Terms of a part of a search.
+const SEARCH_PART: usize = 1 << 12;
+
+/// How partners are judged: fills `values` of a part for its `slots` and `distances`.
+pub(super) type Judge<'a, F> = dyn Fn(&mut Part<F>) + Sync + 'a;
+
+/// Buffers of the search.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Partners<F: Real> {
+    tile: Tile<F>,
+    /// Distances of all terms, padded; infinity for the term itself.
+    row: Vec<F>,
+    /// Those of the terms that may be partners; infinity for the others.
+    near: Vec<F>,
+    least: Vec<F>,
+    parts: Vec<Part<F>>,
+}
+
+/// What a part of the slots holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part<F> {
+    /// Slots within the limit, in order.
+    pub(super) slots: Vec<usize>,
+    /// Their distances.
+    pub(super) distances: Vec<F>,
+    /// What a merge with them loses.
+    pub(super) values: Vec<F>,
+    /// Room for who judges.
+    pub(super) extra: Vec<F>,
+    pub(super) products: Vec<f64>,
+}
+
+impl<F: Real> Partners<F> {
+    /// Measures the distances of term `a`. Returns the least of a partner; infinity when there is
+    /// none.
+    pub(super) fn measure(&mut self, expansion: &Expansion<F>, a: usize) -> F {
+        let (centers, kernel) = (expansion.centers(), expansion.kernel());
+        let (d, len, padded) = (centers.n_features(), expansion.len(), centers.padded_len());
+        if self.tile.n_features() != d {
+            self.tile.reset(d);
+        }
+        kernel.load_center(centers, a, &mut self.tile);
+        let part = (ROW_PART / d.max(1)).next_multiple_of(4 * Packed::<F>::line());
+        self.row.resize(padded, F::zero());
+        self.near.resize(len, F::zero());
+        self.least.clear();
+        self.least.resize(padded.div_ceil(part), F::infinity());
+        let signs = (expansion.outputs() == 1).then(|| expansion.coef_of(0));
+        let tile = &self.tile;
+        let measure = |at: usize, ((row, near), least): ((&mut [F], &mut [F]), &mut F)| {
+            let first = at * part;
+            kernel.stored_part(tile, centers, first, row);
+            if let Some(own) = a.checked_sub(first).and_then(|own| row.get_mut(own)) {
+                *own = F::infinity();
+            }
+            *least = match signs {
+                Some(coef) => {
+                    let coefs = &coef[first..][..near.len()];
+                    simd::same_sign_distances(coefs, coef[a], row, near)
+                }
+                None => {
+                    near.copy_from_slice(&row[..near.len()]);
+                    simd::least(near)
+                }
+            };
+        };
+        let parts = self.row.chunks_mut(part).zip(self.near.chunks_mut(part));
+        each_if(padded * d >= MIN_PARALLEL_ROW, parts.zip(&mut self.least), &measure);
+        simd::least(&self.least)
+    }
+
+    /// The distance to a term, whatever the signs.
+    pub(super) fn distance(&self, slot: usize) -> f64 {
+        self.row[slot].to_f64()
+    }
+
+    /// The first partner at most this far.
+    pub(super) fn first_within(&self, distance: F) -> usize {
+        simd::first_at_most(&self.near, distance)
+    }
+
+    /// The nearest of all terms, whatever the signs: the first of equals.
+    pub(super) fn nearest(&self) -> usize {
+        let row = &self.row[..self.near.len()];
+        simd::first_at_most(row, simd::least(row))
+    }
+
+    /// Judges the partners at most `limit` away.
+    pub(super) fn judge(&mut self, limit: F, judge: &Judge<'_, F>) {
+        let near = &self.near;
+        self.parts.resize_with(near.len().div_ceil(SEARCH_PART), Part::default);
+        let judge = |at: usize, (near, part): (&[F], &mut Part<F>)| {
+            part.slots.clear();
+            simd::indices_at_most(near, limit, &mut part.slots);
+            part.distances.clear();
+            part.distances.extend(part.slots.iter().map(|&slot| near[slot]));
+            part.slots.iter_mut().for_each(|slot| *slot += at * SEARCH_PART);
+            part.values.clear();
+            judge(part);
+        };
+        let parts = near.chunks(SEARCH_PART).zip(&mut self.parts);
+        each_if(near.len() >= MIN_PARALLEL_SEARCH, parts, &judge);
+    }
+
+    /// The partner that loses least, the first of equals.
+    pub(super) fn best(&self) -> Option<usize> {
+        self.best_few(1).first().copied()
+    }
+
+    /// The `count` partners that lose least, in this order, the first of equals first.
+    pub(super) fn best_few(&self, count: usize) -> Vec<usize> {
+        let mut best: Vec<(F, usize)> = Vec::with_capacity(count + 1);
+        for part in &self.parts {
+            if count == 1 && !part.values.is_empty() {
+                let least = simd::least(&part.values);
+                if best.first().is_none_or(|(value, _)| least < *value) {
+                    let at = simd::first_at_most(&part.values, least);
+                    best.clear();
+                    best.push((least, part.slots[at]));
+                }
+                continue;
+            }
+            for (&value, &slot) in part.values.iter().zip(&part.slots) {
+                if best.len() < count || best.last().is_some_and(|(last, _)| value < *last) {
+                    let at = best.partition_point(|(other, _)| *other <= value);
+                    best.insert(at, (value, slot));
+                    best.truncate(count);
+                }
+            }
+        }
+        best.into_iter().filter(|(value, _)| value.is_finite()).map(|(_, slot)| slot).collect()
+    }
+}
+
+impl<F: Real> Part<F> {
+    /// Pads the distances to whole lines, and says to how many.
+    pub(super) fn pad(&mut self) -> usize {
+        let padded = self.slots.len().next_multiple_of(Packed::<F>::line());
+        self.distances.resize(padded, F::zero());
+        padded
+    }
+}
