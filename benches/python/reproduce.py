@@ -73,6 +73,9 @@ def document(options, folder: Path) -> Path:
                 lines += [f"`{part.command}`: not run; its data are not at hand.", ""]
                 continue
             lines += _entries(options, part, record, common, pictures)
+        # Of the committed run, not of another machine's or of a quick one.
+        if paper.reading and folder == ROOT / "docs":
+            lines += ["### What differs, and why", "", paper.reading.strip(), ""]
     path = folder / "reproduction.md"
     path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return path
