@@ -25,7 +25,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from budgetsvm import SVC, LocalBudgetSVC
-from common import load, machine, markdown, parser, require, timed, write
+from common import load, parser, require, timed
+from record import Record
 
 # (n_clusters, budget): the paper's accuracy; its train and test samples/s on LETTER.
 SIZES = {
@@ -153,9 +154,9 @@ def main():
         for row in tables[group](options):
             print(" | ".join(row), flush=True)
             rows.append(row)
-    header = ["machine", "test accuracy", "the paper's", "train s or samples/s", "test samples/s"]
-    note = f"Medians of {options.seeds} seeds. {machine()}."
-    write(options.out / "local.md", "\n" + markdown(header, rows) + "\n\n" + note)
+    header = ["machine", "ours", "the paper's", "train s or samples/s", "test samples/s"]
+    with Record(options, "local", seeds=f"0 to {options.seeds - 1}, medians") as record:
+        record.table("table_1", "Table 1. Accuracy and samples a second", header, rows)
 
 
 if __name__ == "__main__":
