@@ -116,7 +116,7 @@ class Track:
         values = self.model.test_then_train(X, y, classes=[-1, 1])
         self.micros.append(1e6 * (time.perf_counter() - start) / len(y))
         self.score.add(values, y)
-        self.bytes.append(len(self.model._machine.to_bytes()))
+        self.bytes.append(len(pickle.dumps(self.model)))
         if self.frozen is not None:
             self.frozen_score.add(self.frozen.decision_function(X), y)
 

@@ -178,3 +178,103 @@ fn a_label_unknown_is_shown() {
     let text = model.partial_fit(&rows, &other).unwrap_err().to_string();
     assert!(text.contains("labels") && text.contains("row 7"), "{text}");
 }
+
+/// A constant added to the values is added to the predictions, unless there is to be no offset.
+macro_rules! far_from_zero {
+    ($estimator:ident) => {
+        let (rows, _, values) = data(600);
+        let rows = Rows::from(&rows);
+        let far: Vec<f64> = values.iter().map(|y| y + 1000.0).collect();
+        let builder = || $estimator::builder().gamma(1.0).c(10.0);
+        let model = builder().build().unwrap().fit(&rows, &far).unwrap();
+        assert_eq!(model.cautions(), []);
+        let errors = model.predict(&rows).unwrap();
+        let mean = errors.iter().zip(&far).map(|(f, y)| (f - y).abs()).sum::<f64>() / 600.0;
+        assert!(mean < 0.3, "{}: {mean}", stringify!($estimator));
+        let without = builder().fit_intercept(false).build().unwrap().fit(&rows, &far).unwrap();
+        assert!(
+            without.predict(&rows).unwrap().iter().sum::<f64>() < 0.99 * far.iter().sum::<f64>()
+        );
+    };
+}
+
+#[test]
+fn regression_has_an_offset() {
+    far_from_zero!(BudgetSvr);
+    far_from_zero!(AssetSvr);
+    let (rows, _, values) = data(600);
+    let far: Vec<f64> = values.iter().map(|y| y + 1000.0).collect();
+    let part = |first| Rows::from(&rows).range(first, first + 200);
+    let svr = BudgetSvr::builder().gamma(1.0).c(10.0).polishing(false).build().unwrap();
+    let mut model = svr.partial_fit(&part(0), &far[..200]).unwrap();
+    model.learn(&part(200), &far[200..400]).unwrap();
+    let told = model.predict(&part(400)).unwrap();
+    let mean = told.iter().zip(&far[400..]).map(|(f, y)| (f - y).abs()).sum::<f64>() / 200.0;
+    assert!(mean < 0.5, "{mean}");
+}
+
+#[test]
+fn what_may_disappoint_is_told() {
+    let (rows, labels, values) = data(300);
+    let wide: Vec<f64> = values.iter().map(|y| 0.01 * y).collect();
+    let model = BudgetSvr::builder().build().unwrap().fit(&Rows::from(&rows), &wide).unwrap();
+    let told: Vec<String> = model.cautions().iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("epsilon = 0.1") && told[1].contains("no terms"), "{told:?}");
+    let mut scaled = rows.clone();
+    scaled.column_mut(1).mapv_inplace(|x| 50.0 * x);
+    for (rows, expected) in [(&rows, None), (&scaled, Some("1 of 2 features"))] {
+        let rows = Rows::from(rows);
+        let told = [
+            BudgetSvc::builder().build().unwrap().fit(&rows, &labels).unwrap().cautions().to_vec(),
+            PrimalSvc::builder().build().unwrap().fit(&rows, &labels).unwrap().cautions().to_vec(),
+        ];
+        for told in told {
+            let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+            assert_eq!(told.len(), usize::from(expected.is_some()), "{told:?}");
+            assert!(expected.is_none_or(|text| told[0].starts_with(text)), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn training_goes_on_with_weights_and_an_observer() {
+    let (rows, labels, values) = data(400);
+    let part = |first| Rows::from(&rows).range(first, first + 200);
+    let ones = vec![1.0; 200];
+    let more: Vec<f64> = (0..200).map(|i| 1.0 + f64::from(i % 5)).collect();
+    let svc = BudgetSvc::builder().gamma(1.0).budget(20).build().unwrap();
+    let begun = svc
+        .partial_fit_observed((&part(0), &labels[..200]), &[false, true], Some(&more), &mut Silent)
+        .unwrap();
+    let plain = svc.partial_fit(&part(0), &labels[..200], &[false, true]).unwrap();
+    let decide = |m: &budgetsvm::BudgetSvcModel<f64, bool>| m.decision_function(&part(0)).unwrap();
+    assert_ne!(decide(&begun), decide(&plain));
+    let learnt = |weights: Option<&[f64]>| {
+        let mut next = plain.clone();
+        next.learn_observed(&part(200), &labels[200..], weights, &mut Silent).unwrap();
+        next
+    };
+    assert_eq!(decide(&learnt(None)), decide(&learnt(Some(&ones))));
+    assert_ne!(decide(&learnt(None)), decide(&learnt(Some(&more))));
+    let polished = |weights: Option<&[f64]>| {
+        let told = plain.polish_observed(&part(200), &labels[200..], weights, &mut Silent);
+        decide(&told.unwrap())
+    };
+    assert_eq!(polished(None), polished(Some(&ones)));
+    assert_ne!(polished(None), polished(Some(&more)));
+    let mut told = 0;
+    let mut watching = |_: &Progress| {
+        told += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    plain.polish_observed(&part(200), &labels[200..], None, &mut watching).unwrap();
+    assert!(told > 0);
+
+    let svr = BudgetSvr::builder().gamma(1.0).budget(20).build().unwrap();
+    let model = svr.partial_fit_observed(&part(0), &values[..200], Some(&more), &mut Silent);
+    let mut model = model.unwrap();
+    model.learn_observed(&part(200), &values[200..], Some(&more), &mut Silent).unwrap();
+    model.polish_observed(&part(200), &values[200..], Some(&more), &mut Silent).unwrap();
+    assert!(model.learn_observed(&part(200), &values[200..], Some(&[1.0]), &mut Silent).is_err());
+}

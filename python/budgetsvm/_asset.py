@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _core, _parameters, _validation
+from . import _core, _names, _parameters, _validation
 from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator, OnMap, of_machine
 from ._progress import Watcher
@@ -48,7 +48,7 @@ class AssetEstimator(MachineEstimator, OnMap):
         with the number of samples; or coordinate ascent in the dual with shrinking [2]_ on stored
         features: several times faster to high accuracy where they fit.
     strongly_convex : bool, default=False
-        ASSET* [1]_: steps ``1/(λ j)`` instead of ``D_X/(D_G √j)``. Only without an offset.
+        ASSET* [1]_: steps ``1/(λ j)`` instead of ``D_X/(D_G √j)``. A classifier then has no offset.
     averaging : "auto", None, int or float, default="auto"
         Which iterates of "asset" are averaged: none (the answer is the last), so many at the end
         (the paper's tables: 100), or this share of them in (0, 1]; in `partial_fit`, all with
@@ -100,19 +100,19 @@ class AssetEstimator(MachineEstimator, OnMap):
     """
 
     C: float = field(default=1.0, kw_only=False)
-    features: str = "nystroem"
+    features: Literal["nystroem", "fourier"] = "nystroem"
     n_components: int = 100
     eigenvalue_threshold: float | None = None
     orthogonal: bool = False
-    waves: str = "shifted"
-    solver: str = "asset"
+    waves: Literal["shifted", "paired"] = "shifted"
+    solver: Literal["asset", "dual"] = "asset"
     strongly_convex: bool = False
-    averaging: Any = "auto"
+    averaging: Literal["auto"] | float | None = "auto"
     fit_intercept: bool = False
     max_iter: int | None = None
     tol: float = 1e-2
     shrinking: bool = True
-    order: Any = "shuffled"
+    order: _names.Order = "shuffled"
     cache_size: float = 200
     n_expected: int | None = None
 
@@ -132,7 +132,7 @@ class AssetEstimator(MachineEstimator, OnMap):
         target, n_classes = self._encode(y)
         weights = _validation.check_weights(sample_weight, X)
         rows = _validation.as_rows(X)
-        gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights)
+        gamma = self._settle_gamma(rows, X.shape[1], weights, None)
         self._train(rows, target, n_classes, self._cost(target, weights), gamma, False, watcher)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:

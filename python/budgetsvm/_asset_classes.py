@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
+from . import _names
 from ._asset import AssetEstimator, streams
 from ._classifier import Classifier
 from ._docs import documented
@@ -37,8 +38,8 @@ class AssetSVC(Classifier, AssetEstimator):
 
     _family = "asset_svc"
 
-    loss: str = "hinge"
-    class_weight: Any = None
+    loss: _names.ClassLoss = "hinge"
+    class_weight: _names.ClassWeight = None
 
     @available_if(streams)
     @documented
@@ -67,12 +68,16 @@ class AssetSVR(Regressor, AssetEstimator):
     """Kernel support vector regression on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for
-    a kernel. Standardise y first.
+    a kernel. The tube and the steps are in units of y: standardise it.
 
     Parameters
     ----------
     @value-losses@
         A squared one needs solver "dual".
+    fit_intercept : bool, default=True
+        Whether there is an offset. It begins as the constant of least loss (the median of y, its
+        quantile, its mean for a squared loss), which is not penalised, nor is what "asset" adds to
+        it; "dual" penalises what it adds. With `strongly_convex` it stays where it begins.
 
     Examples
     --------
@@ -85,6 +90,8 @@ class AssetSVR(Regressor, AssetEstimator):
     """
 
     _family = "asset_svr"
+
+    fit_intercept: bool = True
 
     @available_if(streams)
     @documented

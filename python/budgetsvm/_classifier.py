@@ -8,8 +8,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from . import _validation
 from ._docs import documented
 from ._estimator import Estimator
+
+#: Labels that a message quotes at most.
+LISTED = 10
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -63,6 +67,7 @@ class Classifier(ClassifierMixin, Estimator):
         return self.classes_[(values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, int]:
+        _validation.check_labels("y", y)
         check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -73,17 +78,26 @@ class Classifier(ClassifierMixin, Estimator):
         return index.astype(np.uint32), len(classes)
 
     def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, int]:
+        _validation.check_labels("y", y)
         check_classification_targets(y)
         if first:
             if classes is None:
                 raise ValueError("classes must be given in the first call of partial_fit")
             self.classes_ = _distinct(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not np.array_equal(_distinct(classes), self.classes_):
             raise ValueError("classes is not the same as in the first call of partial_fit")
-        index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        unknown = self.classes_[index] != y
+        try:
+            index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+            unknown = np.not_equal(self.classes_[index], y, dtype=object)
+        except TypeError:  # labels of other types
+            index, unknown = np.zeros(len(y), dtype=np.intp), np.ones(len(y), dtype=object)
         if np.any(unknown):
-            raise ValueError(f"y contains a label that is not in classes: {y[unknown][0]!r}")
+            new = np.unique(y[unknown.astype(bool)]).tolist()
+            raise ValueError(
+                f"y has labels that are no class of this machine: {_listed(new)}. Its classes were "
+                f"fixed by the first training call: {_listed(self.classes_.tolist())}. To learn "
+                "others name them all in `classes` of the first partial_fit, or fit anew."
+            )
         return index.astype(np.uint32), len(self.classes_)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
@@ -111,9 +125,17 @@ def one_column_flat(values: np.ndarray) -> np.ndarray:
     return values[:, 0] if values.shape[1] == 1 else values
 
 
+def _listed(labels: list) -> str:
+    """The first few of these."""
+    shown = ", ".join(repr(label) for label in labels[:LISTED])
+    return shown if len(labels) <= LISTED else f"{shown} and {len(labels) - LISTED} more"
+
+
 def _distinct(classes: Any) -> np.ndarray:
     """The labels that `partial_fit` was told of, sorted."""
-    labels = np.unique(np.asarray(classes))
+    labels = np.asarray(classes)
+    _validation.check_labels("classes", labels)
+    labels = np.unique(labels)
     if len(labels) < 2:
         raise ValueError("classes must name at least 2 classes")
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):

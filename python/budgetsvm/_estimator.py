@@ -11,13 +11,15 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _parameters, _validation
+from . import _names, _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 
+#: The page that says which estimator is for which job.
+GUIDE = "https://github.com/budgetsvm/budgetsvm/blob/main/docs/guide.md"
 #: What rows are used as they are.
 FLOATS = (np.float64, np.float32)
 
@@ -41,6 +43,10 @@ class Estimator(Archived, BaseEstimator):
     """
 
     n_jobs: int | None = None
+
+    # The link of the HTML representation: scikit-learn's default leads to its own pages.
+    _doc_link_module = "budgetsvm"
+    _doc_link_template = GUIDE
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -140,7 +146,8 @@ class Trained(CallbackSupportMixin, Estimator):
     random_state : int, RandomState or None, default=None
         Seed of the order and of all other random choices.
     verbose : int, default=0
-        Above 0: a progress line on standard error.
+        Above 0: a progress line on standard error; where that is no terminal, one a pass and every
+        five seconds. The logger "budgetsvm" has a line every five seconds at the level INFO.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
         seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
@@ -157,7 +164,7 @@ class Trained(CallbackSupportMixin, Estimator):
     """
 
     max_time: float | None = None
-    random_state: Any = None
+    random_state: _names.RandomState = None
     verbose: int = 0
     callback: Any = None
 
@@ -182,8 +189,12 @@ class Trained(CallbackSupportMixin, Estimator):
         tasks = FitTasks(self, X, y, sample_weight)
         with self._training(tasks) as watcher:
             self._fit(X, y, sample_weight, watcher)
+            self._look_at_fit()
         tasks.end()
         return self
+
+    def _look_at_fit(self) -> None:
+        """Warn of what may disappoint in a fit that has just ended."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         raise NotImplementedError

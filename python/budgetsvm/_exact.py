@@ -6,9 +6,8 @@ Parameters, attributes, texts of errors and warnings are those of `sklearn.svm`.
 from __future__ import annotations
 
 import json
-import sys
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +22,7 @@ from ._docs import documented
 from ._estimator import FLOATS
 from ._exact_kernel import ExactKernel
 from ._hyperparameters import hyperparameters
+from ._progress import Watcher
 from ._stored import require
 
 #: Numbers for which scikit-learn takes True, too.
@@ -91,7 +91,7 @@ class ExactEstimator(ExactKernel):
     verbose: bool = False
     max_iter: int = -1
     max_time: float | None = None
-    update: str = "augmented"
+    update: Literal["augmented", "newton"] = "augmented"
     constraint_tol: float = 1e-6
 
     _family: ClassVar[str] = "exact"
@@ -170,13 +170,14 @@ class ExactEstimator(ExactKernel):
         random_state = check_random_state(self.random_state) if self._is_classifier() else None
         if sp.issparse(X) and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
-        self._sparse = sp.issparse(X) and not callable(self.kernel)
         if callable(self.kernel):
             check_consistent_length(X, y)
         else:
             X, y = validate_data(
                 self, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr"
             )  # fmt: skip
+        # A data frame of sparse columns has become a matrix.
+        self._sparse = sp.issparse(X) and not callable(self.kernel)
         y = self._validate_targets(y)
         weights = self._check_weights(sample_weight, X, y)
         n_samples = _num_samples(X)
@@ -202,11 +203,11 @@ class ExactEstimator(ExactKernel):
             self, kind=self._impl, solver=self.solver, C=None if np.isinf(C) else float(C),
             kernel=name, max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
         )  # fmt: skip
-        machine, report = _core.train(
-            "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
-            functions=self._function_values(X), notify=_progress if self.verbose else None,
-            threads=self._threads(),
-        )  # fmt: skip
+        with Watcher(self.verbose, None, None) as watcher:
+            machine, report = _core.train(
+                "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
+                functions=self._function_values(X), notify=watcher.notify, threads=self._threads(),
+            )  # fmt: skip
         self._take(machine, report)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n_samples,)
         self._after_fit(X, y, sample_weight, random_state)
@@ -319,7 +320,13 @@ class ExactEstimator(ExactKernel):
             )
         if sample_weight is None:
             return np.ones(n_samples)
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        try:
+            _validation.check_real_weights(sample_weight)
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            if "sample_weight" in str(error):
+                raise
+            raise ValueError(f"sample_weight: {error}") from None
         if weights.shape != (n_samples,):
             raise ValueError(
                 "sample_weight and X have incompatible shapes: "
@@ -374,11 +381,4 @@ class EitherSolver(ExactEstimator):
     """
 
     shrinking: bool = True
-    solver: str = "smo"
-
-
-def _progress(progress: dict) -> bool:
-    """The line that `verbose` shows."""
-    text = f"{progress['iteration']} steps, {progress['n_sv']} SVs, {progress['time']:.1f} s"
-    print(f"budgetsvm: {text}", file=sys.stderr, flush=True)
-    return False
+    solver: Literal["smo", "mpd"] = "smo"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 
-from . import _validation
+from . import _names, _validation
 from ._docs import documented
 from ._exact import ExactEstimator
 from ._hyperparameters import hyperparameters
@@ -52,8 +52,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         As in scikit-learn.
     """
 
-    class_weight: Any = None
-    decision_function_shape: str = "ovr"
+    class_weight: _names.ClassWeight = None
+    decision_function_shape: Literal["ovr", "ovo"] = "ovr"
     break_ties: bool = False
     fit_intercept: bool = True
 
@@ -67,9 +67,12 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
 
     def _validate_targets(self, y: Any) -> np.ndarray:
         labels = column_or_1d(y, warn=True)
+        _validation.check_labels("y", labels)
         check_classification_targets(y)
         classes, index = np.unique(labels, return_inverse=True)
         self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        if not np.all(np.isfinite(self.class_weight_)):
+            raise ValueError(f"class_weight must be finite, got {self.class_weight!r}")
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class"

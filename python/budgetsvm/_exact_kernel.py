@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core
+from . import _core, _names, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import Machined
@@ -37,7 +37,7 @@ class ExactKernel(Machined):
         is ``1 / n_features``.
     """
 
-    kernel: Any = "rbf"
+    kernel: _names.AnyKernel = "rbf"  # type: ignore[assignment]  # wider
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -62,7 +62,7 @@ class ExactKernel(Machined):
         elif isinstance(self.gamma, str) and self.gamma == "scale":
             if weighted or X.dtype != np.float64:
                 # A row of weight w counts as w rows.
-                variance, _ = _core.describe(rows, np.maximum(weights, 0.0))
+                variance = _core.variance(rows, np.maximum(weights, 0.0))
             elif self._sparse:
                 variance = (X.multiply(X)).mean() - (X.mean()) ** 2
             else:
@@ -74,6 +74,8 @@ class ExactKernel(Machined):
             self._gamma = 1.0 / X.shape[1]
         else:
             self._gamma = float(self.gamma)
+        if self._kernel_params() is not None and self.kernel != "linear":
+            _validation.warn_of_scales(rows, weights)
 
     def _kernel_params(self) -> tuple[str, float, float, int] | None:
         if self.kernel == "precomputed" or callable(self.kernel):
@@ -81,7 +83,8 @@ class ExactKernel(Machined):
         return self.kernel, float(self._gamma), float(self.coef0), int(self.degree)
 
     def _compute_kernel(self, X: Any) -> np.ndarray:
-        kernel: Any = self.kernel(X, self._Xfit)
+        function: Any = self.kernel
+        kernel = function(X, self._Xfit)
         kernel = kernel.toarray() if hasattr(kernel, "toarray") else kernel
         return np.asarray(kernel, dtype=np.float64, order="C")
 

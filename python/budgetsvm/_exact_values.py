@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples
 
+from . import _core, _validation
 from ._docs import documented
 from ._exact import EitherSolver, ExactEstimator
 from ._hyperparameters import hyperparameters
@@ -25,7 +26,13 @@ class ExactRegressor(RegressorMixin, ExactEstimator):
     fit_intercept: bool = True
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        if self._impl == "epsilon_svr":
+            _validation.warn_of_wide_tube(y, float(getattr(self, "epsilon", 0.0)))
         return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+
+    def _take(self, machine: _core.Machine, report: dict) -> None:
+        super()._take(machine, report)
+        _validation.warn_of_no_terms(machine)
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

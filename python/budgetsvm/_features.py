@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -194,5 +194,5 @@ class RandomFourier(KernelFeatures):
 
     _family = "fourier"
     orthogonal: bool = False
-    waves: str = "paired"
+    waves: Literal["shifted", "paired"] = "paired"
     random_state: Any = None

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from . import _core, _parameters, _validation
+from . import _core, _names, _parameters, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
@@ -33,8 +33,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
     """
 
     n_components: int = field(default=100, kw_only=False)
-    kernel: str = "rbf"
-    gamma: str | float = "scale"
+    kernel: _names.Kernel = "rbf"
+    gamma: _names.Gamma = "scale"
 
     _archived: ClassVar[dict] = {"_n_features_out": "count"}
     _has_machine: ClassVar[bool] = True

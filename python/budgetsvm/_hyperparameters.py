@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import Field, field, make_dataclass
 from inspect import get_annotations, signature
+from types import CellType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
 from ._docs import page
@@ -35,7 +36,40 @@ def hyperparameters(cls: Declared) -> Declared:
     )
     cls.__init__ = made.__init__  # type: ignore[misc]
     cls.__doc__ = page(cls, signature(made).parameters)
+    _name_methods(cls)
     return cls
+
+
+def _name_methods(cls: type) -> None:
+    """Give a class copies of the methods that it inherits, by names that begin with its own.
+
+    What Python says of a wrong argument then names the class that the user knows.
+    """
+    for base in cls.__mro__[1:]:
+        if not base.__module__.startswith(__package__):
+            continue
+        for name, method in vars(base).items():
+            plain = isinstance(method, FunctionType) and not name.startswith("_")
+            if plain and getattr(cls, name) is method:
+                setattr(cls, name, _renamed(method, f"{cls.__qualname__}.{name}"))
+
+
+def _renamed(method: FunctionType, name: str) -> FunctionType:
+    """A copy by another name, and of what it wraps."""
+    cells = method.__closure__ or ()
+    inner = getattr(method, "__wrapped__", None)
+    if isinstance(inner, FunctionType):
+        other = _renamed(inner, name)
+        cells = tuple(CellType(other) if cell.cell_contents is inner else cell for cell in cells)
+    copy = FunctionType(
+        method.__code__, method.__globals__, method.__name__, method.__defaults__, cells
+    )
+    copy.__dict__.update(method.__dict__)
+    if isinstance(inner, FunctionType):
+        copy.__dict__["__wrapped__"] = other
+    copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
+    copy.__doc__, copy.__module__, copy.__qualname__ = method.__doc__, method.__module__, name
+    return copy
 
 
 def gathered(cls: type, table: str) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.metaestimators import available_if
 
-from . import _core, _parameters, _validation
+from . import _core, _names, _parameters, _validation
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._machine import of_machine
@@ -95,10 +95,10 @@ class LocalBudgetSVC(OnlineLearner):
     C: float = field(default=1.0, kw_only=False)
     center_step: float = 0.01
     overlap: int = 1
-    pruning: str = "all"
-    local: str = "online"
-    assign: str = "lvq"
-    class_weight: Any = None
+    pruning: Literal["all", "step", "margin", "weight"] = "all"
+    local: Literal["online", "bsca"] = "online"
+    assign: Literal["lvq", "kmeans"] = "lvq"
+    class_weight: _names.ClassWeight = None
 
     @available_if(_is_online)
     @documented

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from . import _core, _validation
+from . import _core, _names, _validation
 from ._estimator import Estimator, Trained
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
@@ -33,8 +33,8 @@ class AnyKernel(Estimator):
         Constant of the polynomial and the sigmoid kernel, finite.
     """
 
-    kernel: str = "rbf"
-    gamma: str | float = "scale"
+    kernel: _names.Kernel = "rbf"
+    gamma: _names.Gamma = "scale"
     degree: int = 3
     coef0: float = 0.0
 
@@ -170,4 +170,5 @@ class MachineEstimator(Machined, Trained):
         """The γ of a machine that is made, or of `machine`, which training goes on with."""
         if machine is not None:
             return _validation.settled_gamma(self.kernel, self.gamma, machine.gamma)
-        return _validation.settle_gamma(self.gamma, rows, d, weights)
+        told = self.kernel != "linear"
+        return _validation.settle_gamma(self.gamma, rows, d, weights, told)

@@ -6,6 +6,22 @@ too, and is declared in the base of the estimators that take it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+# The names as types, which checkers of users' code read: `test_drift.py` holds them to the tables.
+Kernel: TypeAlias = Literal["rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear"]
+AnyKernel: TypeAlias = Kernel | Literal["precomputed"] | Callable[[Any, Any], Any]
+Gamma: TypeAlias = Literal["scale", "auto"] | float
+ClassLoss: TypeAlias = Literal["hinge", "squared_hinge", "log_loss"]
+ValueLoss: TypeAlias = Literal["epsilon_insensitive", "squared_epsilon_insensitive", "quantile"]
+LeastSquares: TypeAlias = Literal["least_squares"]
+Order: TypeAlias = Literal["shuffled", "uniform", "sequential"] | Sequence[int] | np.ndarray
+RandomState: TypeAlias = int | np.random.RandomState | None
+ClassWeight: TypeAlias = Literal["balanced"] | dict[Any, float] | None
+
 #: Kernels, with their formulas.
 KERNELS = {
     "rbf": "``exp(-γ ‖x-z‖²)``",
@@ -31,6 +47,8 @@ VALUE_LOSSES = {
     "squared_epsilon_insensitive": "``max(0, |y - f| - ε)²``",
     "quantile": "``max(q (y - f), (1 - q) (f - y))``",
 }
+#: Those of them in which errors up to ε cost nothing.
+WITH_TUBE = ("epsilon_insensitive", "squared_epsilon_insensitive")
 #: A loss that the primal machines alone have, for labels and for values.
 LEAST_SQUARES = {"least_squares": "``(y - f)²``"}
 #: Hyperparameters that one of them has: bounds, default, and what a page says.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import _core, _parameters, _validation
+from . import _core, _names, _parameters, _validation
 from ._callbacks import with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._docs import documented
@@ -42,7 +42,7 @@ class OnlineLearner(Classifier, MachineEstimator):
     """
 
     max_iter: int = 1
-    order: Any = "shuffled"
+    order: _names.Order = "shuffled"
 
     _family: ClassVar[str] = "online"
     #: The learner, by its name in `_core`.

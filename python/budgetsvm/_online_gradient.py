@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ._hyperparameters import hyperparameters
 from ._online import BudgetedLearner, GradientLearner, WindowLearner
@@ -74,7 +74,7 @@ class BudgetOGD(WindowLearner, KernelOGD):
     _own: ClassVar[dict] = {"learner": "bogd"}
 
     max_coef: float = 10.0
-    sampling: str = "weighted"
+    sampling: Literal["uniform", "weighted"] = "weighted"
 
 
 @hyperparameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -127,7 +127,7 @@ class PrimalEstimator(MachineEstimator):
     C: float = field(default=1.0, kw_only=False)
     smoothing: float = 0.05
     fit_intercept: bool = True
-    solver: str = "auto"
+    solver: Literal["auto", "newton", "cg", "plain-cg"] = "auto"
     basis: Any = None
     n_components: int = 500
     refine: bool = False
@@ -161,8 +161,7 @@ class PrimalEstimator(MachineEstimator):
         weights = _validation.check_weights(sample_weight, X)
         cost = self._cost(target, weights)
         rows = _validation.as_rows(X)
-        told = self.kernel != "linear"
-        gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], weights, told)
+        gamma = self._settle_gamma(rows, X.shape[1], weights, None)
         basis, points = self._basis(X)
         start = None
         same = np.array_equal(last.get("classes_", ()), getattr(self, "classes_", ()))

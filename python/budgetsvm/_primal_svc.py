@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from . import _parameters
+from . import _names, _parameters
 from ._classifier import Classifier, one_column_flat
 from ._hyperparameters import hyperparameters
 from ._names import CLASS_LOSSES, LEAST_SQUARES
@@ -39,8 +39,8 @@ class PrimalSVC(Classifier, PrimalEstimator):
     _family = "primal_svc"
     _ranges: ClassVar[dict] = {"loss": _parameters.one_of(*CLASS_LOSSES, *LEAST_SQUARES)}
 
-    loss: str = "squared_hinge"
-    class_weight: Any = None
+    loss: _names.ClassLoss | _names.LeastSquares = "squared_hinge"
+    class_weight: _names.ClassWeight = None
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])

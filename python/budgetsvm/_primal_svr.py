@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.metrics import r2_score
 
-from . import _parameters
+from . import _names, _parameters
 from ._hyperparameters import hyperparameters
 from ._names import LEAST_SQUARES, VALUE_LOSSES
 from ._primal import PrimalEstimator
@@ -38,6 +38,8 @@ class PrimalSVR(Regressor, PrimalEstimator):
 
     _family = "primal_svr"
     _ranges: ClassVar[dict] = {"loss": _parameters.one_of(*VALUE_LOSSES, *LEAST_SQUARES)}
+
+    loss: _names.ValueLoss | _names.LeastSquares = "epsilon_insensitive"  # type: ignore[assignment]
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])

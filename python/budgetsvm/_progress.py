@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import time
 from collections.abc import Callable
-from typing import Any, Self, TextIO
+from typing import Any, ClassVar, Self, TextIO
 
 from ._callbacks import FitTasks
 
 Progress = dict[str, Any]
 
 
+#: Where lines go that no terminal shows: at the level INFO, for those who set it.
+LOGGER = logging.getLogger("budgetsvm")
+#: Seconds between two lines where the last one cannot be rewritten.
+INTERVAL = 5.0
+
+
 class Watcher:
     """Whom a fit tells its progress, at most ten times a second and after every pass.
 
-    A line if `verbose`, the user's `callback`, which returns True to stop, and scikit-learn's
-    callbacks (`tasks`). `max_iter` passes over the data are for the time left.
+    A line if `verbose`, the logger "budgetsvm" where it is listened to, the user's `callback`,
+    which returns True to stop, and scikit-learn's callbacks (`tasks`). `max_iter` passes over the
+    data are for the time left; None are the steps of an exact machine.
     """
 
     def __init__(
         self, verbose: Any, callback: Any, max_iter: Any, tasks: FitTasks | None = None
     ) -> None:
-        self._line = ProgressLine(max_iter) if verbose else None
+        self._lines: list[ProgressLine] = [ProgressLine(max_iter)] if verbose else []
+        if LOGGER.isEnabledFor(logging.INFO):
+            self._lines.append(LogLine(max_iter))
         self._callback = callback
         self._tasks = tasks if tasks is not None and tasks.watched else None
 
@@ -29,53 +40,73 @@ class Watcher:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._line is not None:
-            self._line.close()
+        for line in self._lines:
+            line.close()
 
     @property
     def notify(self) -> Callable[[Progress], bool] | None:
         """The function to call, or None when nobody watches."""
-        if self._line is None and self._callback is None and self._tasks is None:
+        if not self._lines and self._callback is None and self._tasks is None:
             return None
         return self._tell
 
     def _tell(self, progress: Progress) -> bool:
-        if self._line is not None:
-            self._line.show(progress)
+        for line in self._lines:
+            line.show(progress)
         stop = self._tasks is not None and self._tasks.progress(progress)
         return (self._callback is not None and bool(self._callback(progress))) or stop
 
     def finish(self, n_terms: int, report: dict[str, Any]) -> None:
         """Show how the fit ended."""
-        if self._line is not None:
-            time = report["history"]["time"]
-            self._line.show(
-                {
-                    "phase": "end",
-                    "stop_reason": report["stop_reason"],
-                    "n_sv": n_terms,
-                    "objective": report["objective"]["primal"],
-                    "time": float(time[-1]) if len(time) else 0.0,
-                }
-            )
+        if self._lines:
+            times = report["history"]["time"]
+            last = {
+                "phase": "end",
+                "stop_reason": report["stop_reason"],
+                "n_sv": n_terms,
+                "objective": report["objective"]["primal"],
+                "time": float(times[-1]) if len(times) else 0.0,
+            }
+            for line in self._lines:
+                line.show(last)
 
 
 class ProgressLine:
-    """One line on standard error, rewritten on a terminal, else a line a pass."""
+    """One line on standard error, rewritten on a terminal.
 
-    def __init__(self, max_iter: int, stream: TextIO | None = None) -> None:
+    Elsewhere a line a pass, and one every few seconds in between.
+    """
+
+    #: Phases that have a line however little time has passed.
+    always: ClassVar[tuple[str, ...]] = ("end_of_pass", "end")
+
+    def __init__(self, max_iter: int | None, stream: TextIO | None = None) -> None:
         self.max_iter = max_iter
         self.stream = sys.stderr if stream is None else stream
         self.live = bool(getattr(self.stream, "isatty", lambda: False)())
         self._open = False
+        self._told = time.monotonic()
 
     def show(self, progress: Progress) -> None:
-        """Write the line, if there is something to tell."""
+        """Write the line, if it is time."""
         if self.live:
             self.stream.write(f"\r\x1b[K{self.describe(progress)}")
+            self.stream.flush()
             self._open = True
-        elif progress["phase"] in ("end_of_pass", "end"):
-            self.stream.write(self.describe(progress) + "\n")
+        elif self._due(progress):
+            self.write(self.describe(progress))
+
+    def _due(self, progress: Progress) -> bool:
+        """Whether a line that stays is to be written."""
+        now = time.monotonic()
+        if progress["phase"] not in self.always and now - self._told < INTERVAL:
+            return False
+        self._told = now
+        return True
+
+    def write(self, text: str) -> None:
+        """Write a line that stays."""
+        self.stream.write(text + "\n")
         self.stream.flush()
 
     def close(self) -> None:
@@ -89,7 +120,9 @@ class ProgressLine:
         """The progress in words."""
         elapsed = progress["time"]
         parts = []
-        if progress["phase"] in ("polish", "refine"):
+        if self.max_iter is None and progress["phase"] == "pass":
+            parts.append(f"{progress['iteration']} steps")
+        elif progress["phase"] in ("polish", "refine"):
             parts.append(f"{progress['phase']} step {progress['iteration']}")
         elif progress["phase"] == "step":
             parts.append(f"step {progress['iteration']}")
@@ -100,7 +133,7 @@ class ProgressLine:
             if progress["phase"] == "pass":
                 done += progress["seen"] / max(progress["n_samples"], 1)
             parts.append(f"pass {done:.2f} of {self.max_iter}")
-            if 0 < done < self.max_iter:
+            if self.max_iter is not None and 0 < done < self.max_iter:
                 parts.append(f"at most {elapsed * (self.max_iter - done) / done:.1f} s left")
         parts.append(f"{progress['n_sv']} SVs")
         if progress["objective"] is not None:
@@ -110,3 +143,22 @@ class ProgressLine:
             parts.append(f"validation score {score:.4f}")
         parts.append(f"{elapsed:.1f} s")
         return "budgetsvm: " + ", ".join(parts)
+
+
+class LogLine(ProgressLine):
+    """The same lines as records of the logger: one every few seconds, and the last.
+
+    Of a fit without a line before it the last is no news: it has the level DEBUG.
+    """
+
+    always = ("end",)
+
+    def __init__(self, max_iter: int | None) -> None:
+        super().__init__(max_iter)
+        self.live, self._level = False, logging.DEBUG
+
+    def show(self, progress: Progress) -> None:
+        """Log the line, if it is time."""
+        if self._due(progress):
+            self._level = logging.INFO if progress["phase"] != "end" else self._level
+            LOGGER.log(self._level, self.describe(progress).removeprefix("budgetsvm: "))

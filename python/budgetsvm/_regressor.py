@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from . import _names, _parameters
+from . import _names, _parameters, _validation
 from ._docs import documented
 from ._estimator import Estimator
 from ._hyperparameters import hyperparameters
@@ -24,7 +24,7 @@ class Regressor(RegressorMixin, Estimator):
 
     epsilon: float = 0.1
     quantile: float = 0.5
-    loss: str = "epsilon_insensitive"
+    loss: _names.ValueLoss = "epsilon_insensitive"
 
     _ranges: ClassVar[dict] = {"loss": _parameters.one_of(*_names.VALUE_LOSSES)}
 
@@ -41,10 +41,22 @@ class Regressor(RegressorMixin, Estimator):
         return self._decision(X)[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:
-        return np.ascontiguousarray(y, dtype=np.float64), None
+        if self.loss in _names.WITH_TUBE:
+            _validation.warn_of_wide_tube(y, float(self.epsilon))
+        return _values(y), None
 
     def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, None]:
-        return self._encode(y)
+        # A part may be one row: it says nothing of the spread.
+        return _values(y), None
+
+    def _look_at_fit(self) -> None:
+        fitted: Any = self
+        if fitted.stop_reason_ not in ("max_time", "callback"):
+            _validation.warn_of_no_terms(fitted._machine)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
         return float(self.C) * weights
+
+
+def _values(y: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(y, dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from . import _names
 from ._base import BudgetMachineEstimator
 from ._classifier import Classifier
 from ._docs import documented
@@ -45,10 +46,10 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
 
     _family = "budget_svc"
 
-    loss: str = "hinge"
+    loss: _names.ClassLoss = "hinge"
     smoothing: float = 0.3
     shared: bool = True
-    class_weight: Any = None
+    class_weight: _names.ClassWeight = None
 
     @documented
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

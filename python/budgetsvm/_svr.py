@@ -18,8 +18,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
     ``f(x) = Σ_{j <= budget} coef_j k(s_j, x)`` by dual coordinate ascent [1]_ or stochastic
     gradient descent [2]_: whenever a step adds a term too many, terms are merged. The coefficients
     of the support vectors so found are then solved for (polishing). Problems of no more samples
-    than `budget` are solved to 1e-10. Unlike `sklearn.svm.SVR` there is no offset unless
-    `fit_intercept` is set: centre y, or set it.
+    than `budget` are solved to 1e-10.
 
     Parameters
     ----------
@@ -27,6 +26,10 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
         A squared one needs solver "bsca".
     smoothing : float, default=0.05
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
+    fit_intercept : bool, default=True
+        Whether there is an offset, which is not penalised. It begins as the constant of least loss
+        (the median of y, its quantile, its mean for a squared loss), polishing fits it, and without
+        polishing, as in `partial_fit`, it stays where it is.
 
     Examples
     --------
@@ -40,6 +43,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
 
     _family = "budget_svr"
     smoothing: float = 0.05
+    fit_intercept: bool = True
 
     @documented
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -14,8 +14,6 @@ from sklearn.utils.validation import _check_sample_weight
 
 from . import _core, _names
 
-#: Ranges of features further apart than this make one feature decide every kernel value.
-SCALE_RATIO = 1000.0
 #: Modules whose lines no warning points at.
 _INNER = ("budgetsvm.", "sklearn.")
 
@@ -49,9 +47,16 @@ def check_csr_structure(X: Any) -> None:
         raise ValueError(f"X (CSR): a column index is out of range for {X.shape[1]} columns")
 
 
+def check_real_weights(sample_weight: Any) -> None:
+    """Refuse complex weights, whose imaginary parts would get lost."""
+    if sample_weight is not None and np.asarray(sample_weight).dtype.kind == "c":
+        raise ValueError("sample_weight is complex: weights are real numbers >= 0")
+
+
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Float64 weights of the rows, finite, not negative, not all zero."""
     try:
+        check_real_weights(sample_weight)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         if "sample_weight" in str(error).lower():
@@ -64,6 +69,23 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     if not np.any(weights > 0):
         raise ValueError("sample_weight must not be all zero")
     return weights
+
+
+def check_labels(name: str, labels: Any) -> None:
+    """Refuse labels that have no order, None among them."""
+    labels = np.asarray(labels)
+    if labels.dtype != object:
+        return
+    kinds = {type(label) for label in labels.ravel()}
+    if type(None) in kinds:
+        raise ValueError(f"{name} contains None: every row needs a label")
+    try:
+        np.unique(labels)
+    except TypeError:
+        listed = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"{name} has labels of types that have no common order: {listed}"
+        ) from None
 
 
 def is_number(value: Any) -> bool:
@@ -104,17 +126,26 @@ def settle_gamma(
 ) -> float:
     """The number that `gamma` stands for on these rows.
 
-    Where one feature drowns the others a warning says what to do, if `told`.
+    Where few features drown the others a warning says what to do, if `told`.
     """
-    variance, ratio = _core.describe(rows, weights)
-    gamma = resolve_gamma(gamma, variance, n_features)
-    if told and ratio > SCALE_RATIO:
-        warn(
-            f"The ranges of the features differ by a factor of {ratio:.0f}, so a few features "
-            "decide every kernel value. Scale them first, for example with "
-            "make_pipeline(StandardScaler(), ...) or, for sparse X, MaxAbsScaler()."
-        )
-    return gamma
+    settled = resolve_gamma(gamma, _core.variance(rows, weights), n_features)
+    if told:
+        warn_of_scales(rows, weights)
+    return settled
+
+
+def warn_of_scales(rows: Any, weights: np.ndarray) -> None:
+    """Warn where few features make up nearly all of the distance between rows."""
+    scales = _core.scales(rows, weights)
+    if scales is None:
+        return
+    (few, varying, share), sparse = scales, isinstance(rows, tuple)
+    warn(
+        f"{few} of {varying} features make up {share:.1%} of the squared distance between rows: "
+        "the kernel hardly sees the others. Scale the features first, for example with "
+        f"make_pipeline({'MaxAbsScaler()' if sparse else 'StandardScaler()'}, ...)"
+        + (", or TfidfTransformer() for counts of words." if sparse else ".")
+    )
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -125,6 +156,28 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def warn_of_wide_tube(y: np.ndarray, epsilon: float) -> None:
+    """Warn where most values are within ε of one constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(np.std(y))
+    if 0 < spread <= epsilon:
+        warn(
+            f"epsilon={epsilon:g} is no less than the spread of y (standard deviation "
+            f"{spread:.3g}): errors up to epsilon cost nothing, so a constant is nearly as good as "
+            "any machine. Lower epsilon, or standardise y."
+        )
+
+
+def warn_of_no_terms(machine: Any) -> None:
+    """Warn where a machine says the same of every row."""
+    coef = machine.coef if machine.coef.size else machine.dual_coef
+    if not np.any(coef):
+        warn(
+            "The fit ended without a term: the machine predicts the same value for every row. "
+            "Where y is no constant, lower epsilon or raise C."
+        )
+
+
 def check_kernel(kernel: Any) -> None:
     """Refuse kernels that need the training rows at prediction."""
     if callable(kernel) or kernel == "precomputed":
@@ -132,7 +185,7 @@ def check_kernel(kernel: Any) -> None:
         raise ValueError(
             f"kernel must be one of {', '.join(map(repr, _names.KERNELS))}, got {what}: a machine "
             "on a budget makes its own support vectors, so it must be able to evaluate the kernel "
-            "anywhere. sklearn.svm.SVC and SVR accept such kernels."
+            "anywhere. budgetsvm.SVC and budgetsvm.SVR accept such kernels."
         )
 
 

@@ -1,7 +1,8 @@
 //! The best coefficients for the terms of a model, and better terms.
 
 use super::basis::ModelRows;
-use crate::data::Problem;
+use super::centre::about;
+use crate::data::{Problem, Targets};
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::KernelModel;
@@ -19,15 +20,19 @@ pub(super) fn polish<F: Real>(
     model: &KernelModel<F>,
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
-    let coef = model.coef();
-    let start = Start {
-        targets: problem.targets(),
-        cost: problem.cost(),
-        coef: &coef,
-        intercept: model.intercept(),
+    let (coef, rows, cost) = (model.coef(), problem.rows(), problem.cost());
+    let rows = ModelRows::new(rows.view(), model)?;
+    // Values far from 0 are solved for about the offset: sums in the float of the rows lose less.
+    let centre = if how.fit_intercept { model.intercept()[0] } else { 0.0 };
+    let Some(values) = about(problem.targets(), centre)? else {
+        let (targets, intercept) = (problem.targets(), model.intercept());
+        return how.solve(&rows, Start { targets, cost, coef: &coef, intercept }, watch);
     };
-    let rows = problem.rows();
-    how.solve(&ModelRows::new(rows.view(), model)?, start, watch)
+    let targets = Targets::Values(&values);
+    let mut found =
+        how.solve(&rows, Start { targets, cost, coef: &coef, intercept: &[0.0] }, watch)?;
+    found.intercept[0] += centre;
+    Ok(found)
 }
 
 /// How a model is refined.

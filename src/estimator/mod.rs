@@ -9,6 +9,8 @@
 mod asset;
 mod basis;
 mod budget;
+mod caution;
+mod centre;
 mod coefficients;
 mod exact;
 mod kernels;
@@ -20,6 +22,7 @@ pub mod online;
 mod primal;
 mod report;
 mod saved;
+pub mod scales;
 mod score;
 mod setup;
 pub mod summary;
@@ -31,6 +34,7 @@ pub use asset::{
 pub use budget::{
     BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, Start,
 };
+pub use caution::Caution;
 pub use exact::{
     ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Functions, NuSvc,
     NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel,

@@ -1,7 +1,7 @@
 //! What a machine must know of the data before its kernel is settled.
 
 use crate::data::{Point, Rows};
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 
 /// Spread of the rows, weighted.
@@ -9,15 +9,6 @@ use crate::float::Real;
 pub struct Summary {
     /// Variance of all entries together: `gamma = 1 / (d variance)` is `"scale"`.
     pub variance: f64,
-    /// The largest range of a feature over the smallest one that is not 0.
-    pub range_ratio: f64,
-}
-
-#[derive(Clone)]
-struct Column<F> {
-    least: F,
-    largest: F,
-    stored: usize,
 }
 
 /// Two passes over the rows. A row of weight w counts as w rows, a row of weight 0 not at all.
@@ -25,7 +16,7 @@ struct Column<F> {
 /// *Cost* O(n d), or the stored entries.
 ///
 /// # Errors
-/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight, `OutOfMemory`.
+/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight.
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
     check_len("sample_weight", n, weight.len())?;
@@ -35,18 +26,10 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
     if entries.is_nan() || entries <= 0.0 {
         return Err(Error::InvalidData { what: "X", reason: "no row of positive weight".into() });
     }
-    let none = Column { least: F::infinity(), largest: F::neg_infinity(), stored: 0 };
-    let mut columns: Vec<Column<F>> = try_vec("ranges of features", d, none)?;
     let mut sum = 0.0;
     for i in counted() {
         let mut row = 0.0;
-        each(rows, i, |column, value| {
-            row += value.to_f64();
-            let column = &mut columns[column];
-            column.least = column.least.min(value);
-            column.largest = column.largest.max(value);
-            column.stored += 1;
-        });
+        each(rows, i, |_, value| row += value.to_f64());
         sum += weight[i] * row;
     }
     let mean = sum / entries;
@@ -59,23 +42,11 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
         });
         squares += weight[i] * (row + (d - stored) as f64 * mean * mean);
     }
-    let n_counted = counted().count();
-    let (mut least, mut largest) = (f64::INFINITY, 0.0f64);
-    for column in columns {
-        let (mut low, mut high) = (column.least.to_f64(), column.largest.to_f64());
-        if column.stored < n_counted {
-            (low, high) = (low.min(0.0), high.max(0.0));
-        }
-        let range = high - low;
-        if range > 0.0 {
-            (least, largest) = (least.min(range), largest.max(range));
-        }
-    }
-    let range_ratio = if largest > 0.0 { largest / least } else { 1.0 };
-    Ok(Summary { variance: squares / entries, range_ratio })
+    Ok(Summary { variance: squares / entries })
 }
 
-fn each<F: Real>(rows: &Rows<'_, F>, row: usize, mut visit: impl FnMut(usize, F)) {
+/// Visits the entries of a row.
+pub(super) fn each<F: Real>(rows: &Rows<'_, F>, row: usize, mut visit: impl FnMut(usize, F)) {
     match rows.point(row) {
         Point::Dense(values) => values.iter().enumerate().for_each(|(j, &v)| visit(j, v)),
         Point::Sparse(csr, row) => csr.for_each(row, visit),
@@ -97,11 +68,9 @@ mod tests {
         let mean = entries.iter().sum::<f64>() / 9.0;
         let variance = entries.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 9.0;
         assert!((direct.variance - variance).abs() < 1e-14);
-        assert_eq!(direct.range_ratio, 1.0);
         let values = [1.0, -2.0, 4.0, 3.0];
         let csr = Csr::new(&values, Indices::I32(&[0, 2, 2, 0]), Indices::I32(&[0, 2, 3, 4]), 3);
         let sparse = summarize(&Rows::Csr(csr.unwrap()), &weight).unwrap();
         assert!((sparse.variance - variance).abs() < 1e-14);
-        assert_eq!(sparse.range_ratio, direct.range_ratio);
     }
 }

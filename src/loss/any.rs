@@ -122,6 +122,31 @@ impl AnyLoss {
         }
     }
 
+    /// The half-width of the tube in which errors cost nothing.
+    #[must_use]
+    pub(crate) fn tube(&self) -> Option<f64> {
+        match *self {
+            Self::Hinge | Self::SquaredHinge | Self::LogLoss | Self::Quantile { .. } => None,
+            Self::EpsilonInsensitive { epsilon } | Self::SquaredEpsilonInsensitive { epsilon } => {
+                Some(epsilon)
+            }
+        }
+    }
+
+    /// The quantile of the targets that has about the least loss of all constants; none where that
+    /// is the mean, or where targets are classes.
+    #[must_use]
+    pub(crate) fn level(&self) -> Option<f64> {
+        match *self {
+            Self::Hinge
+            | Self::SquaredHinge
+            | Self::LogLoss
+            | Self::SquaredEpsilonInsensitive { .. } => None,
+            Self::EpsilonInsensitive { .. } => Some(0.5),
+            Self::Quantile { quantile } => Some(quantile),
+        }
+    }
+
     /// The loss that passes on a budget run with where the coefficients of the terms that they find
     /// are solved for afterwards.
     #[must_use]

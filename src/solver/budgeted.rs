@@ -165,6 +165,13 @@ impl<F: Real> State<F> {
         })
     }
 
+    /// With these offsets, one an output, which steps leave as they are.
+    #[must_use]
+    pub fn with_intercept(mut self, intercept: Vec<f64>) -> Self {
+        self.intercept = intercept;
+        self
+    }
+
     /// Another length of blocks than [`Budgeted::block_len`], at least 1: for the bench that chose
     /// that one.
     #[doc(hidden)]

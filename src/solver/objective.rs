@@ -7,7 +7,7 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 
 /// `½‖w‖² + Σ C_i L(y_i, f_i)`, summed over the outputs, and where α is known
-/// `Σ term(α_i) - ½‖w‖²`.
+/// `Σ term(α_i) - ½‖w‖²`, less `b Σ β_i`: what an offset b that stays explains.
 pub(super) fn objectives<F: Real>(
     solver: &Budgeted,
     problem: &Problem<'_, F>,
@@ -26,7 +26,9 @@ pub(super) fn objectives<F: Real>(
             let (y, cost) = (targets.value(i, c), problem.cost()[i]);
             loss += cost * solver.loss.value(y, f);
             if known {
-                terms += solver.loss.dual_term(scale * duals.alpha[i * outputs + c], y, cost);
+                let alpha = scale * duals.alpha[i * outputs + c];
+                terms += solver.loss.dual_term(alpha, y, cost);
+                terms -= state.intercept[c] * solver.loss.model_change(y, 0.0, alpha);
             }
         }
     }

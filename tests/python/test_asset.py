@@ -51,7 +51,9 @@ def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, epsilon=None):
         radius = np.sqrt(2 * (C @ excess) / total / lam)
     gradient = np.mean(p[first] ** 2 * moved[first] * (norms[first] + one))
     bound = top + np.sqrt(norms[first].max()) * radius
-    extent = np.sqrt(radius**2 + one * bound**2)
+    extent = of_offset = np.sqrt(radius**2 + one * bound**2)
+    if epsilon is not None:
+        extent, of_offset = radius, C @ np.abs(y) / total
     w, b = np.zeros(Z.shape[1]), 0.0
     mean_w, mean_b, weight = np.zeros_like(w), 0.0, 0.0
     for j, i in enumerate(order, start=1):
@@ -64,10 +66,15 @@ def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, epsilon=None):
         w = max(1 - eta * lam, 0) * w - eta * p[i] * d * Z[i]
         w *= min(1, radius / max(np.linalg.norm(w), 1e-300))
         if intercept:
-            b = np.clip(b - eta * p[i] * d, -bound, bound)
+            b = np.clip(b - of_offset / np.sqrt(gradient * j) * p[i] * d, -bound, bound)
         if j > len(order) - tail:
             mean_w, mean_b, weight = mean_w + eta * w, mean_b + eta * b, weight + eta
     return (mean_w / weight, mean_b / weight) if weight else (w, b)
+
+
+def median(y, weights):
+    order = np.argsort(y)
+    return y[order][np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)]
 
 
 @pytest.mark.parametrize("kind", ["nystroem", "fourier"])
@@ -91,10 +98,14 @@ def test_in_step_with_numpy(kind, options):
         epsilon = {} if cls is AssetSVC else {"epsilon": 0.1}
         model = cls(max_iter=2, random_state=0, **common, **options, **epsilon)
         model.fit(X, y, sample_weight=WEIGHTS)
+        centre = median(y, WEIGHTS) if cls is AssetSVR else 0.0
+        star = model.strongly_convex
         w, b = asset_in_numpy(
-            features(model, X), np.where(y, 1, -1) if cls is AssetSVC else y, 2.0 * WEIGHTS, order,
-            star=model.strongly_convex, intercept=model.fit_intercept, tail=tail, **epsilon,
+            features(model, X), np.where(y, 1, -1) if cls is AssetSVC else y - centre,
+            2.0 * WEIGHTS, order, star=star, intercept=model.fit_intercept and not star,
+            tail=tail, **epsilon,
         )  # fmt: skip
+        b += centre
         np.testing.assert_allclose(model.coef_[0], w, rtol=1e-6, atol=1e-6 * np.abs(w).max())
         np.testing.assert_allclose(model.intercept_[0], b, rtol=1e-6, atol=1e-9)
         told = model.decision_function(X) if cls is AssetSVC else model.predict(X)
@@ -119,10 +130,13 @@ def test_dual_agrees_with_liblinear():
     told = other.decision_function(features(several, X))
     np.testing.assert_allclose(several.decision_function(X), told, atol=1e-4)
     values = AssetSVR(solver="dual", gamma=0.3, n_components=40, random_state=0, tol=1e-6)
-    values.set_params(max_iter=100_000).fit(X, T)
-    Z = features(values, X)
-    other = LinearSVR(epsilon=0.1, fit_intercept=False, tol=1e-8, max_iter=10**6).fit(Z, T)
-    np.testing.assert_allclose(values.predict(X), other.predict(Z), atol=1e-3)
+    values.set_params(max_iter=100_000)
+    for offset in (False, True):
+        values.set_params(fit_intercept=offset).fit(X, T)
+        Z, centre = features(values, X), median(T, np.ones(len(T))) if offset else 0.0
+        other = LinearSVR(epsilon=0.1, fit_intercept=offset, tol=1e-8, max_iter=10**6)
+        told = other.fit(Z, T - centre).predict(Z) + centre
+        np.testing.assert_allclose(values.predict(X), told, atol=1e-3)
 
 
 def test_enough_passes_reach_the_objective():

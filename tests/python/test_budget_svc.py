@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -280,15 +278,6 @@ def test_gamma_scale_is_scikit_learns(moons):
         expected = 1 / (2 * np.asarray(X.astype(data.dtype), dtype=np.float64).var())
         assert model._machine.gamma == pytest.approx(expected, rel=1e-12)
     assert BudgetSVC(budget=10, gamma="auto").fit(X, y)._machine.gamma == 0.5
-
-
-def test_scales_a_thousandfold_apart_are_warned_of(moons):
-    X, y = moons
-    with pytest.warns(UserWarning, match="StandardScaler"):
-        BudgetSVC(budget=20).fit(X * [1, 5000], y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        BudgetSVC(budget=20).fit(X * [1, 100], y)
 
 
 def test_scripted_order_is_followed(moons):

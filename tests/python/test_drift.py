@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+from typing import Literal, get_args, get_origin
 
 import pytest
+from sklearn.utils._param_validation import StrOptions
 
 import budgetsvm
-from budgetsvm import _core, _parameters
+from budgetsvm import _core, _names, _parameters
 from budgetsvm._exact import ExactEstimator
+from budgetsvm._hyperparameters import gathered
 
 ESTIMATORS = [
     cls
@@ -157,3 +160,30 @@ def test_hostile_json(family, text):
     except ValueError:
         return
     assert read == _core.hyperparameters(family)
+
+
+def alternatives(kind):
+    """The names that a type lists, those of its parts among them."""
+    if get_origin(kind) is Literal:
+        return set(get_args(kind))
+    return set().union(*map(alternatives, get_args(kind)), set())
+
+
+@by_class
+def test_types_list_the_names_that_are_taken(cls):
+    """What a checker of types lets through is what `fit` takes, name by name."""
+    allowed = _parameters.rules(cls) | getattr(cls, "_parameter_constraints", {})
+    known = {*_names.KERNELS, *_names.CLASS_LOSSES, *_names.VALUE_LOSSES, *_names.LEAST_SQUARES}
+    seen = set()
+    for name, declared in gathered(cls, "_declared").items():
+        names = {value for value in alternatives(declared.type) if isinstance(value, str)}
+        rule = allowed.get(name)
+        if isinstance(rule, list):
+            options = [option.options for option in rule if isinstance(option, StrOptions)]
+            assert not names or names == set().union(*options), name
+        else:
+            for value in names | known:
+                taken = rule is not None and not isinstance(rule(value), str)
+                assert taken == (value in names) or rule is None, (name, value)
+        seen |= names
+    assert not hasattr(cls, "_family") or "kernel" not in defaults(cls) or "rbf" in seen

@@ -52,6 +52,7 @@ def test_all_find_the_exact_optimum(q):
     X, y = noisy(40, 3)
     f = exact(rbf_kernel(X, gamma=GAMMA), y, q, C)
     same = {"C": C, "gamma": GAMMA, "loss": "quantile", "quantile": q}
+    same["fit_intercept"] = False
     passes = bs.BudgetSVR(budget=None, max_iter=20_000, tol=1e-9, **same).fit(X, y)
     np.testing.assert_allclose(passes.predict(X), f, atol=1e-6)
     on_all = {"n_components": 40, "solver": "dual", "tol": 1e-9, "max_iter": 10**5}
@@ -59,7 +60,7 @@ def test_all_find_the_exact_optimum(q):
     np.testing.assert_allclose(asset.predict(X), f, atol=1e-5)
     assert abs(asset.objective_["primal"] - asset.objective_["dual"]) < 1e-4
     for solver in ("newton", "cg"):
-        primal = bs.PrimalSVR(fit_intercept=False, solver=solver, smoothing=1e-5, **same)
+        primal = bs.PrimalSVR(solver=solver, smoothing=1e-5, **same)
         np.testing.assert_allclose(primal.set_params(tol=1e-9).fit(X, y).predict(X), f, atol=2e-3)
     polished = bs.BudgetSVR(budget=40, smoothing=1e-5, **same).fit(X, y)
     np.testing.assert_allclose(polished.predict(X), f, atol=2e-3)

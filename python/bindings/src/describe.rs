@@ -1,5 +1,6 @@
 //! What Python must know before a machine can be configured.
 
+use budgetsvm::estimator::scales::drowned;
 use budgetsvm::estimator::summary::summarize;
 use budgetsvm::parallel;
 use numpy::PyReadonlyArray1;
@@ -8,18 +9,31 @@ use pyo3::prelude::*;
 use crate::arrays::{Samples, contiguous, with_rows};
 use crate::enter::{enter, enter_briefly};
 
-/// Weighted variance of all entries, and the ratio of the largest to the smallest range of a
-/// feature that varies.
+/// Weighted variance of all entries.
 #[pyfunction]
-pub(crate) fn describe(
+pub(crate) fn variance(
     py: Python<'_>,
     x: &Bound<'_, PyAny>,
     weight: PyReadonlyArray1<'_, f64>,
-) -> PyResult<(f64, f64)> {
+) -> PyResult<f64> {
     let samples = Samples::new("X", x)?;
     let weight = enter_briefly(|| contiguous(&weight))?;
     let summary = with_rows!(&samples, |rows| enter(py, 1, None, |_| summarize(&rows, weight))?);
-    Ok((summary.variance, summary.range_ratio))
+    Ok(summary.variance)
+}
+
+/// Where few features drown the others: how many these are, how many vary, and the share of the
+/// squared distance between rows that the few own.
+#[pyfunction]
+pub(crate) fn scales(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    weight: PyReadonlyArray1<'_, f64>,
+) -> PyResult<Option<(usize, usize, f64)>> {
+    let samples = Samples::new("X", x)?;
+    let weight = enter_briefly(|| contiguous(&weight))?;
+    let found = with_rows!(&samples, |rows| enter(py, 1, None, |_| drowned(&rows, weight))?);
+    Ok(found.map(|scales| (scales.few, scales.varying, scales.share)))
 }
 
 /// The number of threads that `n_jobs` stands for.

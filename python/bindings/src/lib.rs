@@ -34,7 +34,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(config::hyperparameters, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
-    module.add_function(wrap_pyfunction!(describe::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(describe::variance, module)?)?;
+    module.add_function(wrap_pyfunction!(describe::scales, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;

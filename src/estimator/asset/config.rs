@@ -96,7 +96,8 @@ config! {
             average: Average::Share(0.5),
             order: SampleOrder::Shuffled,
         };
-        /// Whether there is an offset.
+        /// Whether there is an offset; true for regression. That of values begins as the constant
+        /// of least loss, and stays there when strongly convex; the dual penalises what it adds.
         fit_intercept: bool = false;
         /// Passes, at least 1; none: 20, or at most 1000 of the dual.
         max_iter: Option<usize> = None, into;
@@ -176,7 +177,9 @@ impl AssetConfig {
         Settings {
             loss: self.loss,
             strongly_convex,
-            fit_intercept: self.fit_intercept,
+            // That of values which is not fitted is taken off before (`centre`).
+            fit_intercept: self.fit_intercept
+                && (!strongly_convex || self.loss.is_classification()),
             max_iter,
             average,
             order,

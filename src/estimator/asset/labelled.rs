@@ -75,13 +75,18 @@ impl Family for AssetConfig {
     fn c(&self) -> f64 {
         self.c
     }
+
+    fn tube(&self) -> Option<f64> {
+        self.loss.tube()
+    }
 }
 
 impl OfValues for AssetConfig {
     const REGRESSOR: &'static str = "AssetSVR";
 
     fn of_values() -> Self {
-        Self { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, ..Self::default() }
+        let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
+        Self { loss, fit_intercept: true, ..Self::default() }
     }
 }
 

@@ -12,6 +12,7 @@ use super::config::{AssetConfig, AssetFeatures, AssetSolver};
 use crate::config::{Config as _, megabytes};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
+use crate::estimator::centre::{about, centre};
 use crate::estimator::labelled::{Streams, Trains};
 use crate::estimator::machine::{self, Machine};
 use crate::features::FeatureMap;
@@ -82,14 +83,18 @@ impl AssetConfig {
         self.pass(&Problem::new(rows.view(), targets, cost)?, start, watch)
     }
 
+    /// Values are fitted about `centre`, which the offset is then moved by.
     fn solve<F: Real>(
         &self,
         map: FeatureMap<F>,
         rows: &Rows<'_, F>,
-        task: &Task<'_>,
+        (task, centre): (&Task<'_>, f64),
         (start, passes): (Option<&State>, Option<usize>),
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
+        let moved = about(task.targets, centre)?;
+        let targets = moved.as_deref().map_or(task.targets, Targets::Values);
+        let task = &Task { targets, ..*task };
         let (weights, state, report) = match self.solver {
             AssetSolver::Stochastic { .. } => {
                 // Kept features pay from the second pass on.
@@ -105,7 +110,11 @@ impl AssetConfig {
                     history: found.history,
                     objective: None,
                 };
-                ((found.coef, found.intercept), machine::State::Asset(found.state), report)
+                (
+                    (found.coef, found.intercept),
+                    machine::State::Asset(found.state.moved(centre)),
+                    report,
+                )
             }
             AssetSolver::Dual { tol, shrinking } => {
                 let source = Source::new(&map, rows.view(), task.index, usize::MAX, watch)?;
@@ -127,7 +136,8 @@ impl AssetConfig {
                 ((found.coef, found.intercept), machine::State::None, report)
             }
         };
-        let (coef, intercept) = weights;
+        let (coef, mut intercept) = weights;
+        intercept.iter_mut().for_each(|b| *b += centre);
         if !coef.iter().chain(&intercept).all(|v| v.is_finite()) {
             return Err(Error::Unsupported(
                 "training left the range of floating point numbers: scale the features, or bring \
@@ -157,8 +167,9 @@ impl Trains for AssetConfig {
         let (rows, targets) = (problem.rows(), problem.targets());
         let map = self.map(&rows, &index, watch)?;
         let total = cost.iter().sum();
+        let centre = if self.fit_intercept { centre(self.loss, problem)? } else { 0.0 };
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, &task, (None, Some(self.passes())), watch)
+        self.solve(map, &rows, (&task, centre), (None, Some(self.passes())), watch)
     }
 }
 
@@ -185,12 +196,18 @@ impl Streams for AssetConfig {
             }
             None => (self.map(&rows, &index, watch)?, None),
         };
+        let centre = match (&state, targets) {
+            _ if !self.fit_intercept => 0.0,
+            (Some(state), Targets::Values(_)) => state.mean_intercept[0],
+            (_, Targets::Classes { .. }) | (None, _) => centre(self.loss, problem)?,
+        };
+        let state = state.map(|state| state.moved(-centre));
         let sum: f64 = cost.iter().sum();
-        let seen = state.map_or(0, |s| s.samples) as f64 + cost.len() as f64;
+        let seen = state.as_ref().map_or(0, |s| s.samples) as f64 + cost.len() as f64;
         let expected = self.n_expected.map_or(seen, |n| n as f64);
         let total = sum / cost.len() as f64 * expected;
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, &task, (state, None), watch)
+        self.solve(map, &rows, (&task, centre), (state.as_ref(), None), watch)
     }
 }
 

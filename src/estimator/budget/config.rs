@@ -64,7 +64,8 @@ config! {
         refine: bool = false;
         /// Evaluations of the objective that refining may take, at least 1.
         refine_iter: usize = 100;
-        /// Whether polishing fits an offset.
+        /// Whether there is an offset, which polishing fits; true for regression. That of values
+        /// begins as the constant of least loss, and stays there without polishing.
         fit_intercept: bool = false;
         /// Passes over the data, at least 1.
         max_iter: usize = 1;

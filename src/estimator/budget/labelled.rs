@@ -12,7 +12,7 @@ use crate::estimator::machine::Machine;
 use crate::estimator::report::Report;
 use crate::float::Real;
 use crate::loss::AnyLoss;
-use crate::watch::Watch;
+use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
 ///
@@ -74,6 +74,10 @@ impl Family for BudgetConfig {
     fn c(&self) -> f64 {
         self.c
     }
+
+    fn tube(&self) -> Option<f64> {
+        self.loss.tube()
+    }
 }
 
 impl OfValues for BudgetConfig {
@@ -82,7 +86,7 @@ impl OfValues for BudgetConfig {
     /// In units of y: the tube of the default epsilon is 0.1 wide.
     fn of_values() -> Self {
         let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
-        Self { loss, smoothing: 0.05, ..Self::default() }
+        Self { loss, smoothing: 0.05, fit_intercept: true, ..Self::default() }
     }
 }
 
@@ -131,8 +135,22 @@ impl<F: Real, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// # Errors
     /// Those of [`Problem::new`], `BadLabels` for a new label.
     pub fn polish(&self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Self> {
+        self.polish_observed(rows, labels, None, &mut Silent)
+    }
+
+    /// [`BudgetSvcModel::polish`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`BudgetSvcModel::polish`], and `Interrupted` when the observer says so.
+    pub fn polish_observed(
+        &self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let mut next = self.clone();
-        next.go_on(rows, labels, &polish)?;
+        next.go_on((rows, labels, weights), observer, &polish)?;
         Ok(next)
     }
 }
@@ -143,8 +161,22 @@ impl<F: Real> BudgetSvrModel<F> {
     /// # Errors
     /// Those of [`Problem::new`].
     pub fn polish(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
+        self.polish_observed(rows, values, None, &mut Silent)
+    }
+
+    /// [`BudgetSvrModel::polish`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`BudgetSvrModel::polish`], and `Interrupted` when the observer says so.
+    pub fn polish_observed(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let mut next = self.clone();
-        next.go_on(rows, values, &polish)?;
+        next.go_on((rows, values, weights), observer, &polish)?;
         Ok(next)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::config::BudgetConfig;
 use crate::config::megabytes;
-use crate::data::{Problem, SomeTargets};
+use crate::data::{Problem, SomeTargets, Targets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
+use crate::estimator::centre::{about, centre};
 use crate::estimator::coefficients::{self, Refinement};
 use crate::estimator::machine::Passes;
 use crate::estimator::report::{Entry, Kind};
@@ -205,9 +206,12 @@ fn exact<F: Real>(
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
     let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
     let targets = SomeTargets::new(targets, kept.iter().map(|&(i, _)| i));
-    let targets = targets.view();
+    let (targets, centre) = (targets.view(), beginning(config, problem)?);
+    let moved = about(targets, centre)?;
+    let targets = moved.as_deref().map_or(targets, Targets::Values);
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
-    let polished = polisher(config).solve_exactly(data, watch)?;
+    let mut polished = polisher(config).solve_exactly(data, watch)?;
+    polished.intercept.iter_mut().for_each(|b| *b += centre);
     // Only support vectors stay.
     let supports =
         |j: &usize| polished.coef[j * outputs..(j + 1) * outputs].iter().any(|b| *b != 0.0);
@@ -241,6 +245,11 @@ fn solver(config: &BudgetConfig) -> Result<Budgeted> {
     })
 }
 
+/// The offset that passes begin with: of values only.
+fn beginning<F: Real>(config: &BudgetConfig, problem: &Problem<'_, F>) -> Result<f64> {
+    if config.fit_intercept { centre(config.loss, problem) } else { Ok(0.0) }
+}
+
 /// The model with the best score so far.
 struct Best<F: Real> {
     score: f64,
@@ -264,7 +273,13 @@ fn passes<F: Real>(
         }
         None => {
             let origin = origin_for(config.kernel, &rows);
-            State::new(&solver, origin, rows.n_cols(), problem.targets().n_outputs())?
+            let outputs = problem.targets().n_outputs();
+            State::new(&solver, origin, rows.n_cols(), outputs)?.with_intercept(vec![
+                beginning(
+                    config, problem
+                )?;
+                outputs
+            ])
         }
     };
     let mut scores = Vec::new();

@@ -38,7 +38,7 @@ impl BudgetConfig {
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `BadLabels` unless two classes have positive cost,
-    /// `Unsupported` for an offset without polishing, `OutOfMemory`, and `Interrupted` when the
+    /// `Unsupported` for an offset of classes without polishing, `OutOfMemory`, and `Interrupted` when the
     /// observer says so.
     pub fn fit<F: Real>(
         &self,
@@ -48,10 +48,11 @@ impl BudgetConfig {
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
         check_classes(problem)?;
-        if self.fit_intercept && (!self.polishing || self.budget.is_none()) {
+        let classes = self.loss.is_classification();
+        if classes && self.fit_intercept && (!self.polishing || self.budget.is_none()) {
             return Err(Error::Unsupported(
-                "fit_intercept=true needs polishing=true and a budget: the offset is fitted by \
-                 polishing"
+                "fit_intercept=true needs polishing=true and a budget: the offset of classes is \
+                 fitted by polishing"
                     .into(),
             ));
         }

@@ -8,6 +8,7 @@ use super::machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets};
 use crate::config::Setup;
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::caution;
 use crate::estimator::labelled::{Family, Fitted, OfValues, Told};
 use crate::estimator::machine::{Machine, Precision, State};
 use crate::estimator::saved::Attributes;
@@ -129,7 +130,15 @@ impl Exact {
         })?;
         let model = report.model(config.kernel, &rows.view().into())?;
         let (setup, machine) = (self.setup.clone(), Machine::new(model, State::None));
-        Ok(Fitted { config, setup, machine, report })
+        let tube = match (config.kind, targets) {
+            (ExactKind::EpsilonSvr { epsilon }, ExactTargets::Values(y)) => Some((epsilon, y)),
+            _ => None,
+        };
+        let mut cautions = caution::before(config.kernel, (rows, given.weights), tube)?;
+        if matches!(targets, ExactTargets::Values(_)) {
+            cautions.extend(caution::after(&machine)?);
+        }
+        Ok(Fitted { config, setup, machine, report, cautions })
     }
 }
 

@@ -7,6 +7,7 @@ use super::fitted::{Fitted, GoOn, Train};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
+use crate::estimator::caution::Caution;
 use crate::estimator::labels::{classes, encode};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::saved::{self, Saved};
@@ -106,11 +107,36 @@ impl<C: Streams> Classifier<C> {
         labels: &[L],
         labels_to_come: &[L],
     ) -> Result<ClassifierModel<C, F, L>> {
+        self.begin((rows, labels, None), labels_to_come, &mut Silent)
+    }
+
+    fn begin<F: Real, L: Ord + Clone>(
+        &self,
+        (rows, labels, weights): (&Rows<'_, F>, &[L], Option<&[f64]>),
+        labels_to_come: &[L],
+        observer: &mut dyn Observer,
+    ) -> Result<ClassifierModel<C, F, L>> {
         let classes = classes(labels_to_come)?;
         let index = encode(labels, &classes)?;
-        let samples = (rows, targets(&index, classes.len()));
-        let fitted = Fitted::begin((&self.config, &self.setup), samples)?;
+        let samples = (rows, targets(&index, classes.len()), weights);
+        let fitted = Fitted::begin((&self.config, &self.setup), samples, observer)?;
         Ok(ClassifierModel { fitted, classes })
+    }
+}
+
+impl<C: Streams + Weighted> Classifier<C> {
+    /// [`Classifier::partial_fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`Classifier::partial_fit`], and `Interrupted` when the observer says so.
+    pub fn partial_fit_observed<F: Real, L: Ord + Clone>(
+        &self,
+        (rows, labels): (&Rows<'_, F>, &[L]),
+        labels_to_come: &[L],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<ClassifierModel<C, F, L>> {
+        self.begin((rows, labels, weights), labels_to_come, observer)
     }
 }
 
@@ -127,7 +153,7 @@ impl<C: Streams, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
     /// when coefficients leave the range of floats.
     pub fn learn(&mut self, rows: &Rows<'_, F>, labels: &[L]) -> Result<()> {
         let index = encode(labels, &self.classes)?;
-        self.fitted.learn(rows, targets(&index, self.classes.len()))
+        self.fitted.learn((rows, targets(&index, self.classes.len()), None), &mut Silent)
     }
 
     /// [`ClassifierModel::learn`] in a copy.
@@ -142,13 +168,31 @@ impl<C: Streams, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
 
     pub(in crate::estimator) fn go_on(
         &mut self,
-        rows: &Rows<'_, F>,
-        labels: &[L],
+        (rows, labels, weights): (&Rows<'_, F>, &[L], Option<&[f64]>),
+        observer: &mut dyn Observer,
         go_on: &GoOn<'_, C, F>,
     ) -> Result<()> {
         let index = encode(labels, &self.classes)?;
         let shares_work = C::shares_work(&self.fitted.machine, rows.n_rows());
-        self.fitted.go_on((rows, targets(&index, self.classes.len())), shares_work, go_on)
+        let samples = (rows, targets(&index, self.classes.len()), weights);
+        self.fitted.go_on(samples, (shares_work, observer), go_on)
+    }
+}
+
+impl<C: Streams + Weighted, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
+    /// [`ClassifierModel::learn`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`ClassifierModel::learn`], and `Interrupted` when the observer says so.
+    pub fn learn_observed(
+        &mut self,
+        rows: &Rows<'_, F>,
+        labels: &[L],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let index = encode(labels, &self.classes)?;
+        self.fitted.learn((rows, targets(&index, self.classes.len()), weights), observer)
     }
 }
 
@@ -197,6 +241,13 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
     /// As there, and `LengthMismatch` of `out`.
     pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         self.fitted.decide_into(rows, out)
+    }
+
+    /// What may disappoint in this fit, and what to do about it; of a loaded machine nothing is
+    /// known.
+    #[must_use]
+    pub fn cautions(&self) -> &[Caution] {
+        &self.fitted.cautions
     }
 
     /// The labels, sorted.

@@ -23,6 +23,11 @@ pub trait Family: Config + Default + Send + Sync {
     /// The cost of a violation by a sample of weight 1.
     fn c(&self) -> f64;
 
+    /// The half-width of the tube of values in which errors cost nothing.
+    fn tube(&self) -> Option<f64> {
+        None
+    }
+
     /// Number of outputs for k > 2 classes.
     #[must_use]
     fn n_outputs(k: usize) -> usize {

@@ -6,11 +6,12 @@ use super::family::{Family, Streams, Told as _, Trains};
 use crate::config::Setup;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
+use crate::estimator::caution::{self, Caution};
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::saved::{self, Attributes, Unpacked};
 use crate::float::Real;
 use crate::model::persist::{Archive, Labels};
-use crate::watch::{Observer, Silent, Watch};
+use crate::watch::{Observer, Watch};
 
 /// Rows, what they are to be, and their weights.
 type Samples<'a, 'r, F> = (&'a Rows<'r, F>, Targets<'a>, Option<&'a [f64]>);
@@ -31,6 +32,7 @@ pub(in crate::estimator) struct Fitted<C: Family, F: Real> {
     pub(in crate::estimator) setup: Setup,
     pub(in crate::estimator) machine: Machine<F>,
     pub(in crate::estimator) report: C::Report,
+    pub(in crate::estimator) cautions: Vec<Caution>,
 }
 
 impl<C: Trains, F: Real> Fitted<C, F> {
@@ -40,30 +42,40 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         observer: &mut dyn Observer,
         train: &Train<'_, C, F>,
     ) -> Result<Self> {
-        let config = setup.settled(config, rows, weights)?;
+        let mut config = setup.settled(config, rows, weights)?;
+        let values = match targets {
+            Targets::Values(values) => Some(values),
+            Targets::Classes { .. } => None,
+        };
+        let tube = config.tube().zip(values);
         let cost = setup.cost(config.c(), weights, (targets, targets.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
         let threads = setup.n_threads()?;
         let (machine, report) =
             Watch::run(threads, observer, |watch| train(&config, &problem, watch))?;
-        Ok(Self { config, setup: setup.clone(), machine, report })
+        let kernel = *config.kernel_mut();
+        let mut cautions = caution::before(kernel, (rows, weights), tube)?;
+        if values.is_some() {
+            cautions.extend(caution::after(&machine)?);
+        }
+        Ok(Self { config, setup: setup.clone(), machine, report, cautions })
     }
 
     /// Rows or targets that are refused leave the machine as it was.
     pub(super) fn go_on(
         &mut self,
-        (rows, targets): (&Rows<'_, F>, Targets<'_>),
-        shares_work: bool,
+        (rows, targets, weights): Samples<'_, '_, F>,
+        (shares_work, observer): (bool, &mut dyn Observer),
         go_on: &GoOn<'_, C, F>,
     ) -> Result<()> {
-        let Self { config, setup, machine, report } = self;
-        let cost = setup.cost(config.c(), None, (targets, targets.len()))?;
+        let Self { config, setup, machine, report, cautions: _ } = self;
+        let cost = setup.cost(config.c(), weights, (targets, targets.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
         let work = |watch: &mut Watch<'_>| go_on(config, &problem, machine, watch);
         *report = if shares_work {
-            Watch::run(setup.n_threads()?, &mut Silent, work)?
+            Watch::run(setup.n_threads()?, observer, work)?
         } else {
-            Watch::run_here(&mut Silent, work)?
+            Watch::run_here(observer, work)?
         };
         Ok(())
     }
@@ -72,21 +84,27 @@ impl<C: Trains, F: Real> Fitted<C, F> {
 impl<C: Streams, F: Real> Fitted<C, F> {
     pub(super) fn begin(
         (config, setup): (&C, &Setup),
-        (rows, targets): (&Rows<'_, F>, Targets<'_>),
+        samples: Samples<'_, '_, F>,
+        observer: &mut dyn Observer,
     ) -> Result<Self> {
         setup.check_stream()?;
-        Self::train(
-            (config, setup),
-            (rows, targets, None),
-            &mut Silent,
-            &|config, problem, watch| config.pass(problem, None, watch),
-        )
+        let pass = |config: &C, problem: &Problem<'_, F>, watch: &mut Watch<'_>| {
+            config.pass(problem, None, watch)
+        };
+        let mut begun = Self::train((config, setup), samples, observer, &pass)?;
+        // The first part says little of the values to come.
+        begun.cautions.retain(|caution| matches!(caution, Caution::FewFeatures(_)));
+        Ok(begun)
     }
 
-    pub(super) fn learn(&mut self, rows: &Rows<'_, F>, targets: Targets<'_>) -> Result<()> {
+    pub(super) fn learn(
+        &mut self,
+        samples: Samples<'_, '_, F>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
         self.setup.check_stream()?;
-        let shares_work = C::shares_work(&self.machine, rows.n_rows());
-        self.go_on((rows, targets), shares_work, &C::go_on)
+        let shares_work = C::shares_work(&self.machine, samples.0.n_rows());
+        self.go_on(samples, (shares_work, observer), &C::go_on)
     }
 }
 
@@ -123,6 +141,6 @@ impl<C: Family, F: Precision> Fitted<C, F> {
     pub(in crate::estimator) fn of(found: &mut Unpacked<F, C>) -> Result<Self> {
         let report = C::Report::of(&mut found.told, &found.machine)?;
         let (config, machine) = (found.config.clone(), found.machine.clone());
-        Ok(Self { config, setup: Setup::default(), machine, report })
+        Ok(Self { config, setup: Setup::default(), machine, report, cautions: Vec::new() })
     }
 }

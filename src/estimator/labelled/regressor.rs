@@ -5,6 +5,7 @@ use super::fitted::{Fitted, GoOn, Train};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
+use crate::estimator::caution::Caution;
 use crate::estimator::machine::{Machine, Precision};
 use crate::estimator::saved::{self, Saved};
 use crate::float::Real;
@@ -83,8 +84,23 @@ impl<C: Weighted + OfValues + Streams> Regressor<C> {
         rows: &Rows<'_, F>,
         values: &[f64],
     ) -> Result<RegressorModel<C, F>> {
-        let samples = (rows, Targets::Values(values));
-        Ok(RegressorModel { fitted: Fitted::begin((&self.config, &self.setup), samples)? })
+        self.partial_fit_observed(rows, values, None, &mut Silent)
+    }
+
+    /// [`Regressor::partial_fit`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`Regressor::partial_fit`], and `Interrupted` when the observer says so.
+    pub fn partial_fit_observed<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<RegressorModel<C, F>> {
+        let samples = (rows, Targets::Values(values), weights);
+        let fitted = Fitted::begin((&self.config, &self.setup), samples, observer)?;
+        Ok(RegressorModel { fitted })
     }
 }
 
@@ -94,7 +110,21 @@ impl<C: Streams, F: Real> RegressorModel<C, F> {
     /// # Errors
     /// Those of [`Regressor::partial_fit`], `FeatureMismatch`.
     pub fn learn(&mut self, rows: &Rows<'_, F>, values: &[f64]) -> Result<()> {
-        self.fitted.learn(rows, Targets::Values(values))
+        self.learn_observed(rows, values, None, &mut Silent)
+    }
+
+    /// [`RegressorModel::learn`] with weights >= 0 of the samples, watched by an observer.
+    ///
+    /// # Errors
+    /// Those of [`RegressorModel::learn`], and `Interrupted` when the observer says so.
+    pub fn learn_observed(
+        &mut self,
+        rows: &Rows<'_, F>,
+        values: &[f64],
+        weights: Option<&[f64]>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.fitted.learn((rows, Targets::Values(values), weights), observer)
     }
 
     /// [`RegressorModel::learn`] in a copy.
@@ -109,11 +139,11 @@ impl<C: Streams, F: Real> RegressorModel<C, F> {
 
     pub(in crate::estimator) fn go_on(
         &mut self,
-        rows: &Rows<'_, F>,
-        values: &[f64],
+        (rows, values, weights): (&Rows<'_, F>, &[f64], Option<&[f64]>),
+        observer: &mut dyn Observer,
         go_on: &GoOn<'_, C, F>,
     ) -> Result<()> {
-        self.fitted.go_on((rows, Targets::Values(values)), true, go_on)
+        self.fitted.go_on((rows, Targets::Values(values), weights), (true, observer), go_on)
     }
 }
 
@@ -141,6 +171,13 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
     /// As there, and `LengthMismatch` of `out`.
     pub fn predict_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         self.fitted.decide_into(rows, out)
+    }
+
+    /// What may disappoint in this fit, and what to do about it; of a loaded machine nothing is
+    /// known.
+    #[must_use]
+    pub fn cautions(&self) -> &[Caution] {
+        &self.fitted.cautions
     }
 
     /// Number of terms: of features, for a linear machine.

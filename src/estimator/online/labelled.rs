@@ -10,7 +10,7 @@ use crate::estimator::labelled::{Classifier, ClassifierModel, Family, Streams, T
 use crate::estimator::machine::Machine;
 use crate::estimator::report::Report;
 use crate::float::Real;
-use crate::watch::{Observer, Watch};
+use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel classifier that learns from one sample at a time, to be fitted. Which learner it is, and
 /// its own hyperparameters, are `learner`'s.
@@ -120,7 +120,7 @@ impl<F: Real, L: Ord + Clone> OnlineSvcModel<F, L> {
     /// # Errors
     /// As [`ClassifierModel::learn`].
     pub fn test_then_learn(&mut self, rows: &Rows<'_, F>, labels: &[L]) -> Result<Array2<f64>> {
-        self.go_on(rows, labels, &|config, problem, machine, watch| {
+        self.go_on((rows, labels, None), &mut Silent, &|config, problem, machine, watch| {
             config.learn(problem, (machine, true), watch)
         })?;
         let mut values = Array2::zeros((rows.n_rows(), self.machine().n_outputs()));

@@ -73,6 +73,10 @@ impl Family for PrimalConfig {
     fn c(&self) -> f64 {
         self.c
     }
+
+    fn tube(&self) -> Option<f64> {
+        self.loss.tube()
+    }
 }
 
 impl OfValues for PrimalConfig {

@@ -1,0 +1,82 @@
+//! What may disappoint in a fit, and what a user can do about it.
+
+use std::fmt;
+
+use super::machine::Machine;
+use super::scales::{Scales, drowned};
+use crate::data::Rows;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+use crate::kernel::AnyKernel;
+
+/// Something about a fit that its user may want to know; `Display` says what to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Caution {
+    /// A few features make up nearly all of the distance between rows.
+    FewFeatures(Scales),
+    /// Most values lie within ε of one constant.
+    WideTube {
+        /// The half-width of the tube.
+        epsilon: f64,
+        /// The standard deviation of the values.
+        spread: f64,
+    },
+    /// The machine says the same of every row.
+    NoTerms,
+}
+
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FewFeatures(Scales { few, varying, share }) => write!(
+                f,
+                "{few} of {varying} features make up {:.1} % of the squared distance between \
+                 rows, and the kernel hardly sees the others: scale the features",
+                100.0 * share
+            ),
+            Self::WideTube { epsilon, spread } => write!(
+                f,
+                "epsilon = {epsilon} is no less than the spread of y (standard deviation \
+                 {spread:.3}), so a constant is nearly as good as any machine: lower epsilon, or \
+                 standardise y"
+            ),
+            Self::NoTerms => f.write_str(
+                "the machine has no terms and predicts the same value for every row: where y is \
+                 no constant, lower epsilon or raise C",
+            ),
+        }
+    }
+}
+
+/// What there is to say of rows and values (none for classes) before a fit with this kernel.
+pub(super) fn before<F: Real>(
+    kernel: AnyKernel,
+    (rows, weights): (&Rows<'_, F>, Option<&[f64]>),
+    tube: Option<(f64, &[f64])>,
+) -> Result<Vec<Caution>> {
+    let mut found = Vec::new();
+    if kernel != AnyKernel::Linear {
+        let ones = match weights {
+            Some(_) => Vec::new(),
+            None => try_vec("weights", rows.n_rows(), 1.0)?,
+        };
+        found.extend(drowned(rows, weights.unwrap_or(&ones))?.map(Caution::FewFeatures));
+    }
+    if let Some((epsilon, values)) = tube {
+        let n = values.len() as f64;
+        let mean = values.iter().map(|y| y / n).sum::<f64>();
+        let spread = (values.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n).sqrt();
+        if 0.0 < spread && spread <= epsilon {
+            found.push(Caution::WideTube { epsilon, spread });
+        }
+    }
+    Ok(found)
+}
+
+/// What there is to say of a regression machine.
+pub(super) fn after<F: Real>(machine: &Machine<F>) -> Result<Option<Caution>> {
+    let model = machine.model()?;
+    let silent = model.dual_coef().iter().chain(model.coef().iter()).all(|c| *c == 0.0);
+    Ok(silent.then_some(Caution::NoTerms))
+}
