@@ -93,7 +93,7 @@ def test_the_dual_of_bsgd_for_values():
     ).fit(X, y)  # fmt: skip
     rows = rbf_kernel(model.support_vectors_, X, gamma=GAMMA).argmax(axis=1)
     beta, K = model.dual_coef_[0], rbf_kernel(model.support_vectors_, gamma=GAMMA)
-    dual = y[rows] @ beta - 0.1 * np.abs(beta).sum() - 0.5 * beta @ K @ beta
+    dual = (y[rows] - model.intercept_[0]) @ beta - 0.1 * np.abs(beta).sum() - 0.5 * beta @ K @ beta
     assert model.history_["dual"][-1] == pytest.approx(dual, rel=1e-6)
 
 
