@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::data::{Gathered, Problem, Rows};
-use crate::error::Result;
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::model::KernelModel;
@@ -88,35 +88,52 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
 
 /// The distinct rows of positive cost, when there are at most `budget` of them: then a machine
 /// on these points is as good as any, and is solved exactly.
-pub(super) fn every_row<F: Real>(problem: &Problem<'_, F>, budget: usize) -> Option<Vec<usize>> {
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(super) fn every_row<F: Real>(
+    problem: &Problem<'_, F>,
+    budget: usize,
+) -> Result<Option<Vec<usize>>> {
     let mut seen = HashSet::new();
     let mut chosen = Vec::new();
     for i in (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0) {
-        if seen.insert(bits(problem, i)) {
+        if seen.insert(bits(problem, i)?) {
             chosen.push(i);
             if chosen.len() > budget {
-                return None;
+                return Ok(None);
             }
         }
     }
-    Some(chosen)
+    Ok(Some(chosen))
 }
 
 /// What tells rows apart. Adding 0 makes one zero of the two.
-fn bits<F: Real>(problem: &Problem<'_, F>, row: usize) -> Vec<u64> {
-    let mut values = vec![F::zero(); problem.rows().n_cols()];
+fn bits<F: Real>(problem: &Problem<'_, F>, row: usize) -> Result<Vec<u64>> {
+    let d = problem.rows().n_cols();
+    let (mut values, mut bits) = (try_vec("a row", d, F::zero())?, try_vec("a row", d, 0)?);
     problem.rows().copy_row(row, &mut values);
-    values.iter().map(|v| (Real::to_f64(*v) + 0.0).to_bits()).collect()
+    bits.iter_mut().zip(values).for_each(|(b, v)| *b = (Real::to_f64(v) + 0.0).to_bits());
+    Ok(bits)
 }
 
 /// The rows of positive cost, each with the place among `distinct` of the row that it equals.
-pub(super) fn points<F: Real>(problem: &Problem<'_, F>, distinct: &[usize]) -> Vec<(usize, usize)> {
-    let place: HashMap<Vec<u64>, usize> =
-        distinct.iter().enumerate().map(|(place, &i)| (bits(problem, i), place)).collect();
-    (0..problem.len())
-        .filter(|&i| problem.cost()[i] > 0.0)
-        .filter_map(|i| place.get(&bits(problem, i)).map(|&place| (i, place)))
-        .collect()
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(super) fn points<F: Real>(
+    problem: &Problem<'_, F>,
+    distinct: &[usize],
+) -> Result<Vec<(usize, usize)>> {
+    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+    for (place, &i) in distinct.iter().enumerate() {
+        places.insert(bits(problem, i)?, place);
+    }
+    let mut found = Vec::new();
+    for i in (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0) {
+        found.extend(places.get(&bits(problem, i)?).map(|&place| (i, place)));
+    }
+    Ok(found)
 }
 
 /// A model on these rows whose coefficients are all 0.

@@ -1,7 +1,7 @@
 //! What a machine must know of the data before its kernel is settled.
 
 use crate::data::{Point, Rows};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 
 /// Spread of the rows, weighted.
@@ -16,7 +16,8 @@ pub struct Summary {
 /// *Cost* O(n d), or the stored entries.
 ///
 /// # Errors
-/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight.
+/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight, `OutOfMemory`
+/// where not even one row of as many features could be held.
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
     check_len("sample_weight", n, weight.len())?;
@@ -26,6 +27,8 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
     if entries.is_nan() || entries <= 0.0 {
         return Err(Error::InvalidData { what: "X", reason: "no row of positive weight".into() });
     }
+    // What is made of rows holds some of them dense: where not even one fits, that is said here.
+    drop(try_vec("a dense row of X", d, 0.0f64)?);
     let mut sum = 0.0;
     for i in counted() {
         let mut row = 0.0;

@@ -55,7 +55,7 @@ pub(super) fn fit<F: Real>(
 ) -> Result<Trained<F>> {
     let polishing = config.polishing && config.budget.is_some();
     if let (true, None, Some(budget)) = (polishing, from, config.budget)
-        && let Some(distinct) = basis::every_row(problem, budget)
+        && let Some(distinct) = basis::every_row(problem, budget)?
     {
         return exact(config, problem, &distinct, watch);
     }
@@ -202,7 +202,7 @@ fn exact<F: Real>(
     let all = ModelRows::new(rows.view(), &model)?;
     let gram = watch.unbroken(|watch| basis_gram(&all, watch))?;
     // Rows of no cost are left out.
-    let kept = basis::points(problem, distinct);
+    let kept = basis::points(problem, distinct)?;
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
     let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
     let targets = SomeTargets::new(targets, kept.iter().map(|&(i, _)| i));

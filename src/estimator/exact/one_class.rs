@@ -84,9 +84,24 @@ impl<F: Precision> OneClassSvmModel<F> {
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn decision_function(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
         let mut values = self.fitted.values(rows)?;
+        self.settle(&mut values);
+        Ok(values)
+    }
+
+    /// [`OneClassSvmModel::decision_function`] into `out`; of few rows without an allocation.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        self.fitted.decide_into(rows, out)?;
+        self.settle(out);
+        Ok(())
+    }
+
+    /// Support vectors on the boundary: rounding does not decide their side.
+    fn settle(&self, values: &mut [f64]) {
         let width = self.boundary();
         values.iter_mut().filter(|value| value.abs() <= width).for_each(|value| *value = 0.0);
-        Ok(values)
     }
 
     /// Whether every row is inside, or on the boundary.

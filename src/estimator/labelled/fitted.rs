@@ -113,7 +113,11 @@ impl<C: Family, F: Real> Fitted<C, F> {
         self.machine.decide(rows, self.setup.n_threads()?)
     }
 
-    pub(super) fn decide_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+    pub(in crate::estimator) fn decide_into(
+        &self,
+        rows: &Rows<'_, F>,
+        out: &mut [f64],
+    ) -> Result<()> {
         self.machine.model()?.predict_into(rows, out, self.setup.n_threads()?)
     }
 
