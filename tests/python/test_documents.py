@@ -1,8 +1,9 @@
-"""The Python in README.md and docs/guide.md runs as it stands and reaches the values it shows."""
+"""The documents: their Python runs and reaches the values it shows, their links lead somewhere."""
 
 import ast
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -37,3 +38,36 @@ def test_an_example_reaches_what_it_shows(source, tmp_path, monkeypatch):
         assert eval(code, names) == pytest.approx(float(value), abs=ABOUT if about else NEAR)
         compared += 1
     assert compared
+
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+#: The repository's own pages as the README names them: the package index shows it elsewhere.
+OURS = re.compile(r"https://github\.com/budgetsvm/budgetsvm/(?:blob|tree)/main/(.*)")
+
+
+def anchors(text):
+    """What GitHub makes of headings."""
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_pictures_are_there(document):
+    text = document.read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        ours = OURS.fullmatch(target)
+        if ours is None and re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = unquote(ours[1] if ours else target).partition("#")
+        path = (ROOT if ours else document.parent) / name if name else document
+        assert path.exists(), target
+        if anchor and path.suffix == ".md":
+            assert anchor in set(anchors(path.read_text(encoding="utf-8"))), target
+
+
+def test_the_record_is_small():
+    """Pictures are kept in the repository: all of them in a megabyte and a half."""
+    pictures = list((ROOT / "docs" / "reproduction").glob("*"))
+    assert {path.suffix for path in pictures} <= {".png"}
+    assert sum(path.stat().st_size for path in pictures) < 1_500_000
