@@ -23,6 +23,7 @@ from functools import cache
 
 import matplotlib
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC as PeerSVC
@@ -113,8 +114,9 @@ class Paper:
     def _exact(self, name):
         """(test accuracy in %, support vectors, seconds), the shares of Lemma 2."""
         model, found = self.machine(SVC, name)
-        alpha, n = np.abs(model.dual_coef_[0]) / DATA[name]["C"], len(self.load(name)[1])
-        n = min(n, self.options.samples or n)
+        dual = model.dual_coef_
+        dual = dual.toarray() if sp.issparse(dual) else dual
+        alpha, n = np.abs(dual[0]) / DATA[name]["C"], model.shape_fit_[0]
         shares = {
             "bsgd": alpha.sum() / n,
             "bsca": np.count_nonzero(alpha < 1 - 1e-6) / n,
