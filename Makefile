@@ -29,11 +29,12 @@ demo: $(VENV)/.built ## train on real data; table and out/demo.png
 test: check rust python sdist ## everything a change must pass
 	@echo "make test: all passed"
 
-check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs, links of the documentation
+check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs, links, dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --package budgetsvm --lib --locked --no-default-features --features predict -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps --locked
+	$(BIN)/python tests/dependencies.py
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

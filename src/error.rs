@@ -124,13 +124,73 @@ pub(crate) fn check_features(expected: usize, got: usize) -> Result<()> {
     if got == expected { Ok(()) } else { Err(Error::FeatureMismatch { expected, got }) }
 }
 
+/// Bytes that stay free behind everything large: what is small is asked for by the standard
+/// library and by others, who end the process where it cannot be had. Large enough for the system's
+/// allocator to ask the system, and to keep nothing of it.
+const ROOM: usize = 34 << 20;
+/// From so many bytes on, an allocation is large.
+pub(crate) const LARGE: usize = 1 << 18;
+
+/// Whether `bytes` more can be had, and room for what is small: they are asked for, and given back.
+///
+/// Whoever is to call something that makes large arrays by itself asks for as much before.
+///
+/// # Errors
+/// `OutOfMemory`.
+#[doc(hidden)]
+pub fn check_room(what: &'static str, bytes: usize) -> Result<()> {
+    let mut asked: Vec<u8> = Vec::new();
+    let had = asked.try_reserve_exact(bytes.saturating_add(ROOM));
+    // Nobody uses it: the compiler must not see that.
+    std::hint::black_box(asked.as_ptr());
+    had.map_err(|_| Error::OutOfMemory { what, bytes })
+}
+
+/// [`check_room`] after an allocation of so many bytes, which is given up when there is none.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn check_room_behind(what: &'static str, bytes: usize) -> Result<()> {
+    if bytes < LARGE {
+        return Ok(());
+    }
+    check_room(what, 0).map_err(|_| Error::OutOfMemory { what, bytes })
+}
+
+/// Sets memory aside in `vec` for `more` entries, which it does not have yet.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn try_reserve<T>(what: &'static str, vec: &mut Vec<T>, more: usize) -> Result<()> {
+    let bytes = more.saturating_mul(size_of::<T>());
+    vec.try_reserve_exact(more).map_err(|_| Error::OutOfMemory { what, bytes })?;
+    check_room_behind(what, bytes)
+}
+
 /// A vector of `len` copies of `value`, or [`Error::OutOfMemory`].
 pub(crate) fn try_vec<T: Clone>(what: &'static str, len: usize, value: T) -> Result<Vec<T>> {
     let mut out = Vec::new();
-    out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
-        what,
-        bytes: len.saturating_mul(std::mem::size_of::<T>()),
-    })?;
+    try_reserve(what, &mut out, len)?;
     out.resize(len, value);
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_an_error() {
+        assert!(check_room("nothing", 0).is_ok());
+        for bytes in [isize::MAX as usize, usize::MAX, 1 << 60] {
+            let asked = [
+                check_room("all", bytes),
+                try_vec("all", bytes, 0_u8).map(drop),
+                try_reserve("all", &mut Vec::<u64>::new(), bytes),
+            ];
+            for error in asked.map(|asked| asked.unwrap_err()) {
+                assert!(matches!(error, Error::OutOfMemory { what: "all", .. }), "{error}");
+            }
+        }
+    }
 }

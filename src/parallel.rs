@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_room};
 
 pub(crate) use relay::{Steps, take_turns};
 pub(crate) use share::{each, each_if, each_with, map};
@@ -123,6 +123,7 @@ impl Pool<'_> {
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
 pub fn run<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> Result<R> {
+    check_room("a fit", 0)?;
     if !THREADED {
         return Ok(here(task));
     }
@@ -148,6 +149,7 @@ pub fn predict<R: Send>(
     if !THREADED || work < MIN_PARALLEL_WORK {
         return Ok(here(task));
     }
+    check_room("a prediction", 0)?;
     let pool = pool(Purpose::Predicting, threads.max(1))?;
     Ok(pool.install(|| task(Pool::here())))
 }
@@ -158,6 +160,7 @@ pub fn predict<R: Send>(
 /// # Errors
 /// `OutOfMemory` when the system refuses the threads.
 pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Send) -> Result<R> {
+    check_room("a fit", 0)?;
     if !THREADED {
         return Ok(here(task));
     }
@@ -165,6 +168,7 @@ pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Sen
 }
 
 fn new_pool(threads: usize) -> Result<ThreadPool> {
+    check_room("threads", threads << 21)?;
     ThreadPoolBuilder::new()
         .num_threads(threads)
         .thread_name(|i| format!("budgetsvm-{i}"))

@@ -1,8 +1,9 @@
 //! A training problem, checked once before any work starts.
 
 use super::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Error, LARGE, Result, check_room};
 use crate::float::Real;
+use crate::parallel::{ROW_CHUNK, thread_count};
 use crate::simd;
 
 /// What is to be predicted.
@@ -115,6 +116,15 @@ impl<'a, F: Real> Problem<'a, F> {
             }
         }
         rows.check_finite("X")?;
+        // Orders, targets and the like, which are a few numbers a sample; and a chunk of rows a
+        // thread.
+        let wide = if matches!(rows, Rows::Csr(_)) { 0 } else { rows.n_cols() };
+        let chunks = n.min(ROW_CHUNK * thread_count(None)?);
+        let bytes = n.saturating_mul(64 + 8 * targets.n_outputs());
+        let bytes = bytes.saturating_add(chunks.saturating_mul(wide).saturating_mul(16));
+        if bytes > LARGE {
+            check_room("the samples", bytes)?;
+        }
         match targets {
             Targets::Values(values) => {
                 if let Some(row) = values.iter().position(|v| !v.is_finite()) {

@@ -95,7 +95,7 @@ impl IncompleteCholesky {
         let index = factor.pivots.clone();
         let lower: Vec<f64> =
             index.iter().flat_map(|&i| factor.row(i).iter().map(|&v| v.to_f64())).collect();
-        let weights = inverse_transposed(&lower, rank);
+        let weights = inverse_transposed(&lower, rank)?;
         let map = LandmarkMap::new(self.kernel, (&copy_rows(rows, &index)?, d), &weights, rank)?;
         let pivots = Pivots {
             index,
@@ -146,8 +146,8 @@ pub(crate) fn factor<F: Real>(
 }
 
 /// `L^{-T}` of a lower triangular row-major matrix.
-fn inverse_transposed(lower: &[f64], n: usize) -> Vec<f64> {
-    let mut out = vec![0.0; n * n];
+fn inverse_transposed(lower: &[f64], n: usize) -> Result<Vec<f64>> {
+    let mut out = try_vec("inverse of a factor", n * n, 0.0)?;
     // Row j of L^{-T} is column j of L^{-1}: forward substitution with a unit vector.
     for (j, column) in out.chunks_exact_mut(n).enumerate() {
         for i in j..n {
@@ -156,5 +156,5 @@ fn inverse_transposed(lower: &[f64], n: usize) -> Vec<f64> {
             column[i] = (unit - sum) / lower[i * n + i];
         }
     }
-    out
+    Ok(out)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_room_behind};
 use crate::float::Real;
 
 /// Buffers that a dropped [`super::RowCache`] leaves to the next: fresh pages can cost more than
@@ -34,6 +34,8 @@ pub(super) fn reserve<F: Real>(
 ) -> Result<Vec<Vec<F>>> {
     let mut excess = total.saturating_sub(count.saturating_mul(len));
     let mut buffers = Vec::new();
+    let bytes = count.saturating_mul(len).saturating_mul(size_of::<F>());
+    let full = || Error::OutOfMemory { what: "the kernel cache", bytes };
     for _ in 0..count {
         let suits =
             |buffer: &Vec<F>| (len..=len.saturating_add(excess)).contains(&buffer.capacity());
@@ -41,16 +43,14 @@ pub(super) fn reserve<F: Real>(
             Some(buffer) => buffer,
             None => {
                 let mut buffer = Vec::new();
-                buffer.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
-                    what: "the kernel cache",
-                    bytes: count.saturating_mul(len).saturating_mul(size_of::<F>()),
-                })?;
+                buffer.try_reserve_exact(len).map_err(|_| full())?;
                 buffer
             }
         };
         excess -= (buffer.capacity() - len).min(excess);
         buffers.push(buffer);
     }
+    check_room_behind("the kernel cache", bytes)?;
     Ok(buffers)
 }
 

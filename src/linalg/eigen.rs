@@ -3,10 +3,12 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use faer::linalg::solvers::SelfAdjointEigen;
-use faer::{MatRef, Side};
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::{MatMut, MatRef, Par, Spec};
 
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len, check_room, try_vec};
 use crate::parallel::THREADED;
 
 /// Up to this order the decomposition takes a few milliseconds and is made in place.
@@ -50,7 +52,8 @@ pub(crate) fn symmetric_eigen<E: From<Error>>(
         // Nobody may be listening any more.
         let _ = send.send(decompose(what, &matrix, n));
     };
-    std::thread::Builder::new()
+    check_room("a thread", 2 << 20)?;
+    let thread = std::thread::Builder::new()
         .name("budgetsvm-eigen".into())
         .spawn(work)
         .map_err(|_| Error::OutOfMemory { what: "a thread", bytes: 2 << 20 })?;
@@ -58,25 +61,41 @@ pub(crate) fn symmetric_eigen<E: From<Error>>(
         match receive.recv_timeout(PATIENCE) {
             Ok(result) => return Ok(result?),
             Err(RecvTimeoutError::Timeout) => between()?,
-            // The thread died without an answer.
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::NotPositiveDefinite(what).into());
-            }
+            // The thread died without an answer: of a panic, which is no other error than it is.
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => return Err(Error::NotPositiveDefinite(what).into()),
+            },
         }
     }
 }
 
 fn decompose(what: &'static str, matrix: &[f64], n: usize) -> Result<SymmetricEigen> {
     let view = MatRef::from_row_major_slice(matrix, n, n);
-    let found =
-        SelfAdjointEigen::new(view, Side::Lower).map_err(|_| Error::NotPositiveDefinite(what))?;
-    let (rising, q) = (found.S(), found.U());
+    // Column by column, the eigenvalues rising.
+    let (mut q, mut rising) = (try_vec("eigenvectors", n * n, 0.0)?, vec![0.0; n]);
+    let (yes, par) = (ComputeEigenvectors::Yes, Par::Seq);
+    let scratch = self_adjoint_evd_scratch::<f64>(n, yes, par, Spec::default());
+    let bytes = scratch.size_bytes();
+    let full = |_| Error::OutOfMemory { what: "eigenvectors", bytes };
+    let mut memory = MemBuffer::try_new(scratch).map_err(full)?;
+    check_room("eigenvectors", 0)?;
+    self_adjoint_evd(
+        view,
+        DiagMut::from_slice_mut(&mut rising),
+        Some(MatMut::from_column_major_slice_mut(&mut q, n, n)),
+        par,
+        MemStack::new(&mut memory),
+        Spec::default(),
+    )
+    .map_err(|_| Error::NotPositiveDefinite(what))?;
+    drop(memory);
     let mut vectors = try_vec("eigenvectors", n * n, 0.0)?;
     for (i, row) in vectors.chunks_exact_mut(n.max(1)).enumerate() {
         for (j, v) in row.iter_mut().enumerate() {
-            *v = q[(i, n - 1 - j)];
+            *v = q[(n - 1 - j) * n + i];
         }
     }
-    let values = (0..n).map(|j| rising[n - 1 - j]).collect();
-    Ok(SymmetricEigen { values, vectors })
+    rising.reverse();
+    Ok(SymmetricEigen { values: rising, vectors })
 }

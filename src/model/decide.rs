@@ -5,9 +5,10 @@ use ndarray::Array2;
 use super::scratch::with_values;
 use super::{KernelModel, Model};
 use crate::data::Rows;
-use crate::error::{Error, Result, check_features, check_len, try_vec};
+use crate::error::{Error, LARGE, Result, check_features, check_len, check_room, try_vec};
+use crate::features::FeatureMap;
 use crate::float::Real;
-use crate::parallel;
+use crate::parallel::{self, ROW_CHUNK};
 use crate::watch::{Progress, Silent, Watch};
 
 /// Multiply-adds between two looks at the watch: a few tens of milliseconds.
@@ -92,6 +93,14 @@ impl<F: Real> Model<F> {
         check_len("out", n.saturating_mul(k), out.len())?;
         check_features(self.n_features(), rows.n_cols())?;
         rows.check_finite("X")?;
+        // What a thread holds of a chunk of rows on their way, and of their features.
+        let wide = if matches!(rows, Rows::Csr(_)) { 0 } else { rows.n_cols() };
+        let wide = wide.max(self.map().map_or(0, FeatureMap::n_outputs));
+        let chunks = n.min(ROW_CHUNK * parallel::thread_count(None)?);
+        let bytes = chunks.saturating_mul(wide).saturating_mul(2 * size_of::<f64>());
+        if bytes > LARGE {
+            check_room("rows on their way", bytes)?;
+        }
         let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1).next_multiple_of(1 << 10);
         let mut first = 0;
         while first < n {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::data::Gathered;
-use crate::error::{Error, Result};
+use crate::error::{Result, try_reserve};
 use crate::float::Real;
 use crate::simd::Packed;
 
@@ -97,9 +97,7 @@ fn pieces<F: Real>(mut values: Vec<F>, len: usize) -> Result<Vec<Vec<F>>> {
     while values.len() > len {
         let rest = values.len() - len;
         let mut piece = Vec::new();
-        piece
-            .try_reserve_exact(len)
-            .map_err(|_| Error::OutOfMemory { what: "points", bytes: len * size_of::<F>() })?;
+        try_reserve("points", &mut piece, len)?;
         piece.extend_from_slice(&values[rest..]);
         values.truncate(rest);
         values.shrink_to_fit();

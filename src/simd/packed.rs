@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::lanes::width;
 use super::norms::{interleave, sq_norm, sq_norms};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_room_behind, try_reserve};
 use crate::float::Real;
 
 /// 64 bytes, aligned to 64.
@@ -23,15 +23,18 @@ impl<T: Real> Aligned<T> {
     /// Memory for `lines` lines in all, untouched.
     fn set_aside(&mut self, lines: usize) -> Result<()> {
         let more = lines.saturating_sub(self.lines.len());
-        let full = |_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 };
-        self.lines.try_reserve_exact(more).map_err(full)
+        try_reserve("packed centres", &mut self.lines, more)
     }
 
     /// Room for `lines` lines; new ones are zero.
     fn grow(&mut self, lines: usize) -> Result<()> {
         let more = lines.saturating_sub(self.lines.len());
         let full = |_| Error::OutOfMemory { what: "packed centres", bytes: more << 6 };
+        let before = self.lines.capacity();
         self.lines.try_reserve(more).map_err(full)?;
+        if self.lines.capacity() > before {
+            check_room_behind("packed centres", self.lines.capacity() << 6)?;
+        }
         self.lines.resize(self.lines.len() + more, Line([0; 64]));
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use budgetsvm::error::{Error, Result};
+use budgetsvm::error::{Error, Result, check_room};
 use budgetsvm::parallel::{self, Pool};
 use budgetsvm::watch::{Silent, Watch};
 use pyo3::exceptions::{
@@ -110,6 +110,9 @@ fn watch_over(
                     Place::Predictions { work } => parallel::predict(threads, work, job),
                 }))
             };
+            if let Err(error) = check_room("a thread", 2 << 20) {
+                return Ok(Err(error));
+            }
             let worker = std::thread::Builder::new().spawn_scoped(scope, work);
             let Ok(worker) = worker else {
                 return Ok(Err(Error::OutOfMemory { what: "a thread", bytes: 2 << 20 }));

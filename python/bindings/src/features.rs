@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use budgetsvm::data::Rows;
-use budgetsvm::error::{Error, Result};
+use budgetsvm::error::{Error, Result, check_room};
 use budgetsvm::estimator::{self, Precision, State};
 use budgetsvm::features::{FeatureMap, Fourier, IncompleteCholesky, Nystroem};
 use budgetsvm::float::Real;
@@ -94,6 +94,7 @@ pub(crate) fn transform<'py, F: Real + Element>(
         let mut out: Vec<F> = Vec::new();
         let bytes = len.saturating_mul(size_of::<F>());
         out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { what: "features", bytes })?;
+        check_room("features", 0)?;
         // Fresh memory takes its time: in parts, so that a stop is seen.
         while out.len() < len {
             watch.unbroken(Watch::poll)?;

@@ -1,0 +1,128 @@
+"""Every estimator under a limit on address space: it succeeds, or says MemoryError, and lives."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import budgetsvm
+
+LONG = bool(os.environ.get("BUDGETSVM_LONG"))
+#: Megabytes beyond what the process has when the call begins.
+ROOM = [2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 80, 100, 130, 160, 200, 250, 300, 400, 500]
+SHORT = [8, 40, 64]
+ESTIMATORS = [
+    name
+    for name in budgetsvm.__all__
+    if isinstance(getattr(budgetsvm, name), type) and hasattr(getattr(budgetsvm, name), "fit")
+]
+
+#: What makes a machine large on few rows: name of the class -> hyperparameters.
+LARGE = {
+    "Nystroem": {"n_components": 1200},
+    "IncompleteCholesky": {"n_components": 600, "tol": 0.0, "gamma": 1.0},
+    "RandomFourier": {"n_components": 4000},
+    "BudgetSVC": {"budget": 1000},
+    "BudgetSVR": {"budget": 1000},
+    "AssetSVC": {"n_components": 900},
+    "AssetSVR": {"n_components": 900},
+    "FourierOGD": {"n_frequencies": 4000},
+    "NystroemOGD": {"budget": 700},
+}
+
+# Each case in a child of a process that has made its threads' libraries ready. The child writes
+# how it ended; a signal, an exit of the runtime's own or a hang are what must not be.
+CASES = """
+    import json, os, resource, signal, sys, time, warnings
+    import numpy as np
+    import budgetsvm
+
+    warnings.simplefilter("ignore")
+    name, params, room, seconds = json.loads(sys.argv[1])
+    chance = np.random.default_rng(0)
+    X = chance.normal(size=(3000 if len(room) > 5 else 800, 40))
+    cls = getattr(budgetsvm, name)
+    y = X[:, 0] * X[:, 1] if name.endswith("SVR") else (X[:, 0] > 0) + (X[:, 1] > 1)
+    small = cls(**{**params, **{k: 10 for k in params if isinstance(params[k], int)}})
+    small.fit(X[:100], y[:100])
+
+    def used(model):
+        for method in ("predict", "transform"):
+            if hasattr(model, method):
+                return getattr(model, method)(X)
+
+    before = used(small)
+
+    def vast():
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[0]) * resource.getpagesize()
+
+    def child(megabytes):
+        limit = vast() + (megabytes << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        model = cls(**params)
+        if "max_time" in model.get_params():
+            model.set_params(max_time=5)
+        try:
+            used(model.fit(X, y))
+            told = "success"
+        except MemoryError as error:
+            told = "MemoryError"
+            del error
+        except BaseException as error:
+            told = f"{type(error).__name__}: {error}"
+        # With room again the process works as before.
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        same = (used(small) == before).all()
+        return told if same else f"{told}, and other predictions"
+
+    ends = {}
+    for megabytes in room:
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(read)
+            # The hard limit cannot be raised again: only the soft one is set.
+            resource.setrlimit = (lambda set_: lambda what, limits: set_(
+                what, (limits[0], resource.RLIM_INFINITY)))(resource.setrlimit)
+            told = child(megabytes)
+            os.write(write, told.encode()[:4000])
+            os._exit(0)
+        os.close(write)
+        end, status = time.monotonic() + seconds, None
+        while time.monotonic() < end:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                break
+            time.sleep(0.005)
+        else:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            status = "a hang"
+        told = os.read(read, 4000).decode()
+        os.close(read)
+        ends[megabytes] = told if status == 0 else f"status {status} {told}"
+    print(json.dumps(ends))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_memory_error_or_success(name):
+    case = [name, LARGE.get(name, {}), ROOM if LONG else SHORT, 200]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CASES), json.dumps(case)],
+        capture_output=True, text=True, timeout=900, check=False,
+        env={**os.environ, "RUST_BACKTRACE": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ends = json.loads(done.stdout)
+    other = {room: end for room, end in ends.items() if end not in ("success", "MemoryError")}
+    assert not other, f"{other}\n{done.stderr[-2000:]}"
+    # No call is refused where there is room for it all.
+    assert not LONG or ends[str(ROOM[-1])] == "success"
