@@ -3,8 +3,11 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::{factor, solve};
+use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
-use faer::linalg::{matmul::matmul, triangular_solve::solve_lower_triangular_in_place};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
@@ -75,6 +78,30 @@ impl Cholesky {
         let rhs = MatMut::from_column_major_slice_mut(rhs, n, count);
         let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(n, count, Par::Seq));
         solve::solve_in_place(lower, rhs, Par::Seq, MemStack::new(&mut memory));
+    }
+
+    /// The order of the matrix.
+    pub(crate) fn order(&self) -> usize {
+        self.n
+    }
+
+    /// The factor L, row-major; what is right of the diagonal is not defined.
+    pub(crate) fn lower(&self) -> &[f64] {
+        &self.lower
+    }
+
+    /// Overwrites a right side by L⁻¹ times it.
+    pub(crate) fn solve_lower(&self, rhs: &mut [f64]) {
+        let lower = MatRef::from_row_major_slice(&self.lower, self.n, self.n);
+        let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, 1);
+        solve_lower_triangular_in_place(lower, rhs, Par::Seq);
+    }
+
+    /// Overwrites a right side by L⁻ᵀ times it.
+    pub(crate) fn solve_upper(&self, rhs: &mut [f64]) {
+        let lower = MatRef::from_row_major_slice(&self.lower, self.n, self.n);
+        let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, 1);
+        solve_upper_triangular_in_place(lower.transpose(), rhs, Par::Seq);
     }
 
     /// [`Cholesky::solve`] of many, which the pool takes in fixed groups; `between` runs on the

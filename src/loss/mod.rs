@@ -3,7 +3,7 @@
 //! A loss is seen in three ways: as a value and a direction for stochastic gradients
 //! ([`AnyLoss::value`], [`AnyLoss::violation`]), as a box and a step for coordinate ascent
 //! in the dual ([`AnyLoss::dual_step`]), and smoothed, with two derivatives, for Newton's method
-//! in the primal ([`Smoothed`]). Losses know numbers only; the cost `C_i` of a sample multiplies
+//! in the primal and for coordinate ascent in its dual ([`Smoothed`]). Losses know numbers only; the cost `C_i` of a sample multiplies
 //! outside, except in the dual, where it is the box.
 //!
 //! Nobody else asks which loss it is: a loss says of which corners it is made
@@ -14,6 +14,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod any;
+mod conjugate;
 mod curve;
 mod dual;
 mod log_loss;

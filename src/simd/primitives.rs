@@ -36,6 +36,13 @@ primitives! {
     /// `out_i = rows_i · x` in `f64`: `rows` is row-major with `x.len()` columns.
     pub(crate) fn dots(rows: &[F], x: &[f64], out: &mut [f64]) = products::dots::<F>;
 
+    /// `a · b` for equal lengths, in the precision of the values.
+    #[must_use]
+    pub(crate) fn inner(a: &[F], b: &[F]) -> F = products::inner::<F>;
+
+    /// `y += a row` for equal lengths, in the precision of the values.
+    pub(crate) fn add_scaled(a: F, row: &[F], y: &mut [F]) = products::add_scaled::<F>;
+
     /// `y += Σ a_k rows_k` in `f64` over the pairs `(k, a_k)`: `rows` is row-major with `y.len()`
     /// columns.
     pub(crate) fn add_scaled_rows(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64])

@@ -41,6 +41,45 @@ fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + tail
 }
 
+/// `a · b` for equal lengths, in the precision of the values.
+#[inline(always)]
+pub(super) fn inner<F: Real>(a: &[F], b: &[F]) -> F {
+    const WIDE: usize = 16;
+    let mut sums = [[F::zero(); WIDE]; 4];
+    let b = &b[..a.len()];
+    let (mut left, mut right) = (a.chunks_exact(4 * WIDE), b.chunks_exact(4 * WIDE));
+    for (a, b) in (&mut left).zip(&mut right) {
+        for (part, sums) in sums.iter_mut().enumerate() {
+            for lane in 0..WIDE {
+                sums[lane] += a[part * WIDE + lane] * b[part * WIDE + lane];
+            }
+        }
+    }
+    for (a, b) in left.remainder().chunks(WIDE).zip(right.remainder().chunks(WIDE)) {
+        for (lane, (a, b)) in a.iter().zip(b).enumerate() {
+            sums[0][lane] += *a * *b;
+        }
+    }
+    let mut s = [F::zero(); WIDE];
+    for lane in 0..WIDE {
+        s[lane] = (sums[0][lane] + sums[2][lane]) + (sums[1][lane] + sums[3][lane]);
+    }
+    for half in [8, 4, 2, 1] {
+        for lane in 0..half {
+            s[lane] += s[lane + half];
+        }
+    }
+    s[0]
+}
+
+/// `y += a row` for equal lengths, in the precision of the values.
+#[inline(always)]
+pub(super) fn add_scaled<F: Real>(a: F, row: &[F], y: &mut [F]) {
+    for (y, &value) in y.iter_mut().zip(row) {
+        *y += a * value;
+    }
+}
+
 #[inline(always)]
 pub(super) fn add_scaled_rows<F: Real>(rows: &[F], scaled: &[(u32, f64)], y: &mut [f64]) {
     let n = y.len();

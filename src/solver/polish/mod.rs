@@ -8,6 +8,14 @@
 //! stay and the coefficients are solved for, by Newton's method in the reduced primal. Several
 //! outputs (one against the rest) share the kernel values and nothing else.
 //!
+//! Three solvers; `choice` says which, by sizes. Where one does not come to its end the next goes on
+//! from there.
+//!
+//! - Newton's method with Hessians, below: small problems.
+//! - Coordinate ascent in the dual on features that outputs share ([`dual`]): several outputs.
+//! - Newton's method by conjugate gradients on the rows that matter ([`kept`]): many samples or
+//!   terms.
+//!
 //! # Method
 //!
 //! 1. Start from the trained coefficients times the scalar that is best for them: a scalar of 0
@@ -52,9 +60,13 @@
 //! References: \[PRIMAL\] sections 4.2 (huberised hinge), 6.2 (reduced expansion), Appendix B
 //! (offset); \[BSCA\] for the basis.
 
+mod choice;
 mod curvature;
+mod dual;
+mod kept;
 mod newton;
 mod output;
+mod run;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -78,6 +90,7 @@ impl Polish {
         watch: &mut Watch<'_>,
     ) -> Result<Polished> {
         start.check(self, rows.n_rows(), rows.n_terms())?;
-        newton::solve(self, rows, start, watch)
+        let sizes = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
+        run::solve(self, choice::Choice::of(self, sizes), rows, start, watch)
     }
 }

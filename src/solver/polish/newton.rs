@@ -4,60 +4,27 @@ use rayon::prelude::*;
 
 use super::output::{Output, State};
 use super::steps::Shared;
-use crate::data::check_finite;
-use crate::error::Result;
 use crate::float::Real;
+use crate::solver::smoothed::Polished;
 use crate::solver::smoothed::panels::Panels;
-use crate::solver::smoothed::{KernelRows, Polish, Polished, Start, basis_gram};
-use crate::watch::{Step, StopReason, Watch};
+use crate::watch::{Step, Watch};
 
 /// Bytes that the Hessians of a group of outputs may take.
 const GROUP_BYTES: usize = 96 << 20;
 /// Hessians up to this order are factored one a task, larger ones in turn by all threads.
 const SMALL_ORDER: usize = 512;
-/// Ridge on K_BB in units of the precision that kernel values are held in.
-const RIDGE: f64 = 0.125;
 
+/// Solves for all outputs, a group in lockstep; `result` holds what is known whenever this returns.
 pub(super) fn solve<F: Real>(
-    polish: &Polish,
-    rows: &dyn KernelRows<F>,
-    start: Start<'_>,
-    watch: &mut Watch<'_>,
-) -> Result<Polished> {
-    watch.begin();
-    let m = start.targets.n_outputs();
-    let mut result = Polished {
-        coef: start.coef.to_vec(),
-        intercept: if polish.fit_intercept { start.intercept.to_vec() } else { vec![0.0; m] },
-        ..Polished::nothing(0, m)
-    };
-    check_finite("coefficients", &result.coef, m)?;
-    check_finite("intercept", &result.intercept, m)?;
-    match groups(polish, rows, start, watch, &mut result) {
-        Ok(()) if result.converged => {}
-        Ok(()) => result.stop = StopReason::MaxIter,
-        Err(halt) => (result.converged, result.stop) = (false, halt.into_reason()?),
-    }
-    Ok(result)
-}
-
-/// All groups in turn; `result` holds what is known whenever this returns.
-fn groups<F: Real>(
-    polish: &Polish,
-    rows: &dyn KernelRows<F>,
-    start: Start<'_>,
-    watch: &mut Watch<'_>,
+    shared: &Shared<'_>,
+    panels: &mut Panels<'_, F>,
     result: &mut Polished,
+    watch: &mut Watch<'_>,
 ) -> Step {
-    let (n, b, m) = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
-    if b == 0 {
-        return constant(polish, start, watch, result);
-    }
-    let made = basis_gram(rows, watch).and_then(|gram| {
-        let shared = Shared::new(polish, start, gram, RIDGE * F::epsilon().to_f64())?;
-        Ok((shared, Panels::new(rows, polish.cache_bytes, watch)?))
-    });
-    let (shared, mut panels) = made.inspect_err(|_| result.forget())?;
+    let polish = shared.polish;
+    let (n, m) = (shared.n_samples(), result.intercept.len());
+    let b = result.coef.len() / m;
+    (result.smoothed, result.primal, result.steps) = (0.0, 0.0, 0);
     let order = b + usize::from(polish.fit_intercept);
     let most = (GROUP_BYTES / (4 * order * order + 4096 * order)).clamp(1, m);
     // Groups of nearly equal size.
@@ -65,13 +32,13 @@ fn groups<F: Real>(
     for first in (0..m).step_by(size) {
         let mut group = Vec::new();
         for index in first..(first + size).min(m) {
-            let mut point: Vec<f64> = (0..b).map(|j| start.coef[j * m + index]).collect();
+            let mut point = result.coef_of(index);
             point.push(result.intercept[index]);
             group.push(Output::new(polish, index, n, point)?);
         }
-        let done = run(&shared, &mut panels, &mut group, result.smoothed, watch);
+        let done = run(shared, panels, &mut group, result.smoothed, watch);
         for output in &group {
-            result.take(output, &shared);
+            result.take(output, shared);
         }
         if done.is_err() {
             if first + size < m {
@@ -83,29 +50,9 @@ fn groups<F: Real>(
     Ok(())
 }
 
-/// The best offsets alone, when the basis is empty; one that is not to be fitted stays.
-fn constant(
-    polish: &Polish,
-    start: Start<'_>,
-    watch: &mut Watch<'_>,
-    result: &mut Polished,
-) -> Step {
-    for output in 0..result.intercept.len() {
-        watch.poll()?;
-        let samples = start.samples(polish, output, polish.h);
-        let offset = &mut result.intercept[output];
-        let mut f = vec![*offset; start.cost.len()];
-        if polish.fit_intercept {
-            samples.best_offset(offset, &mut f);
-        }
-        result.add(&samples, 0.0, &f);
-    }
-    Ok(())
-}
-
 impl Polished {
     /// The objective is not known.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         (self.smoothed, self.primal) = (f64::NAN, f64::NAN);
     }
 

@@ -61,10 +61,27 @@ impl<'a> Shared<'a> {
         Ok(Self { polish, start, gram, ridge, b })
     }
 
+    pub(super) fn n_samples(&self) -> usize {
+        self.start.cost.len()
+    }
+
     /// The penalty without the ridge.
     pub(super) fn plain_penalty(&self, output: &Output) -> f64 {
         let coef = &output.point[..self.b];
         output.penalty() - 0.5 * self.ridge * dot(coef, coef)
+    }
+
+    /// The objective at these coefficients and margins without the ridge, which the penalty given
+    /// includes: smoothed, and with the loss itself.
+    pub(super) fn plain(
+        &self,
+        samples: &Samples<'_>,
+        coef: &[f64],
+        penalty: f64,
+        f: &[f64],
+    ) -> [f64; 2] {
+        let penalty = penalty - 0.5 * self.ridge * dot(coef, coef);
+        [penalty + samples.loss_at(f), penalty + samples.plain_loss_at(f)]
     }
 
     pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'a> {

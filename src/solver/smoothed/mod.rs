@@ -171,6 +171,11 @@ impl Polished {
         Ok(self)
     }
 
+    /// The coefficients of an output.
+    pub(super) fn coef_of(&self, output: usize) -> Vec<f64> {
+        self.coef.iter().skip(output).step_by(self.intercept.len()).copied().collect()
+    }
+
     /// These are the coefficients and the offset of an output.
     pub(super) fn put(&mut self, output: usize, coef: &[f64], intercept: f64) {
         let m = self.intercept.len();

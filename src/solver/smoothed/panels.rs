@@ -117,6 +117,17 @@ impl<'a, F: Real> Panels<'a, F> {
         out: &mut [&mut [f64]],
         watch: &mut Watch<'_>,
     ) -> Step {
+        self.times_and(vectors, out, watch, &mut |_| ())
+    }
+
+    /// [`Panels::times`], and every wave is given to `and` too.
+    pub(in crate::solver) fn times_and(
+        &mut self,
+        vectors: &[(&[f64], f64)],
+        out: &mut [&mut [f64]],
+        watch: &mut Watch<'_>,
+        and: &mut dyn FnMut(&Wave<'_, F>),
+    ) -> Step {
         let (m, b) = (vectors.len(), self.b);
         let mut products = try_vec("margins", self.wave.min(self.n) * m, 0.0)?;
         let packed: Vec<f64> = vectors.iter().flat_map(|v| v.0.iter().copied()).collect();
@@ -133,6 +144,7 @@ impl<'a, F: Real> Panels<'a, F> {
                     *out = value + vector.1;
                 }
             }
+            and(wave);
             Ok(())
         })
     }

@@ -1,5 +1,6 @@
 mod accuracy;
 mod exactly;
+mod solvers;
 
 use std::ops::ControlFlow;
 

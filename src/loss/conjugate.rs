@@ -1,0 +1,172 @@
+//! Smoothed losses in the dual.
+//!
+//! ```text
+//! max over a   Σ C_i T(y_i, a_i) - 1/2 ‖w‖²,   w = Σ_i C_i a_i φ_i,   T(a) = min_f L_h(f) + a f
+//! ```
+//!
+//! T is minus the conjugate of L_h at -a. At a maximum `a_i = -L_h'(f_i)`, `f_i = w·φ_i`: the
+//! coordinate of a sample moves to where that holds after the move, which is one equation in f.
+//! For any w and a, `L_h(f) + a f - T(a) ≥ 0`, and the sum of these over the samples, times C_i, is
+//! primal minus dual.
+
+use super::pieces::{Corner, Pieces};
+use super::smooth::Smoothed;
+
+/// A step of this share of the decision value is the last of a coordinate's equation.
+const TOL: f64 = 1e-14;
+const MAX_STEPS: usize = 60;
+
+impl Smoothed {
+    /// The a with `a = -L_h'(f + k C (a - held))`: where coordinate ascent moves the coordinate
+    /// `held`, at the decision value f, with `kc` = k C, the squared norm of the sample's features
+    /// times its cost.
+    #[must_use]
+    pub fn dual_step(&self, y: f64, held: f64, f: f64, kc: f64) -> f64 {
+        if let Pieces::Linear((Corner { sign, center, edge, weight }, None)) = self.loss.pieces(y) {
+            // One equation for the share p of the slope: (t + h)/2h = p, t = t₀ - kc w (p - p₀).
+            let (h, kc) = (self.h, weight * kc);
+            let before = -sign * held / weight;
+            let t = sign * (f - center) - edge;
+            let share = (t + h + kc * before) / (2.0 * h + kc).max(f64::MIN_POSITIVE);
+            return -sign * weight * share.clamp(0.0, 1.0);
+        }
+        // g(u) = u - f + kc (held + L'(u)) rises at least as fast as u.
+        let at = |u: f64| {
+            let curve = self.at(y, u);
+            (u - f + kc * (held + curve.slope), curve)
+        };
+        let (first, curve) = at(f);
+        let (mut u, mut g, mut here) = (f, first, curve);
+        let (mut low, mut high) = (f - first.max(0.0), f + (-first).max(0.0));
+        for _ in 0..MAX_STEPS {
+            if g > 0.0 {
+                high = u;
+            } else {
+                low = u;
+            }
+            let newton = u - g / (1.0 + kc * here.curvature);
+            let next =
+                if newton > low && newton < high { newton } else { f64::midpoint(low, high) };
+            let step = (next - u).abs();
+            u = next;
+            (g, here) = at(u);
+            if step <= TOL * (1.0 + u.abs()) {
+                break;
+            }
+        }
+        -here.slope
+    }
+
+    /// `T(a) = min_f L_h(f) + a f`, for an a that is minus a slope of the loss (one a little beyond
+    /// the range of slopes counts as its end).
+    #[must_use]
+    pub fn dual_value(&self, y: f64, a: f64) -> f64 {
+        let u = self.least_at(y, a);
+        let curve = self.at(y, u);
+        // What is left of a beyond the last slope would be unbounded.
+        curve.value - curve.slope * u
+    }
+
+    /// Where `L_h(f) + a f` is least.
+    fn least_at(&self, y: f64, a: f64) -> f64 {
+        let side = |corner: Corner, t: f64| corner.center + corner.sign * (t + corner.edge);
+        let h = self.h;
+        match self.loss.pieces(y) {
+            Pieces::Linear((corner, None)) => {
+                let share = (-corner.sign * a / corner.weight).clamp(0.0, 1.0);
+                side(corner, h * (2.0 * share - 1.0))
+            }
+            Pieces::Linear((first, Some(second))) => {
+                // The slope rises linearly between four places.
+                let mut places =
+                    [side(first, -h), side(first, h), side(second, -h), side(second, h)];
+                places.sort_unstable_by(f64::total_cmp);
+                let mut low = (places[0], self.at(y, places[0]).slope);
+                for place in places {
+                    let slope = self.at(y, place).slope;
+                    if slope >= -a {
+                        let rise = slope - low.1;
+                        let share = if rise > 0.0 { (-a - low.1) / rise } else { 0.0 };
+                        return low.0 + share.clamp(0.0, 1.0) * (place - low.0);
+                    }
+                    low = (place, slope);
+                }
+                low.0
+            }
+            Pieces::Squared((first, second)) => {
+                let of = |corner: Corner| {
+                    let t = -corner.sign * a / (2.0 * corner.weight);
+                    (t >= 0.0).then(|| side(corner, t))
+                };
+                of(first).or_else(|| second.and_then(of)).unwrap_or_else(|| side(first, 0.0))
+            }
+            Pieces::Parabola { center } => center - 0.5 * a,
+            // σ(-y f) = p
+            Pieces::Smooth(loss) => {
+                let p = (loss.y * a).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+                loss.y * ((1.0 - p) / p).ln()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::loss::{AnyLoss, Curve, Smoothed};
+    use crate::rng::Rng;
+
+    fn losses() -> Vec<Smoothed> {
+        let corners = [0.0, 0.02, 0.1].map(|epsilon| AnyLoss::EpsilonInsensitive { epsilon });
+        let squares = [0.0, 0.1].map(|epsilon| AnyLoss::SquaredEpsilonInsensitive { epsilon });
+        let others = [
+            AnyLoss::Hinge,
+            AnyLoss::SquaredHinge,
+            AnyLoss::LogLoss,
+            AnyLoss::Quantile { quantile: 0.2 },
+        ];
+        let all = corners.into_iter().chain(squares).chain(others);
+        all.flat_map(|loss| [0.05, 0.3].map(|h| Smoothed { loss, h })).collect()
+    }
+
+    #[test]
+    fn a_step_ends_where_its_equation_holds() {
+        let mut rng = Rng::new(1);
+        for loss in losses() {
+            for _ in 0..200 {
+                let y = if loss.loss.is_classification() {
+                    if rng.uniform() < 0.5 { -1.0 } else { 1.0 }
+                } else {
+                    rng.uniform() - 0.5
+                };
+                let from = 4.0 * (rng.uniform() - 0.5);
+                let held = -loss.at(y, from).slope;
+                let f = 4.0 * (rng.uniform() - 0.5);
+                let kc = 10f64.powf(8.0 * rng.uniform() - 3.0);
+                let a = loss.dual_step(y, held, f, kc);
+                let after = f + kc * (a - held);
+                let miss = (a + loss.at(y, after).slope).abs();
+                assert!(miss <= 1e-8 * (1.0 + kc), "{loss:?} y {y} kc {kc}: {miss}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_dual_value_is_the_least_of_the_sum() {
+        let mut rng = Rng::new(2);
+        for loss in losses() {
+            for _ in 0..50 {
+                let y = if rng.uniform() < 0.5 { -1.0 } else { 1.0 };
+                let touching = 6.0 * (rng.uniform() - 0.5);
+                let Curve { value, slope, .. } = loss.at(y, touching);
+                let wanted = value - slope * touching;
+                let got = loss.dual_value(y, -slope);
+                assert!((wanted - got).abs() <= 1e-9, "{loss:?}: {wanted} {got}");
+                for _ in 0..20 {
+                    let f = 6.0 * (rng.uniform() - 0.5);
+                    let above = loss.at(y, f).value - slope * f - got;
+                    assert!(above >= -1e-9, "{loss:?} at {f}: {above}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Coordinate ascent: passes over pairs of a sample and an output, sorted by the sample, so that its
+//! features are read once for all outputs.
+
+use super::features::Features;
+use super::order::Order;
+use crate::loss::Smoothed;
+use crate::simd::{add_scaled, inner, prefetch};
+
+/// A coordinate is left out when it would rest even if its margin moved by this share of the farthest
+/// that any moved by in a pass ...
+const REACH: f32 = 0.2;
+/// ... and comes back after so many passes.
+const PATIENCE: usize = 12;
+/// Marks a pair that came to rest.
+const RESTS: u32 = 1 << 31;
+
+/// A coordinate: a sample of one output.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// Row of the features.
+    pub(super) row: u32,
+    /// Place of the output in its group.
+    pub(super) output: u32,
+    pub(super) y: f32,
+    /// `a`, in units of the sample's cost.
+    pub(super) a: f32,
+    /// The sample's cost.
+    pub(super) cost: f32,
+}
+
+/// One output of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own {
+    /// Its number among all.
+    pub(super) index: usize,
+    /// The dual objective: what steps gained is added up.
+    dual: f64,
+    /// Primal less dual of the pairs, each as it was met.
+    gap: f64,
+    /// Passes since all of its pairs were met.
+    since: usize,
+    /// The farthest that a step moved a decision value.
+    moved: f32,
+    /// How far decision values may move before a pair at rest counts as resting.
+    reach: f32,
+    done: bool,
+}
+
+impl Own {
+    /// With this dual objective.
+    pub(super) fn new(index: usize, dual: f64) -> Self {
+        let reach = f32::INFINITY;
+        Self { index, dual, gap: 0.0, since: 0, moved: 0.0, reach, done: false }
+    }
+}
+
+/// Outputs that one thread works on. They know nothing of each other: who is in which group changes
+/// no bit.
+pub(super) struct Group {
+    pub(super) outputs: Vec<Own>,
+    /// w of every output, rows as long as those of the features.
+    w: Vec<f32>,
+    /// Those that move, by row.
+    pairs: Vec<Pair>,
+    /// Those that came to rest.
+    rest: Vec<Pair>,
+    /// The first pair of every row.
+    begins: Vec<u32>,
+}
+
+impl Group {
+    pub(super) fn new(outputs: Vec<Own>, w: Vec<f32>, mut pairs: Vec<Pair>) -> Self {
+        pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
+        Self { outputs, w, pairs, rest: Vec::new(), begins: Vec::new() }
+    }
+
+    pub(super) fn done(&self) -> bool {
+        self.outputs.iter().all(|own| own.done)
+    }
+
+    /// All pairs.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = &Pair> {
+        self.pairs.iter().chain(&self.rest)
+    }
+
+    /// One pass; an output whose gap is at most this share of its dual objective is done.
+    pub(super) fn pass(&mut self, features: &Features, loss: Smoothed, pass: usize, share: f64) {
+        for own in &mut self.outputs {
+            own.reach = if own.moved > 0.0 { REACH * own.moved } else { f32::INFINITY };
+            (own.gap, own.moved) = (0.0, 0.0);
+        }
+        let n_rows = features.samples().len();
+        self.begins.clear();
+        self.begins.resize(n_rows + 1, 0);
+        for pair in &self.pairs {
+            self.begins[pair.row as usize + 1] += 1;
+        }
+        for row in 0..n_rows {
+            self.begins[row + 1] += self.begins[row];
+        }
+        let mut order = Order::of_pass(n_rows, pass);
+        let mut next = order.next(&self.begins);
+        while let Some(row) = next {
+            next = order.next(&self.begins);
+            if let Some(ahead) = next {
+                features.row(ahead as u32).iter().step_by(16).for_each(prefetch);
+            }
+            for at in self.begins[row] as usize..self.begins[row + 1] as usize {
+                self.visit(at, features, loss);
+            }
+        }
+        let resting = self.pairs.extract_if(.., |pair| pair.output & RESTS != 0);
+        self.rest.extend(resting.map(|pair| Pair { output: pair.output & !RESTS, ..pair }));
+        self.judge(share);
+    }
+
+    /// Moves one coordinate.
+    fn visit(&mut self, at: usize, features: &Features, loss: Smoothed) {
+        let (pair, stride) = (&mut self.pairs[at], features.stride());
+        let own = &mut self.outputs[pair.output as usize];
+        let row = features.row(pair.row);
+        let w = &mut self.w[pair.output as usize * stride..][..stride];
+        let (y, held, cost) = (f64::from(pair.y), f64::from(pair.a), f64::from(pair.cost));
+        let f = f64::from(inner(row, w));
+        let norm = f64::from(features.norm(pair.row));
+        let a = loss.dual_step(y, held, f, norm * cost) as f32;
+        if a == pair.a {
+            // At rest as far as the others reach?
+            let reach = f64::from(own.reach);
+            let slope = |f: f64| loss.at(y, f).slope as f32;
+            if slope(f - reach) == -a && slope(f + reach) == -a {
+                pair.output |= RESTS;
+            }
+            return;
+        }
+        let (before, change) = (loss.dual_value(y, held), f64::from(a) - held);
+        own.gap += cost * (loss.at(y, f).value + held * f - before).max(0.0);
+        let curved = change * (f + 0.5 * change * cost * norm);
+        own.dual += cost * (loss.dual_value(y, f64::from(a)) - before - curved);
+        own.moved = own.moved.max((change.abs() * norm * cost) as f32);
+        add_scaled((cost * change) as f32, row, w);
+        pair.a = a;
+    }
+
+    /// An output is done when a pass over all of its pairs says so; they all come back when it seems
+    /// to be, and now and then.
+    fn judge(&mut self, share: f64) {
+        for own in &mut self.outputs {
+            let small = own.gap <= share * own.dual;
+            own.done |= own.since == 0 && small;
+            own.since =
+                if own.done || !(small || own.since >= PATIENCE) { own.since + 1 } else { 0 };
+        }
+        let outputs = &self.outputs;
+        let own = |pair: &Pair| &outputs[pair.output as usize];
+        if outputs.iter().any(|own| own.since == 0) {
+            let back = self.rest.extract_if(.., |pair| own(pair).since == 0);
+            self.pairs.extend(back);
+            self.pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
+        }
+        let done = self.pairs.extract_if(.., |pair| own(pair).done);
+        self.rest.extend(done);
+    }
+}

@@ -1,0 +1,347 @@
+//! Coordinate ascent in the dual, on whitened features that all outputs share: for several outputs.
+//!
+//! ```text
+//! K_BB + ρI = LLᵀ,   φ_i = L⁻¹ k(S, x_i),   w = Lᵀβ:   min over w   1/2 ‖w‖² + Σ C_i L_h(y_i, w·φ_i)
+//! max over a   Σ C_i T(y_i, a_i) - 1/2 ‖w(a)‖²,   w(a) = Σ C_i a_i φ_i
+//! ```
+//!
+//! T is minus the conjugate of L_h ([`Smoothed::dual_value`](crate::loss::Smoothed::dual_value)).
+//! The Hessians that Newton's method needs, one an output, cost q B² flops each; a visit of a
+//! coordinate costs 4 B.
+//!
+//! # Method
+//!
+//! 1. Margins of the start, times the scalar that is best for it: the objective not to be exceeded.
+//! 2. The samples that matter to an output: at first all, where their features fit into memory, then
+//!    those whose loss has a slope, or would have one if the margin moved by `SLACK`, or that have
+//!    `a ≠ 0`. The features of those that matter to any output are made. Every `a` begins at 0: the
+//!    first pass then learns as an online machine does, where duals of a machine on a budget are
+//!    mostly to be unlearnt (on LETTER, six times the passes).
+//! 3. Passes: a row is read once for all outputs that it matters to, in another order every pass
+//!    (one order took three times as many passes). `a` moves to its best value, and w with it. A
+//!    coordinate that rests, and would if its margin moved a share of what any moved by in the pass
+//!    before, is left out for a while. An output is done when over all of its coordinates the sum of
+//!    `C (L_h + a f - T)`, as they were met, is a small share of its dual objective.
+//! 4. `w = Σ C a φ` anew, `β = L⁻ᵀ w` in `f64`; margins `K_nB β` of all samples and
+//!    `v = Σ C a k(S, x)` in one pass over them. Primal less dual is known by these: done, or again
+//!    from 2 with `w = L⁻¹ v`.
+//!
+//! # Cost
+//!
+//! B²/2 multiply-adds for the features of a sample, 2 B a visit. Memory: a row of B numbers in `f32`
+//! for every sample that matters to any output, within `cache_bytes`, and 3 numbers an output and a
+//! sample.
+//!
+//! # Certificate
+//!
+//! Primal less dual, `Σ C (L_h + a f - T)` and what w and v differ by, from β in `f64`: at most `tol`
+//! of the objective. Features in `f32` need a larger ridge than the problem has; the dual is that
+//! of the problem.
+//!
+//! References: ours; the steps are those of coordinate ascent for linear machines.
+
+mod ascent;
+mod features;
+mod order;
+
+use super::steps::Shared;
+use crate::data::check_finite;
+use crate::error::try_vec;
+use crate::float::Real;
+use crate::linalg::{Cholesky, add_scaled_rows, dot, symmetric_times};
+use crate::parallel;
+use crate::solver::smoothed::panels::Panels;
+use crate::solver::smoothed::ray::{Ray, Samples};
+use crate::solver::smoothed::{KernelRows, Polished};
+use crate::watch::{Step, Watch};
+use ascent::{Group, Own, Pair};
+use features::Features;
+
+/// How far margins may move before a sample that they bring in is missed.
+const SLACK: f64 = 0.3;
+/// Rounds of passes, and passes of a round at most.
+const ROUNDS: usize = 8;
+const PASSES: usize = 150;
+/// A round leaves this share of the gap wanted.
+const SHARE: f64 = 0.5;
+/// Ridge, in units of the mean of K_BB's diagonal, with which `f32` makes features of length 1.
+const RIDGE: f64 = 1e-7;
+/// One output.
+struct Output {
+    /// Margins of all samples.
+    f: Vec<f64>,
+    /// a of all samples.
+    a: Vec<f32>,
+    /// `Σ C a k(S, x)`, then L⁻¹ times it.
+    v: Vec<f64>,
+    /// The objective at the best β yet, ridge included, and without: smoothed and plain.
+    value: f64,
+    plain: [f64; 2],
+    /// The best dual objective yet.
+    dual: f64,
+}
+
+impl Output {
+    /// `Σ C T(a)`.
+    fn terms(&self, samples: &Samples<'_>) -> f64 {
+        let term = |i: usize| samples.loss.dual_value(samples.y(i), f64::from(self.a[i]));
+        samples.sum(|i| [samples.cost[i] * term(i)])[0]
+    }
+}
+
+struct Dual<'s, 'a> {
+    shared: &'s Shared<'a>,
+    /// Of K_BB with the problem's ridge, and with that of the features.
+    exact: Cholesky,
+    white: Cholesky,
+    features: Features,
+    outputs: Vec<Output>,
+}
+
+/// Solves for all outputs; whether what was asked for was met. `result` holds the best that is known
+/// whenever this returns.
+pub(super) fn solve<F: Real>(
+    shared: &Shared<'_>,
+    rows: &dyn KernelRows<F>,
+    (panels, bytes): (&mut Panels<'_, F>, usize),
+    result: &mut Polished,
+    watch: &mut Watch<'_>,
+) -> Step<bool> {
+    let (gram, b, n) = (&shared.gram, rows.n_terms(), rows.n_rows());
+    let exact = Cholesky::factor("kernel matrix", gram, b, 0.0, &mut || watch.poll())?;
+    let white = Cholesky::factor("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
+    let features = Features::new(&white, b, n, bytes)?;
+    let mut dual = Dual { shared, exact, white, features, outputs: Vec::new() };
+    dual.step_1_start(panels, result, watch)?;
+    let mut last = f64::INFINITY;
+    for round in 0..ROUNDS {
+        result.steps = round;
+        watch.at(round, result.smoothed);
+        watch.poll()?;
+        let Some(groups) = dual.step_2_candidates(round == 0, rows, watch)? else {
+            return Ok(false);
+        };
+        dual.step_3_passes(groups, watch)?;
+        let gap = dual.step_4_certify(panels, result, watch)?;
+        if gap <= shared.polish.tol {
+            result.steps = round + 1;
+            return Ok(true);
+        }
+        if gap > 0.5 * last {
+            return Ok(false);
+        }
+        last = gap;
+    }
+    Ok(false)
+}
+
+impl Dual<'_, '_> {
+    fn step_1_start<F: Real>(
+        &mut self,
+        panels: &mut Panels<'_, F>,
+        result: &mut Polished,
+        watch: &mut Watch<'_>,
+    ) -> Step {
+        let shared = self.shared;
+        let (n, b, m) = (self.features.n_samples(), self.white.order(), result.intercept.len());
+        for _ in 0..m {
+            self.outputs.push(Output {
+                f: try_vec("margins", n, 0.0)?,
+                a: try_vec("dual variables", n, 0.0)?,
+                v: vec![0.0; b],
+                value: 0.0,
+                plain: [0.0; 2],
+                dual: f64::NEG_INFINITY,
+            });
+        }
+        let coef: Vec<Vec<f64>> = (0..m).map(|index| result.coef_of(index)).collect();
+        let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
+        let mut margins: Vec<_> = self.outputs.iter_mut().map(|o| o.f.as_mut_slice()).collect();
+        panels.times(&vectors, &mut margins, watch)?;
+        (result.smoothed, result.primal) = (0.0, 0.0);
+        let zero = try_vec("margins", n, 0.0)?;
+        for (index, (o, mut coef)) in self.outputs.iter_mut().zip(coef).enumerate() {
+            check_finite("kernel matrix", &o.f, 1)?;
+            let samples = shared.samples(index, shared.polish.h);
+            let quadratic = dot(&coef, &symmetric_times(&shared.gram, &coef));
+            let ray = Ray { samples, f: &zero, s: &o.f, base: 0.0, linear: 0.0, quadratic };
+            let (t, value) = ray.minimise();
+            coef.iter_mut().chain(&mut o.f).for_each(|v| *v *= t);
+            o.value = value;
+            o.plain = shared.plain(&samples, &coef, 0.5 * t * t * quadratic, &o.f);
+            result.put(index, &coef, 0.0);
+            result.smoothed += o.plain[0];
+            result.primal += o.plain[1];
+        }
+        Ok(())
+    }
+
+    /// None where memory ends.
+    fn step_2_candidates<F: Real>(
+        &mut self,
+        first: bool,
+        rows: &dyn KernelRows<F>,
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Vec<Group>>> {
+        let (shared, m) = (self.shared, self.outputs.len());
+        let loss = shared.polish.final_loss();
+        let outputs = &self.outputs;
+        // At first everything, unless memory does not hold it.
+        let all = first && self.features.holds_all();
+        let candidates = parallel::map(m, &|index| {
+            let (samples, o) = (shared.samples(index, shared.polish.h), &outputs[index]);
+            let matters = |i: usize| {
+                let slope = |f: f64| loss.at(samples.y(i), f).slope != 0.0;
+                let f = o.f[i];
+                samples.cost[i] > 0.0
+                    && (all || o.a[i] != 0.0 || slope(f) || slope(f - SLACK) || slope(f + SLACK))
+            };
+            (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect::<Vec<u32>>()
+        });
+        let mut wanted = vec![false; self.features.n_samples()];
+        candidates.iter().flatten().for_each(|&i| wanted[i as usize] = true);
+        let absent: Vec<u32> = (0u32..)
+            .zip(&wanted)
+            .filter(|&(i, &wanted)| wanted && !self.features.has(i as usize))
+            .map(|(i, _)| i)
+            .collect();
+        if !self.features.add(rows, &absent, watch)? {
+            return Ok(None);
+        }
+        if !first {
+            self.outputs.iter_mut().for_each(|o| self.white.solve_lower(&mut o.v));
+        }
+        Ok(Some(self.groups(&candidates, watch.pool().threads())))
+    }
+
+    /// `Σ C a φ` of every output, in `f64`, in the place of v.
+    fn whole_sums(&mut self) {
+        let (features, shared, b) = (&self.features, self.shared, self.white.order());
+        parallel::each(self.outputs.iter_mut().enumerate(), &|_, (index, o)| {
+            let cost = shared.samples(index, shared.polish.h).cost;
+            let held = features.samples().iter().zip(0u32..);
+            let scaled: Vec<(u32, f64)> = held
+                .map(|(&i, row)| (row, cost[i as usize] * f64::from(o.a[i as usize])))
+                .filter(|(_, scale)| *scale != 0.0)
+                .collect();
+            let mut sum = vec![0.0; features.stride()];
+            add_scaled_rows(features.values(), &scaled, &mut sum);
+            o.v.copy_from_slice(&sum[..b]);
+        });
+    }
+
+    /// The outputs in as many groups as there are threads, of about equal work.
+    fn groups(&self, candidates: &[Vec<u32>], threads: usize) -> Vec<Group> {
+        let (shared, stride) = (self.shared, self.features.stride());
+        let m = candidates.len();
+        let count = threads.clamp(1, m);
+        let mut members: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); count];
+        let mut order: Vec<usize> = (0..m).collect();
+        order.sort_by_key(|&index| std::cmp::Reverse(candidates[index].len()));
+        for index in order {
+            if let Some((work, group)) = members.iter_mut().min_by_key(|(work, _)| *work) {
+                *work += candidates[index].len();
+                group.push(index);
+            }
+        }
+        parallel::map(count, &|g| {
+            let own = &members[g].1;
+            let mut w = vec![0.0; own.len() * stride];
+            let mut pairs = Vec::new();
+            for (place, (&index, w)) in own.iter().zip(w.chunks_mut(stride)).enumerate() {
+                let (o, samples) = (&self.outputs[index], shared.samples(index, shared.polish.h));
+                w.iter_mut().zip(&o.v).for_each(|(w, &v)| *w = v as f32);
+                pairs.extend(candidates[index].iter().map(|&i| Pair {
+                    row: self.features.row_of(i as usize),
+                    output: place as u32,
+                    y: samples.y(i as usize) as f32,
+                    a: o.a[i as usize],
+                    cost: samples.cost[i as usize] as f32,
+                }));
+            }
+            pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
+            let outputs = own.iter().map(|&index| self.own(index)).collect();
+            Group::new(outputs, w, pairs)
+        })
+    }
+
+    /// An output before its passes, with the dual objective at the w that is in v.
+    fn own(&self, index: usize) -> Own {
+        let (o, samples) = (&self.outputs[index], self.shared.samples(index, self.shared.polish.h));
+        Own::new(index, o.terms(&samples) - 0.5 * dot(&o.v, &o.v))
+    }
+
+    fn step_3_passes(&mut self, mut groups: Vec<Group>, watch: &mut Watch<'_>) -> Step {
+        let loss = self.shared.polish.final_loss();
+        let features = &self.features;
+        let share = SHARE * self.shared.polish.tol;
+        for pass in 0..PASSES {
+            parallel::each(groups.iter_mut(), &|_, group| group.pass(features, loss, pass, share));
+            watch.poll()?;
+            if groups.iter().all(Group::done) {
+                break;
+            }
+        }
+        for group in &groups {
+            for pair in group.pairs() {
+                let sample = features.samples()[pair.row as usize];
+                let index = group.outputs[pair.output as usize].index;
+                self.outputs[index].a[sample as usize] = pair.a;
+            }
+        }
+        Ok(())
+    }
+
+    /// The gap, as a share of the objective.
+    fn step_4_certify<F: Real>(
+        &mut self,
+        panels: &mut Panels<'_, F>,
+        result: &mut Polished,
+        watch: &mut Watch<'_>,
+    ) -> Step<f64> {
+        let (shared, m) = (self.shared, self.outputs.len());
+        self.whole_sums();
+        let coef = parallel::map(m, &|index| {
+            let mut coef = self.outputs[index].v.clone();
+            self.white.solve_upper(&mut coef);
+            coef
+        });
+        let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
+        let cost = shared.samples(0, shared.polish.h).cost;
+        let (mut margins, mut sums) = (Vec::new(), Vec::new());
+        for Output { f, a, v, .. } in &mut self.outputs {
+            v.fill(0.0);
+            margins.push(f.as_mut_slice());
+            sums.push((a.as_slice(), v));
+        }
+        panels.times_and(&vectors, &mut margins, watch, &mut |wave| {
+            parallel::each(sums.iter_mut(), &|_, (a, v)| {
+                let scaled: Vec<(u32, f64)> = (wave.first..wave.last)
+                    .filter(|&i| a[i] != 0.0)
+                    .map(|i| (wave.place(i), cost[i] * f64::from(a[i])))
+                    .collect();
+                add_scaled_rows(wave.block, &scaled, v);
+            });
+        })?;
+        (result.smoothed, result.primal) = (0.0, 0.0);
+        let (mut value, mut gap) = (0.0, 0.0);
+        for (index, (o, coef)) in self.outputs.iter_mut().zip(&coef).enumerate() {
+            let samples = shared.samples(index, shared.polish.h);
+            let penalty = 0.5 * dot(coef, &symmetric_times(&shared.gram, coef));
+            let mut half = o.v.clone();
+            self.exact.solve_lower(&mut half);
+            o.dual = o.dual.max(o.terms(&samples) - 0.5 * dot(&half, &half));
+            let here = penalty + samples.loss_at(&o.f);
+            if here < o.value {
+                o.value = here;
+                o.plain = shared.plain(&samples, coef, penalty, &o.f);
+                result.put(index, coef, 0.0);
+            }
+            result.smoothed += o.plain[0];
+            result.primal += o.plain[1];
+            value += o.value;
+            gap += (o.value - o.dual).max(0.0);
+        }
+        Ok(gap / value.abs())
+    }
+}

@@ -1,0 +1,127 @@
+//! A Newton direction by conjugate gradients, preconditioned by a Hessian of some of the rows.
+
+use super::rows::Rows;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dots};
+use crate::parallel::{self, ROW_CHUNK};
+use crate::rng::Rng;
+use crate::watch::{Step, Watch};
+
+/// Rows of the preconditioner, for each of its columns.
+const SKETCH: usize = 4;
+/// Its relative jitter: products are in `f32`.
+const JITTER: f64 = 1e-6;
+/// The residual is to fall to this share, in the metric of the preconditioner.
+const ENOUGH: f64 = 0.1;
+const MAX_STEPS: usize = 60;
+/// After so many steps the preconditioner is made anew.
+const MANY_STEPS: usize = 25;
+const SEED: u64 = 3;
+
+/// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
+pub(super) struct Hessian<'h, 'k, F: Real> {
+    pub(super) gram: &'h [f64],
+    pub(super) rows: &'h Rows<'k, F>,
+    /// The places with D > 0, and D of all places.
+    pub(super) zone: &'h [u32],
+    pub(super) curvature: &'h [f64],
+    /// Of the offset where D is 0 everywhere.
+    pub(super) flat: f64,
+}
+
+/// K_BB p, in parallel.
+pub(super) fn gram_times(gram: &[f64], p: &[f64]) -> Vec<f64> {
+    let b = p.len();
+    let mut out = vec![0.0; b];
+    let worth = b * b >= parallel::MIN_PARALLEL_WORK;
+    let parts = out.chunks_mut(ROW_CHUNK).zip(gram.chunks(ROW_CHUNK * b));
+    parallel::each_if(worth, parts, &|_, (out, rows)| dots(rows, p, out));
+    out
+}
+
+impl<F: Real> Hessian<'_, '_, F> {
+    fn times(&self, p: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let b = self.gram.len().isqrt();
+        let mut out = self.rows.bend(self.zone, p, self.curvature, watch)?;
+        axpy(1.0, &gram_times(self.gram, &p[..b]), &mut out[..b]);
+        out.truncate(p.len());
+        if let (Some(out), Some(p)) = (out.get_mut(b), p.get(b)) {
+            *out += self.flat * p;
+        }
+        Ok(out)
+    }
+
+    /// The Hessian of some rows, factored.
+    pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Cholesky> {
+        let b = self.gram.len().isqrt();
+        let mut chosen = self.zone.to_vec();
+        let some = chosen.len().min(SKETCH * order);
+        Rng::new(SEED).shuffle(&mut chosen);
+        chosen.truncate(some);
+        chosen.sort_unstable();
+        let share = self.zone.len() as f64 / some.max(1) as f64;
+        let mut sum = GramAccumulator::new(order)?;
+        sum.clear(true)?;
+        let mut values = Vec::new();
+        for places in chosen.chunks(ROW_CHUNK) {
+            self.rows.copy(places, &mut values);
+            let scale = |i: usize| (share * self.curvature[places[i] as usize]).sqrt();
+            sum.push(places.len(), |i| (&values[i * b..(i + 1) * b], scale(i)));
+            if sum.room() < ROW_CHUNK {
+                sum.flush(|| watch.poll())?;
+            }
+        }
+        sum.flush(|| watch.poll())?;
+        let mut matrix = self.bordered(order)?;
+        sum.add_to(&mut matrix);
+        if let Some(last) = matrix.get_mut(b * order + b) {
+            *last += self.flat;
+        }
+        drop(sum);
+        Cholesky::factor("Hessian", &matrix, order, JITTER, &mut || watch.poll())
+    }
+
+    fn bordered(&self, order: usize) -> Result<Vec<f64>> {
+        let b = self.gram.len().isqrt();
+        let mut matrix = try_vec("Hessian", order * order, 0.0)?;
+        for (to, from) in matrix.chunks_exact_mut(order).zip(self.gram.chunks_exact(b)) {
+            to[..b].copy_from_slice(from);
+        }
+        Ok(matrix)
+    }
+
+    /// `-H⁻¹ g`, about; and whether the preconditioner still serves.
+    pub(super) fn direction(
+        &self,
+        gradient: &[f64],
+        like: &Cholesky,
+        watch: &mut Watch<'_>,
+    ) -> Step<(Vec<f64>, bool)> {
+        let mut d = vec![0.0; gradient.len()];
+        let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        let mut z = residual.clone();
+        like.solve(&mut z);
+        let mut p = z.clone();
+        let mut norm = dot(&residual, &z);
+        let enough = ENOUGH * ENOUGH * norm;
+        for step in 0..MAX_STEPS {
+            if norm.is_nan() || norm <= enough {
+                return Ok((d, step <= MANY_STEPS));
+            }
+            let hp = self.times(&p, watch)?;
+            let bend = dot(&p, &hp);
+            if bend.is_nan() || bend <= 0.0 {
+                break;
+            }
+            axpy(norm / bend, &p, &mut d);
+            axpy(-norm / bend, &hp, &mut residual);
+            z.copy_from_slice(&residual);
+            like.solve(&mut z);
+            let next = dot(&residual, &z);
+            p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + next / norm * *p);
+            norm = next;
+        }
+        Ok((d, false))
+    }
+}

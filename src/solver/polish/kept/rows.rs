@@ -1,0 +1,179 @@
+//! The rows that matter: kernel values in `f32`, as many as memory holds, the others made again.
+
+use crate::error::try_vec;
+use crate::float::Real;
+use crate::linalg::{axpy, dots};
+use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::{add_rows, add_scaled, inner, prefetch};
+use crate::solver::smoothed::KernelRows;
+use crate::watch::{Step, Watch};
+
+/// Values of a line of memory.
+const LINE: usize = 16;
+/// Rows of a task, and tasks between two looks at the watch. Sums of tasks are added in order.
+const TASK: usize = 4 * ROW_CHUNK;
+const WAVE: usize = 64;
+
+pub(super) struct Rows<'k, F: Real> {
+    kernel: &'k dyn KernelRows<F>,
+    b: usize,
+    /// The sample of every place.
+    pub(super) samples: Vec<u32>,
+    /// Rows of the first places.
+    held: Vec<f32>,
+}
+
+impl<'k, F: Real> Rows<'k, F> {
+    /// Of these samples; the first of them are kept.
+    pub(super) fn new(
+        kernel: &'k dyn KernelRows<F>,
+        samples: Vec<u32>,
+        bytes: usize,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
+        let b = kernel.n_terms();
+        let count = samples.len().min(bytes / (4 * b));
+        let mut held = try_vec("kernel values", count * b, 0.0)?;
+        let samples_held = samples[..count].chunks(WAVE * TASK);
+        for (out, samples) in held.chunks_mut(WAVE * TASK * b).zip(samples_held) {
+            let tasks = out.chunks_mut(TASK * b).zip(samples.chunks(TASK));
+            parallel::each(tasks, &|_, (out, samples)| {
+                let mut values = vec![F::zero(); ROW_CHUNK.min(samples.len()) * b];
+                let chunks = out.chunks_mut(ROW_CHUNK * b).zip(samples.chunks(ROW_CHUNK));
+                chunks.for_each(|(out, samples)| fill(kernel, samples, &mut values, out));
+            });
+            watch.poll()?;
+        }
+        Ok(Self { kernel, b, samples, held })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// Gives every place, with its row, to `work`, up to `ROW_CHUNK` at a time.
+    fn each(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
+        let b = self.b;
+        let n_held = self.held.len() / b;
+        let mut values = Vec::new();
+        let mut made = Vec::new();
+        for places in places.chunks(ROW_CHUNK) {
+            let absent: Vec<u32> = places
+                .iter()
+                .filter(|&&place| place as usize >= n_held)
+                .map(|&place| self.samples[place as usize])
+                .collect();
+            values.resize(ROW_CHUNK * b * usize::from(!absent.is_empty()), F::zero());
+            made.resize(absent.len() * b, 0.0);
+            fill(self.kernel, &absent, &mut values, &mut made);
+            let mut others = made.chunks_exact(b);
+            let rows: Vec<&[f32]> = places
+                .iter()
+                .map(|&place| match self.held.get(place as usize * b..(place as usize + 1) * b) {
+                    Some(row) => row,
+                    None => others.next().unwrap_or_default(),
+                })
+                .collect();
+            work(places, &rows);
+        }
+    }
+
+    /// `k·p + p_b` of every place, for `p` with the offset last.
+    pub(super) fn times(&self, p: &[f64], out: &mut [f64], watch: &mut Watch<'_>) -> Step {
+        let (coef, offset) = p.split_at(self.b);
+        let places: Vec<u32> = (0..self.len() as u32).collect();
+        let waves = out.chunks_mut(WAVE * TASK).zip(places.chunks(WAVE * TASK));
+        for (out, places) in waves {
+            let tasks = out.chunks_mut(TASK).zip(places.chunks(TASK));
+            parallel::each(tasks, &|_, (out, places)| {
+                let mut out = out.iter_mut();
+                self.each(places, |_, rows| {
+                    for (row, out) in rows.iter().zip(&mut out) {
+                        dots(row, coef, std::slice::from_mut(out));
+                        *out += offset.first().unwrap_or(&0.0);
+                    }
+                });
+            });
+            watch.poll()?;
+        }
+        Ok(())
+    }
+
+    /// `Σ a_place (k, 1)` over these places, in `f64`. The last entry is `Σ a`.
+    pub(super) fn weigh(&self, places: &[u32], a: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let b = self.b;
+        self.sum(places, watch, &|task| {
+            let mut part = vec![0.0; b + 1];
+            self.each(task, |places, rows| {
+                let weights = places.iter().map(|&place| a[place as usize]);
+                let scaled: Vec<(&[f32], f64)> = rows.iter().copied().zip(weights).collect();
+                part[b] += scaled.iter().map(|row| row.1).sum::<f64>();
+                add_rows(&scaled, &mut part[..b]);
+            });
+            part
+        })
+    }
+
+    /// `Σ D_place (k·p + p_b) (k, 1)` over these places, each task in `f32`: the product of a
+    /// Hessian and a direction.
+    pub(super) fn bend(
+        &self,
+        places: &[u32],
+        p: &[f64],
+        curvature: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Step<Vec<f64>> {
+        let b = self.b;
+        let coef: Vec<f32> = p[..b].iter().map(|&v| v as f32).collect();
+        let offset = p.get(b).copied().unwrap_or(0.0);
+        self.sum(places, watch, &|task| {
+            let (mut part, mut last) = (vec![0.0_f32; b], 0.0);
+            self.each(task, |places, rows| {
+                for (at, (&place, row)) in places.iter().zip(rows).enumerate() {
+                    if let Some(next) = rows.get(at + 1) {
+                        next.iter().step_by(LINE).for_each(prefetch);
+                    }
+                    let t = f64::from(inner(row, &coef)) + offset;
+                    let a = curvature[place as usize] * t;
+                    last += a;
+                    add_scaled(a as f32, row, &mut part);
+                }
+            });
+            part.into_iter().map(f64::from).chain([last]).collect()
+        })
+    }
+
+    /// The sum of what `work` gives for each task's places.
+    fn sum(
+        &self,
+        places: &[u32],
+        watch: &mut Watch<'_>,
+        work: &(dyn Fn(&[u32]) -> Vec<f64> + Sync),
+    ) -> Step<Vec<f64>> {
+        let mut sum = vec![0.0; self.b + 1];
+        for wave in places.chunks(WAVE * TASK) {
+            let tasks: Vec<&[u32]> = wave.chunks(TASK).collect();
+            let parts = parallel::map(tasks.len(), &|task| work(tasks[task]));
+            parts.iter().for_each(|part| axpy(1.0, part, &mut sum));
+            watch.poll()?;
+        }
+        Ok(sum)
+    }
+
+    /// Up to `ROW_CHUNK` rows.
+    pub(super) fn copy(&self, places: &[u32], out: &mut Vec<f32>) {
+        out.clear();
+        self.each(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
+    }
+}
+
+/// Kernel values of these samples in single precision.
+fn fill<F: Real>(kernel: &dyn KernelRows<F>, samples: &[u32], values: &mut [F], out: &mut [f32]) {
+    if samples.is_empty() {
+        return;
+    }
+    let chosen: Vec<usize> = samples.iter().map(|&i| i as usize).collect();
+    let values = &mut values[..out.len()];
+    kernel.fill(&chosen, values);
+    out.iter_mut().zip(values).for_each(|(to, v)| *to = Real::to_f64(*v) as f32);
+}
