@@ -16,7 +16,8 @@ def part(number: int, n: int = 500):
     return X, np.where(X @ [np.cos(angle), np.sin(angle)] > 0, "right", "left")
 
 
-clf = BudgetSVC(budget=50, gamma=0.5, random_state=0)
+# A row counts half after 700 more: the boundary has turned by three degrees then.
+clf = BudgetSVC(budget=50, gamma=0.5, forgetting=0.999, random_state=0)
 scores = []
 for number in range(30):
     X, y = part(number)
@@ -26,7 +27,3 @@ for number in range(30):
 
 print(f"{clf.n_terms_} support vectors after {30 * len(y):,} rows")
 print(f"accuracy on parts not yet seen: {np.mean(scores):.3f} on average")
-
-# The coefficients can be solved for at any time, on rows that should count.
-clf.polish(X, y)
-print(f"accuracy on the next part after polishing: {clf.score(*part(30)):.3f}")

@@ -58,7 +58,7 @@ class Archived:
     def _check_hyperparameters(self) -> None:
         """Whether the hyperparameters are in their ranges, by ValueError; a class overrides it."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, resume: bool = True) -> None:
         """Write the fitted estimator to a safetensors file, whole or not at all.
 
         Parameters
@@ -69,6 +69,11 @@ class Archived:
             a ``RandomState`` are not saved; a list of numbers as a hyperparameter comes back as an
             array, a sparse matrix as CSR, and a machine (`basis`) as the points that the fit took
             from it: `support_vectors_`.
+        resume : bool, default=True
+            Whether the file of a machine on a budget holds what `partial_fit` goes on from beside
+            the model: a summary of all rows so far (``n_terms_``² / 2 numbers an output) and the
+            rows of the block begun. Without it the file is small, and training goes on by plain
+            steps. The files of other machines do not change by it.
 
         Raises
         ------
@@ -112,6 +117,8 @@ class Archived:
             reason = str(error).removeprefix(DAMAGED)
             raise ValueError(f"this estimator cannot be saved, fit it again: {reason}") from None
         machine = self.__dict__.get("_machine")
+        if machine is not None and not resume:
+            machine = machine.without_summary()
         _core.archive_save(
             os.fsdecode(path), json.dumps(description, allow_nan=False), arrays, machine
         )

@@ -91,6 +91,9 @@ class BudgetMachineEstimator(MachineEstimator):
     n_expected : int or None, default=None
         For solver "bsgd" in `partial_fit`: samples that the stream will have, which sets the
         step. None: the samples seen so far.
+    forgetting : float, default=1.0
+        In `partial_fit`: what has been learnt counts this much after one row more, > 0 and at most
+        1. Below 1 the past is forgotten, for data that drift: 1/(1 - forgetting) rows count.
     cache_size : float, default=200
         Megabytes that polishing may hold kernel values in, > 0; beyond that they are recomputed.
 
@@ -152,11 +155,12 @@ class BudgetMachineEstimator(MachineEstimator):
     record_objective: bool = False
     warm_start: bool = False
     n_expected: int | None = None
+    forgetting: float = 1.0
     cache_size: float = 200
 
     _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
     _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
-    _states = ("passes",)
+    _states = ("passes", "recursive")
 
     @property
     def coef_(self) -> np.ndarray:

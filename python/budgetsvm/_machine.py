@@ -164,7 +164,7 @@ class MachineEstimator(Machined, Trained):
         self.n_iter_ = report["n_iter"]
         self.history_ = report["history"]
         self.stop_reason_ = report["stop_reason"]
-        watcher.finish(machine.n_terms, report)
+        watcher.finish(machine, report)
 
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
         """The γ of a machine that is made, or of `machine`, which training goes on with."""

@@ -249,6 +249,7 @@ RULES: dict[str, Rule] = {
     "coef0": number,
     "degree": partial(count, least=0, most=2**31 - 1),
     "eigenvalue_threshold": optional(partial(number, least=0, below=1)),
+    "forgetting": partial(number, above=0, most=1),
     "features": one_of("nystroem", "fourier"),
     "gamma": _gamma,
     "kernel": _kernel,

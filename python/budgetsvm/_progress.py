@@ -56,14 +56,14 @@ class Watcher:
         stop = self._tasks is not None and self._tasks.progress(progress)
         return (self._callback is not None and bool(self._callback(progress))) or stop
 
-    def finish(self, n_terms: int, report: dict[str, Any]) -> None:
+    def finish(self, machine: Any, report: dict[str, Any]) -> None:
         """Show how the fit ended."""
         if self._lines:
             times = report["history"]["time"]
             last = {
                 "phase": "end",
                 "stop_reason": report["stop_reason"],
-                "n_sv": n_terms,
+                "n_sv": machine.n_terms,
                 "objective": report["objective"]["primal"],
                 "time": float(times[-1]) if len(times) else 0.0,
             }

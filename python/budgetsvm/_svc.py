@@ -53,17 +53,20 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
 
     @documented
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on training with one pass over new rows; no polishing.
+        """Go on training with new rows, or begin with them; no row is kept.
 
-        Every row is new: its dual variable starts at 0. After a `fit` it goes on from the fitted
-        model, polished or not.
+        The recursive polish: a quadratic summary of the losses of all rows so far, `n_terms_`²
+        numbers an output, stands for them when the coefficients are solved for with the next rows.
+        So each call leaves a model about as good as one fitted to all rows so far, in any order of
+        the rows; see `forgetting` for data that drift. Rows are learnt in blocks of a fixed length
+        (512 to 4,096, by the budget), where the points move too; the block begun is kept with the
+        model, which is a function of all rows, however they are cut into calls (with `gamma` a
+        number). `fit` and `polish` leave a summary of their rows to go on from, where it takes at
+        most 64 MB.
 
-        Expect a polished model to get worse. A step of "bsca" moves the value of a row that
-        violates the margin all the way to it, as far as C allows, and no later pass takes back
-        what was too much: on noisy data the score swings with the last rows, the more the larger C
-        is. The points of the terms stay good. So call `polish` on rows that are still at hand
-        before predictions count, or after every few hundred rows: that restores the score. The
-        steps of ``solver="bsgd"`` get shorter as rows come, and its score swings less.
+        Without polishing, without a budget, or where there is no summary, rows are learnt by one
+        plain step each: that of "bsca" moves the value of a row that violates the margin all the
+        way to it, as far as C allows, and on noisy data the score then swings with the last rows.
 
         @new-rows@
         @classes@

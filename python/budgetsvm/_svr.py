@@ -47,11 +47,10 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
 
     @documented
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on training with one pass over new rows; no polishing.
+        """Go on training with new rows, or begin with them; no row is kept.
 
-        As `BudgetSVC.partial_fit`: expect a polished model to get worse, since a step of "bsca"
-        moves the prediction of its row to within ε of the target, as far as C allows, and call
-        `polish` before predictions count.
+        As `BudgetSVC.partial_fit`: by the recursive polish, which leaves a model about as good as
+        one fitted to all rows so far.
 
         @new-rows@
         @weights@

@@ -47,6 +47,35 @@ impl<F: Real> Gathered<F> {
         }
     }
 
+    /// Rows after rows, all of as many features: sparse where all of them are.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn joined(parts: &[Rows<'_, F>]) -> Result<Self> {
+        let n_cols = parts.first().map_or(0, Rows::n_cols);
+        if parts.iter().any(|part| matches!(part, Rows::Dense(_))) {
+            let n_rows: usize = parts.iter().map(Rows::n_rows).sum();
+            let mut values = try_vec("rows", n_rows.saturating_mul(n_cols), F::zero())?;
+            let rows = parts.iter().flat_map(|part| (0..part.n_rows()).map(move |i| (part, i)));
+            for (out, (part, row)) in values.chunks_exact_mut(n_cols.max(1)).zip(rows) {
+                part.copy_row(row, out);
+            }
+            return Self::from_values(values, n_cols);
+        }
+        let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
+        for part in parts {
+            let Rows::Csr(csr) = part else { continue };
+            for row in 0..csr.n_rows() {
+                csr.for_each(row, |column, value| {
+                    columns.push(column as i64);
+                    values.push(value);
+                });
+                starts.push(values.len() as i64);
+            }
+        }
+        Ok(Self::Csr { values, columns, starts, n_cols })
+    }
+
     /// These rows, written out.
     fn dense(rows: &Rows<'_, F>, chosen: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
         let d = rows.n_cols();

@@ -80,6 +80,21 @@ impl SomeTargets {
         }
     }
 
+    /// Some after another, all of one kind.
+    pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
+        let mut out = Self::Values(Vec::new());
+        for part in parts {
+            match (&mut out, part) {
+                (Self::Values(all), Self::Values(values)) => all.extend(values),
+                (Self::Classes { index: all, .. }, Self::Classes { index, .. }) => {
+                    all.extend(index);
+                }
+                (out, part) => *out = part.clone(),
+            }
+        }
+        out
+    }
+
     pub(crate) fn view(&self) -> Targets<'_> {
         match self {
             Self::Classes { index, n_classes } => Targets::Classes { index, n_classes: *n_classes },

@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
+use super::budget::Recursive;
+use super::passes::Passes;
 use crate::data::{Problem, RowFloat, Rows};
 use crate::error::{Error, Result, check_features};
 use crate::float::Real;
@@ -22,21 +23,14 @@ pub enum State<F: Real> {
     None,
     /// How far the passes of each expansion are.
     Passes(Vec<Passes>),
+    /// The stream of a machine on a budget, with what it has learnt.
+    Recursive(Recursive<F>),
     /// A stream an output.
     Online(Arc<[Stream<F>]>),
     /// The cells with what they store.
     Local(Arc<LocalModel<F>>),
     /// Stochastic subgradients on the features of the model.
     Asset(asset::State),
-}
-
-/// How far the passes of an expansion are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Passes {
-    /// Samples seen.
-    pub seen: u64,
-    /// Steps made: the counter of BSGD.
-    pub steps: u64,
 }
 
 /// A trained machine. It never changes: training gives a new one.
@@ -55,6 +49,7 @@ impl<F: Real> State<F> {
         match self {
             Self::None => "none",
             Self::Passes(_) => "passes",
+            Self::Recursive(_) => "recursive",
             Self::Online(_) => "streams",
             Self::Local(_) => "local",
             Self::Asset(_) => "asset",
@@ -73,6 +68,10 @@ impl<F: Real> Machine<F> {
         Self { model: OnceLock::new(), state: State::Online(streams.into()) }
     }
 
+    pub(super) fn of_recursive(stream: Recursive<F>) -> Self {
+        Self { model: OnceLock::new(), state: State::Recursive(stream) }
+    }
+
     pub(super) fn of_local(local: LocalModel<F>) -> Self {
         Self { model: OnceLock::new(), state: State::Local(Arc::new(local)) }
     }
@@ -88,12 +87,24 @@ impl<F: Real> Machine<F> {
         let model = match &self.state {
             State::Online(streams) => crate::online::model_of(streams)?,
             State::Local(local) => local.model()?,
+            State::Recursive(stream) => stream.model()?,
             State::None | State::Passes(_) | State::Asset(_) => {
                 return Err(Error::Unsupported("a machine without a model".into()));
             }
         };
         // Another thread may have been quicker.
         Ok(self.model.get_or_init(|| model))
+    }
+
+    /// The same machine without what the stream of a machine on a budget has learnt: a small file,
+    /// to be served. Its training goes on by plain steps.
+    ///
+    /// # Errors
+    /// As [`Machine::model`].
+    pub fn without_summary(&self) -> Result<Self> {
+        let State::Recursive(stream) = &self.state else { return Ok(self.clone()) };
+        let (model, passes) = (self.model()?.clone(), stream.passes_of_all());
+        Ok(Self::new(model, State::Passes(passes)))
     }
 
     /// The streams of an online learner, none of another machine, to learn in place: they are
@@ -123,6 +134,7 @@ impl<F: Real> Machine<F> {
         match (&self.state, self.model.get()) {
             (State::Online(streams), _) => streams.iter().map(|s| s.model().n_terms()).sum(),
             (State::Local(local), _) => local.sizes().iter().sum(),
+            (State::Recursive(_), None) => self.model().map_or(0, Model::n_terms),
             (_, model) => model.map_or(0, Model::n_terms),
         }
     }
@@ -133,6 +145,7 @@ impl<F: Real> Machine<F> {
         match (&self.state, self.model.get()) {
             (State::Online(streams), _) => streams.len(),
             (State::Local(local), _) => local.n_outputs(),
+            (State::Recursive(stream), _) => stream.n_outputs(),
             (_, model) => model.map_or(0, Model::n_outputs),
         }
     }
@@ -143,6 +156,7 @@ impl<F: Real> Machine<F> {
         match (&self.state, self.model.get()) {
             (State::Online(streams), _) => streams.first().map_or(0, |s| s.model().n_features()),
             (State::Local(local), _) => local.n_features(),
+            (State::Recursive(stream), _) => stream.n_features(),
             (_, model) => model.map_or(0, Model::n_features),
         }
     }
@@ -164,6 +178,7 @@ impl<F: Real> Machine<F> {
         match (&self.state, self.model.get()) {
             (State::Online(streams), _) => streams.first().map(|s| s.model().kernel()),
             (State::Local(local), _) => Some(local.local().kernel),
+            (State::Recursive(stream), _) => Some(stream.config().kernel),
             (_, model) => model.and_then(Model::kernel),
         }
     }
@@ -185,6 +200,7 @@ impl<F: Real> Machine<F> {
             State::Passes(parts) => parts.first().map_or(0, |part| part.seen),
             State::Online(streams) => streams.first().map_or(0, |s| s.model().weights.steps()),
             State::Local(local) => local.seen(),
+            State::Recursive(stream) => stream.seen(),
             State::Asset(state) => state.samples,
         }
     }
@@ -210,6 +226,7 @@ impl<F: Real> Machine<F> {
                 section.put_all("streams", streams.iter().map(Stream::to_section));
             }
             State::Local(local) => section.put_section("local", local.to_section()),
+            State::Recursive(stream) => section.put_section("recursive", stream.to_section()?),
             State::None => section.put_section("model", self.model()?.to_section()?),
             State::Passes(passes) => {
                 section.put_section("model", self.model()?.to_section()?);
@@ -238,6 +255,8 @@ impl<F: Real> Machine<F> {
             Self::of_streams(streams)
         } else if section.has("local") {
             Self::of_local(LocalModel::from_section(section.take_section("local")?)?)
+        } else if section.has("recursive") {
+            Self::of_recursive(Recursive::from_section(section.take_section("recursive")?)?)
         } else {
             let model = Model::from_section(section.take_section("model")?)?;
             let state = if section.has("passes") {

@@ -19,6 +19,7 @@ mod labels;
 mod local;
 mod machine;
 pub mod online;
+mod passes;
 mod primal;
 mod report;
 mod saved;
@@ -32,7 +33,8 @@ pub use asset::{
     AssetSvrModel,
 };
 pub use budget::{
-    BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, Start,
+    BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, Recursive,
+    Start,
 };
 pub use caution::Caution;
 pub use exact::{
@@ -45,8 +47,9 @@ pub use labelled::{
     Trains, Weighted,
 };
 pub use local::{Cells, LocalBudgetSvc, LocalBudgetSvcModel, LocalConfig};
-pub use machine::{AnyMachine, Machine, Passes, Precision, State};
+pub use machine::{AnyMachine, Machine, Precision, State};
 pub use online::{OnlineConfig, OnlineSvc, OnlineSvcModel};
+pub use passes::Passes;
 pub use primal::{
     Choice, PrimalBasis, PrimalConfig, PrimalReport, PrimalSolver, PrimalStart, PrimalSvc,
     PrimalSvcModel, PrimalSvr, PrimalSvrModel, Tuned,

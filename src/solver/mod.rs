@@ -10,10 +10,11 @@ pub mod mpd;
 mod objective;
 pub mod polish;
 pub mod primal;
+pub mod recursive;
 pub mod refine;
 mod run;
 pub mod smoothed;
 mod sweep;
 
 pub use budgeted::{Budgeted, Method, State};
-pub use run::{Look, Outcome, PassRecord, Stop, run, run_watched};
+pub use run::{Look, Outcome, PassRecord, Stop, run, run_part, run_watched};

@@ -6,9 +6,9 @@ use super::budgeted::{Budgeted, Method, State};
 use super::objective::objectives;
 use super::sweep::{Counts, Duals, pass};
 use crate::data::{Problem, passes};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::watch::{Progress, StopReason, Watch};
+use crate::watch::{Progress, Step, StopReason, Watch};
 
 /// When the loop ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,6 +146,29 @@ pub fn run_watched<F: Real>(
         Ok(look.stop.or(converged.then_some(StopReason::Converged)))
     })?;
     Ok(Outcome { stop, history, alpha: duals.alpha })
+}
+
+/// One pass over `problem`, a part of longer work: its end is told to nobody.
+///
+/// # Errors
+/// What the watch says, `OutOfMemory`, `InvalidParam`, `NonFinite` when coefficients have left the
+/// range of floats.
+pub fn run_part<F: Real>(
+    solver: &Budgeted,
+    problem: &Problem<'_, F>,
+    state: &mut State<F>,
+    watch: &mut Watch<'_>,
+) -> Step {
+    solver.check()?;
+    let mut ids = try_vec("the order of the samples", problem.len(), 0)?;
+    solver.order.next_pass(&mut state.rng, &mut ids)?;
+    let mut duals =
+        Duals::new(problem.len(), problem.targets().n_outputs(), solver.method == Method::Bsca)?;
+    let pool = watch.pool();
+    let mut poll = |_: &Counts, _: usize| watch.glance();
+    let (_, said) = pass(solver, problem, state, &mut duals, &ids, (pool, &mut poll))?;
+    state.expansion.check_finite()?;
+    said
 }
 
 fn tell(watch: &mut Watch<'_>, counts: &Counts, n_terms: usize) {

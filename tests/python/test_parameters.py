@@ -59,6 +59,7 @@ OTHERS = {
     "callback": ["a", 3, {}, [], True, math.nan],
     "class_weight": ["even", "", 3, math.nan, [1.0], {0: -1.0}, {0: math.nan}, {0: "1"},
                      {0: math.inf}, {0: HUGE}, {0: None}, {0: [1]}, np.array([1.0])],
+    "forgetting": [*NO_NUMBER, 0, -1, 1.5, None],
     "functions": ["a", 3, object()],
     "gamma": [*NO_NUMBER[:2], *NO_NUMBER[3:], -1, "wide", None],
     "n_jobs": [0, "2", 1.5, math.nan, math.inf, HUGE, [1], {}, np.array([1]), ""],

@@ -117,6 +117,16 @@ impl Machine {
         })
     }
 
+    /// The same machine without what its stream has learnt.
+    fn without_summary(&self) -> PyResult<Self> {
+        enter_briefly(|| {
+            Ok(Self(match &self.0 {
+                AnyMachine::F32(machine) => AnyMachine::F32(machine.without_summary()?),
+                AnyMachine::F64(machine) => AnyMachine::F64(machine.without_summary()?),
+            }))
+        })
+    }
+
     /// The bytes that a pickle holds: those of a file without an estimator.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = enter_briefly(|| {

@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{AnyMaintenance, MergeSearch};
 use crate::config::{Config, at_least, config, count, not_negative, optional, positive};
-use crate::data::SampleOrder;
+use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
+use crate::estimator::centre::centre;
+use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
-use crate::solver::Method;
 use crate::solver::refine::Refine;
+use crate::solver::{Budgeted, Method};
 
 /// What happens to a term too many, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +92,9 @@ config! {
         n_expected: Option<usize> = None, into;
         /// Kernel values that polishing may hold, in units of 10^6 bytes, > 0.
         cache_size: f64 = 200.0;
+        /// What a stream has learnt counts this much after one row more, > 0 and at most 1: below
+        /// 1 the past is forgotten.
+        forgetting: f64 = 1.0;
         /// Seed of everything random.
         #[serde(rename = "random_state")]
         seed: u64 = 0;
@@ -108,6 +113,9 @@ impl Config for BudgetConfig {
         if !(self.validation_fraction > 0.0 && self.validation_fraction < 1.0) {
             let got = self.validation_fraction;
             return Err(Error::param("validation_fraction", "> 0 and < 1", got));
+        }
+        if !(self.forgetting > 0.0 && self.forgetting <= 1.0) {
+            return Err(Error::param("forgetting", "> 0 and <= 1", self.forgetting));
         }
         positive("C", self.c)?;
         positive("smoothing", self.smoothing)?;
@@ -146,6 +154,26 @@ impl BudgetConfig {
             max_evaluations: self.refine_iter,
             seed: self.seed,
         }
+    }
+
+    /// The offset that passes begin with: of values only.
+    pub(super) fn beginning<F: Real>(&self, problem: &Problem<'_, F>) -> Result<f64> {
+        if self.fit_intercept { centre(self.loss, problem) } else { Ok(0.0) }
+    }
+
+    /// The steps of a pass.
+    pub(super) fn solver(&self) -> Result<Budgeted> {
+        Ok(Budgeted {
+            method: self.solver,
+            kernel: self.kernel,
+            loss: self.loss,
+            budget: self.budget,
+            maintenance: self.resolve_maintenance()?,
+            order: self.order.clone(),
+            seed: self.seed,
+            record_objective: self.record_objective,
+            n_expected: self.n_expected,
+        })
     }
 
     /// The maintenance that the name stands for with this kernel.

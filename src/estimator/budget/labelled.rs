@@ -130,6 +130,17 @@ fn polish<F: Real>(
 }
 
 impl<F: Real, L: Ord + Clone> BudgetSvcModel<F, L> {
+    /// The same model without what its stream has learnt: a small file, to be served. Training goes
+    /// on from it by plain steps.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn without_summary(&self) -> Result<Self> {
+        let mut next = self.clone();
+        next.fitted.machine = next.fitted.machine.without_summary()?;
+        Ok(next)
+    }
+
     /// Keeps the terms and solves for their coefficients on these rows, of labels known.
     ///
     /// # Errors
@@ -156,6 +167,16 @@ impl<F: Real, L: Ord + Clone> BudgetSvcModel<F, L> {
 }
 
 impl<F: Real> BudgetSvrModel<F> {
+    /// As [`BudgetSvcModel::without_summary`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn without_summary(&self) -> Result<Self> {
+        let mut next = self.clone();
+        next.fitted.machine = next.fitted.machine.without_summary()?;
+        Ok(next)
+    }
+
     /// Keeps the terms and solves for their coefficients on these rows.
     ///
     /// # Errors

@@ -1,21 +1,23 @@
 //! One kernel model: passes, early stopping, polishing.
 
 use super::config::BudgetConfig;
+use super::recursive::summaries_of_fit;
 use crate::config::megabytes;
 use crate::data::{Problem, SomeTargets, Targets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
-use crate::estimator::centre::{about, centre};
+use crate::estimator::centre::about;
 use crate::estimator::coefficients::{self, Refinement};
-use crate::estimator::machine::Passes;
+use crate::estimator::passes::Passes;
 use crate::estimator::report::{Entry, Kind};
 use crate::estimator::score::score;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::model::KernelModel;
 use crate::solver::primal::Distinct;
+use crate::solver::recursive::Summary;
 use crate::solver::smoothed::{Polish, Polished, basis_gram};
-use crate::solver::{Budgeted, Look, Method, PassRecord, State, Stop, run_watched};
+use crate::solver::{Look, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, Progress, StopReason, Watch};
 
 /// Newton steps of a polish at most.
@@ -28,6 +30,16 @@ const POLISH_TOL: f64 = 1e-3;
 pub(super) struct Part<F: Real> {
     pub(super) model: KernelModel<F>,
     pub(super) passes: Passes,
+    /// What a stream goes on from beside the model: the coefficients of the passes, and a summary
+    /// an output. None after passes alone, or where it is too large.
+    pub(super) left: Option<Left>,
+}
+
+/// What a fit leaves for a stream.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub(super) stepped: Vec<f64>,
+    pub(super) summaries: Vec<Summary>,
 }
 
 /// A part and how it came about.
@@ -57,12 +69,16 @@ pub(super) fn fit<F: Real>(
     if let (true, None, Some(budget)) = (polishing, from, config.budget)
         && let Some(distinct) = basis::every_row(problem, budget)?
     {
-        return exact(config, problem, &distinct, watch);
+        let mut trained = exact(config, problem, &distinct, watch)?;
+        let stepped = trained.part.model.coef();
+        keep(config, problem, (&mut trained, stepped), watch)?;
+        return Ok(trained);
     }
     watch.limit(config.max_time, if polishing { 0.5 } else { 1.0 });
     let loss = if polishing { config.loss.of_passes() } else { config.loss };
     let of_passes = BudgetConfig { loss, ..config.clone() };
     let mut trained = passes(&of_passes, problem, (from, held_out), watch, config.max_iter)?;
+    let stepped = trained.part.model.coef();
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
         let polished = polish(config, problem, &trained.part, watch)?;
@@ -78,8 +94,29 @@ pub(super) fn fit<F: Real>(
         if config.refine && time_left {
             refine(config, problem, &mut trained, watch)?;
         }
+        let moved = config.refine && time_left;
+        let stepped = if moved { trained.part.model.coef() } else { stepped };
+        keep(config, problem, (&mut trained, stepped), watch)?;
     }
     Ok(trained)
+}
+
+/// Adds what a stream goes on from, unless the time is over.
+fn keep<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    (trained, stepped): (&mut Trained<F>, Vec<f64>),
+    watch: &mut Watch<'_>,
+) -> Result<()> {
+    match summaries_of_fit(config, problem, &trained.part.model, watch) {
+        Ok(summaries) => {
+            trained.part.left = summaries.map(|summaries| Left { stepped, summaries });
+        }
+        Err(halt) => {
+            halt.into_reason()?;
+        }
+    }
+    Ok(())
 }
 
 /// Moves the points, then solves for their coefficients again; kept when the objective is lower.
@@ -136,10 +173,12 @@ pub(super) fn polish<F: Real>(
     enter(watch, Phase::Polish, problem.len(), n_terms);
     let polished = coefficients::polish(&polisher(config), problem, model, watch)?;
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
-    Ok(Trained {
-        part: Part { model, passes: part.passes },
+    let mut trained = Trained {
+        part: Part { model, passes: part.passes, left: None },
         outcome: polished_outcome(&polished, n_terms, watch, 0),
-    })
+    };
+    keep(config, problem, (&mut trained, part.model.coef()), watch)?;
+    Ok(trained)
 }
 
 fn polisher(config: &BudgetConfig) -> Polish {
@@ -206,7 +245,7 @@ fn exact<F: Real>(
     let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
     let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
     let targets = SomeTargets::new(targets, kept.iter().map(|&(i, _)| i));
-    let (targets, centre) = (targets.view(), beginning(config, problem)?);
+    let (targets, centre) = (targets.view(), config.beginning(problem)?);
     let moved = about(targets, centre)?;
     let targets = moved.as_deref().map_or(targets, Targets::Values);
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
@@ -226,28 +265,9 @@ fn exact<F: Real>(
         .without_rows()?;
     let seen = problem.len() as u64;
     Ok(Trained {
-        part: Part { model, passes: Passes { seen, steps: seen } },
+        part: Part { model, passes: Passes { seen, steps: seen }, left: None },
         outcome: polished_outcome(&polished, chosen.len(), watch, 1),
     })
-}
-
-fn solver(config: &BudgetConfig) -> Result<Budgeted> {
-    Ok(Budgeted {
-        method: config.solver,
-        kernel: config.kernel,
-        loss: config.loss,
-        budget: config.budget,
-        maintenance: config.resolve_maintenance()?,
-        order: config.order.clone(),
-        seed: config.seed,
-        record_objective: config.record_objective,
-        n_expected: config.n_expected,
-    })
-}
-
-/// The offset that passes begin with: of values only.
-fn beginning<F: Real>(config: &BudgetConfig, problem: &Problem<'_, F>) -> Result<f64> {
-    if config.fit_intercept { centre(config.loss, problem) } else { Ok(0.0) }
 }
 
 /// The model with the best score so far.
@@ -264,7 +284,7 @@ fn passes<F: Real>(
     watch: &mut Watch<'_>,
     max_iter: usize,
 ) -> Result<Trained<F>> {
-    let solver = solver(config)?;
+    let solver = config.solver()?;
     let rows = problem.rows();
     let mut state = match from {
         Some(part) => {
@@ -275,9 +295,10 @@ fn passes<F: Real>(
             let origin = origin_for(config.kernel, &rows);
             let outputs = problem.targets().n_outputs();
             State::new(&solver, origin, rows.n_cols(), outputs)?.with_intercept(vec![
-                beginning(
-                    config, problem
-                )?;
+                config
+                    .beginning(
+                        problem
+                    )?;
                 outputs
             ])
         }
@@ -317,7 +338,11 @@ fn passes<F: Real>(
         None => state.model(config.solver)?,
     };
     Ok(Trained {
-        part: Part { model, passes: Passes { seen: state.seen(), steps: state.steps() } },
+        part: Part {
+            model,
+            passes: Passes { seen: state.seen(), steps: state.steps() },
+            left: None,
+        },
         outcome: Outcome {
             n_iter: entries.len().max(1),
             stop: outcome.stop,

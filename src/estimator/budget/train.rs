@@ -1,17 +1,22 @@
 //! Training: passes, then polishing; or the exact solution when the budget holds every row.
 
+use super::against_rest::against_rest;
 use super::combine;
 use super::config::BudgetConfig;
 use super::hold_out::split;
-use super::part::{self, Part, Trained};
+use super::part::{self, Left, Part, Trained};
+use super::recursive::{Learnt, Recursive};
 use crate::config::Config as _;
 use crate::data::{Problem, Targets};
-use crate::error::{Error, Result, try_vec};
-use crate::estimator::machine::{Machine, Passes, State};
-use crate::estimator::report::{Report, curves};
+use crate::error::{Error, Result, check_features};
+use crate::estimator::machine::{Machine, State};
+use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
 use crate::model::Model;
 use crate::watch::Watch;
+
+const OTHER_KERNEL: &str = "training can only go on with the same kernel and its parameters: set \
+     gamma to a number, or fit anew without warm_start";
 
 /// What a fit begins with beside the problem.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +80,9 @@ impl BudgetConfig {
         })
     }
 
-    /// Goes on with one pass over new rows, or begins with them; no polishing.
+    /// Goes on with new rows, or begins with them: by the recursive polish, which leaves a machine
+    /// as good as one fitted to all rows so far; without polishing, or after a fit that left no
+    /// summary, by one pass of plain steps.
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `OutOfMemory`, `Interrupted`.
@@ -86,6 +93,14 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
+        let stream = match start.map(Machine::state) {
+            Some(State::Recursive(stream)) => Some(stream),
+            _ => None,
+        };
+        if self.polishing && self.budget.is_some() && (start.is_none() || stream.is_some()) {
+            self.check_stream(problem, stream)?;
+            return self.learn(problem, stream, watch);
+        }
         let parts = self.parts(problem, start)?;
         train(self, problem, watch, &|problem, class, watch| {
             part::partial_fit(self, problem, parts.get(class.unwrap_or(0)), watch)
@@ -107,6 +122,62 @@ impl BudgetConfig {
         train(self, problem, watch, &|problem, class, watch| {
             part::polish(self, problem, &parts[class.unwrap_or(0)], watch)
         })
+    }
+}
+
+impl BudgetConfig {
+    /// By the recursive polish.
+    fn learn<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        stream: Option<&Recursive<F>>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
+        watch.limit(self.max_time, 1.0);
+        let (stream, stop) = Recursive::learn(self, problem, stream, watch)?;
+        let entry = Entry::new(Kind::Pass, watch.elapsed(), stream.known_terms());
+        let report = Report {
+            n_iter: 1,
+            stop,
+            history: curves(&[entry]),
+            smoothed: None,
+            primal: None,
+            advice: None,
+        };
+        Ok((Machine::of_recursive(stream), report))
+    }
+
+    /// Whether a stream can go on with these hyperparameters and data.
+    fn check_stream<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        stream: Option<&Recursive<F>>,
+    ) -> Result<()> {
+        let Some(stream) = stream else { return Ok(()) };
+        let unsupported = |text: &str| Err(Error::Unsupported(text.into()));
+        check_features(stream.n_features(), problem.rows().n_cols())?;
+        if stream.n_outputs() != problem.targets().n_outputs() {
+            let text = "another number of classes than the machine has";
+            return Err(Error::BadLabels(text.into()));
+        }
+        let before = stream.config();
+        if before.kernel != self.kernel {
+            return unsupported(OTHER_KERNEL);
+        }
+        if before.shared != self.shared && stream.n_outputs() > 1 {
+            return unsupported("shared cannot be changed while training goes on");
+        }
+        if before.fit_intercept != self.fit_intercept {
+            return unsupported("fit_intercept cannot be changed while training goes on");
+        }
+        match self.budget {
+            Some(budget) if budget < stream.most_terms() => {
+                let most = stream.most_terms();
+                let expected = format!(">= {most}, the number of terms that training goes on from");
+                Err(Error::param("budget", expected, budget))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -137,23 +208,7 @@ fn train<F: Real>(
         primal: outcome.primal,
         advice: outcome.advice,
     };
-    let (models, passes) = parts.into_iter().map(|part| (part.model, part.passes)).unzip();
-    Ok((Machine::new(Model::of_expansions(models), State::Passes(passes)), report))
-}
-
-/// The same rows, with one class against the others.
-fn against_rest<F: Real, T>(
-    problem: &Problem<'_, F>,
-    class: usize,
-    task: impl FnOnce(&Problem<'_, F>) -> Result<T>,
-) -> Result<T> {
-    let mut binary = try_vec("class indices", problem.len(), 0u32)?;
-    if let Targets::Classes { index, .. } = problem.targets() {
-        binary.iter_mut().zip(index).for_each(|(b, &c)| *b = u32::from(c as usize == class));
-    }
-    let targets = Targets::Classes { index: &binary, n_classes: 2 };
-    let rows = problem.rows();
-    task(&Problem::new(rows.view(), targets, problem.cost())?)
+    Ok((machine(config, parts), report))
 }
 
 pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> Result<()> {
@@ -168,6 +223,19 @@ pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> 
     Ok(())
 }
 
+/// A stream that goes on from the parts, where they have what that needs.
+fn machine<F: Real>(config: &BudgetConfig, parts: Vec<Part<F>>) -> Machine<F> {
+    let learnt = |part: &Part<F>| {
+        let Left { stepped, summaries } = part.left.clone()?;
+        Some(Learnt { model: part.model.clone(), stepped, passes: part.passes, summaries })
+    };
+    if let Some(learnt) = parts.iter().map(learnt).collect::<Option<Vec<_>>>() {
+        return Machine::of_recursive(Recursive::of_fit(config, learnt));
+    }
+    let (models, passes) = parts.into_iter().map(|part| (part.model, part.passes)).unzip();
+    Machine::new(Model::of_expansions(models), State::Passes(passes))
+}
+
 impl BudgetConfig {
     /// The parts of a machine that can be gone on from with these hyperparameters and data; none
     /// where there is no machine.
@@ -179,22 +247,26 @@ impl BudgetConfig {
         let Some(machine) = start else { return Ok(Vec::new()) };
         machine.check_fits(problem)?;
         if machine.kernel() != Some(self.kernel) {
-            return Err(Error::Unsupported(
-                "training can only go on with the same kernel and its parameters: set gamma to a \
-                 number, or fit anew without warm_start"
-                    .into(),
-            ));
+            return Err(Error::Unsupported(OTHER_KERNEL.into()));
         }
         let (model, separate) = (machine.model()?, machine.n_outputs() > 1 && !self.shared);
         if separate != matches!(model, Model::Each(_)) {
             let text = "shared cannot be changed while training goes on";
             return Err(Error::Unsupported(text.into()));
         }
-        let State::Passes(passes) = machine.state() else {
-            return Err(Error::Unsupported("a machine that is of no budgeted training".into()));
+        let passes = match machine.state() {
+            State::Passes(passes) => passes.clone(),
+            State::Recursive(stream) => stream.passes().collect(),
+            State::None | State::Online(_) | State::Local(_) | State::Asset(_) => {
+                let text = "a machine that is of no budgeted training";
+                return Err(Error::Unsupported(text.into()));
+            }
         };
-        let part = |(model, &passes): (_, &Passes)| Part { model: Clone::clone(model), passes };
-        let parts: Vec<Part<F>> = model.expansions().iter().zip(passes).map(part).collect();
+        let part = |(at, model): (usize, _)| {
+            let passes = passes.get(at).copied().unwrap_or_default();
+            Part { model: Clone::clone(model), passes, left: None }
+        };
+        let parts: Vec<Part<F>> = model.expansions().iter().enumerate().map(part).collect();
         let most = parts.iter().map(|part| part.model.n_terms()).max().unwrap_or(0);
         match self.budget {
             Some(budget) if budget < most => Err(Error::param(

@@ -1,0 +1,198 @@
+"""Streams that keep what they learn: `partial_fit` beside `fit` on the rows so far.
+
+    python benches/python/streams.py [--seeds 5] [--quick]
+
+For every set and order: the test score at checkpoints of one pass over the training rows in calls
+of `CALL` rows, the score of `fit` on the same rows with the same budget, and the processor time of
+both. Then: the same stream cut into calls of other lengths (the same bits), a fit of half of the
+rows that goes on with the rest, and two synthetic drifts with `forgetting`, beside a machine fitted
+to rows of the present concept alone.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from budgetsvm import BudgetSVC, BudgetSVR
+from common import load, machine, markdown, parser, require, write
+
+#: Set: (budget, C, gamma, order of the rows).
+STREAMS = [
+    ("adult", 100, 32.0, 2.0**-7, "shuffled"),
+    ("ijcnn1", 500, 32.0, 2.0, "shuffled"),
+    ("ijcnn1", 500, 32.0, 2.0, "file"),
+    ("cod-rna", 200, 32.0, 8.0, "shuffled"),
+    ("letter", 1000, 32.0, 8.0, "shuffled"),
+    ("california-housing", 300, 8.0, 0.5, "shuffled"),
+]
+CALL = 1000
+CHECKPOINTS = 20
+
+
+def rows_of(folder, name, order, seed):
+    X, y, X_test, y_test = load(folder, name)
+    if name == "letter":
+        # Units of the published range, so that gamma is the papers'.
+        X, X_test = X / 15.0, X_test / 15.0
+    if order == "shuffled":
+        chosen = np.random.default_rng(seed).permutation(len(y))
+        X, y = X[chosen], y[chosen]
+    return X, y, X_test, y_test
+
+
+def estimator(name, budget, C, gamma, seed):
+    if name == "california-housing":
+        return BudgetSVR(budget=budget, C=C, gamma=gamma, fit_intercept=True, random_state=seed)
+    return BudgetSVC(budget=budget, C=C, gamma=gamma, random_state=seed)
+
+
+def stream(clf, X, y, call, checkpoints, look):
+    """Learns all rows in calls, with a look at the checkpoints: processor time of learning."""
+    spent, first = 0.0, 0
+    classes = {} if isinstance(clf, BudgetSVR) else {"classes": np.unique(y)}
+    for end in checkpoints:
+        while first < end:
+            last = min(first + call, end)
+            start = time.process_time()
+            clf.partial_fit(X[first:last], y[first:last], **classes)
+            spent += time.process_time() - start
+            first = last
+        look(clf, end)
+    return spent
+
+
+def beside_fit(folder, name, budget, C, gamma, order, seed, fits):
+    """Scores of the stream and of fits at the checkpoints, and processor times."""
+    X, y, X_test, y_test = rows_of(folder, name, order, seed)
+    n = len(y)
+    checkpoints = [n * (k + 1) // CHECKPOINTS for k in range(CHECKPOINTS)]
+    scores, batch = [], []
+
+    def look(clf, end):
+        scores.append(100 * clf.score(X_test, y_test))
+        if fits or end == n:
+            start = time.process_time()
+            fitted = estimator(name, budget, C, gamma, seed).fit(X[:end], y[:end])
+            seconds = time.process_time() - start
+            batch.append((100 * fitted.score(X_test, y_test), seconds))
+
+    spent = stream(estimator(name, budget, C, gamma, seed), X, y, CALL, checkpoints, look)
+    return np.array(scores), np.array(batch), spent
+
+
+def cuts(folder, lengths):
+    """Adult in calls of several lengths: the decision values are the same."""
+    X, y, X_test, _ = rows_of(folder, "adult", "shuffled", 0)
+    n = 6000
+    found = []
+    for call in lengths:
+        clf = estimator("adult", 100, 32.0, 2.0**-7, 0)
+        stream(clf, X[:n], y[:n], call, [n], lambda *_: None)
+        found.append(clf.decision_function(X_test))
+    return all(np.array_equal(found[0], other) for other in found[1:])
+
+
+def halves(folder, name, budget, C, gamma, seed):
+    """`fit` on half, `partial_fit` on the rest: (after half, least on the way, end, fit on all)."""
+    X, y, X_test, y_test = rows_of(folder, name, "shuffled", seed)
+    n = len(y)
+    clf = estimator(name, budget, C, gamma, seed).fit(X[: n // 2], y[: n // 2])
+    before, scores = 100 * clf.score(X_test, y_test), []
+    marks = [(n - n // 2) * (k + 1) // 10 for k in range(10)]
+    stream(
+        clf, X[n // 2 :], y[n // 2 :], CALL, marks,
+        lambda clf, _: scores.append(100 * clf.score(X_test, y_test)),
+    )  # fmt: skip
+    whole = 100 * estimator(name, budget, C, gamma, seed).fit(X, y).score(X_test, y_test)
+    return before, min(scores), scores[-1], whole
+
+
+def concept(angle, n, rng):
+    """The two sides of a wave that is turned by `angle`, one row in ten mislabelled."""
+    X = rng.normal(size=(n, 2))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    Z = X @ turn
+    y = np.where(Z[:, 0] > np.sin(2 * Z[:, 1]), 1, -1)
+    y[rng.random(n) < 0.1] *= -1
+    return X, y
+
+
+def drift(kind, forgetting, seed):
+    """Accuracy every 500 rows: of the stream, and of a fit of 5,000 rows of the concept."""
+    rng = np.random.default_rng(seed)
+    clf = BudgetSVC(budget=100, C=1, gamma=1.0, forgetting=forgetting, random_state=seed)
+    n, step = 20_000, 500
+    scores, known = [], []
+    for first in range(0, n, step):
+        angle = {
+            "sudden": np.pi / 2 if first >= n // 2 else 0.0,
+            "gradual": np.pi / 2 * first / n,
+        }[kind]
+        X, y = concept(angle, step, rng)
+        clf.partial_fit(X, y, classes=[-1, 1])
+        X_test, y_test = concept(angle, 5000, np.random.default_rng(seed + 1))
+        scores.append(100 * clf.score(X_test, y_test))
+        X, y = concept(angle, 5000, np.random.default_rng(seed + 2))
+        knows = BudgetSVC(budget=100, C=1, gamma=1.0, random_state=seed).fit(X, y)
+        known.append(100 * knows.score(X_test, y_test))
+    return np.array(scores), np.array(known)
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--seeds", type=int, default=5, help="runs of each stream")
+    options.add_argument("--quick", action="store_true", help="one run, fits at the end alone")
+    options.add_argument("--only", help="this set alone")
+    args = options.parse_args()
+    seeds = range(1 if args.quick else args.seeds)
+    chosen = [s for s in STREAMS if args.only in (None, s[0])]
+    require(args.data, sorted({s[0] for s in chosen}))
+    lines = []
+    for name, budget, C, gamma, order in chosen:
+        runs = [
+            beside_fit(args.data, name, budget, C, gamma, order, seed, not args.quick)
+            for seed in seeds
+        ]
+        end = np.median([scores[-1] for scores, _, _ in runs])
+        whole = np.median([batch[-1, 0] for _, batch, _ in runs])
+        gaps = [batch[:, 0] - scores[-len(batch) :] for scores, batch, _ in runs]
+        late = min(scores[4:].min() for scores, _, _ in runs)
+        cost = np.median([spent / batch[-1, 1] for _, batch, spent in runs])
+        lines.append([
+            name, order, str(budget), f"{end:.2f}", f"{whole:.2f}",
+            f"{np.median([gap.max() for gap in gaps]):.2f}",
+            f"{max(gap.max() for gap in gaps):.2f}", f"{late:.2f}", f"{cost:.1f}",
+        ])  # fmt: skip
+        print(*lines[-1], flush=True)
+    header = [
+        "set", "order", "B", "stream, end", "fit on all", "most below fit at a checkpoint, median",
+        "at worst", "least from the fifth checkpoint on", "processor time / that of fit",
+    ]  # fmt: skip
+    parts = [f"{machine()}; medians of {len(seeds)} seeds; % or 100 R²", markdown(header, lines)]
+    if args.only is None:
+        same = cuts(args.data, (1, 100, 2000) if not args.quick else (100, 2000))
+        parts.append(f"Adult, 6,000 rows in calls of 1, 100, 2,000: the same bits: {same}")
+        half = []
+        for name, budget, C, gamma in [s[:4] for s in STREAMS if s[0] in ("adult", "cod-rna")] + [
+            ("ijcnn1", 500, 32.0, 2.0)
+        ]:
+            found = np.median([halves(args.data, name, budget, C, gamma, s) for s in seeds], axis=0)
+            half.append([name, *(f"{v:.2f}" for v in found)])
+        parts.append(markdown(["set", "fit on half", "least after", "end", "fit on all"], half))
+        drifts = []
+        for kind in ("sudden", "gradual"):
+            for forgetting in (1.0, 0.999):
+                found = [drift(kind, forgetting, seed) for seed in seeds]
+                scores, known = (np.median(part, axis=0) for part in zip(*found, strict=True))
+                back = scores[24:].mean(), known[24:].mean()  # 2,000 rows after the sudden one
+                drifts.append([kind, f"{forgetting:g}", *(f"{v:.2f}" for v in back)])
+        parts.append(
+            markdown(["drift", "forgetting", "stream, last 8,000 rows", "knows the drift"], drifts)
+        )
+    write(args.out / "streams.md", "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()

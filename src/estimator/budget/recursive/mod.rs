@@ -1,0 +1,214 @@
+//! Streams that keep what they learn: passes find the basis, the recursive polish the coefficients.
+//!
+//! Rows are learnt in blocks of a fixed length, whatever the calls they come in: the block begun is
+//! held, and a model is made when it is asked for, from what the whole blocks left and the rows that
+//! wait. So any cut of a stream gives the same model.
+//!
+//! A block: 1. one pass of the machine's own steps, with maintenance, from the solution so far
+//! proposes a basis; 2. the summaries move to it; 3. the coefficients are solved for; 4. the
+//! summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
+//! basis as it is; where there is none yet, they are learnt as a block.
+
+mod learnt;
+mod saved;
+mod waiting;
+
+use std::sync::Arc;
+
+use super::against_rest::against_rest;
+use super::config::BudgetConfig;
+use crate::data::Problem;
+use crate::error::{Error, Result};
+use crate::estimator::passes::Passes;
+use crate::float::Real;
+use crate::model::{KernelModel, Model};
+use crate::watch::{Halt, Phase, Progress, Silent, Step, StopReason, Watch};
+
+pub(super) use learnt::{Learnt, summaries_of_fit};
+use waiting::Waiting;
+
+/// Rows of a block, for each term of the budget, and at least and at most.
+const ROWS_A_TERM: usize = 8;
+const FEWEST: usize = 512;
+const MOST: usize = 4096;
+
+/// A stream under training.
+#[derive(Clone, Debug)]
+pub struct Recursive<F: Real> {
+    config: Arc<BudgetConfig>,
+    /// One, or one a class; none before the first whole block.
+    parts: Arc<Vec<Learnt<F>>>,
+    waiting: Waiting<F>,
+    outputs: usize,
+    n_features: usize,
+}
+
+/// Work on a part, if there is one yet, and rows that are new to it.
+type OfPart<'a, F, T> =
+    dyn Fn(Option<&Learnt<F>>, &Problem<'_, F>, &mut Watch<'_>) -> Step<T> + Sync + 'a;
+
+/// Rows of a block for this budget.
+fn block_len(config: &BudgetConfig) -> usize {
+    let terms = config.budget.unwrap_or(MOST);
+    ROWS_A_TERM.saturating_mul(terms).clamp(FEWEST, MOST).next_power_of_two()
+}
+
+impl<F: Real> Recursive<F> {
+    /// Nothing learnt yet of data like this problem's.
+    fn new(config: &BudgetConfig, problem: &Problem<'_, F>) -> Self {
+        Self {
+            config: Arc::new(config.clone()),
+            parts: Arc::default(),
+            waiting: Waiting::default(),
+            outputs: problem.targets().n_outputs(),
+            n_features: problem.rows().n_cols(),
+        }
+    }
+
+    /// What a batch fit came to, to go on from.
+    pub(super) fn of_fit(config: &BudgetConfig, parts: Vec<Learnt<F>>) -> Self {
+        let outputs = if parts.len() == 1 { parts[0].model.n_outputs() } else { parts.len() };
+        let n_features = parts.first().map_or(0, |part| part.model.n_features());
+        let (config, parts) = (Arc::new(config.clone()), Arc::new(parts));
+        Self { config, parts, waiting: Waiting::default(), outputs, n_features }
+    }
+
+    /// Goes on with new rows: the stream, and why it ended. Stopped early, it holds the blocks that
+    /// were learnt whole.
+    pub(super) fn learn(
+        config: &BudgetConfig,
+        problem: &Problem<'_, F>,
+        start: Option<&Self>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Self, StopReason)> {
+        let mut stream = start.cloned().unwrap_or_else(|| Self::new(config, problem));
+        if *stream.config != *config {
+            stream.config = Arc::new(config.clone());
+        }
+        let n = problem.len();
+        let mut first = 0;
+        let mut stop = StopReason::MaxIter;
+        while first < n {
+            let tick = Progress { seen: first, n_samples: n, ..Progress::default() };
+            watch.enter(Phase::Pass, Progress { n_terms: stream.known_terms(), ..tick });
+            let before = stream.waiting.clone();
+            first = stream.waiting.take(problem, first, block_len(config))?;
+            if stream.waiting.len() < block_len(config) {
+                break;
+            }
+            match stream.whole_block(watch) {
+                Ok(parts) => {
+                    stream.parts = Arc::new(parts);
+                    stream.waiting = Waiting::default();
+                }
+                Err(halt) => {
+                    stop = halt.into_reason()?;
+                    stream.waiting = before;
+                    break;
+                }
+            }
+        }
+        let tick = Progress { seen: first, n_samples: n, iteration: 1, ..Progress::default() };
+        watch.enter(Phase::EndOfPass, Progress { n_terms: stream.known_terms(), ..tick });
+        if !stop.is_early() {
+            match watch.poll() {
+                Ok(()) => {}
+                Err(halt) => stop = halt.into_reason()?,
+            }
+        }
+        Ok((stream, stop))
+    }
+
+    /// Terms as the last whole block left them.
+    pub(super) fn known_terms(&self) -> usize {
+        self.parts.iter().map(|part| part.model.n_terms()).sum()
+    }
+
+    /// Terms of the largest part.
+    pub(super) fn most_terms(&self) -> usize {
+        self.parts.iter().map(|part| part.model.n_terms()).max().unwrap_or(0)
+    }
+
+    /// The parts after the rows that wait, which are a whole block.
+    fn whole_block(&self, watch: &mut Watch<'_>) -> Step<Vec<Learnt<F>>> {
+        self.each_part(watch, &|part, problem, watch| {
+            Learnt::block(&self.config, problem, part, watch)
+        })
+    }
+
+    /// Calls `work` on every part and the rows that wait, as its problem.
+    fn each_part<T: Send>(&self, watch: &mut Watch<'_>, work: &OfPart<'_, F, T>) -> Step<Vec<T>> {
+        let gathered = self.waiting.gather()?;
+        let problem = gathered.problem()?;
+        if self.outputs < 2 || self.config.shared {
+            return Ok(vec![work(self.parts.first(), &problem, watch)?]);
+        }
+        let done = watch.side_by_side(self.outputs, |class, watch| {
+            against_rest(&problem, class, |binary| {
+                match work(self.parts.get(class), binary, watch) {
+                    Ok(done) => Ok(Ok(done)),
+                    Err(halt) => halt.into_reason().map(Err),
+                }
+            })
+        })?;
+        done.into_iter().map(|part| part.map_err(Halt::Stop)).collect()
+    }
+
+    /// What the whole blocks and the rows that wait speak for.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(in crate::estimator) fn model(&self) -> Result<Model<F>> {
+        let models: Vec<KernelModel<F>> = if self.waiting.len() == 0 {
+            self.parts.iter().map(|part| part.model.clone()).collect()
+        } else {
+            Watch::run_here(&mut Silent, |watch| {
+                watch.unbroken(|watch| {
+                    self.each_part(watch, &|part, problem, watch| match part {
+                        Some(part) => part.answer(&self.config, problem, watch),
+                        None => Ok(Learnt::block(&self.config, problem, None, watch)?.model),
+                    })
+                })
+            })?
+        };
+        if models.is_empty() {
+            return Err(Error::Unsupported("a stream that has learnt nothing".into()));
+        }
+        Ok(Model::of_expansions(models))
+    }
+
+    /// Number of outputs.
+    pub(in crate::estimator) fn n_outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Number of features.
+    pub(in crate::estimator) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// The hyperparameters of the last call.
+    pub(in crate::estimator) fn config(&self) -> &BudgetConfig {
+        &self.config
+    }
+
+    /// How far the passes of each part are, the rows that wait not counted.
+    pub(super) fn passes(&self) -> impl Iterator<Item = Passes> + '_ {
+        self.parts.iter().map(|part| part.passes)
+    }
+
+    /// How far the passes of each part are, the rows that wait counted.
+    pub(in crate::estimator) fn passes_of_all(&self) -> Vec<Passes> {
+        let waiting = self.waiting.len() as u64;
+        let none = if self.outputs > 1 && !self.config.shared { self.outputs } else { 1 };
+        let begun: Vec<Passes> = self.passes().collect();
+        let all = if begun.is_empty() { vec![Passes::default(); none] } else { begun };
+        let on = |p: Passes| Passes { seen: p.seen + waiting, steps: p.steps + waiting };
+        all.into_iter().map(on).collect()
+    }
+
+    /// Samples seen, those that wait with them.
+    pub(in crate::estimator) fn seen(&self) -> u64 {
+        self.parts.first().map_or(0, |part| part.passes.seen) + self.waiting.len() as u64
+    }
+}

@@ -1,0 +1,160 @@
+//! A stream as a section of a file.
+
+use std::sync::Arc;
+
+use super::learnt::Learnt;
+use super::waiting::{Piece, Waiting};
+use super::{Recursive, block_len};
+use crate::config::Config as _;
+use crate::data::SomeTargets;
+use crate::error::{Error, Result, try_vec};
+use crate::estimator::budget::BudgetConfig;
+use crate::estimator::passes::Passes;
+use crate::float::Real;
+use crate::model::persist::{Section, Tensor};
+use crate::model::{KernelModel, Model};
+use crate::solver::recursive::Summary;
+
+fn bad<T>(what: &str) -> Result<T> {
+    Err(Error::Format(format!("stream: {what}")))
+}
+
+/// The lower triangle of H, row after row, then g.
+fn numbers(summary: &Summary) -> Vec<f64> {
+    let n = summary.unknowns();
+    let rows = summary.hessian().chunks_exact(n.max(1)).enumerate();
+    let mut out: Vec<f64> = rows.flat_map(|(i, row)| row[..=i].iter().copied()).collect();
+    out.extend(summary.linear());
+    out
+}
+
+fn summary(numbers: &[f64], n: usize) -> Result<Summary> {
+    if numbers.len() != n * (n + 1) / 2 + n {
+        return bad("length of a summary");
+    }
+    let (lower, linear) = numbers.split_at(n * (n + 1) / 2);
+    let mut hessian = try_vec("summary of a stream", n * n, 0.0)?;
+    let mut values = lower.iter();
+    for i in 0..n {
+        for (j, value) in (0..=i).zip(&mut values) {
+            (hessian[i * n + j], hessian[j * n + i]) = (*value, *value);
+        }
+    }
+    Summary::from_parts(hessian, linear.to_vec()).or_else(|e| bad(&e.to_string()))
+}
+
+impl<F: Real> Recursive<F> {
+    /// What a file holds of it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(in crate::estimator) fn to_section(&self) -> Result<Section> {
+        let mut section = Section::default();
+        section.put("config", &*self.config);
+        section.put("sizes", [self.outputs, self.n_features]);
+        let models: Vec<KernelModel<F>> = self.parts.iter().map(|p| p.model.clone()).collect();
+        let passes: Vec<Passes> = self.passes().collect();
+        section.put("passes", passes);
+        if !models.is_empty() {
+            section.put_section("model", Model::of_expansions(models).to_section()?);
+        }
+        let stepped = self.parts.iter().flat_map(|part| part.stepped.iter().copied());
+        section.put_array("stepped", Tensor::doubles(stepped.collect()));
+        let summaries = self.parts.iter().flat_map(|part| &part.summaries);
+        for (at, summary) in summaries.enumerate() {
+            section.put_array(&format!("summary_{at}"), Tensor::doubles(numbers(summary)));
+        }
+        if self.waiting.len() > 0 {
+            let piece = self.waiting.gather()?;
+            section.put_rows("waiting", &piece.rows);
+            section.put_array("cost", Tensor::doubles(piece.cost.clone()));
+            section.put_array(
+                "targets",
+                match &piece.targets {
+                    SomeTargets::Values(values) => Tensor::doubles(values.clone()),
+                    SomeTargets::Classes { index, .. } => {
+                        Tensor::counts(index.iter().map(|&class| u64::from(class)).collect())
+                    }
+                },
+            );
+        }
+        Ok(section)
+    }
+
+    /// The stream of a file.
+    ///
+    /// # Errors
+    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
+    pub(in crate::estimator) fn from_section(mut section: Section) -> Result<Self> {
+        let config: BudgetConfig = section.take_exactly("config")?;
+        config.check().map_err(|e| Error::Format(e.to_string()))?;
+        let [outputs, n_features]: [usize; 2] = section.take("sizes")?;
+        let passes: Vec<Passes> = section.take("passes")?;
+        let separate = outputs > 1 && !config.shared;
+        let expected = if separate { outputs } else { 1 };
+        let mut parts = Vec::new();
+        let stepped = section.take_doubles("stepped")?;
+        crate::data::check_finite("coefficients", &stepped, 1).or_else(|e| bad(&e.to_string()))?;
+        let mut rest = &stepped[..];
+        if !passes.is_empty() {
+            let model = Model::<F>::from_section(section.take_section("model")?)?;
+            let fits = model.n_features() == n_features
+                && model.n_outputs() == outputs
+                && model.kernel() == Some(config.kernel)
+                && model.expansions().len() == passes.len();
+            if passes.len() != expected || !fits {
+                return bad("model");
+            }
+            let mut at = 0;
+            for (model, &passes) in model.expansions().iter().zip(&passes) {
+                let unknowns = model.n_terms() + usize::from(config.fit_intercept);
+                let mut summaries = Vec::new();
+                for _ in 0..model.n_outputs() {
+                    let numbers = section.take_doubles(&format!("summary_{at}"))?;
+                    summaries.push(summary(&numbers, unknowns)?);
+                    at += 1;
+                }
+                let Some((own, others)) =
+                    rest.split_at_checked(model.n_terms() * model.n_outputs())
+                else {
+                    return bad("coefficients");
+                };
+                rest = others;
+                let stepped = own.to_vec();
+                parts.push(Learnt { model: Clone::clone(model), stepped, passes, summaries });
+            }
+        }
+        if !rest.is_empty() {
+            return bad("coefficients");
+        }
+        let mut waiting = Waiting::default();
+        if section.has("cost") {
+            let (rows, cost) = (section.take_rows("waiting")?, section.take_doubles("cost")?);
+            let targets = if config.loss.expect_classes(true).is_ok() {
+                let index = section.take_sizes("targets")?;
+                let n_classes = outputs.max(2);
+                if outputs == 2 || index.iter().any(|&class| class >= n_classes) {
+                    return bad("targets");
+                }
+                let index = index.iter().map(|&class| class as u32).collect();
+                SomeTargets::Classes { index, n_classes }
+            } else {
+                SomeTargets::Values(section.take_doubles("targets")?)
+            };
+            let piece = Piece { rows, targets, cost };
+            let fits = piece.problem().is_ok_and(|p| {
+                p.rows().n_cols() == n_features && p.targets().n_outputs() == outputs
+            });
+            if !fits || piece.cost.len() >= block_len(&config) || piece.cost.contains(&0.0) {
+                return bad("rows that wait");
+            }
+            waiting = Waiting::of(piece);
+        }
+        if parts.is_empty() && waiting.len() == 0 {
+            return bad("empty");
+        }
+        section.end()?;
+        let (config, parts) = (Arc::new(config), Arc::new(parts));
+        Ok(Self { config, parts, waiting, outputs, n_features })
+    }
+}

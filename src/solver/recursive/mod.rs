@@ -1,0 +1,269 @@
+//! The recursive polish: what a stream has taught, in B x B numbers an output.
+//!
+//! ```text
+//! Q(β) = ½ βᵀHβ - gᵀβ     the losses of all rows so far, to second order
+//! min over β of ½ βᵀKβ + Q(β) + Σ_i C_i L_h(y_i, φ_iᵀβ)     with the rows of one block more
+//! ```
+//!
+//! `φ_i = k(S, x_i)` are the kernel values of a row with the basis S, `K = k(S, S)`; with an offset
+//! the last entry of φ is 1 and the last row and column of K are 0.
+//!
+//! # Method
+//!
+//! 1. *Move* (when the basis has changed to S'): past rows are known by their features in the old
+//!    basis alone, so `φ' ≈ P φ` with `P = K_S'S K_SS⁻¹`; then `H ← P H Pᵀ`, `g ← P g`. Points that
+//!    stayed are rows of the identity, and of them nothing is lost.
+//! 2. *Solve* by Newton's method ([`Block::solve`]).
+//! 3. *Absorb* the block: `H += Φᵀ W Φ`, `g += Φᵀ(W f - r)` with its decision values f, its slopes
+//!    `r = C L_h'` and its curvatures `W = C L''` of a corner [`WIDER`] times as wide: a narrow
+//!    corner leaves no curvature for most rows. The gradient that the block had stays as it was, so
+//!    the solution is still the minimum.
+//!
+//! Since that holds after every block, the solution need not be kept: it is `(K + H)⁻¹ g`
+//! ([`Summary::minimum`]). A squared loss makes the recursion exact on a basis that does not move.
+//!
+//! # Cost
+//!
+//! O(m B² + B³) a block of m rows and an output, memory B² numbers an output.
+//!
+//! Kin: recursive least squares, streaming sparse Gaussian processes (Bui et al. 2017). The losses
+//! and their smoothing are those of \[PRIMAL\] section 4.
+
+mod newton;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, Result, check_len, try_vec};
+use crate::float::Real;
+use crate::linalg::{Cholesky, GramAccumulator, axpy, matrix, multiply, symmetric_times};
+use crate::watch::{Halt, Step};
+
+pub use newton::Block;
+
+/// How much wider the corners are whose curvature is absorbed.
+pub(super) const WIDER: f64 = 4.0;
+/// Jitter of K_SS before past features are moved, relative.
+const MOVE_JITTER: f64 = 5e-7;
+/// Jitter of `K + H`, relative.
+const JITTER: f64 = 1e-12;
+
+/// What the rows so far say about the coefficients of one output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// H, all of it, row-major.
+    hessian: Vec<f64>,
+    /// g.
+    linear: Vec<f64>,
+}
+
+impl Summary {
+    /// Nothing seen, for so many unknowns: coefficients and, if there is one, the offset.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(unknowns: usize) -> Result<Self> {
+        Ok(Self {
+            hessian: try_vec("summary of a stream", unknowns * unknowns, 0.0)?,
+            linear: try_vec("summary of a stream", unknowns, 0.0)?,
+        })
+    }
+
+    /// The summary with this Hessian, symmetric, and linear part.
+    ///
+    /// # Errors
+    /// `LengthMismatch`; `NonFinite`; `InvalidData` unless it is symmetric with a diagonal that is
+    /// not negative.
+    pub fn from_parts(hessian: Vec<f64>, linear: Vec<f64>) -> Result<Self> {
+        let n = linear.len();
+        check_len("summary of a stream", n * n, hessian.len())?;
+        crate::data::check_finite("summary of a stream", &hessian, n.max(1))?;
+        crate::data::check_finite("summary of a stream", &linear, 1)?;
+        let symmetric = (0..n).all(|i| {
+            hessian[i * n + i] >= 0.0 && (0..i).all(|j| hessian[i * n + j] == hessian[j * n + i])
+        });
+        if !symmetric {
+            let reason = "not symmetric, or a negative diagonal".into();
+            return Err(Error::InvalidData { what: "summary of a stream", reason });
+        }
+        Ok(Self { hessian, linear })
+    }
+
+    /// Number of unknowns.
+    #[must_use]
+    pub fn unknowns(&self) -> usize {
+        self.linear.len()
+    }
+
+    /// H, row-major.
+    #[must_use]
+    pub fn hessian(&self) -> &[f64] {
+        &self.hessian
+    }
+
+    /// g.
+    #[must_use]
+    pub fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    /// What was seen counts this much of what it did.
+    pub fn decay(&mut self, factor: f64) {
+        self.hessian.iter_mut().chain(&mut self.linear).for_each(|v| *v *= factor);
+    }
+
+    /// Adds `Φᵀ W Φ` for rows of features (the offset's 1 left out) and roots of their weights.
+    pub(super) fn add<F: Real>(
+        &mut self,
+        rows: &[(&[F], f64)],
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step {
+        let n = self.unknowns();
+        let mut sum = gram(n, rows, between)?;
+        mirror(&mut sum, n);
+        axpy(1.0, &sum, &mut self.hessian);
+        Ok(())
+    }
+
+    /// Makes this solution the minimum, whatever it was: `g = (K + H) β`.
+    pub(crate) fn settle(&mut self, penalty: &[f64], solution: &[f64]) {
+        self.linear = symmetric_times(&self.hessian, solution);
+        axpy(1.0, &symmetric_times(penalty, solution), &mut self.linear);
+    }
+
+    /// `(K + H)⁻¹ g`, the coefficients that are best for what was seen; K is `penalty`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; `NotPositiveDefinite` for kernel values that are no kernel's.
+    pub fn minimum(&self, penalty: &[f64]) -> Result<Vec<f64>> {
+        let mut matrix = self.hessian.clone();
+        axpy(1.0, penalty, &mut matrix);
+        let n = self.unknowns();
+        let factor = Cholesky::factor::<Error>("summary", &matrix, n, JITTER, &mut || Ok(()))?;
+        let mut out = self.linear.clone();
+        factor.solve(&mut out);
+        Ok(out)
+    }
+
+    /// The same in another basis.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn moved(&self, change: &Change) -> Result<Self> {
+        let (old, new) = (self.unknowns(), change.kept.len());
+        // H Xᵀ, old x changed: what the changed rows of P make of H.
+        let changed = change.rows.len() / old.max(1);
+        let mut product = try_vec("summary of a stream", old * changed, 0.0)?;
+        let mut corner = try_vec("summary of a stream", changed * changed, 0.0)?;
+        if changed > 0 {
+            let x = matrix(&change.rows, old);
+            multiply(&mut product, matrix(&self.hessian, old), x.transpose());
+            multiply(&mut corner, x, matrix(&product, changed));
+        }
+        let mut out = Self::new(new)?;
+        for i in 0..new {
+            out.linear[i] = match change.kept[i] {
+                Place::Old(a) => self.linear[a],
+                Place::Changed(a) => {
+                    crate::linalg::dot(&change.rows[a * old..(a + 1) * old], &self.linear)
+                }
+            };
+            for j in 0..=i {
+                let value = match (change.kept[i], change.kept[j]) {
+                    (Place::Old(a), Place::Old(b)) => self.hessian[a * old + b],
+                    (Place::Old(a), Place::Changed(b)) | (Place::Changed(b), Place::Old(a)) => {
+                        product[a * changed + b]
+                    }
+                    (Place::Changed(a), Place::Changed(b)) => {
+                        // The product is symmetric but for its rounding.
+                        0.5 * (corner[a * changed + b] + corner[b * changed + a])
+                    }
+                };
+                let value = if i == j { value.max(0.0) } else { value };
+                out.hessian[i * new + j] = value;
+                out.hessian[j * new + i] = value;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Where an unknown of the new basis comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is this one of the old.
+    Old(usize),
+    /// It is this row of those that are new.
+    Changed(usize),
+}
+
+/// P, a row an unknown of the new basis.
+#[derive(Clone, Debug)]
+pub struct Change {
+    kept: Vec<Place>,
+    /// The rows that are not of the identity, one after another.
+    rows: Vec<f64>,
+}
+
+impl Change {
+    /// `kept`: where each unknown of the new basis comes from. `penalty`: the old K, of all old
+    /// unknowns. `cross`: the kernel values of the changed points with the old ones, 0 in the
+    /// offset's place, one row after another.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `NotPositiveDefinite`, `Interrupted`.
+    pub fn new(
+        kept: Vec<Place>,
+        penalty: &[f64],
+        cross: Vec<f64>,
+        with_offset: bool,
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step<Self> {
+        let old = (penalty.len() as f64).sqrt() as usize;
+        let mut rows = cross;
+        if !rows.is_empty() {
+            let mut k = penalty.to_vec();
+            if with_offset && old > 0 {
+                k[old * old - 1] = 1.0;
+            }
+            let factor = Cholesky::factor::<Halt>("basis", &k, old, MOVE_JITTER, between)?;
+            factor.solve_columns(&mut rows, between)?;
+        }
+        Ok(Self { kept, rows })
+    }
+
+    /// Whether the basis is what it was.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.kept.iter().enumerate().all(|(i, place)| *place == Place::Old(i))
+    }
+}
+
+/// The lower triangle of `Σ w² a aᵀ` of order n over rows and roots of weights; entries that a row
+/// lacks are 1.
+fn gram<F: Real>(
+    n: usize,
+    rows: &[(&[F], f64)],
+    between: &mut dyn FnMut() -> Step,
+) -> Step<Vec<f64>> {
+    let mut sum = GramAccumulator::new(n)?;
+    sum.clear(false)?;
+    let mut rest = rows;
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(rest.len().min(sum.room()));
+        sum.push(now.len(), |i| now[i]);
+        sum.flush(&mut *between)?;
+        rest = later;
+    }
+    let mut out = try_vec("Hessian", n * n, 0.0)?;
+    sum.add_to(&mut out);
+    Ok(out)
+}
+
+/// Writes the lower triangle into the upper one.
+fn mirror(lower: &mut [f64], n: usize) {
+    for i in 0..n {
+        for j in 0..i {
+            lower[j * n + i] = lower[i * n + j];
+        }
+    }
+}

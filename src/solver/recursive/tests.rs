@@ -1,0 +1,231 @@
+use super::*;
+use crate::data::Targets;
+use crate::loss::{AnyLoss, Smoothed};
+use crate::rng::Rng;
+
+/// Kernel values of points on a line: a basis of `b`, and `n` rows.
+struct Data {
+    penalty: Vec<f64>,
+    features: Vec<f64>,
+    values: Vec<f64>,
+    cost: Vec<f64>,
+    b: usize,
+    with_offset: bool,
+}
+
+fn kernel(a: f64, b: f64) -> f64 {
+    (-(a - b) * (a - b)).exp()
+}
+
+fn data(n: usize, b: usize, with_offset: bool) -> Data {
+    let mut rng = Rng::new(7);
+    let basis: Vec<f64> = (0..b).map(|j| j as f64 * 0.8).collect();
+    let rows: Vec<f64> = (0..n).map(|_| rng.uniform() * b as f64).collect();
+    let order = b + usize::from(with_offset);
+    let mut penalty = vec![0.0; order * order];
+    for (i, &s) in basis.iter().enumerate() {
+        for (j, &t) in basis.iter().enumerate() {
+            penalty[i * order + j] = kernel(s, t);
+        }
+    }
+    Data {
+        penalty,
+        features: rows.iter().flat_map(|&x| basis.iter().map(move |&s| kernel(x, s))).collect(),
+        values: rows.iter().map(|&x| x.sin() + 0.3 * rng.uniform() + 2.0).collect(),
+        cost: (0..n).map(|_| 0.5 + 3.0 * rng.uniform()).collect(),
+        b,
+        with_offset,
+    }
+}
+
+impl Data {
+    fn block(&self, loss: Smoothed, rows: std::ops::Range<usize>) -> Block<'_, f64> {
+        Block {
+            features: &self.features[rows.start * self.b..rows.end * self.b],
+            targets: Targets::Values(&self.values[rows.clone()]),
+            cost: &self.cost[rows],
+            loss,
+            penalty: &self.penalty,
+            with_offset: self.with_offset,
+        }
+    }
+
+    fn unknowns(&self) -> usize {
+        self.b + usize::from(self.with_offset)
+    }
+}
+
+fn on() -> Step {
+    Ok(())
+}
+
+fn learn(data: &Data, loss: Smoothed, cuts: &[usize]) -> (Summary, Vec<f64>) {
+    let mut summary = Summary::new(data.unknowns()).unwrap();
+    let mut point = vec![0.0; data.unknowns()];
+    let mut first = 0;
+    for &last in cuts {
+        let block = data.block(loss, first..last);
+        point = block.solve(&summary, 0, point, &mut on).unwrap();
+        block.absorb(&mut summary, 0, &point, &mut on).unwrap();
+        first = last;
+    }
+    (summary, point)
+}
+
+fn far(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// The objective of all rows at once, written down.
+fn objective(data: &Data, loss: Smoothed, point: &[f64]) -> f64 {
+    let n = data.unknowns();
+    let mut value = 0.0;
+    for i in 0..n {
+        for j in 0..n {
+            value += 0.5 * point[i] * data.penalty[i * n + j] * point[j];
+        }
+    }
+    for (i, row) in data.features.chunks(data.b).enumerate() {
+        let offset = if data.with_offset { point[data.b] } else { 0.0 };
+        let f = row.iter().zip(point).map(|(a, b)| a * b).sum::<f64>() + offset;
+        value += data.cost[i] * loss.at(data.values[i], f).value;
+    }
+    value
+}
+
+#[test]
+fn a_squared_loss_is_learnt_exactly_whatever_the_blocks() {
+    for with_offset in [false, true] {
+        let data = data(120, 6, with_offset);
+        let loss = Smoothed { loss: AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 }, h: 0.1 };
+        let (_, all) = learn(&data, loss, &[120]);
+        for cuts in [&[40, 80, 120][..], &[7, 19, 100, 120][..]] {
+            let (summary, point) = learn(&data, loss, cuts);
+            assert!(far(&point, &all) < 1e-8 * (1.0 + all[0].abs()), "{point:?} {all:?}");
+            // The solution need not be kept.
+            assert!(far(&summary.minimum(&data.penalty).unwrap(), &all) < 1e-8);
+        }
+    }
+}
+
+#[test]
+fn one_block_is_the_minimum_of_its_objective() {
+    for with_offset in [false, true] {
+        let data = data(80, 5, with_offset);
+        for loss in [
+            AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
+            AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 },
+            AnyLoss::Quantile { quantile: 0.8 },
+        ] {
+            let loss = Smoothed { loss, h: 0.05 };
+            let (_, point) = learn(&data, loss, &[80]);
+            let least = objective(&data, loss, &point);
+            // No step along an axis lowers it by more than its tolerance.
+            for axis in 0..data.unknowns() {
+                for step in [-1e-3, 1e-3] {
+                    let mut moved = point.clone();
+                    moved[axis] += step;
+                    let gain = least - objective(&data, loss, &moved);
+                    assert!(gain < 2e-4 * least, "{loss:?} {axis} {gain} {least}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
+    let data = data(60, 4, true);
+    let loss = Smoothed { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, h: 0.2 };
+    let (summary, _) = learn(&data, loss, &[60]);
+    let block = data.block(loss, 0..60);
+    let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
+    let mut after = summary.clone();
+    block.absorb(&mut after, 0, &point, &mut on).unwrap();
+    // The gradient of what was added is that of the losses, by differences.
+    let n = 5;
+    let losses = |at: &[f64]| {
+        let flat = Data { penalty: vec![0.0; n * n], ..data_of(&data) };
+        objective(&flat, loss, at)
+    };
+    for axis in 0..n {
+        let (mut up, mut down) = (point.clone(), point.clone());
+        (up[axis], down[axis]) = (up[axis] + 1e-6, down[axis] - 1e-6);
+        let slope = (losses(&up) - losses(&down)) / 2e-6;
+        let row = |s: &Summary| {
+            (0..n).map(|j| s.hessian[axis * n + j] * point[j]).sum::<f64>() - s.linear[axis]
+        };
+        assert!((row(&after) - row(&summary) - slope).abs() < 1e-5, "{axis}");
+    }
+    let mut curvature = 0.0;
+    for (i, row) in data.features.chunks(data.b).enumerate() {
+        let f = row.iter().zip(&point).map(|(a, b)| a * b).sum::<f64>() + point[4];
+        let wide = Smoothed { h: WIDER * loss.h, ..loss };
+        curvature += data.cost[i] * wide.at(data.values[i], f).curvature;
+    }
+    let added = after.hessian[n * n - 1] - summary.hessian[n * n - 1];
+    assert!((added - curvature).abs() < 1e-9 * curvature);
+}
+
+fn data_of(data: &Data) -> Data {
+    Data {
+        penalty: data.penalty.clone(),
+        features: data.features.clone(),
+        values: data.values.clone(),
+        cost: data.cost.clone(),
+        ..*data
+    }
+}
+
+#[test]
+fn a_move_is_that_of_the_features() {
+    // Three points become two kept ones in another order and one new; the offset stays.
+    let old = [0.0, 0.7, 1.9];
+    let n = 4;
+    let mut penalty = vec![0.0; n * n];
+    for i in 0..3 {
+        for j in 0..3 {
+            penalty[i * n + j] = kernel(old[i], old[j]);
+        }
+    }
+    let features: Vec<f64> = [0.3, 1.0, 2.2, 0.9, 1.4]
+        .iter()
+        .flat_map(|&x: &f64| old.map(|s| kernel(x, s)).into_iter().chain([1.0]))
+        .collect();
+    let mut summary = Summary::new(n).unwrap();
+    for row in features.chunks(n) {
+        for i in 0..n {
+            summary.linear[i] += 0.3 * row[i];
+            for j in 0..n {
+                summary.hessian[i * n + j] += row[i] * row[j];
+            }
+        }
+    }
+    let cross = old.iter().map(|&s| kernel(1.2, s)).chain([0.0]).collect();
+    let kept = vec![Place::Old(2), Place::Changed(0), Place::Old(0), Place::Old(3)];
+    let change = Change::new(kept, &penalty, cross, true, &mut on).unwrap();
+    let moved = summary.moved(&change).unwrap();
+    // The same of the features that the new basis sees: the new one is what the old ones know.
+    let x = &change.rows;
+    let mut expected = Summary::new(n).unwrap();
+    for row in features.chunks(n) {
+        let new = row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>();
+        let row = [row[2], new, row[0], row[3]];
+        for i in 0..n {
+            expected.linear[i] += 0.3 * row[i];
+            for j in 0..n {
+                expected.hessian[i * n + j] += row[i] * row[j];
+            }
+        }
+    }
+    assert!(far(&moved.hessian, &expected.hessian) < 1e-12);
+    assert!(far(&moved.linear, &expected.linear) < 1e-12);
+    // And the new point's feature of a row that is a point of the old basis is its kernel value.
+    for &s in &old {
+        let seen: f64 = (0..3).map(|j| x[j] * kernel(s, old[j])).sum();
+        assert!((seen - kernel(s, 1.2)).abs() < 1e-4);
+    }
+    assert!(
+        Change::new(vec![Place::Old(0)], &[1.0], Vec::new(), false, &mut on).unwrap().is_none()
+    );
+}

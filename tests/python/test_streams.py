@@ -1,0 +1,178 @@
+"""The recursive polish: streams that keep what they learn."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+
+import budgetsvm
+from budgetsvm import BudgetSVC, BudgetSVR
+
+X, Y = make_moons(4000, noise=0.25, random_state=0)
+X_TEST, Y_TEST = make_moons(4000, noise=0.25, random_state=1)
+THREE = Y + (X[:, 0] > 0.5)
+VALUES = np.sin(2 * X[:, 0]) + X[:, 1]
+
+
+def learn(model, X, y, call, **given):
+    model = clone(model)
+    for first in range(0, len(y), call):
+        part = slice(first, first + call)
+        own = {
+            key: value[part] if key == "sample_weight" else value for key, value in given.items()
+        }
+        model.partial_fit(X[part], y[part], **own)
+    return model
+
+
+def test_a_stream_is_as_good_as_a_fit_of_all_its_rows_whatever_the_order():
+    model = BudgetSVC(budget=40, C=10, gamma=2.0, random_state=0)
+    fitted = clone(model).fit(X, Y).score(X_TEST, Y_TEST)
+    for order in (np.arange(4000), np.argsort(X[:, 0]), np.argsort(Y, kind="stable")):
+        streamed = learn(model, X[order], Y[order], 500, classes=[0, 1])
+        assert streamed.n_terms_ <= 40
+        assert streamed.score(X_TEST, Y_TEST) > fitted - 0.015
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_any_cut_of_a_stream_gives_the_same_bits(sparse, dtype):
+    rows = sp.csr_matrix(X[:1300].astype(dtype)) if sparse else X[:1300].astype(dtype)
+    weights = np.random.default_rng(0).uniform(0, 2, 1300)
+    weights[::7] = 0
+    for model, y, own in [
+        (BudgetSVC(budget=20, gamma=2.0, random_state=0), Y, {"classes": [0, 1]}),
+        (BudgetSVC(budget=20, gamma=2.0, random_state=0), THREE, {"classes": [0, 1, 2]}),
+        (BudgetSVC(budget=9, gamma=2.0, shared=False, random_state=0), THREE,
+         {"classes": [0, 1, 2]}),
+        (BudgetSVR(budget=20, gamma=2.0, fit_intercept=True, random_state=0), VALUES, {}),
+    ]:  # fmt: skip
+        found = [
+            learn(model, rows, y[:1300], call, sample_weight=weights, **own)
+            for call in (1300, 700, 211, 13)
+        ]
+        values = [getattr(m, "decision_function", m.predict)(X_TEST) for m in found]
+        for other in values[1:]:
+            np.testing.assert_array_equal(values[0], other)
+
+
+def test_threads_change_nothing():
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0)
+    one, three = (
+        learn(model.set_params(n_jobs=n), X, THREE, 900, classes=[0, 1, 2]) for n in (1, 3)
+    )
+    np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
+
+
+def test_the_rows_of_the_block_begun_count_at_once():
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0).partial_fit(X[:600], Y[:600], [0, 1])
+    before = model.decision_function(X_TEST)
+    model.partial_fit(X[600:603], 1 - Y[600:603])
+    assert not np.array_equal(model.decision_function(X_TEST), before)
+
+
+@pytest.mark.parametrize("rows", [300, 600])
+def test_files_pickles_and_copies_go_on_where_the_stream_was(tmp_path, rows):
+    for model, y, own in [
+        (BudgetSVC(budget=20, gamma=2.0, random_state=0), THREE, {"classes": [0, 1, 2]}),
+        (BudgetSVC(budget=9, gamma=2.0, shared=False, random_state=0), THREE,
+         {"classes": [0, 1, 2]}),
+        (BudgetSVR(budget=20, gamma=2.0, random_state=0), VALUES, {}),
+    ]:  # fmt: skip
+        for storage in (np.asarray, sp.csr_matrix):
+            first = learn(model, storage(X[:rows]), y[:rows], 250, **own)
+            first.save(tmp_path / "stream.safetensors")
+            loaded = budgetsvm.load(tmp_path / "stream.safetensors")
+            copied = pickle.loads(pickle.dumps(first))
+            expected = None
+            for each in (first, loaded, copied):
+                each.partial_fit(storage(X[rows:1400]), y[rows:1400])
+                values = getattr(each, "decision_function", each.predict)(X_TEST)
+                expected = values if expected is None else expected
+                np.testing.assert_array_equal(values, expected)
+
+
+def test_a_fit_and_a_polish_leave_what_a_stream_goes_on_from():
+    model = BudgetSVC(budget=40, C=10, gamma=2.0, random_state=0).fit(X[:2000], Y[:2000])
+    fitted = model.score(X_TEST, Y_TEST)
+    expected = model.decision_function(X_TEST)
+    # A row or two move it little: the past is known.
+    once = pickle.loads(pickle.dumps(model)).partial_fit(X[2000:2001], Y[2000:2001])
+    assert np.abs(once.decision_function(X_TEST) - expected).mean() < 0.02
+    for first in range(2000, 4000, 250):
+        model.partial_fit(X[first : first + 250], Y[first : first + 250])
+        assert model.score(X_TEST, Y_TEST) > fitted - 0.01
+    polished = model.polish(X, Y).score(X_TEST, Y_TEST)
+    model.partial_fit(X[:600], Y[:600])
+    assert abs(model.score(X_TEST, Y_TEST) - polished) < 0.01
+
+
+def test_what_is_forgotten_makes_room():
+    model = BudgetSVC(budget=40, gamma=2.0, random_state=0)
+    keeps = learn(model, X, Y, 500, classes=[0, 1])
+    forgets = learn(model.set_params(forgetting=0.995), X, Y, 500, classes=[0, 1])
+    for part in range(4):
+        rows = slice(1000 * part, 1000 * (part + 1))
+        keeps.partial_fit(X[rows], 1 - Y[rows])
+        forgets.partial_fit(X[rows], 1 - Y[rows])
+    assert forgets.score(X_TEST, 1 - Y_TEST) > 0.9
+    assert keeps.score(X_TEST, 1 - Y_TEST) < forgets.score(X_TEST, 1 - Y_TEST)
+    for wrong in (0.0, 1.5, -1.0, np.nan, "much"):
+        with pytest.raises((ValueError, TypeError), match="forgetting"):
+            clone(model).set_params(forgetting=wrong).partial_fit(X, Y, [0, 1])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log_loss"])
+@pytest.mark.parametrize("own", [
+    {}, {"fit_intercept": True}, {"solver": "bsgd"}, {"kernel": "laplacian"},
+    {"maintenance": "remove-random"},
+])  # fmt: skip
+def test_every_loss_learns_from_a_stream(loss, own):
+    if own.get("solver") == "bsgd" and loss == "squared_hinge":
+        pytest.skip("refused: gradients without a bound")
+    model = BudgetSVC(budget=40, C=10, gamma=2.0, loss=loss, random_state=0, **own)
+    assert learn(model, X, Y, 700, classes=[0, 1]).score(X_TEST, Y_TEST) > 0.9
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_values_are_learnt_from_a_stream(loss):
+    model = BudgetSVR(budget=40, C=10, gamma=1.0, loss=loss, fit_intercept=True, random_state=0)
+    streamed = learn(model, X, VALUES + 30, 700)
+    assert (
+        streamed.score(X, VALUES + 30)
+        > clone(model).fit(X, VALUES + 30).score(X, VALUES + 30) - 0.01
+    )
+
+
+def test_a_refused_part_loses_nothing():
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0).partial_fit(X[:700], Y[:700], [0, 1])
+    expected = model.decision_function(X_TEST)
+    spoilt = X[700:800].copy()
+    spoilt[50, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(spoilt, Y[700:800])
+    for change, message in [
+        ({"fit_intercept": True}, "fit_intercept"), ({"budget": 3}, "budget"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**change).partial_fit(X[700:800], Y[700:800])
+        model.set_params(fit_intercept=False, budget=20)
+    np.testing.assert_array_equal(model.decision_function(X_TEST), expected)
+
+
+def test_a_stopped_call_holds_whole_blocks():
+    blocks = []
+
+    def stop(progress):
+        blocks.append(progress)
+        return len(blocks) < 4
+
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0, callback=stop)
+    model.partial_fit(X, Y, [0, 1])
+    assert model.stop_reason_ in ("callback", "max_iter")
+    assert np.isfinite(model.decision_function(X_TEST)).all() if model.n_terms_ else True
