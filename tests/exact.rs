@@ -203,11 +203,10 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
         return;
     }
     let part = Part {
-        columns: AnyColumns::new(
-            Gram::Kernel(kernel, Rows::Dense(data.x.view()).into()),
-            (0..n).collect(),
-            false,
-        )
+        columns: Watch::run_here(&mut Silent, |watch| {
+            let gram = Gram::Kernel(kernel, Rows::Dense(data.x.view()).into());
+            Ok(AnyColumns::new(gram, (0..n).collect(), false, watch).unwrap())
+        })
         .unwrap(),
         kind,
         cost,

@@ -218,12 +218,7 @@ class ExactEstimator(ExactKernel):
         self.fit_status_ = 0 if report["converged"] else 1
         self.stop_reason_ = report["stop_reason"]
         if self.fit_status_ == 1:
-            _validation.warn(
-                f"Solver terminated early (max_iter={self.max_iter})."
-                "  Consider pre-processing your data with"
-                " StandardScaler or MinMaxScaler.",
-                ConvergenceWarning,
-            )
+            _validation.warn(self._why(report), ConvergenceWarning)
         self.support_ = report["support"].astype(np.int32)
         self._n_support = report["n_support"].astype(np.int32)
         n_iter = report["n_iter"].astype(np.int32)
@@ -232,6 +227,22 @@ class ExactEstimator(ExactKernel):
         if "n_updates" in report:
             self.constraint_violation_ = report["constraint_violation"]
             self.n_updates_ = report["n_updates"].astype(np.int64)
+
+    def _why(self, report: dict) -> str:
+        """What ended the fit before the solver did."""
+        if self.stop_reason_ == "max_time":
+            begun, pairs = np.count_nonzero(report["n_iter"]), len(report["n_iter"])
+            some = f": {begun} of {pairs} pairs of classes have been begun" if pairs > 1 else ""
+            return (
+                f"Solver terminated early (max_time={self.max_time}){some}."
+                "  Give it more time, or take a faster machine: LinearSVC or PrimalSVC for a"
+                " linear kernel, BudgetSVC for many rows."
+            )
+        return (
+            f"Solver terminated early (max_iter={self.max_iter})."
+            "  Consider pre-processing your data with"
+            " StandardScaler or MinMaxScaler."
+        )
 
     @property
     def support_vectors_(self) -> Any:

@@ -55,6 +55,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
         """
         with self._all_or_nothing():
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
+            self._check_width(X.dtype)
             rows = _validation.as_rows(X)
             gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], np.ones(X.shape[0]))
             seed = {"random_state": self._seed()} if hasattr(self, "random_state") else {}
@@ -80,6 +81,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
         """
         rows, width = _validation.as_rows(self._new_rows(X)), self._n_features_out
         return _validation.in_range(self._machine.transform(rows, width, self._threads()))
+
+    def _check_width(self, dtype: Any) -> None:
+        """Whether there could be a row of as many features as are asked for."""
+        try:
+            np.empty(self.n_components, dtype)
+        except (MemoryError, ValueError):
+            width = self.n_components
+            raise MemoryError(f"n_components={width}: no memory holds one such row") from None
 
     def _take(self, told: dict[str, Any]) -> None:
         """Keep what `_core` tells beside the map."""

@@ -263,6 +263,14 @@ impl AnyRows<'_> {
         each!(self, rows => matches!(rows, Rows::Dense(_)))
     }
 
+    /// Share of the entries that sparse rows store.
+    pub(crate) fn density(&self) -> Option<f64> {
+        each!(self, rows => match rows {
+            Rows::Dense(_) => None,
+            Rows::Csr(csr) => Some(csr.density()),
+        })
+    }
+
     /// Whether every value is finite.
     ///
     /// # Errors

@@ -20,10 +20,13 @@ use crate::data::Rows;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
-use crate::linalg::PivotedCholesky;
+use crate::linalg::{PivotedCholesky, dot};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{Packed, Tile};
+use crate::simd::{Packed, Tile, zeroed};
 use crate::watch::Watch;
+
+/// Columns of the inverse between two looks at the watch.
+const WAVE: usize = 64;
 
 hyperparameters! {
     /// What an incomplete Cholesky factor is made with.
@@ -95,7 +98,7 @@ impl IncompleteCholesky {
         let index = factor.pivots.clone();
         let lower: Vec<f64> =
             index.iter().flat_map(|&i| factor.row(i).iter().map(|&v| v.to_f64())).collect();
-        let weights = inverse_transposed(&lower, rank)?;
+        let weights = inverse_transposed(&lower, rank, watch)?;
         let map = LandmarkMap::new(self.kernel, (&copy_rows(rows, &index)?, d), &weights, rank)?;
         let pivots = Pivots {
             index,
@@ -146,15 +149,19 @@ pub(crate) fn factor<F: Real>(
 }
 
 /// `L^{-T}` of a lower triangular row-major matrix.
-fn inverse_transposed(lower: &[f64], n: usize) -> Result<Vec<f64>> {
-    let mut out = try_vec("inverse of a factor", n * n, 0.0)?;
+fn inverse_transposed(lower: &[f64], n: usize, watch: &mut Watch<'_>) -> Result<Vec<f64>> {
+    let mut out = zeroed("inverse of a factor", n.saturating_mul(n))?;
     // Row j of L^{-T} is column j of L^{-1}: forward substitution with a unit vector.
-    for (j, column) in out.chunks_exact_mut(n).enumerate() {
-        for i in j..n {
-            let unit = if i == j { 1.0 } else { 0.0 };
-            let sum: f64 = (j..i).map(|k| lower[i * n + k] * column[k]).sum();
-            column[i] = (unit - sum) / lower[i * n + i];
-        }
+    for (wave, columns) in out.chunks_mut((WAVE * n).max(1)).enumerate() {
+        parallel::each(columns.chunks_exact_mut(n.max(1)), &|at, column| {
+            let j = wave * WAVE + at;
+            for i in j..n {
+                let unit = if i == j { 1.0 } else { 0.0 };
+                let row = &lower[i * n..][..=i];
+                column[i] = (unit - dot(&row[j..i], &column[j..i])) / row[i];
+            }
+        });
+        watch.unbroken(Watch::glance)?;
     }
     Ok(out)
 }

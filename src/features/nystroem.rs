@@ -28,8 +28,12 @@ use crate::kernel::{AnyKernel, load_tile};
 use crate::linalg::symmetric_eigen;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::rng::Rng;
-use crate::simd::{Packed, Tile};
+use crate::simd::{Packed, Tile, zeroed};
 use crate::watch::Watch;
+
+/// Multiply-adds of the landmarks' kernel matrix between two looks at the watch, a row of each
+/// chunk.
+const WORK_BETWEEN_LOOKS: usize = 1 << 21;
 
 hyperparameters! {
     /// What a Nyström map is fitted with.
@@ -110,7 +114,7 @@ impl Nystroem {
         self.check()?;
         let s = landmarks.len() / d.max(1);
         // 2.
-        let matrix = kernel_matrix(self.kernel, landmarks, d)?;
+        let matrix = kernel_matrix(self.kernel, landmarks, d, watch)?;
         // 3.
         let what = "the kernel matrix of the landmarks";
         let eigen = watch.unbroken(|watch| {
@@ -143,6 +147,7 @@ pub(super) fn kernel_matrix<F: Real>(
     kernel: AnyKernel,
     landmarks: &[F],
     d: usize,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<f64>> {
     let s = landmarks.len() / d.max(1);
     if s == 0 || s * d != landmarks.len() {
@@ -157,17 +162,21 @@ pub(super) fn kernel_matrix<F: Real>(
     };
     let packed = pack(&doubles, d, &origin)?;
     let stride = packed.padded_len();
-    let mut out = try_vec("kernel matrix of the landmarks", s.saturating_mul(s), 0.0)?;
-    parallel::each(out.chunks_mut(ROW_CHUNK * s), &|c, out| {
-        let len = out.len() / s;
-        let mut tile = Tile::new(d);
-        tile.fill_dense(len, |i, row| packed.get(c * ROW_CHUNK + i, row));
-        let mut values = vec![0.0; len * stride];
-        kernel.values(&tile, (0, len), &packed, &mut values, stride);
-        for (to, from) in out.chunks_exact_mut(s).zip(values.chunks_exact(stride)) {
-            to.copy_from_slice(&from[..s]);
-        }
-    });
+    let mut out = zeroed("kernel matrix of the landmarks", s.saturating_mul(s))?;
+    let rows = (WORK_BETWEEN_LOOKS / s.saturating_mul(d + 16)).max(1) * ROW_CHUNK;
+    for (part, out) in out.chunks_mut(rows * s).enumerate() {
+        parallel::each(out.chunks_mut(ROW_CHUNK * s), &|c, out| {
+            let (first, len) = (part * rows + c * ROW_CHUNK, out.len() / s);
+            let mut tile = Tile::new(d);
+            tile.fill_dense(len, |i, row| packed.get(first + i, row));
+            let mut values = vec![0.0; len * stride];
+            kernel.values(&tile, (0, len), &packed, &mut values, stride);
+            for (to, from) in out.chunks_exact_mut(s).zip(values.chunks_exact(stride)) {
+                to.copy_from_slice(&from[..s]);
+            }
+        });
+        watch.unbroken(Watch::glance)?;
+    }
     Ok(out)
 }
 

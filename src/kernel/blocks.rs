@@ -12,7 +12,7 @@ fn differences_up_to() -> usize {
 }
 
 /// Above this `γ max‖s‖²` the norms would cost more than about 1e-6 of a kernel value.
-fn norm_limit<F: Real>() -> f64 {
+pub(super) fn norm_limit<F: Real>() -> f64 {
     0.25e-6 / F::epsilon().to_f64()
 }
 

@@ -32,6 +32,8 @@ pub struct RowCache<'a, F: Real> {
     clock: u64,
     computed: u64,
     buffers: Arc<Buffers<F>>,
+    /// No row is kept ([`Columns::sums_by_weights`]); a slot is a column.
+    by_weights: bool,
 }
 
 impl<'a, F: Real> RowCache<'a, F> {
@@ -44,7 +46,8 @@ impl<'a, F: Real> RowCache<'a, F> {
     pub fn new(columns: Columns<'a, F>, bytes: usize, buffers: &Arc<Buffers<F>>) -> Result<Self> {
         let (n, layout) = (columns.len(), columns.layout());
         let capacity = Self::capacity_for(&columns, bytes)?;
-        let len = capacity.saturating_mul(layout.width());
+        let by_weights = columns.sums_by_weights();
+        let len = if by_weights { 0 } else { capacity.saturating_mul(layout.width()) };
         let chunks = reserve(buffers.take(), (layout.chunks(), len, bytes / size_of::<F>()))?;
         let slot_of = try_vec("the kernel cache", n, NONE)?;
         Ok(Self {
@@ -58,6 +61,7 @@ impl<'a, F: Real> RowCache<'a, F> {
             clock: 0,
             computed: 0,
             buffers: buffers.clone(),
+            by_weights,
         })
     }
 
@@ -77,6 +81,9 @@ impl<'a, F: Real> RowCache<'a, F> {
     /// `OutOfMemory` when not even two do.
     pub fn capacity_for(columns: &Columns<'_, F>, bytes: usize) -> Result<usize> {
         let (n, row_bytes) = (columns.len(), Self::row_bytes(columns));
+        if columns.sums_by_weights() {
+            return Ok(n);
+        }
         let capacity = (bytes / row_bytes.max(1)).min(n).min(NONE as usize - 1);
         if capacity < n.min(2) {
             let what = "two kernel rows, more than cache_size allows:";
@@ -110,6 +117,11 @@ impl<'a, F: Real> RowCache<'a, F> {
     /// `OutOfMemory`.
     pub fn request(&mut self, samples: &[usize], slots: &mut Vec<u32>) -> Result<()> {
         assert!(samples.len() <= self.capacity, "rows that fit the cache");
+        if self.by_weights {
+            slots.clear();
+            slots.extend(samples.iter().map(|&sample| sample as u32));
+            return Ok(());
+        }
         self.clock += 1;
         let mut missing = Vec::new();
         for &sample in samples {
@@ -215,18 +227,34 @@ impl<'a, F: Real> RowCache<'a, F> {
         }
     }
 
-    /// One value of a present row.
-    #[inline]
-    #[must_use]
-    pub fn value(&self, slot: u32, column: usize) -> F {
-        let layout = self.columns.layout();
-        let (chunk, at) = layout.place(column);
-        self.chunks[chunk][slot as usize * layout.width() + at]
+    /// The values of present rows at some columns, which are best in rising order: a row a slot.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn among(&self, slots: &[u32], columns: &[usize]) -> Result<Vec<F>> {
+        let len = slots.len().saturating_mul(columns.len());
+        let mut values = try_vec("the working set", len, F::zero())?;
+        let width = columns.len().max(1);
+        if self.by_weights {
+            let part = self.columns.part(columns)?;
+            let samples: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
+            let (points, layout) = (self.columns.points(&samples)?, part.layout());
+            each(values.chunks_mut(width), &|point, to: &mut [F]| {
+                let mut row = vec![F::zero(); layout.width()];
+                for (chunk, to) in to.chunks_mut(layout.width()).enumerate() {
+                    part.rows(&points, chunk, (point, point + 1), &mut row);
+                    to.copy_from_slice(&row[..to.len()]);
+                }
+            });
+            return Ok(values);
+        }
+        let places = self.places(columns);
+        each(values.chunks_mut(width), &|at, row: &mut [F]| self.pick(slots[at], &places, row));
+        Ok(values)
     }
 
-    /// Prepares to pick the values of many rows at these columns, which are best in rising order.
-    #[must_use]
-    pub fn places(&self, columns: &[usize]) -> Places {
+    /// Where to pick the values of many rows at these columns.
+    fn places(&self, columns: &[usize]) -> Places {
         let layout = self.columns.layout();
         let mut places = Places { chunks: Vec::new(), at: Vec::with_capacity(columns.len()) };
         for &column in columns {
@@ -240,7 +268,7 @@ impl<'a, F: Real> RowCache<'a, F> {
     }
 
     /// The values of a present row at some columns.
-    pub fn pick(&self, slot: u32, places: &Places, to: &mut [F]) {
+    fn pick(&self, slot: u32, places: &Places, to: &mut [F]) {
         let width = self.columns.layout().width();
         let ends = places.chunks[1.min(places.chunks.len())..].iter().map(|&(_, first)| first);
         for (&(chunk, first), end) in places.chunks.iter().zip(ends.chain([places.at.len()])) {
@@ -252,7 +280,13 @@ impl<'a, F: Real> RowCache<'a, F> {
     }
 
     /// `sums += Σ coef · row` over present rows, given by slot; `sums` has a value a column.
-    pub fn accumulate(&self, terms: &[(u32, f64)], sums: &mut [f64]) {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn accumulate(&self, terms: &[(u32, f64)], sums: &mut [f64]) -> Result<()> {
+        if self.by_weights {
+            return self.columns.add_by_weights(terms, sums);
+        }
         let layout = self.columns.layout();
         let width = layout.width();
         let (first, second) = sums.split_at_mut(layout.split());
@@ -262,12 +296,13 @@ impl<'a, F: Real> RowCache<'a, F> {
             let rows: Vec<(&[F], f64)> = terms.iter().map(|&(s, coef)| (row(s), coef)).collect();
             simd::add_rows(&rows, sums);
         });
+        Ok(())
     }
 }
 
 /// Where the values of some columns are in every row of a cache.
 #[derive(Clone, Debug)]
-pub struct Places {
+struct Places {
     /// Chunks, and which of the columns is the first there.
     chunks: Vec<(usize, usize)>,
     /// Place of each column in its chunk.

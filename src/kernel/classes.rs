@@ -10,10 +10,9 @@ use std::sync::atomic::AtomicUsize;
 use super::halves::Own;
 use super::layout::even_width;
 use super::{Columns, Gram, RowCache};
-use crate::error::Result;
 use crate::float::Real;
-use crate::parallel::map;
 use crate::simd::Packed;
+use crate::watch::{Step, Watch};
 
 /// Columns of every class, whose kernel values have the same bits in every pair.
 #[derive(Clone, Debug)]
@@ -30,20 +29,23 @@ impl<'a, F: Real> Classes<'a, F> {
     /// *Cost* O(n d) time and memory.
     ///
     /// # Errors
-    /// `OutOfMemory`.
+    /// `OutOfMemory`, and what the watch wants in between.
     pub fn new(
         gram: Gram<'a>,
         of_class: &[Vec<usize>],
         (bytes, at_a_time): (usize, usize),
-    ) -> Result<Option<Self>> {
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Self>> {
         let Some(&first) = of_class.iter().flatten().next() else { return Ok(None) };
         let n = of_class.iter().map(Vec::len).sum();
-        if !Columns::<F>::packs(&gram, n) {
+        if !Columns::<F>::prepares(&gram, n) {
             return Ok(None);
         }
         let width = even_width(of_class.iter().map(Vec::len), Packed::<F>::line());
-        let build = |class: usize| Columns::cut(gram, of_class[class].clone(), (first, width));
-        let mut columns = map(of_class.len(), &build).into_iter().collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(of_class.len());
+        for members in of_class {
+            columns.push(Columns::cut(gram, members.clone(), (first, width), watch)?);
+        }
         let largest = columns.iter().fold(0.0f64, |most, of| most.max(of.largest()));
         let mut by_size: Vec<&Columns<'a, F>> = columns.iter().collect();
         by_size.sort_by_key(|of| std::cmp::Reverse(of.len()));
@@ -77,12 +79,17 @@ impl<'a> AnyColumns<'a> {
     /// [`Columns::new`].
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(gram: Gram<'a>, index: Vec<usize>, single: bool) -> Result<Self> {
+    /// As there.
+    pub fn new(
+        gram: Gram<'a>,
+        index: Vec<usize>,
+        single: bool,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         Ok(if single {
-            Self::Single(Columns::new(gram, index)?)
+            Self::Single(Columns::new(gram, index, watch)?)
         } else {
-            Self::Double(Columns::new(gram, index)?)
+            Self::Double(Columns::new(gram, index, watch)?)
         })
     }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::Gram;
 use super::halves::{Halves, Own};
+use super::inverted::{self, Inverted, Room};
 use super::layout::{COLUMN_CHUNK, Layout};
-use super::load::{load_any, pack};
+use super::load::{load_any, load_sparse, pack};
 use crate::error::Result;
 use crate::float::Real;
-use crate::parallel::each;
+use crate::parallel::map;
 use crate::simd::{Packed, Tile};
+use crate::watch::{Step, Watch};
 
 /// CSR rows are packed, with their zeros, only up to this many bytes; else points are.
 const PACKED_BYTES: usize = 256 << 20;
@@ -17,32 +19,39 @@ const PACKED_BYTES: usize = 256 << 20;
 /// Points whose values a thread computes before it passes them on: they stay in its first cache.
 const POINTS: usize = 8;
 
-/// Features of the terms of a product that are packed at a time: a few megabytes.
-const TERM_VALUES: usize = 1 << 19;
-
-/// Targets of a product in one unit of parallel work.
-const TARGETS: usize = 64;
+/// Values that are prepared between two looks at the watch.
+const VALUES_BETWEEN_LOOKS: usize = 1 << 25;
 
 /// Some of the samples of a [`Gram`], as columns.
 #[derive(Clone, Debug)]
 pub struct Columns<'a, F: Real> {
-    gram: Gram<'a>,
+    pub(super) gram: Gram<'a>,
     /// The sample behind each column.
-    index: Vec<usize>,
-    layout: Layout,
-    origin: Vec<f64>,
+    pub(super) index: Vec<usize>,
+    pub(super) layout: Layout,
+    pub(super) origin: Vec<f64>,
     /// Largest squared norm of all samples, of which these may be a part.
     largest: f64,
-    /// One set a chunk; none where points are packed instead.
-    packed: Vec<Arc<Packed<F>>>,
+    pub(super) prepared: Prepared<F>,
     /// What is known of the rows of either class.
     own: Option<[Arc<Own<F>>; 2]>,
+}
+
+/// What the columns are prepared as, a set a chunk.
+#[derive(Clone, Debug)]
+pub(super) enum Prepared<F: Real> {
+    /// Written out.
+    Packed(Vec<Arc<Packed<F>>>),
+    /// Held by feature: rows of few entries.
+    Inverted(Vec<Arc<Inverted<F>>>),
+    /// Read as they come; points are packed instead.
+    Not,
 }
 
 /// Samples whose kernel rows are wanted.
 #[derive(Clone, Debug)]
 pub enum Points<F: Real> {
-    /// For packed columns.
+    /// For packed columns, and sparse for those held by feature.
     Tile(Tile<F>),
     /// For columns that are read as they come.
     Packed(Packed<F>),
@@ -56,20 +65,21 @@ impl<'a, F: Real> Columns<'a, F> {
     /// *Cost* O(n d) time and, packed, memory.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(gram: Gram<'a>, index: Vec<usize>) -> Result<Self> {
+    /// `OutOfMemory`, and what the watch wants in between.
+    pub fn new(gram: Gram<'a>, index: Vec<usize>, watch: &mut Watch<'_>) -> Step<Self> {
         let first = index.first().copied().unwrap_or(0);
-        let mut columns = Self::cut(gram, index, (first, COLUMN_CHUNK))?;
+        let mut columns = Self::cut(gram, index, (first, COLUMN_CHUNK), watch)?;
         columns.raise(columns.largest);
         Ok(columns)
     }
 
-    /// Whether `n` samples are packed.
-    pub(super) fn packs(gram: &Gram<'_>, n: usize) -> bool {
+    /// Whether `n` samples are prepared.
+    pub(super) fn prepares(gram: &Gram<'_>, n: usize) -> bool {
         match gram {
             Gram::Given(_) => false,
             Gram::Kernel(_, rows) => {
                 rows.is_dense()
+                    || inverted::suits(rows)
                     || n.saturating_mul(rows.n_cols()).saturating_mul(size_of::<F>())
                         <= PACKED_BYTES
             }
@@ -82,10 +92,11 @@ impl<'a, F: Real> Columns<'a, F> {
         gram: Gram<'a>,
         index: Vec<usize>,
         (first, width): (usize, usize),
-    ) -> Result<Self> {
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         let layout = Layout::of(index.len(), width);
-        let (origin, packed) = (Vec::new(), Vec::new());
-        let mut columns = Self { gram, index, layout, origin, largest: 0.0, packed, own: None };
+        let (origin, prepared) = (Vec::new(), Prepared::Not);
+        let mut columns = Self { gram, index, layout, origin, largest: 0.0, prepared, own: None };
         let Gram::Kernel(kernel, rows) = gram else { return Ok(columns) };
         if rows.is_dense() && kernel.is_translation_invariant() && first < rows.n_rows() {
             rows.all_of_row(first, |value| {
@@ -93,21 +104,31 @@ impl<'a, F: Real> Columns<'a, F> {
                 true
             });
         }
-        if Self::packs(&gram, columns.index.len()) {
-            for chunk in 0..layout.chunks() {
-                let samples = &columns.index[layout.range(chunk)];
-                let set: Packed<F> = pack(&rows, &columns.origin, samples)?;
-                columns.largest = columns.largest.max(set.max_sq_norm());
-                columns.packed.push(Arc::new(set));
-            }
+        let samples = |chunk: usize| &columns.index[layout.range(chunk)];
+        if inverted::suits(&rows) {
+            let sets = in_waves(layout.chunks(), width, watch, &|chunk| {
+                Inverted::new(&rows, samples(chunk), kernel).map(Arc::new)
+            })?;
+            columns.largest = sets.iter().fold(0.0, |most, set| most.max(set.largest()));
+            columns.prepared = Prepared::Inverted(sets);
+        } else if Self::prepares(&gram, columns.index.len()) {
+            let work = width.saturating_mul(rows.n_cols());
+            let sets = in_waves(layout.chunks(), work, watch, &|chunk| {
+                pack::<F>(&rows, &columns.origin, samples(chunk)).map(Arc::new)
+            })?;
+            columns.largest = sets.iter().fold(0.0, |most, set| most.max(set.max_sq_norm()));
+            columns.prepared = Prepared::Packed(sets);
         } else {
-            for &sample in &columns.index {
-                let mut norm = 0.0;
-                rows.all_of_row(sample, |value| {
-                    norm += value * value;
-                    true
-                });
-                columns.largest = columns.largest.max(norm);
+            for samples in columns.index.chunks(COLUMN_CHUNK) {
+                for &sample in samples {
+                    let mut norm = 0.0;
+                    rows.all_of_row(sample, |value| {
+                        norm += value * value;
+                        true
+                    });
+                    columns.largest = columns.largest.max(norm);
+                }
+                watch.glance()?;
             }
         }
         Ok(columns)
@@ -116,8 +137,8 @@ impl<'a, F: Real> Columns<'a, F> {
     /// The same way to every value, whichever chunk or part it is computed in.
     fn raise(&mut self, largest: f64) {
         self.largest = largest;
-        for set in &mut self.packed {
-            Arc::make_mut(set).raise_max_sq_norm(largest);
+        if let Prepared::Packed(sets) = &mut self.prepared {
+            sets.iter_mut().for_each(|set| Arc::make_mut(set).raise_max_sq_norm(largest));
         }
     }
 
@@ -141,7 +162,15 @@ impl<'a, F: Real> Columns<'a, F> {
             layout: Layout::join(first.layout, second.layout),
             origin: first.origin.clone(),
             largest: first.largest,
-            packed: first.packed.iter().chain(&second.packed).cloned().collect(),
+            prepared: match (&first.prepared, &second.prepared) {
+                (Prepared::Packed(first), Prepared::Packed(second)) => {
+                    Prepared::Packed(first.iter().chain(second).cloned().collect())
+                }
+                (Prepared::Inverted(first), Prepared::Inverted(second)) => {
+                    Prepared::Inverted(first.iter().chain(second).cloned().collect())
+                }
+                _ => Prepared::Not,
+            },
             own: known.map(|(first, second)| [first[0].clone(), second[0].clone()]),
         }
     }
@@ -154,86 +183,47 @@ impl<'a, F: Real> Columns<'a, F> {
     /// `OutOfMemory`.
     pub fn part(&self, columns: &[usize]) -> Result<Self> {
         let layout = Layout::one(columns.len());
-        let mut packed = Vec::new();
-        if !self.packed.is_empty() {
-            for chunk in 0..layout.chunks() {
-                packed.push(Arc::new(self.gather(&columns[layout.range(chunk)])?));
+        let index = self.samples(columns);
+        let chunks = 0..layout.chunks();
+        let prepared = match (&self.prepared, self.gram) {
+            (Prepared::Packed(_), _) => {
+                let gather = |chunk| self.gather(&columns[layout.range(chunk)]).map(Arc::new);
+                Prepared::Packed(map(chunks.len(), &gather).into_iter().collect::<Result<_>>()?)
             }
-        }
+            (Prepared::Inverted(_), Gram::Kernel(kernel, rows)) => {
+                let invert =
+                    |chunk| Inverted::new(&rows, &index[layout.range(chunk)], kernel).map(Arc::new);
+                Prepared::Inverted(map(chunks.len(), &invert).into_iter().collect::<Result<_>>()?)
+            }
+            (Prepared::Inverted(_) | Prepared::Not, _) => Prepared::Not,
+        };
         Ok(Self {
             gram: self.gram,
             layout,
             own: None,
-            index: self.samples(columns),
+            index,
             origin: self.origin.clone(),
             largest: self.largest,
-            packed,
+            prepared,
         })
     }
 
     /// Some columns as one packed set.
-    fn gather(&self, columns: &[usize]) -> Result<Packed<F>> {
+    pub(super) fn gather(&self, columns: &[usize]) -> Result<Packed<F>> {
         let Gram::Kernel(_, rows) = self.gram else { return Packed::new(0) };
         let mut set;
-        if self.packed.is_empty() {
-            set = pack(&rows, &self.origin, &self.samples(columns))?;
-        } else {
+        if let Prepared::Packed(packed) = &self.prepared {
             set = Packed::new(rows.n_cols())?;
             set.resize_stale(columns.len())?;
             for (slot, &c) in columns.iter().enumerate() {
                 let (chunk, at) = self.layout.place(c);
-                set.copy_slot(slot, &self.packed[chunk], at);
+                set.copy_slot(slot, &packed[chunk], at);
             }
+        } else {
+            set = pack(&rows, &self.origin, &self.samples(columns))?;
         }
         set.raise_max_sq_norm(self.largest);
         Ok(set)
-    }
-
-    /// `sums_t += Σ coef_s k(column_t, column_s)` over the terms `(s, coef_s)`, a value for each of
-    /// `targets`; no row is stored. Inside the current pool.
-    ///
-    /// *Cost* O(targets terms d); a few megabytes.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn add_products(
-        &self,
-        targets: &[usize],
-        terms: &[(usize, f64)],
-        sums: &mut [f64],
-    ) -> Result<()> {
-        let at_once = (TERM_VALUES / self.n_features().max(1)).clamp(64, 1 << 14);
-        for terms in terms.chunks(at_once) {
-            let columns: Vec<usize> = terms.iter().map(|&(s, _)| s).collect();
-            let centers = self.gather(&columns)?;
-            let mut coef: Vec<f64> = terms.iter().map(|&(_, coef)| coef).collect();
-            coef.resize(centers.padded_len().max(coef.len()), 0.0);
-            let parts = sums.chunks_mut(TARGETS).zip(targets.chunks(TARGETS));
-            each(parts, &|_, (sums, targets): (&mut [f64], &[usize])| match self.gram {
-                Gram::Kernel(kernel, rows) => {
-                    let mut tile = Tile::new(rows.n_cols());
-                    let sample = |i: usize| self.index[targets[i]];
-                    load_any(&rows, targets.len(), sample, &self.origin, &mut tile);
-                    let mut out = vec![0.0; targets.len()];
-                    kernel.sums(
-                        &tile,
-                        (0, targets.len()),
-                        &centers,
-                        (&coef, 1),
-                        (&mut out, &mut Vec::new()),
-                    );
-                    sums.iter_mut().zip(out).for_each(|(sum, by)| *sum += by);
-                }
-                Gram::Given(matrix) => {
-                    for (sum, &target) in sums.iter_mut().zip(targets) {
-                        let row = self.index[target];
-                        let value = |s: usize| F::from_f64(matrix[(self.index[s], row)]).to_f64();
-                        *sum += terms.iter().map(|&(s, coef)| coef * value(s)).sum::<f64>();
-                    }
-                }
-            });
-        }
-        Ok(())
     }
 
     /// The sample behind each column.
@@ -270,7 +260,7 @@ impl<'a, F: Real> Columns<'a, F> {
     }
 
     /// Numbers that a value is computed from.
-    fn n_features(&self) -> usize {
+    pub(super) fn n_features(&self) -> usize {
         match self.gram {
             Gram::Kernel(_, rows) => rows.n_cols(),
             Gram::Given(_) => 1,
@@ -280,7 +270,10 @@ impl<'a, F: Real> Columns<'a, F> {
     /// Multiply-adds of one kernel row, about.
     #[must_use]
     pub fn row_work(&self) -> usize {
-        self.len().saturating_mul(self.n_features() + 4)
+        match &self.prepared {
+            Prepared::Inverted(sets) => sets.iter().map(|set| set.work()).sum(),
+            Prepared::Packed(_) | Prepared::Not => self.len().saturating_mul(self.n_features() + 4),
+        }
     }
 
     /// The samples behind some columns.
@@ -296,11 +289,15 @@ impl<'a, F: Real> Columns<'a, F> {
         let Gram::Kernel(_, rows) = self.gram else {
             return Ok(Points::Given(self.samples(columns)));
         };
-        if self.packed.is_empty() {
-            return self.gather(columns).map(Points::Packed);
-        }
         let mut tile = Tile::new(rows.n_cols());
-        load_any(&rows, columns.len(), |i| self.index[columns[i]], &self.origin, &mut tile);
+        let sample = |i: usize| self.index[columns[i]];
+        match &self.prepared {
+            Prepared::Not => return self.gather(columns).map(Points::Packed),
+            Prepared::Packed(_) => {
+                load_any(&rows, columns.len(), sample, &self.origin, &mut tile);
+            }
+            Prepared::Inverted(_) => load_sparse(&rows, columns.len(), sample, &mut tile),
+        }
         Ok(Points::Tile(tile))
     }
 
@@ -350,9 +347,21 @@ impl<'a, F: Real> Columns<'a, F> {
             return false;
         };
         let width = self.layout.width();
-        for (rows, first) in out.chunks_mut(POINTS * width).zip((from..to).step_by(POINTS)) {
-            let last = (first + POINTS).min(to);
-            kernel.values(tile, (first, last), &self.packed[chunk], rows, width);
+        match &self.prepared {
+            Prepared::Packed(sets) => {
+                let rows = out.chunks_mut(POINTS * width);
+                for (rows, first) in rows.zip((from..to).step_by(POINTS)) {
+                    let last = (first + POINTS).min(to);
+                    kernel.values(tile, (first, last), &sets[chunk], rows, width);
+                }
+            }
+            Prepared::Inverted(sets) => {
+                let (kernel, mut room) = ((kernel, self.largest), Room::default());
+                for (row, point) in out.chunks_mut(width).zip(from..to) {
+                    sets[chunk].values(kernel, (tile, point), &mut room, row);
+                }
+            }
+            Prepared::Not => return false,
         }
         true
     }
@@ -372,7 +381,14 @@ impl<'a, F: Real> Columns<'a, F> {
             Gram::Kernel(kernel, rows) => {
                 let (mut tile, mut part, mut all) = (Tile::<F>::new(rows.n_cols()), vec![], vec![]);
                 for samples in self.index.chunks(self.layout.width()) {
-                    load_any(&rows, samples.len(), |i| samples[i], &self.origin, &mut tile);
+                    match &self.prepared {
+                        Prepared::Inverted(_) => {
+                            load_sparse(&rows, samples.len(), |i| samples[i], &mut tile);
+                        }
+                        Prepared::Packed(_) | Prepared::Not => {
+                            load_any(&rows, samples.len(), |i| samples[i], &self.origin, &mut tile);
+                        }
+                    }
                     kernel.diagonal(&tile, &mut part);
                     all.extend(part.iter().map(|&v| F::from_f64(v).to_f64()));
                 }
@@ -380,4 +396,23 @@ impl<'a, F: Real> Columns<'a, F> {
             }
         }
     }
+}
+
+/// `prepare` of every chunk, in parallel, with looks at the watch; `work` values are prepared a
+/// chunk.
+fn in_waves<T: Send>(
+    chunks: usize,
+    work: usize,
+    watch: &mut Watch<'_>,
+    prepare: &(dyn Fn(usize) -> Result<T> + Sync),
+) -> Step<Vec<T>> {
+    let at_once = (VALUES_BETWEEN_LOOKS / work.max(1)).max(1);
+    let mut prepared = Vec::new();
+    for first in (0..chunks).step_by(at_once) {
+        for set in map(at_once.min(chunks - first), &|chunk| prepare(first + chunk)) {
+            prepared.push(set?);
+        }
+        watch.glance()?;
+    }
+    Ok(prepared)
 }

@@ -2,8 +2,8 @@
 
 use ndarray::ArrayView2;
 
-use super::AnyKernel;
 use super::form::{Form, Product};
+use super::{AnyKernel, inverted};
 use crate::data::AnyRows;
 
 /// Where kernel values come from.
@@ -22,7 +22,8 @@ impl Gram<'_> {
         let Self::Kernel(kernel, rows) = self else { return true };
         match kernel.form() {
             Form::Distance { gamma, .. } => (1e-20..=1e20).contains(&gamma) && small(rows),
-            Form::Product(Product::Plain) => small(rows),
+            // Where sums need no rows, there is no memory to be saved.
+            Form::Product(Product::Plain) => small(rows) && !inverted::suits(rows),
             // Powers of dot products lose too many digits.
             Form::Product(Product::Power { .. } | Product::Tanh { .. }) => false,
         }

@@ -1,7 +1,7 @@
 //! Rows, less an origin, as centres and as points, in their own precision or another.
 
 use super::AnyKernel;
-use crate::data::{AnyRows, Rows, each_rows};
+use crate::data::{AnyRows, Csr, Rows, each_rows};
 use crate::error::Result;
 use crate::float::Real;
 use crate::simd::{Packed, Tile};
@@ -80,17 +80,39 @@ fn load<S: Real, O: Real, F: Real>(
     };
     match rows {
         Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
-            tile.fill_sparse(len, |i, columns, entries| {
-                csr.for_each(row(i), |column, value| {
-                    columns.push(column as u32);
-                    entries.push(convert(value));
-                });
-            });
+            fill_sparse(csr, len, &row, tile);
         }
         Rows::Dense(_) | Rows::Csr(_) => {
             tile.fill_dense(len, |i, out| copy_moved(rows, row(i), origin, out))
         }
     }
+}
+
+fn fill_sparse<S: Real, F: Real>(
+    csr: &Csr<'_, S>,
+    len: usize,
+    row: &dyn Fn(usize) -> usize,
+    tile: &mut Tile<F>,
+) {
+    tile.fill_sparse(len, |i, columns, entries| {
+        csr.for_each(row(i), |column, value| {
+            columns.push(column as u32);
+            entries.push(convert(value));
+        });
+    });
+}
+
+/// [`load_any`] of sparse rows, kept sparse however many entries they have.
+pub(super) fn load_sparse<F: Real>(
+    rows: &AnyRows<'_>,
+    len: usize,
+    row: impl Fn(usize) -> usize,
+    tile: &mut Tile<F>,
+) {
+    each_rows!(rows, rows => match rows {
+        Rows::Csr(csr) => fill_sparse(csr, len, &row, tile),
+        Rows::Dense(_) => load(rows, len, &row, &[] as &[f64], tile),
+    });
 }
 
 /// A row, written out densely, less the origin if there is one.

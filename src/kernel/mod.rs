@@ -15,14 +15,16 @@ mod form;
 mod gaussian;
 mod gram;
 mod halves;
+mod inverted;
 mod layout;
 mod load;
 mod matern;
+mod products;
 mod sample_rows;
 
 pub use any::AnyKernel;
 pub use buffers::{AnyBuffers, Buffers};
-pub use cache::{Places, RowCache};
+pub use cache::RowCache;
 pub use classes::{AnyColumns, Classes};
 pub use columns::{Columns, Points};
 pub use form::Spectrum;

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, try_vec};
 use crate::parallel;
+use crate::simd::zeroed;
 
 /// Times the jitter grows (each time a hundredfold) before the factorization is given up.
 const ATTEMPTS: usize = 8;
@@ -24,6 +25,8 @@ const PANEL: usize = 128;
 /// Right sides that one task solves together, and tasks between two looks at the caller.
 const COLUMNS: usize = 32;
 const WAVE: usize = 4;
+/// Numbers that are copied between two looks at the caller.
+const COPIED: usize = 1 << 24;
 
 /// `M + jitter·diag = LLᵀ`.
 #[derive(Clone, Debug)]
@@ -54,11 +57,17 @@ impl Cholesky {
         jitter: f64,
         between: &mut dyn FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
-        let mut lower = try_vec(what, n * n, 0.0)?;
+        let mut lower = zeroed(what, n.saturating_mul(n))?;
         let mean = (0..n).map(|j| matrix[j * n + j]).sum::<f64>() / n.max(1) as f64;
         let mut jitter = jitter;
         for _ in 0..ATTEMPTS {
-            lower.copy_from_slice(matrix);
+            let strips = (COPIED / n.max(1)).max(1) * n.max(1);
+            for (at, to) in lower.chunks_mut(strips.max(1)).enumerate() {
+                if at > 0 {
+                    between()?;
+                }
+                to.copy_from_slice(&matrix[at * strips..][..to.len()]);
+            }
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }

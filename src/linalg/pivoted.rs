@@ -10,6 +10,7 @@ use super::dot;
 use crate::error::{Error, try_vec};
 use crate::float::Real;
 use crate::parallel;
+use crate::simd::zeroed;
 
 /// Rows of a task.
 const CHUNK: usize = 64;
@@ -41,7 +42,7 @@ impl<F: Real> PivotedCholesky<F> {
     ) -> Result<Self, E> {
         let n = diagonal.len();
         let floor = tolerance * diagonal.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let mut lower: Vec<F> = try_vec(what, n.saturating_mul(most), F::zero())?;
+        let mut lower: Vec<F> = zeroed(what, n.saturating_mul(most))?;
         let mut values = try_vec(what, n, F::zero())?;
         let (mut rest, mut pivots) = (diagonal, Vec::new());
         for step in 0..most {

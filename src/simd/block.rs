@@ -338,21 +338,33 @@ unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
         };
         let mapped = job.values.as_ref().is_some_and(|v| v.mapped);
         let value = if M == DOT { raw } else { L::mul(raw, L::splat(job.gamma)) };
-        let kernel = if M != DOT && (mapped || job.sums.is_some()) {
-            match job.map {
-                Map::Identity => value,
-                Map::Exponential => exp2::<F, L>(L::mul(raw, L::splat(-job.gamma * F::LOG2_E))),
-                Map::Matern { quadratic } => matern::<F, L>(value, F::from_f64(quadratic)),
-            }
-        } else {
-            value
-        };
+        let wanted = M != DOT && (mapped || job.sums.is_some());
+        let kernel = if wanted { self::mapped::<F, L>(raw, job.gamma, job.map) } else { value };
         if let Some(values) = &mut job.values {
             let to = values.out.as_mut_ptr().add(row * values.stride + line * w - job.slots.0);
             L::store(to, if mapped { kernel } else { value });
         }
         if let Some(sums) = &job.sums {
             *wide = L::wide_fma(*wide, sums.coef.as_ptr().add(line * w), kernel);
+        }
+    }
+}
+
+/// What the map makes of a line of distances, γ not yet included.
+#[inline(always)]
+pub(super) unsafe fn mapped<F: ExpConstants, L: Lanes<F>>(
+    raw: L::Line,
+    gamma: F,
+    map: Map,
+) -> L::Line {
+    // SAFETY: no pointer is involved; the caller enables the features of `L`.
+    unsafe {
+        match map {
+            Map::Identity => L::mul(raw, L::splat(gamma)),
+            Map::Exponential => exp2::<F, L>(L::mul(raw, L::splat(-gamma * F::LOG2_E))),
+            Map::Matern { quadratic } => {
+                matern::<F, L>(L::mul(raw, L::splat(gamma)), F::from_f64(quadratic))
+            }
         }
     }
 }

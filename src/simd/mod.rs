@@ -26,7 +26,9 @@ mod products;
 mod roofline;
 mod scalar;
 mod slices;
+mod sparse;
 mod waves;
+mod zeroed;
 
 pub use block::{Job, Map, Metric, Sums, Values};
 pub use dispatch::{Level, level, levels};
@@ -41,6 +43,8 @@ pub(crate) use primitives::{
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]
 pub use roofline::fma_rounds;
+pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
+pub(crate) use zeroed::zeroed;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::lanes::width;
 use super::norms::{interleave, sq_norm, sq_norms};
-use crate::error::{Error, Result, check_room_behind, try_reserve};
+use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
 use crate::float::Real;
 
 /// 64 bytes, aligned to 64.
@@ -176,7 +176,7 @@ impl<F: Real> Packed<F> {
     pub fn extend(&mut self, count: usize, mut write: impl FnMut(usize, &mut [F])) -> Result<()> {
         let (width, d) = (width::<F>(), self.n_features);
         self.reserve(self.len + count)?;
-        let mut rows = vec![F::zero(); width * d];
+        let mut rows = try_vec("rows to be packed", width.saturating_mul(d), F::zero())?;
         let mut done = 0;
         while done < count {
             let whole = self.len.is_multiple_of(width) && count - done >= width && d > 0;
@@ -340,6 +340,16 @@ impl<F: Real> Tile<F> {
     #[must_use]
     pub fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// Columns and entries of a sparse row; nothing of a dense one.
+    #[must_use]
+    pub fn sparse_row(&self, i: usize) -> (&[u32], &[F]) {
+        if self.dense {
+            return (&[], &[]);
+        }
+        let at = self.starts[i]..self.starts[i + 1];
+        (&self.columns[at.clone()], &self.entries[at])
     }
 
     /// Whether the rows are written out.

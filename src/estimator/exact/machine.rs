@@ -12,7 +12,7 @@ use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
 use crate::solver::mpd::{self, MpdSettings, Update};
-use crate::watch::Watch;
+use crate::watch::{Halt, Watch};
 
 /// Samples from which on kernel rows may be `f32`.
 const SINGLE_FROM: usize = 2048;
@@ -312,8 +312,10 @@ impl<'g> Task<'g, '_> {
                 return Err(Error::BadLabels("this machine needs classes".into()));
             }
         };
-        let columns = AnyColumns::new(self.gram, samples.clone(), self.single)?;
-        let fitted = self.train(kind, columns, self.bytes, watch)?;
+        let fitted = match AnyColumns::new(self.gram, samples.clone(), self.single, watch) {
+            Ok(columns) => self.train(kind, columns, self.bytes, watch)?,
+            Err(halt) => Fitted::unfinished(samples.len(), halt.into_reason()?),
+        };
         let chosen: Vec<usize> = (0..samples.len()).filter(|&i| fitted.coef[i] != 0.0).collect();
         let dual_coef = Array2::from_shape_fn((1, chosen.len()), |(_, s)| fitted.coef[chosen[s]]);
         Ok(ExactMachine {
@@ -343,10 +345,25 @@ impl<'g> Task<'g, '_> {
                 reason: "all samples with positive weights belong to the same class.".into(),
             });
         }
-        let classes = PairColumns::new(self.gram, &of_class, (self.bytes, self.single))?;
+        let space = (self.bytes, self.single);
+        let classes = PairColumns::new(self.gram, &of_class, space, watch);
+        let classes = match classes {
+            Ok(classes) => Ok(classes),
+            Err(halt) => Err(halt.into_reason()?),
+        };
         let at_a_time = at_a_time(k);
         let parts = one_vs_one(k, at_a_time, watch, |(i, j), watch| {
-            let columns = classes.pair(i, j)?;
+            let columns = watch.glance().and_then(|()| match &classes {
+                Ok(classes) => classes.pair((i, j), watch),
+                Err(stopped) => Err(Halt::Stop(*stopped)),
+            });
+            let columns = match columns {
+                Ok(columns) => columns,
+                Err(halt) => {
+                    let n = of_class[i].len() + of_class[j].len();
+                    return Ok(Fitted::unfinished(n, halt.into_reason()?));
+                }
+            };
             let y: Vec<bool> = (0..columns.index().len()).map(|s| s < of_class[i].len()).collect();
             let kind = match self.config.kind {
                 ExactKind::NuSvc { nu } => Kind::NuClasses(&y, nu),

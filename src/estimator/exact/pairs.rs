@@ -1,7 +1,7 @@
 //! One-vs-one machines: the samples of their pairs.
 
-use crate::error::Result;
 use crate::kernel::{AnyColumns, Classes, Gram};
+use crate::watch::{Step, Watch};
 
 /// Machines of pairs trained at the same time, at most: they share the cache, and other threads
 /// help with the rows of each.
@@ -26,7 +26,8 @@ impl<'g, 'c> PairColumns<'g, 'c> {
         gram: Gram<'g>,
         of_class: &'c [Vec<usize>],
         (bytes, single): (usize, bool),
-    ) -> Result<Self> {
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         let k = of_class.len();
         let each = Self::Each { gram, of_class, single };
         if k == 2 {
@@ -34,20 +35,24 @@ impl<'g, 'c> PairColumns<'g, 'c> {
         }
         let space = (bytes, at_a_time(k));
         Ok(if single {
-            Classes::new(gram, of_class, space)?.map_or(each, Self::Single)
+            Classes::new(gram, of_class, space, watch)?.map_or(each, Self::Single)
         } else {
-            Classes::new(gram, of_class, space)?.map_or(each, Self::Double)
+            Classes::new(gram, of_class, space, watch)?.map_or(each, Self::Double)
         })
     }
 
     /// The samples of two classes.
-    pub(super) fn pair(&self, i: usize, j: usize) -> Result<AnyColumns<'g>> {
+    pub(super) fn pair(
+        &self,
+        (i, j): (usize, usize),
+        watch: &mut Watch<'_>,
+    ) -> Step<AnyColumns<'g>> {
         match self {
             Self::Single(classes) => Ok(AnyColumns::Single(classes.pair(i, j))),
             Self::Double(classes) => Ok(AnyColumns::Double(classes.pair(i, j))),
             Self::Each { gram, of_class, single } => {
                 let index = [of_class[i].as_slice(), &of_class[j]].concat();
-                AnyColumns::new(*gram, index, *single)
+                AnyColumns::new(*gram, index, *single, watch)
             }
         }
     }

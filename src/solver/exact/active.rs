@@ -22,7 +22,7 @@ use super::select::{extremes, violation};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};
-use crate::watch::{Halt, StopReason, Watch};
+use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Samples from which on parts pay.
 pub(super) const LEAST: usize = 2048;
@@ -53,7 +53,12 @@ struct Whole<'w, 'a, F: Real> {
     steps: u64,
     n_rows: u64,
     drift: f64,
+    /// Level and objective where a stop left `f` of the samples outside the last part as it was.
+    outdated: Option<([f64; 2], f64)>,
 }
+
+/// Multiply-adds that a stop waits for, so that it can tell how far the optimum is.
+const LAST_WORK: usize = 1 << 32;
 
 /// As [`super::solve`].
 pub(super) fn solve<F: Real>(
@@ -73,12 +78,18 @@ pub(super) fn solve<F: Real>(
         steps: 0,
         n_rows: 0,
         drift: 0.0,
+        outdated: None,
     };
-    whole.recompute(watch)?;
-    let stop = whole.parts(space, settings, watch)?;
-    let violation = whole.violation();
-    let Whole { beta, f, n_rows, steps, .. } = whole;
-    let (level, objective, gap) = read_off(dual, &beta, &f);
+    if let Err(halt) = whole.recompute(watch) {
+        return Ok(Solution::unknown(dual, halt.into_reason()?));
+    }
+    let stop = whole.parts(space, settings, watch).or_else(Halt::into_reason)?;
+    let mut violation = whole.violation();
+    let Whole { beta, f, n_rows, steps, outdated, .. } = whole;
+    let (mut level, mut objective, mut gap) = read_off(dual, &beta, &f);
+    if let Some(known) = outdated {
+        ((level, objective), (violation, gap)) = (known, (f64::INFINITY, f64::INFINITY));
+    }
     Ok(Solution { beta, level, objective, gap, violation, n_iter: steps, n_rows, stop })
 }
 
@@ -88,7 +99,7 @@ impl<F: Real> Whole<'_, '_, F> {
         space: (usize, &Arc<Buffers<F>>),
         settings: &Settings,
         watch: &mut Watch<'_>,
-    ) -> Result<StopReason> {
+    ) -> Step<StopReason> {
         let n = self.f.len();
         let every = |step: usize| (0..n).step_by(step).collect::<Vec<_>>();
         // 1. Unless the sums that the variables keep are already spread over all.
@@ -129,7 +140,7 @@ impl<F: Real> Whole<'_, '_, F> {
         (bytes, buffers): (usize, &Arc<Buffers<F>>),
         goal: &Goal,
         watch: &mut Watch<'_>,
-    ) -> Result<(bool, StopReason)> {
+    ) -> Step<(bool, StopReason)> {
         // Where each sample is among the active ones.
         let mut place = try_vec("the active samples", self.f.len(), usize::MAX)?;
         active.iter().enumerate().for_each(|(at, &i)| place[i] = at);
@@ -149,6 +160,8 @@ impl<F: Real> Whole<'_, '_, F> {
         let product = Product::part(&mut cache, f, self.steps, &mut *watch)?;
         let mut run = Run::new(&dual, product, dual.start.clone())?;
         let stop = run.rounds(goal).or_else(Halt::into_reason)?;
+        let (level, _, _) = read_off(&dual, &run.beta, &run.product.f);
+        let mut objective = read_off(self.dual, &self.beta, &self.f).1;
         let mut change = vec![0.0; active.len()];
         let mut moved = false;
         for (local, &v) in variables.iter().enumerate() {
@@ -157,6 +170,10 @@ impl<F: Real> Whole<'_, '_, F> {
                 moved = true;
                 change[dual.sample[local]] += by;
                 self.beta[v] = run.beta[local];
+                // `½ (β + Δ)ᵀK(β + Δ) = ½ βᵀKβ + ½ Δᵀ(f + f')`, and Δ is 0 outside.
+                let at = dual.sample[local];
+                let mean = f64::midpoint(self.f[active[at]], run.product.f[at]);
+                objective += by * (mean - dual.linear[local]);
             }
         }
         active.iter().zip(&run.product.f).for_each(|(&i, &f)| self.f[i] = f);
@@ -167,26 +184,37 @@ impl<F: Real> Whole<'_, '_, F> {
         let terms = active.iter().copied().zip(change).filter(|(_, by)| *by != 0.0);
         let terms: Vec<(usize, f64)> = terms.collect();
         let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == usize::MAX).collect();
-        self.add(&outside, &terms, watch)?;
+        let last_work = self.work(outside.len()).saturating_mul(terms.len());
+        let added = match stop.is_early() {
+            false => self.add(&outside, &terms, watch),
+            true if last_work > LAST_WORK => Err(Halt::Stop(stop)),
+            true => Ok(watch.unbroken(|watch| self.add(&outside, &terms, watch))?),
+        };
+        let stop = match added {
+            Ok(()) => stop,
+            Err(halt) => {
+                self.outdated = Some((level, objective));
+                halt.into_reason()?
+            }
+        };
         Ok((moved, stop))
     }
 
-    /// `f += K terms` at some samples; half a sum is of no use.
-    fn add(
-        &mut self,
-        targets: &[usize],
-        terms: &[(usize, f64)],
-        watch: &mut Watch<'_>,
-    ) -> Result<()> {
-        let per_row = self.columns.row_work() / self.f.len().max(1) * targets.len();
-        let at_once = (WORK_BETWEEN_LOOKS / per_row.max(1)).max(64);
+    /// Multiply-adds of one term at so many samples.
+    fn work(&self, targets: usize) -> usize {
+        (self.columns.row_work() / self.f.len().max(1)).saturating_mul(targets)
+    }
+
+    /// `f += K terms` at some samples; as it was where it is stopped.
+    fn add(&mut self, targets: &[usize], terms: &[(usize, f64)], watch: &mut Watch<'_>) -> Step {
+        let at_once = (WORK_BETWEEN_LOOKS / self.work(targets.len()).max(1)).max(16);
         let mut sums: Vec<f64> = targets.iter().map(|&i| self.f[i]).collect();
         for terms in terms.chunks(at_once) {
             self.columns.add_products(targets, terms, &mut sums)?;
             self.n_rows += terms.len() as u64;
             watch.tick.iteration = steps_told(self.steps);
             watch.tick.n_terms = terms.len();
-            watch.unbroken(Watch::poll)?;
+            watch.poll()?;
         }
         targets.iter().zip(sums).for_each(|(&i, sum)| self.f[i] = sum);
         let size: f64 = terms.iter().map(|(_, by)| by.abs()).sum();
@@ -194,17 +222,21 @@ impl<F: Real> Whole<'_, '_, F> {
         Ok(())
     }
 
-    fn recompute(&mut self, watch: &mut Watch<'_>) -> Result<()> {
+    fn recompute(&mut self, watch: &mut Watch<'_>) -> Step {
         let mut total = vec![0.0; self.f.len()];
         for (&i, &beta) in self.dual.sample.iter().zip(&self.beta) {
             total[i] += beta;
         }
         let terms: Vec<(usize, f64)> =
             total.into_iter().enumerate().filter(|(_, by)| *by != 0.0).collect();
-        self.f.fill(0.0);
-        self.drift = 0.0;
         let all: Vec<usize> = (0..self.f.len()).collect();
-        self.add(&all, &terms, watch)
+        let before = (std::mem::replace(&mut self.f, vec![0.0; all.len()]), self.drift);
+        self.drift = 0.0;
+        let added = self.add(&all, &terms, watch);
+        if added.is_err() {
+            (self.f, self.drift) = before;
+        }
+        added
     }
 
     /// The scores anew, and their violation.

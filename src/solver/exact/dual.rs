@@ -85,6 +85,23 @@ pub struct Solution {
     pub stop: StopReason,
 }
 
+impl Solution {
+    /// The start of a problem whose scores there was no time to compute: anything may be the level.
+    pub(super) fn unknown(dual: &Dual, stop: StopReason) -> Self {
+        Self {
+            beta: dual.start.clone(),
+            // Where they are divided by the half of their distance, by 1.
+            level: if dual.two_sums { [-1.0, 1.0] } else { [0.0; 2] },
+            objective: f64::NAN,
+            gap: f64::INFINITY,
+            violation: f64::INFINITY,
+            n_iter: 0,
+            n_rows: 0,
+            stop,
+        }
+    }
+}
+
 /// A level between the largest score that can rise and the least that can fall, as far as there are
 /// such scores.
 pub(super) fn between(most: f64, least: f64) -> f64 {

@@ -62,6 +62,24 @@ pub struct Fitted {
     pub mpd: Option<MpdOutcome>,
 }
 
+impl Fitted {
+    /// The machine of `n` samples whose training was stopped before it began: no support vector.
+    pub(crate) fn unfinished(n: usize, stop: StopReason) -> Self {
+        Self {
+            coef: vec![0.0; n],
+            intercept: 0.0,
+            width: 1.0,
+            objective: 0.0,
+            gap: f64::INFINITY,
+            violation: f64::INFINITY,
+            n_iter: 0,
+            n_rows: 0,
+            stop,
+            mpd: None,
+        }
+    }
+}
+
 /// What [`crate::solver::mpd`] tells beyond the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MpdOutcome {

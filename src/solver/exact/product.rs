@@ -9,7 +9,7 @@ use crate::watch::{Step, Watch};
 const AT_ONCE: usize = 512;
 
 /// Multiply-adds of kernel rows between two looks at the watch.
-pub(super) const WORK_BETWEEN_LOOKS: usize = u32::MAX as usize;
+pub(super) const WORK_BETWEEN_LOOKS: usize = 1 << 31;
 
 /// Inner steps between two looks at the watch: some milliseconds.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 13;
@@ -63,24 +63,23 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
         Ok(Self { cache, f, diagonal, steps, watch })
     }
 
-    /// `f = Kβ` anew, β given by variables of samples.
-    pub(in crate::solver) fn recompute(&mut self, sample: &[usize], beta: &[f64]) -> Result<()> {
+    /// `f = Kβ` anew, β given by variables of samples; the old one where it is stopped.
+    pub(in crate::solver) fn recompute(&mut self, sample: &[usize], beta: &[f64]) -> Step {
         let mut total = vec![0.0; self.f.len()];
         for (&i, &beta) in sample.iter().zip(beta) {
             total[i] += beta;
         }
-        self.f.fill(0.0);
+        let mut f = try_vec("scores", total.len(), 0.0)?;
         let samples: Vec<usize> = (0..total.len()).filter(|&i| total[i] != 0.0).collect();
         let step = self.rows_between_looks().min(AT_ONCE).min(self.cache.capacity()).max(1);
         let mut slots = Vec::new();
         for part in samples.chunks(step) {
             self.cache.request(part, &mut slots)?;
             let terms = slots.iter().zip(part).map(|(&slot, &i)| (slot, total[i]));
-            self.cache.accumulate(&terms.collect::<Vec<_>>(), &mut self.f);
-            // Half a sum is of no use.
-            self.tell(beta);
-            self.watch.unbroken(Watch::poll)?;
+            self.cache.accumulate(&terms.collect::<Vec<_>>(), &mut f)?;
+            self.look(beta)?;
         }
+        self.f = f;
         Ok(())
     }
 
@@ -119,7 +118,7 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
 
     /// `f` follows variables that moved by so much, each given by its sample: what their samples'
     /// `β` moved by in all, in magnitude.
-    pub(in crate::solver) fn follow(&mut self, held: &Held, moves: &[(usize, f64)]) -> f64 {
+    pub(in crate::solver) fn follow(&mut self, held: &Held, moves: &[(usize, f64)]) -> Result<f64> {
         let mut change = vec![0.0; held.samples.len()];
         for &(sample, by) in moves {
             if let Ok(at) = held.samples.binary_search(&sample) {
@@ -128,12 +127,12 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
         }
         let terms = held.slots.iter().zip(&change).filter(|(_, c)| **c != 0.0);
         let terms: Vec<(u32, f64)> = terms.map(|(&slot, &c)| (slot, c)).collect();
-        self.cache.accumulate(&terms, &mut self.f);
-        terms.iter().map(|(_, c)| c.abs()).sum()
+        self.cache.accumulate(&terms, &mut self.f)?;
+        Ok(terms.iter().map(|(_, c)| c.abs()).sum())
     }
 
     fn rows_between_looks(&self) -> usize {
-        (WORK_BETWEEN_LOOKS / self.cache.columns().row_work().max(1)).max(16)
+        (WORK_BETWEEN_LOOKS / self.cache.columns().row_work().max(1)).max(4)
     }
 
     fn tell(&mut self, beta: &[f64]) {

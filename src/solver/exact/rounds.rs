@@ -6,7 +6,6 @@ use super::select::{Selector, extremes, largest_magnitude, violation};
 use super::working::Working;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::parallel::each;
 use crate::watch::{Halt, Step, StopReason};
 
 /// Variables of a working set, at most: the values among them stay in the second cache.
@@ -150,7 +149,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 moves.push((self.dual.sample[v], by));
             }
         }
-        let added = self.product.follow(&held, &moves) * self.largest;
+        let added = self.product.follow(&held, &moves)? * self.largest;
         self.drift += f64::EPSILON * (added + largest_magnitude(&self.scores, 0.0));
         said.map(|()| !moves.is_empty())
     }
@@ -166,12 +165,8 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let q = variables.len();
         let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
         let columns: Vec<usize> = variables.iter().map(|&v| self.dual.sample[v]).collect();
-        let mut kernel = try_vec("the working set", q * q, F::zero())?;
-        let cache = &*self.product.cache;
-        let places = cache.places(&columns);
-        each(kernel.chunks_mut(q.max(1)), &|t, row: &mut [F]| {
-            cache.pick(held.slot(columns[t]), &places, row);
-        });
+        let slots: Vec<u32> = columns.iter().map(|&c| held.slot(c)).collect();
+        let kernel = self.product.cache.among(&slots, &columns)?;
         Ok(Working {
             beta: pick(&self.beta),
             lower: pick(&self.dual.lower),

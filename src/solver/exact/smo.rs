@@ -33,7 +33,9 @@ pub fn solve<F: Real>(
     let mut cache = RowCache::new(columns, bytes, buffers)?;
     let product = Product::new(&mut cache, watch)?;
     let mut run = Run::new(dual, product, dual.start.clone())?;
-    run.product.recompute(&dual.sample, &run.beta)?;
+    if let Err(halt) = run.product.recompute(&dual.sample, &run.beta) {
+        return Ok(Solution::unknown(dual, halt.into_reason()?));
+    }
     let stop = run.rounds(&Goal { settings: *settings, part: false }).or_else(Halt::into_reason)?;
     let (level, objective, gap) = read_off(dual, &run.beta, &run.product.f);
     run.rescore();

@@ -30,7 +30,13 @@ fn part<'a>(
     kernel: AnyKernel,
 ) -> Part<'a, 'a> {
     Part {
-        columns: AnyColumns::new(gram(x, kernel), (0..x.nrows()).collect(), false).unwrap(),
+        columns: AnyColumns::new(
+            gram(x, kernel),
+            (0..x.nrows()).collect(),
+            false,
+            &mut Watch::of_tests(),
+        )
+        .unwrap(),
         kind,
         cost,
         cache_bytes: 200 << 20,
@@ -142,7 +148,13 @@ fn working_sets_agree_with_plain_smo_whatever_the_cache() {
     let cost = vec![10.0; 1500];
     let settings = Settings { tol: 1e-7, ..TIGHT };
     let run = |bytes: usize, single: bool, kind, tol: f64| {
-        let columns = AnyColumns::new(gram(&x, KERNEL), (0..x.nrows()).collect(), single).unwrap();
+        let columns = AnyColumns::new(
+            gram(&x, KERNEL),
+            (0..x.nrows()).collect(),
+            single,
+            &mut Watch::of_tests(),
+        )
+        .unwrap();
         let part = Part { columns, cache_bytes: bytes, ..part(&x, kind, &cost, KERNEL) };
         fit(part, &Settings { tol, ..settings }, &mut Watch::of_tests()).unwrap()
     };
@@ -175,8 +187,13 @@ fn the_same_bits_for_any_number_of_threads() {
     let cost = vec![10.0; 3000];
     let run = |threads| {
         crate::parallel::run(threads, |_| {
-            let columns =
-                AnyColumns::new(gram(&x, KERNEL), (0..x.nrows()).collect(), true).unwrap();
+            let columns = AnyColumns::new(
+                gram(&x, KERNEL),
+                (0..x.nrows()).collect(),
+                true,
+                &mut Watch::of_tests(),
+            )
+            .unwrap();
             let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
             fit(
                 part,

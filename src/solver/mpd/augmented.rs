@@ -99,6 +99,8 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 tau = least.max(TOL_FACTOR * tau);
                 self.updates += 1;
                 (fresh, idle) = (false, 0);
+                // Where no step is left, multipliers alone may go on and on.
+                self.product.look(&self.beta)?;
                 if self.product.steps >= settings.max_iter {
                     return Ok(StopReason::MaxIter);
                 }
@@ -176,7 +178,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 moves.push((self.dual.sample[v], by));
             }
         }
-        self.product.follow(&held, &moves);
+        self.product.follow(&held, &moves)?;
         said.map(|()| !moves.is_empty())
     }
 
@@ -186,10 +188,11 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let columns: Vec<Vec<f64>> = self.equalities.iter().map(|e| pick(&e.column)).collect();
         let sample: Vec<usize> = set.iter().map(|&v| self.dual.sample[v]).collect();
         let mut matrix = try_vec("the working set", q * q, 0.0)?;
-        let (cache, diagonal, rho) = (&*self.product.cache, &self.product.diagonal, &self.rho);
+        let (diagonal, rho) = (&self.product.diagonal, &self.rho);
+        let slots: Vec<u32> = sample.iter().map(|&c| held.slot(c)).collect();
+        let values = self.product.cache.among(&slots, &sample)?;
         parallel::each(matrix.chunks_mut(q.max(1)), &|t, row| {
-            let slot = held.slot(sample[t]);
-            row.iter_mut().zip(&sample).for_each(|(to, &c)| *to = cache.value(slot, c).to_f64());
+            row.iter_mut().zip(&values[t * q..]).for_each(|(to, value)| *to = (*value).to_f64());
             row[t] = diagonal[sample[t]];
             for (column, rho) in columns.iter().zip(rho) {
                 axpy(rho * column[t], column, row);

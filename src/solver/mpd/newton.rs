@@ -77,7 +77,7 @@ pub(super) fn run<F: Real>(
             let by = -residual / run.product.diagonal[sample].max(LEAST_CURVATURE);
             // Departs from [MPD] section 5.2: Δh_i = +Δγ_ij f_ij, as h_i = f_iᵀγ_i.
             system.curvature += by * equality.column[v];
-            run.product.cache.accumulate(&[(slot, by)], &mut system.product);
+            run.product.cache.accumulate(&[(slot, by)], &mut system.product)?;
         }
         // Line 8.
         if let Some(v) = step {
@@ -88,7 +88,7 @@ pub(super) fn run<F: Real>(
             let free = before + run.scores[v] / curvature;
             run.beta[v] = free.max(run.dual.lower[v]).min(run.dual.upper[v]);
             let by = run.beta[v] - before;
-            run.product.cache.accumulate(&[(slot, by)], &mut run.product.f);
+            run.product.cache.accumulate(&[(slot, by)], &mut run.product.f)?;
             run.moved(v, by);
             run.product.steps += 1;
             fresh = false;

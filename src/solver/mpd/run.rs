@@ -2,12 +2,11 @@
 
 use super::basis::Basis;
 use super::problem::{Equality, MpdSettings};
-use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::axpy;
 use crate::parallel;
 use crate::solver::exact::{Dual, MpdOutcome, Product, Solution, Trace};
-use crate::watch::StopReason;
+use crate::watch::{Step, StopReason};
 
 /// A ν-SVC's ρ counts at least this much as the divisor of its scores.
 const LEAST_DIVISOR: f64 = 1e-3;
@@ -34,7 +33,7 @@ pub(super) struct Run<'r, 'a, 'w, F: Real> {
 
 impl<F: Real> Run<'_, '_, '_, F> {
     /// `Kβ` and g anew: what rounding has gathered in them goes.
-    pub(super) fn refresh(&mut self) -> Result<()> {
+    pub(super) fn refresh(&mut self) -> Step {
         self.product.recompute(&self.dual.sample, &self.beta)?;
         for (g, equality) in self.excess.iter_mut().zip(self.equalities) {
             *g = equality.excess(&self.beta);

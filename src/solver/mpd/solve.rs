@@ -53,10 +53,9 @@ pub fn solve<F: Real>(
         updates: 0,
         trace: Trace::default(),
     };
-    run.refresh()?;
-    let stop = match settings.update {
+    let stop = run.refresh().and_then(|()| match settings.update {
         Update::Augmented => run.augmented(settings),
         Update::Newton => newton::run(&mut run, settings),
-    };
+    });
     Ok(run.finish(stop.or_else(Halt::into_reason)?))
 }

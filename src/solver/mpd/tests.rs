@@ -32,6 +32,7 @@ fn part<'a>(x: &'a Array2<f64>, kind: Kind<'a>, cost: &'a [f64]) -> Part<'a, 'a>
             Gram::Kernel(KERNEL, Rows::Dense(x.view()).into()),
             (0..x.nrows()).collect(),
             false,
+            &mut Watch::of_tests(),
         )
         .unwrap(),
         kind,
@@ -347,7 +348,9 @@ fn the_same_bits_for_any_number_of_threads() {
     let run = |threads| {
         crate::parallel::run(threads, |_| {
             let gram = Gram::Kernel(KERNEL, Rows::Dense(x.view()).into());
-            let columns = AnyColumns::new(gram, (0..x.nrows()).collect(), true).unwrap();
+            let columns =
+                AnyColumns::new(gram, (0..x.nrows()).collect(), true, &mut Watch::of_tests())
+                    .unwrap();
             let part = Part { columns, ..part(&x, Kind::Classes(&y), &cost) };
             let settings = MpdSettings { tol: 1e-3, constraint_tol: 1e-3, ..TIGHT };
             fit(part, &PLAIN, &settings, &mut Watch::of_tests())

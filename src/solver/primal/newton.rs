@@ -43,11 +43,14 @@ use crate::linalg::{axpy, dot};
 use crate::loss::Zone;
 use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
-use crate::solver::smoothed::{Polish, Polished, Start, check_gram};
+use crate::solver::smoothed::{Polish, Polished, Start, check_gram_between};
 use crate::watch::{Step, Watch};
 
 /// Up to this many samples are solved for directly.
 const DIRECT: usize = 1000;
+
+/// Values of K that are read between two looks at the watch.
+const VALUES_BETWEEN_LOOKS: usize = 1 << 25;
 
 /// Minimises over all n samples, each a basis point. `gram` is K, row-major n x n; any beginning
 /// of the samples should be a fair part of them (shuffle them first). `polish.tol` is not used.
@@ -64,8 +67,8 @@ pub fn newton(
 ) -> Result<Polished> {
     let n = start.cost.len();
     start.check(polish, n, n)?;
-    check_gram(gram, n)?;
     watch.begin();
+    check_gram_between(gram, n, &mut || watch.unbroken(Watch::glance))?;
     each_output(polish, Of::Samples, start, watch, |place, watch| {
         let mut machine = Expansion { gram, n, system: Bordered::default(), aim: Aim::default() };
         machine.minimise(place, watch)
@@ -100,7 +103,7 @@ impl Expansion<'_> {
         // Step 1.
         for (stage, &size) in sizes.iter().rev().enumerate() {
             (place.size, place.steps_before) = (size, place.steps);
-            place.f = self.times(size, &place.coef, place.b)?;
+            place.f = watch.unbroken(|watch| self.products(size, &place.coef, place.b, watch))?;
             if stage == 0 && !warm {
                 first_h = place.first_width();
             }
@@ -111,11 +114,31 @@ impl Expansion<'_> {
             if !exact && done.is_err() {
                 // Stopped early: the decision values of all samples are still to be known.
                 place.size = self.n;
-                place.f = self.times(self.n, &place.coef, place.b)?;
+                let all =
+                    |watch: &mut Watch<'_>| self.products(self.n, &place.coef, place.b, watch);
+                place.f = watch.unbroken(all)?;
             }
             converged = done?;
         }
         Ok(converged)
+    }
+
+    /// Rows of K that are read between two looks at the watch.
+    fn at_once(&self) -> usize {
+        (VALUES_BETWEEN_LOOKS / self.n.max(1)).max(1)
+    }
+
+    /// [`Newton::times`] with looks at the watch.
+    fn products(&self, size: usize, beta: &[f64], b: f64, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let row = |i: usize| &self.gram[i * self.n..][..size];
+        let mut f = try_vec("decision values", size, b)?;
+        for (part, f) in f.chunks_mut(self.at_once()).enumerate() {
+            let first = part * self.at_once();
+            let products = parallel::map(f.len(), &|i| dot(row(first + i), &beta[..size]));
+            f.iter_mut().zip(products).for_each(|(f, product)| *f += product);
+            watch.glance()?;
+        }
+        Ok(f)
     }
 }
 
@@ -136,8 +159,12 @@ impl Newton for Expansion<'_> {
         if beta.iter().any(|&v| v != 0.0) {
             let known = &beta[..size];
             let product = |q: usize| dot(&self.gram[rows[q] * n..][..size], known);
-            let products = parallel::map(rows.len(), &product);
-            target.iter_mut().zip(products).for_each(|(z, product)| *z -= product);
+            for (part, targets) in target.chunks_mut(self.at_once()).enumerate() {
+                let first = part * self.at_once();
+                let products = parallel::map(targets.len(), &|q| product(first + q));
+                targets.iter_mut().zip(products).for_each(|(z, product)| *z -= product);
+                watch.glance()?;
+            }
         }
         let fit_intercept = place.polish.fit_intercept;
         let mut b = place.b;
@@ -159,7 +186,7 @@ impl Newton for Expansion<'_> {
             rows.iter().zip(&target).for_each(|(&i, &value)| beta[i] = value);
         }
         check_finite("coefficients", &beta, 1)?;
-        let f = self.times(size, &beta, b)?;
+        let f = self.products(size, &beta, b, watch)?;
         let s: Vec<f64> = f.iter().zip(&place.f).map(|(to, from)| to - from).collect();
         let turn = b - place.b;
         let (mut first, mut second) = (0.0, 0.0);
@@ -187,7 +214,6 @@ impl Newton for Expansion<'_> {
         Ok(())
     }
 
-    /// For coefficients that are 0 beyond those samples.
     fn times(&self, size: usize, beta: &[f64], b: f64) -> Result<Vec<f64>> {
         let row = |i: usize| &self.gram[i * self.n..][..size];
         Ok(parallel::map(size, &|i| dot(row(i), &beta[..size]) + b))

@@ -5,7 +5,7 @@ use crate::error::{Result, try_vec};
 use crate::linalg::dot;
 use crate::solver::smoothed::ray::Samples;
 use crate::solver::smoothed::{Polish, Polished, Start};
-use crate::watch::{Step, StopReason, Watch};
+use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// What coefficients belong to, and so what the penalty is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,10 @@ pub(super) fn each_output<'a>(
     let mut result = Polished::nothing(start.coef.len() / m, m);
     for output in 0..m {
         let mut place = Place::new(polish, of, start, output)?;
-        let done = solve(&mut place, watch);
+        let done = match solve(&mut place, watch) {
+            Err(Halt::Fail(error)) => return Err(error),
+            done => done,
+        };
         let samples = place.samples(polish.h);
         result.put(output, &place.coef, place.b);
         result.add(&samples, place.penalty(), &place.f);

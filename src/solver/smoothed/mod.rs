@@ -19,6 +19,7 @@ use crate::data::{Targets, check_finite};
 use crate::error::{Result, check_len, try_vec};
 use crate::float::Real;
 use crate::loss::{AnyLoss, Smoothed};
+use crate::parallel;
 use crate::watch::{Halt, StopReason};
 use ray::Samples;
 
@@ -144,10 +145,32 @@ impl Polish {
     }
 }
 
+/// Values that are looked at between two looks at the watch, and those of a task.
+const CHECKED: usize = 1 << 25;
+const CHECKED_EACH: usize = 1 << 20;
+
 /// Whether this is a kernel matrix of n points, all of it finite.
 pub(super) fn check_gram(gram: &[f64], n: usize) -> Result<()> {
+    check_gram_between(gram, n, &mut || Ok(()))
+}
+
+/// The same of a large one: `between` is asked now and then, and its error ends it.
+pub(super) fn check_gram_between(
+    gram: &[f64],
+    n: usize,
+    between: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
     check_len("kernel matrix", n * n, gram.len())?;
-    check_finite("kernel matrix", gram, n)
+    let fine = |part: &[f64]| part.iter().all(|v| v.is_finite());
+    for part in gram.chunks(CHECKED) {
+        let tasks: Vec<&[f64]> = part.chunks(CHECKED_EACH).collect();
+        if !parallel::map(tasks.len(), &|t| fine(tasks[t])).into_iter().all(|fine| fine) {
+            // It says where.
+            return check_finite("kernel matrix", gram, n);
+        }
+        between()?;
+    }
+    Ok(())
 }
 
 impl Polished {

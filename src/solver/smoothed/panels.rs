@@ -6,6 +6,7 @@ use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{dots, matrix, multiply};
 use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::zeroed;
 use crate::watch::{Step, Watch};
 
 /// Bytes of one wave of blocks: what is computed between two looks at the watch.
@@ -65,7 +66,7 @@ impl<'a, F: Real> Panels<'a, F> {
             fit if fit >= n / 2 => fit / wave * wave,
             _ => 0,
         };
-        let mut kept = try_vec("kernel values", keep * b, F::zero())?;
+        let mut kept = zeroed("kernel values", keep * b)?;
         for (w, block) in kept.chunks_mut(wave * b.max(1)).enumerate() {
             fill(rows, b, &|k| w * wave + k, block);
             watch.poll()?;
@@ -156,7 +157,7 @@ impl<'a, F: Real> Panels<'a, F> {
 /// `OutOfMemory`; what the watch says.
 pub fn basis_gram<F: Real>(rows: &dyn KernelRows<F>, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
     let b = rows.n_terms();
-    let mut gram = try_vec("kernel matrix", b * b, 0.0)?;
+    let mut gram = zeroed("kernel matrix", b.saturating_mul(b))?;
     for (part, block) in gram.chunks_mut((GRAM_ROWS * b).max(1)).enumerate() {
         parallel::each(block.chunks_mut(GRAM_CHUNK * b), &|c, out| {
             rows.fill_gram(part * GRAM_ROWS + c * GRAM_CHUNK, out);

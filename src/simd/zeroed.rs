@@ -1,0 +1,48 @@
+//! Large vectors of zeros, which the system gives page by page as they are written.
+
+use std::alloc::{Layout, alloc_zeroed};
+
+use crate::error::{Error, Result, check_room_behind};
+use crate::float::Real;
+
+/// `len` zeros, none of which has been written: a vector that is filled with them by a loop keeps
+/// the caller waiting (a second for 3 GB) with nobody to ask.
+///
+/// # Errors
+/// `OutOfMemory`, naming `what`.
+pub(crate) fn zeroed<F: Real>(what: &'static str, len: usize) -> Result<Vec<F>> {
+    let full = || Error::OutOfMemory { what, bytes: len.saturating_mul(size_of::<F>()) };
+    let layout = Layout::array::<F>(len).map_err(|_| full())?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout is not of size 0; it is that of a vector of `len` values and as many
+    // places; all bits 0 are the number 0 of the sealed `Real`, f32 or f64.
+    let values = unsafe {
+        let values = alloc_zeroed(layout).cast::<F>();
+        if values.is_null() {
+            return Err(full());
+        }
+        Vec::from_raw_parts(values, len, len)
+    };
+    check_room_behind(what, layout.size())?;
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_or_an_error() {
+        assert!(zeroed::<f32>("zeros", 0).unwrap().is_empty());
+        let mut many = zeroed::<f64>("zeros", 100_000).unwrap();
+        assert!(many.iter().all(|v| *v == 0.0));
+        many.push(1.0);
+        assert_eq!(many.len(), 100_001);
+        for len in [usize::MAX, usize::MAX / 8, 1 << 55] {
+            let refused = zeroed::<f64>("zeros", len).unwrap_err();
+            assert!(refused.to_string().contains("zeros"), "{refused}");
+        }
+    }
+}

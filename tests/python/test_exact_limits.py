@@ -1,0 +1,152 @@
+"""Exact machines on wide sparse rows of many classes: limits, Ctrl-C, and the time itself."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC as LibSVC
+
+from budgetsvm import SVC, IncompleteCholesky, NuSVC, Nystroem, PrimalSVC
+from interrupting import PROMISE, ctrl_c
+
+
+def wide_rows(n, n_classes, seed=0):
+    """Of 50,000 columns at a density of 0.002, each class with words of its own, and labels."""
+    rng = np.random.default_rng(seed)
+    d, each = 50_000, 100
+    y = np.arange(n) % n_classes
+    columns = rng.integers(0, d, (n, each))
+    columns[:, :10] = 400 * y[:, None] + rng.integers(0, 400, (n, 10))
+    where = (np.repeat(np.arange(n), each), columns.ravel())
+    X = sp.csr_matrix((rng.random(n * each), where), shape=(n, d))
+    X.sum_duplicates()
+    return X, y
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
+@pytest.mark.parametrize("n_classes", [60, 105])
+def test_a_limit_ends_a_machine_of_many_classes(n_classes, kernel):
+    X, y = wide_rows(3000, n_classes)
+    model = SVC(kernel=kernel, max_time=0.1, C=10.0)
+    started = time.process_time()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert time.process_time() - started < 0.1 + 2 * PROMISE
+    if model.stop_reason_ == "max_time":
+        (warning,) = [w for w in told if issubclass(w.category, ConvergenceWarning)]
+        text = str(warning.message)
+        assert "max_time=0.1" in text
+        assert f"of {n_classes * (n_classes - 1) // 2} pairs" in text
+        assert "max_iter" not in text
+        assert warning.filename == __file__
+    assert np.isfinite(model.decision_function(X[:20])).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_many_classes_of_wide_rows_take_seconds(kernel):
+    """Written out, the rows of 1770 pairs took 14 s of one core."""
+    X, y = wide_rows(3000, 60)
+    started = time.process_time()
+    model = SVC(kernel=kernel, C=10.0).fit(X, y)
+    assert time.process_time() - started < 5
+    assert model.stop_reason_ == "converged"
+    assert (model.predict(X[:300]) == y[:300]).all()
+
+
+@pytest.mark.parametrize("kind", [SVC, NuSVC])
+@pytest.mark.parametrize("n", [600, 1400, 3000])
+def test_linear_machines_on_wide_rows_are_those_of_libsvm(n, kind):
+    """Few rows keep their kernel values; of many, only the weights are kept."""
+    X, y = wide_rows(n, 2)
+    options = {"nu": 0.2} if kind is NuSVC else {"C": 0.05}
+    model = kind(kernel="linear", tol=1e-6, cache_size=1, **options).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    if kind is SVC and n < 1000:
+        other = LibSVC(kernel="linear", tol=1e-6, **options).fit(X, y)
+        np.testing.assert_allclose(
+            model.decision_function(X), other.decision_function(X), atol=2e-5
+        )
+    again = kind(kernel="linear", tol=1e-6, solver="mpd", **options).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), again.decision_function(X), atol=2e-4)
+
+
+def test_every_kernel_on_wide_rows_has_the_values_of_dense_rows():
+    X, y = wide_rows(150, 3)
+    dense = X.toarray()
+    for kernel in ("rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear"):
+        options = {"kernel": kernel, "gamma": 0.01, "C": 0.5}
+        ours = SVC(**options).fit(X, y).decision_function(X)
+        np.testing.assert_allclose(
+            ours, SVC(**options).fit(dense, y).decision_function(dense), rtol=1e-6, atol=1e-8
+        )
+
+
+def test_ctrl_c_ends_preparation():
+    X, y = wide_rows(12_000, 105)
+    model = SVC(kernel="poly", C=1e4, tol=1e-9)
+    with ctrl_c(0.3):
+        model.fit(X, y)
+    assert not hasattr(model, "_machine")
+
+
+def test_multipliers_alone_heed_a_limit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = NuSVC(solver="mpd", max_time=0.3)
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # It may be refused, but in time.
+        with contextlib.suppress(ValueError):
+            model.fit(X, X[:, 0] > 0, sample_weight=np.full(60, 1e300))
+    assert time.process_time() - started < 0.3 + PROMISE
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("gamma", [1e150, 1e300])
+def test_kernel_values_out_of_range_are_refused_in_fit(gamma, degree):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    model = SVC(kernel="poly", gamma=gamma, degree=degree, max_iter=1000)
+    if degree * np.log10(gamma) > 308:
+        with pytest.raises(ValueError, match="range of floating point numbers"):
+            model.fit(X, X[:, 0] > 0)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, X[:, 0] > 0)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kind", [Nystroem, IncompleteCholesky])
+@pytest.mark.parametrize("width", [2**62, 2**58])
+def test_features_that_no_memory_holds_are_refused_in_fit(kind, width):
+    model = kind(n_components=width)
+    with pytest.raises(MemoryError, match=f"n_components={width}"):
+        model.fit(np.eye(20))
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("model", "delay"),
+    [
+        (PrimalSVC(solver="newton", cache_size=4000), 0.4),
+        (PrimalSVC(solver="newton", cache_size=4000), 1.2),
+        (IncompleteCholesky(3000, tol=0.0), 0.3),
+        (Nystroem(100, n_landmarks=4000), 0.15),
+    ],
+    ids=["kernel matrix", "newton", "cholesky", "nystroem"],
+)
+def test_what_grows_like_n_squared_asks_too(model, delay):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 10))
+    y = X[:, 0] + rng.normal(size=10_000) > 0
+    with ctrl_c(delay):
+        model.fit(X, y)
