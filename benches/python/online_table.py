@@ -202,7 +202,8 @@ def main():
             record.table(name, f"Table 2, {name}. One pass, B = {BUDGET}, {orders}", header, rows)
             record.text(f"{name}_bars", "\n".join(f"- {bar}" for bar in bars))
             lines = "; ".join(line.removeprefix(f"{name}, ") for line in chosen)
-            record.text(f"{name}_chosen", f"Chosen: {lines}.")
+            chosen = f"<details><summary>Parameters, chosen on {name}</summary>{lines}.</details>"
+            record.text(f"{name}_chosen", chosen)
             if asked.exact and name == "adult":
                 svc = SVC(C=32, gamma=2**-7, cache_size=1000)
                 _, seconds = timed(svc.fit, data[0], data[1])

@@ -55,7 +55,13 @@ Not to be had: COVTYPE whole (255,244 rows of two of its classes, `covtype-2v3`,
 5 to 9), its C and γ, and the program it compares itself with; the exact machine stands in its
 place.
 """,
-    (Part("local", "local.py"),),
+    (
+        Part(
+            "local",
+            "local.py --only accuracy throughput --seeds 1 --data-sets letter-halves "
+            "usps-halves covtype-sample",
+        ),
+    ),
 )
 ASSET = Paper(
     "Approximate stochastic subgradient estimation training [ASSET]",
@@ -64,7 +70,7 @@ Not to be had: CCAT (`reuters-money-fx`, 7,770 texts, in its place), COVTYPE who
 (`covtype-2v3` and `skin` in its place), the programs CPSP, CPNY, LASVM and SVM-Light (LIBLINEAR on
 features of the same kind, and the exact machine).
 """,
-    (Part("asset_paper", "asset_paper.py"),),
+    (Part("asset_paper", "asset_paper.py --seeds 1 --most 100"),),
 )
 MPD = Paper(
     "Training support vector machines with multiple equality constraints [MPD]",
