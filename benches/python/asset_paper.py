@@ -142,6 +142,7 @@ def main():
     made.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     made.add_argument("--sets", nargs="+", choices=asset.SETS, default=list(asset.SETS))
     made.add_argument("--seeds", type=int, default=5)
+    made.add_argument("--kinds", choices=asset.KINDS, nargs="+", default=asset.KINDS)
     made.add_argument("--most", type=int, default=1000, help="passes of LIBLINEAR at most")
     made.add_argument("--limit", type=float, default=7 * 3600, help="seconds of a curve, Figure 2")
     options = made.parse_args()

@@ -70,7 +70,7 @@ Not to be had: CCAT (`reuters-money-fx`, 7,770 texts, in its place), COVTYPE who
 (`covtype-2v3` and `skin` in its place), the programs CPSP, CPNY, LASVM and SVM-Light (LIBLINEAR on
 features of the same kind, and the exact machine).
 """,
-    (Part("asset_paper", "asset_paper.py --seeds 1 --most 100"),),
+    (Part("asset_paper", "asset_paper.py --seeds 1 --most 50 --kinds nystroem"),),
 )
 MPD = Paper(
     "Training support vector machines with multiple equality constraints [MPD]",
