@@ -114,6 +114,14 @@ BATCH = [
 ]  # fmt: skip
 STREAMS = [
     ("BudgetSVC(budget=100, gamma=10)", BudgetSVC(100, gamma=10.0)),
+    (
+        "BudgetSVC(budget=100, gamma=10, forgetting=0.999)",
+        BudgetSVC(100, gamma=10.0, forgetting=0.999),
+    ),
+    (
+        "BudgetSVC(budget=100, gamma=10, polishing=False)",
+        BudgetSVC(100, gamma=10.0, polishing=False),
+    ),
     ("AssetSVC(gamma=10)", AssetSVC(gamma=10.0)),
     ("ProjectronPlusPlus(budget=100, gamma=10)", ProjectronPlusPlus(budget=100, gamma=10.0)),
     ("NystroemOGD(budget=100, gamma=10)", NystroemOGD(budget=100, gamma=10.0)),

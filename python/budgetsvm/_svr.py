@@ -29,7 +29,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
     fit_intercept : bool, default=True
         Whether there is an offset, which is not penalised. It begins as the constant of least loss
         (the median of y, its quantile, its mean for a squared loss), polishing fits it, and without
-        polishing, as in `partial_fit`, it stays where it is.
+        polishing it stays where it is.
 
     Examples
     --------
