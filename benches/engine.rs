@@ -6,6 +6,7 @@
 //! | `kernel` | blocks of kernel values, dense and CSR; distances by norms and by differences | `sparse_density`, `differences_up_to` in `src/kernel/blocks.rs` |
 //! | `threshold` | the same work by one thread and by a pool | `MIN_PARALLEL_WORK` in `src/parallel.rs`, `MIN_PARALLEL_BLOCK` in `src/solver/block.rs` |
 //! | `maintenance` | merging events, and as many margins | |
+//! | `partners` | merging events by one thread and by a pool, B = 500 to 100,000, d = 10 to 800 | `MIN_PARALLEL_ROW`, `MIN_PARALLEL_SEARCH` in `src/budget/partners.rs` |
 //! | `block` | a pass of BSCA by length of blocks | `Budgeted::block_len` |
 //! | `pass` | a pass of BSCA by budget and threads | |
 //! | `prediction` | a batch; one row at a time | |
@@ -36,6 +37,6 @@ criterion_group! {
     name = engine;
     config = quick();
     targets = kernels::kernel, kernels::threshold, kernels::prediction,
-        training::maintenance, training::block, training::pass, training::polish
+        training::maintenance, training::partners, training::block, training::pass, training::polish
 }
 criterion_main!(engine);

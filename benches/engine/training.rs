@@ -5,6 +5,7 @@ use budgetsvm::data::{Problem, SampleOrder};
 use budgetsvm::estimator::{BudgetConfig, Start};
 use budgetsvm::kernel::origin_for;
 use budgetsvm::loss::AnyLoss;
+use budgetsvm::parallel;
 use budgetsvm::simd::Tile;
 use budgetsvm::solver::{Budgeted, Method, State, Stop, run};
 use budgetsvm::watch::{Silent, Watch};
@@ -51,6 +52,40 @@ pub(crate) fn maintenance(c: &mut Criterion) {
                 )
             });
         });
+    }
+    group.finish();
+}
+
+/// Merging events of a full model, a new term each, by one thread and by a pool whose threads share
+/// the row of distances (`row`), or that and the search too (`both`), whatever their size: from
+/// where on the second is quicker than the first is `MIN_PARALLEL_ROW` (terms x features), from
+/// where on the third is quicker than the second `MIN_PARALLEL_SEARCH` (terms).
+pub(crate) fn partners(c: &mut Criterion) {
+    let mut group = c.benchmark_group("partners");
+    for d in [10, 50, 200, 800] {
+        for budget in [500, 1000, 2000, 4000, 10_000, 30_000, 100_000] {
+            let mut model = expansion(d, budget, 1);
+            let data = Data::new(256, d);
+            let mut at = 0;
+            let never = usize::MAX;
+            let ways = [("alone", 1, never, never), ("row", 2, 0, never), ("both", 2, 0, 0)];
+            for (name, threads, row, search) in ways {
+                let maintainer =
+                    Maintainer::new(MERGE, kernel(d), 0).expect("a kernel that merges");
+                let mut maintainer = maintainer.sharing_from(row, search);
+                let mut event = || {
+                    at = (at + 1) % data.index.len();
+                    let new = data.x.row(at);
+                    let slot = model.push(new.as_slice().expect("a row")).expect("memory");
+                    model.set_coef(slot, 0, if data.index[at] == 1 { 0.7 } else { -0.7 });
+                    maintainer.reduce(&mut model, budget, &mut ()).expect("memory");
+                };
+                let id = BenchmarkId::new(name, format!("d={d}/B={budget}"));
+                group.bench_function(id, |b| {
+                    parallel::run(threads, |_| b.iter(&mut event)).expect("a pool");
+                });
+            }
+        }
     }
     group.finish();
 }

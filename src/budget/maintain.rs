@@ -131,6 +131,17 @@ impl<F: Real> Maintainer<F> {
         Ok(Self(state))
     }
 
+    /// Has threads share the search for merge partners from other sizes on: multiply-adds of the
+    /// row of distances, and terms. For the bench that chose those.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sharing_from(mut self, row: usize, search: usize) -> Self {
+        if let State::Merging { rows, .. } = &mut self.0 {
+            rows.share_from(row, search);
+        }
+        self
+    }
+
     /// Brings the expansion, whose last slot is the newest term, back to at most `budget` terms
     /// and returns the sum of the squared weight degradations of all outputs (in units of the
     /// coefficients, whatever scale they count by), or `None` when nothing was done.

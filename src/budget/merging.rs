@@ -16,7 +16,7 @@
 use super::event::Event;
 use super::merge_search::{MergeSearch, degradation_at, distance_limit};
 use super::multi_merge::{Members, to_mean};
-use super::partners::{Part, Partners};
+use super::partners::{Part, Partners, Shared};
 use super::removal::remove;
 use super::shared_search::Pair;
 use crate::error::Result;
@@ -25,7 +25,7 @@ use crate::model::{Expansion, RowScratch};
 use crate::simd;
 
 /// Partners that the rough judgement likes best and that are judged exactly.
-const FINALISTS: usize = 4;
+const FINALISTS: usize = 3;
 
 /// Buffers of the search.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,11 @@ pub(super) struct Merging<F: Real> {
 }
 
 impl<F: Real> Merging<F> {
+    /// Has threads share the search from other sizes on.
+    pub(super) fn share_from(&mut self, row: usize, search: usize) {
+        self.partners.shared = Shared { row, search };
+    }
+
     /// One event: the smallest term and its `size - 1` best partners become one term. Returns
     /// the squared weight degradation.
     pub(super) fn merge(

@@ -24,3 +24,6 @@ mod shared_search;
 pub use event::Event;
 pub use maintain::{AnyMaintenance, Maintainer};
 pub use merge_search::MergeSearch;
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,12 @@
 //! *Cost*: O(B d), and O(B) for the search. Both are cut into parts of fixed size, shared among
 //! threads from [`MIN_PARALLEL_ROW`] and [`MIN_PARALLEL_SEARCH`] on: every value is the same
 //! wherever it is computed, and parts are gathered in their order, so threads change no bit.
+//!
+//! *Where it begins to pay*: handing a part to another thread costs microseconds. The row of
+//! B = 500 terms is one part up to d = 100 and takes 3 to 30 µs: nothing is shared. It pays from
+//! B d = 2¹⁸ on (B = 26,000 at d = 10, 5,200 at d = 50, 330 at d = 800), where a row takes 50 µs and
+//! more; the search by itself, which d is nothing to, from 16,000 terms on. In a pass on two threads
+//! the other one makes the rows of the samples to come, and shares only when it waits.
 
 use crate::float::Real;
 use crate::model::Expansion;
@@ -16,10 +22,10 @@ use crate::simd::{self, Packed, Tile};
 
 /// Multiply-adds (terms x features) from which on the distances of one term are shared among
 /// threads (`cargo bench --bench engine`, group `partners`).
-pub(super) const MIN_PARALLEL_ROW: usize = 1 << 18;
+const MIN_PARALLEL_ROW: usize = 1 << 18;
 
 /// Terms from which on partners are sought and judged by several threads (the same bench).
-pub(super) const MIN_PARALLEL_SEARCH: usize = 1 << 14;
+const MIN_PARALLEL_SEARCH: usize = 1 << 14;
 
 /// Multiply-adds of a part of a row.
 const ROW_PART: usize = 1 << 16;
@@ -30,9 +36,25 @@ const SEARCH_PART: usize = 1 << 12;
 /// How partners are judged: fills `values` of a part for its `slots` and `distances`.
 pub(super) type Judge<'a, F> = dyn Fn(&mut Part<F>) + Sync + 'a;
 
+/// From which sizes on threads share the two parts of the work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared {
+    /// Multiply-adds of a row.
+    pub(super) row: usize,
+    /// Terms of a search.
+    pub(super) search: usize,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { row: MIN_PARALLEL_ROW, search: MIN_PARALLEL_SEARCH }
+    }
+}
+
 /// Buffers of the search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partners<F: Real> {
+    pub(super) shared: Shared,
     tile: Tile<F>,
     /// Distances of all terms, padded; infinity for the term itself.
     row: Vec<F>,
@@ -91,7 +113,7 @@ impl<F: Real> Partners<F> {
             };
         };
         let parts = self.row.chunks_mut(part).zip(self.near.chunks_mut(part));
-        each_if(padded * d >= MIN_PARALLEL_ROW, parts.zip(&mut self.least), &measure);
+        each_if(padded * d >= self.shared.row, parts.zip(&mut self.least), &measure);
         simd::least(&self.least)
     }
 
@@ -125,7 +147,7 @@ impl<F: Real> Partners<F> {
             judge(part);
         };
         let parts = near.chunks(SEARCH_PART).zip(&mut self.parts);
-        each_if(near.len() >= MIN_PARALLEL_SEARCH, parts, &judge);
+        each_if(near.len() >= self.shared.search, parts, &judge);
     }
 
     /// The partner that loses least, the first of equals.

@@ -16,6 +16,10 @@ pub(super) fn norm_limit<F: Real>() -> f64 {
     0.25e-6 / F::epsilon().to_f64()
 }
 
+/// Points whose values stay in the near caches while every output weighs them: its coefficients are
+/// read once for all of them.
+const POINTS: usize = 8;
+
 /// Every slot of a set.
 fn all<F: Real>(centers: &Packed<F>) -> (&Packed<F>, (usize, usize)) {
     (centers, (0, centers.padded_len()))
@@ -128,12 +132,15 @@ impl AnyKernel {
             return;
         }
         self.stored(tile, (first, last), centers, out, stride);
-        let mut values = Vec::new();
-        for (row, sums) in out.chunks(stride.max(1)).zip(sums.chunks_mut(outputs)) {
+        let (mut values, padded) = (Vec::new(), centers.padded_len());
+        let points = out.chunks(POINTS * stride.max(1)).zip(sums.chunks_mut(POINTS * outputs));
+        for (rows, sums) in points {
+            let len = sums.len() / outputs;
             values.clear();
-            values.extend_from_slice(&row[..centers.padded_len()]);
+            let rows = rows.chunks(stride.max(1)).take(len);
+            rows.for_each(|row| values.extend_from_slice(&row[..padded]));
             self.stored_to_values(&mut values);
-            simd::weighted_sums(&values, coef, sums);
+            simd::weighted_sums_of(&values, len, (coef, outputs), sums);
         }
     }
 
@@ -151,8 +158,6 @@ impl AnyKernel {
             self.run(tile, (first, last), all(centers), None, Some(Sums { coef, out }));
             return;
         }
-        // Points whose values stay in the first cache.
-        const POINTS: usize = 8;
         let stride = centers.padded_len();
         values.resize(stride * POINTS.min(last - first), F::zero());
         for (from, out) in (first..last).step_by(POINTS).zip(out.chunks_mut(POINTS * outputs)) {

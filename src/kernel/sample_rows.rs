@@ -76,7 +76,8 @@ impl<F: Real> SampleRows<F> {
         self.len = len;
         let needed = len.saturating_mul(self.stride);
         if self.rows.len() < needed {
-            self.rows = try_vec("kernel rows", needed, F::zero())?;
+            // Some more: a model that fills asks for a little at every block.
+            self.rows = try_vec("kernel rows", needed.saturating_add(needed / 4), F::zero())?;
         }
         Ok(())
     }

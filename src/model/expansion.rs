@@ -200,15 +200,28 @@ impl<F: Real> Expansion<F> {
         self.lightest.weights()
     }
 
-    /// `Σ_c β_ac β_jc` for the terms `slots`.
+    /// `Σ_c β_ac β_jc` for the terms `slots`, in increasing order.
     pub fn products(&self, a: usize, slots: &[usize], out: &mut Vec<f64>) {
+        // So many of a run of slots that all of them are the quicker to take, a vector at a time.
+        const MANY: usize = 32;
         out.clear();
-        out.resize(slots.len(), 0.0);
-        for c in 0..self.outputs {
-            let coef = self.coef_of(c);
-            let own = coef[a];
-            out.iter_mut().zip(slots).for_each(|(out, &slot)| *out += own * coef[slot]);
+        let own = |c: usize| self.coef(a, c);
+        let (Some(&first), Some(&last)) = (slots.first(), slots.last()) else { return };
+        let run = last + 1 - first;
+        if slots.len() < MANY || 4 * slots.len() < run {
+            out.resize(slots.len(), 0.0);
+            for c in 0..self.outputs {
+                let (own, coef) = (own(c), self.coef_of(c));
+                out.iter_mut().zip(slots).for_each(|(out, &slot)| *out += own * coef[slot]);
+            }
+            return;
         }
+        out.resize(run, 0.0);
+        let row = |c: usize| (&self.coef_of(c)[first..=last], own(c));
+        let rows: Vec<(&[f64], f64)> = (0..self.outputs).map(row).collect();
+        crate::simd::add_rows(&rows, out);
+        slots.iter().enumerate().for_each(|(at, &slot)| out[at] = out[slot - first]);
+        out.truncate(slots.len());
     }
 
     /// The kernel's stored values (`AnyKernel::stored`) between one term and all, padded.
