@@ -46,7 +46,7 @@ CHANGES = {
     "smoothing": ({}, [0.5]),
     "refine": ({}, [True]),
     "refine_iter": ({"refine": True}, [2]),
-    "fit_intercept": ({}, [True]),
+    "fit_intercept": ({}, [True, False]),
     "max_iter": ({}, [3]),
     "tol": ({"budget": None, "max_iter": 200}, [0.5]),
     "order": ({}, ["uniform", "sequential"]),
@@ -60,6 +60,7 @@ CHANGES = {
     ),
     "n_expected": ({"solver": "bsgd", "polishing": False}, [5000]),
     "random_state": ({}, [9]),
+    "forgetting": ({}, [0.99]),
 }  # fmt: skip
 
 #: These change no answer: where they show is tested elsewhere.
@@ -70,6 +71,9 @@ NO_ANSWER = {
 #: What means nothing to some outputs, and the pages say so.
 ONLY = {"shared": {"shared terms"}}
 
+#: What shows when training goes on with more rows.
+STREAM = {"forgetting"}
+
 
 def cases():
     for outputs, (model, _) in OUTPUTS.items():
@@ -78,25 +82,30 @@ def cases():
                 continue
             for value in values:
                 classifies = isinstance(model, BudgetSVC)
+                if value is model.get_params()[name]:
+                    continue
                 if name == "loss" and (value in ("squared_hinge", "log_loss")) != classifies:
                     continue
                 yield pytest.param(outputs, name, value, beside, id=f"{outputs}-{name}={value}")
 
 
-def decided(model, y, settings):
+def decided(model, y, settings, stream=False):
     base = {"budget": 20, "gamma": 1.0, "random_state": 0}
     model = clone(model).set_params(**{**base, **settings})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
+        if stream:  # of more rows than wait for each other
+            model.partial_fit(np.tile(X, (6, 1)), np.tile(y[::-1], 6))
     return getattr(model, "decision_function", model.predict)(X)
 
 
 @pytest.mark.parametrize(("outputs", "name", "value", "beside"), list(cases()))
 def test_changed_it_changes_something(outputs, name, value, beside):
     model, y = OUTPUTS[outputs]
-    before = decided(model, y, beside)
-    assert not np.array_equal(before, decided(model, y, {**beside, name: value}))
+    stream = name in STREAM
+    before = decided(model, y, beside, stream)
+    assert not np.array_equal(before, decided(model, y, {**beside, name: value}, stream))
 
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
