@@ -48,6 +48,9 @@ impl<'a, F: Real> ModelRows<'a, F> {
     fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
         let centers = self.centers;
         let (terms, stride) = (centers.len(), centers.padded_len());
+        if terms == stride {
+            return self.model.kernel().values(tile, (0, len), centers, out, stride);
+        }
         let mut padded = vec![F::zero(); len * stride];
         self.model.kernel().values(tile, (0, len), centers, &mut padded, stride);
         for (to, from) in out.chunks_exact_mut(terms.max(1)).zip(padded.chunks_exact(stride.max(1)))

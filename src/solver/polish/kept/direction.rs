@@ -8,8 +8,10 @@ use crate::parallel::{self, ROW_CHUNK};
 use crate::rng::Rng;
 use crate::watch::{Step, Watch};
 
-/// Rows of the preconditioner, for each of its columns.
+/// Rows of the preconditioner: so many for each of its columns, but beyond one a column no more than
+/// so many.
 const SKETCH: usize = 4;
+const BEYOND: usize = 3000;
 /// Its relative jitter: products are in `f32`.
 const JITTER: f64 = 1e-6;
 /// The residual is to fall to this share, in the metric of the preconditioner.
@@ -56,7 +58,7 @@ impl<F: Real> Hessian<'_, '_, F> {
     pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Cholesky> {
         let b = self.gram.len().isqrt();
         let mut chosen = self.zone.to_vec();
-        let some = chosen.len().min(SKETCH * order);
+        let some = chosen.len().min(SKETCH * order).min(order + BEYOND);
         Rng::new(SEED).shuffle(&mut chosen);
         chosen.truncate(some);
         chosen.sort_unstable();
