@@ -353,7 +353,7 @@ class ExactEstimator(ExactKernel):
 
     def _decide(self, X: Any) -> np.ndarray:
         """Decision values, shape (n_samples, n_outputs), of class i against class j > i."""
-        values = self._decided(_validation.as_rows(self._validate_for_predict(X)))
+        values = self._decided_checked(self._validate_for_predict(X))
         # As in scikit-learn; the machine of two classes is one for the second.
         return self._sign() * values
 

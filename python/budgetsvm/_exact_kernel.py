@@ -93,7 +93,7 @@ class ExactKernel(Machined):
             check_is_fitted(self)
         else:
             X = self._new_rows(X, FLOATS, order="C")
-            if X.dtype == np.float32 and not self._decides_in_single(X):
+            if X.dtype == np.float32 and not self._machine.takes_single:
                 X = X.astype(np.float64)
         if sp.issparse(X) and not self._sparse and not callable(self.kernel):
             raise ValueError(
@@ -112,8 +112,31 @@ class ExactKernel(Machined):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return X
 
-    def _decides_in_single(self, X: Any) -> bool:
-        """Whether float32 arithmetic is as good for these float32 rows as any could be."""
-        values = X.data if hasattr(X, "indptr") else X
-        fits = values.size == 0 or bool(max(values.max(), -values.min()) <= _SINGLE_MOST)
-        return fits and self._machine.takes_single
+    def _decided_checked(self, X: Any) -> np.ndarray:
+        """Decision values of checked rows.
+
+        Of float32 rows, those whose arithmetic float32 does not hold are decided in float64, each
+        by itself: what becomes of a row does not depend on those beside it.
+        """
+        large = self._too_large(X) if X.dtype == np.float32 else np.zeros(1, dtype=bool)
+        if not large.any():
+            return self._decided(_validation.as_rows(X))
+        wide = self._decided(_validation.as_rows(X[large].astype(np.float64)))
+        values = np.empty((len(large), wide.shape[1]))
+        values[large] = wide
+        if not large.all():
+            values[~large] = self._decided(_validation.as_rows(X[~large]))
+        return values
+
+    def _too_large(self, X: Any) -> np.ndarray:
+        """Which float32 rows hold a number too large for float32 arithmetic."""
+        values = X.data if sp.issparse(X) else X
+        if values.size == 0 or max(values.max(), -values.min()) <= _SINGLE_MOST:
+            return np.zeros(1, dtype=bool)
+        if not sp.issparse(X):
+            return np.any(np.abs(X) > _SINGLE_MOST, axis=1)
+        large = np.zeros(X.shape[0], dtype=bool)
+        large[
+            np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[np.abs(values) > _SINGLE_MOST]
+        ] = 1
+        return large

@@ -7,7 +7,7 @@ use crate::simd::{self, Job, Map, Metric, Packed, Sums, Tile, Values};
 
 /// Up to this many features differences are summed, not norms: no slower, and nothing cancels
 /// (`cargo bench --bench engine`, group `kernel`, and `--bench roofline`).
-fn differences_up_to() -> usize {
+pub(super) fn differences_up_to() -> usize {
     if simd::level() == simd::Level::Avx512 { 64 } else { 32 }
 }
 

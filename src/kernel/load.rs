@@ -1,6 +1,7 @@
 //! Rows, less an origin, as centres and as points, in their own precision or another.
 
 use super::AnyKernel;
+use super::blocks::differences_up_to;
 use crate::data::{AnyRows, Csr, Rows, each_rows};
 use crate::error::Result;
 use crate::float::Real;
@@ -78,8 +79,13 @@ fn load<S: Real, O: Real, F: Real>(
         }
         row(i)
     };
+    // Rows of few features are written out whatever their density, or distances would be computed in
+    // one way or the other as the whole batch is sparse or not: by norms, or by differences.
+    let wide = rows.n_cols() > differences_up_to();
     match rows {
-        Rows::Csr(csr) if origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) => {
+        Rows::Csr(csr)
+            if wide && origin.is_empty() && csr.density() < sparse_density(rows.n_cols()) =>
+        {
             fill_sparse(csr, len, &row, tile);
         }
         Rows::Dense(_) | Rows::Csr(_) => {

@@ -139,9 +139,12 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
                     i += len;
                 }
             } else {
-                let mut row = vec![F::zero(); d];
+                // Nothing is read of a row that meets no centre, however many features it has.
+                let mut row = vec![F::zero(); if job.centers.is_empty() { 0 } else { d }];
                 for i in job.first..job.last {
-                    job.tile.copy_row(i, &mut row);
+                    if !job.centers.is_empty() {
+                        job.tile.copy_row(i, &mut row);
+                    }
                     dense_points::<F, L, M, 1, LINES>(job, i, row.as_ptr());
                 }
             }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
+import textwrap
 import time
 import warnings
 
@@ -12,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
-from budgetsvm import SVC, IncompleteCholesky, NuSVC, Nystroem, PrimalSVC
+from budgetsvm import SVC, BudgetSVC, IncompleteCholesky, NuSVC, Nystroem, PrimalSVC
 from interrupting import PROMISE, ctrl_c
 
 
@@ -150,3 +153,60 @@ def test_what_grows_like_n_squared_asks_too(model, delay):
     y = X[:, 0] + rng.normal(size=10_000) > 0
     with ctrl_c(delay):
         model.fit(X, y)
+
+
+def test_a_row_is_decided_alike_in_every_batch():
+    """Whatever share of a batch is stored, and however large the rows beside it are."""
+    rng = np.random.default_rng(3)
+    d = 30
+    sparse = rng.normal(size=(300, d)) * (rng.random((300, d)) < 0.05)
+    full = rng.normal(size=(300, d))
+    for dtype in (np.float64, np.float32):
+        X = sp.csr_matrix(np.vstack([sparse, full]).astype(dtype))
+        for model in (SVC(C=5.0), BudgetSVC(budget=40, random_state=0)):
+            model.fit(X, np.arange(600) % 3)
+            whole = model.decision_function(X)
+            for part in (slice(0, 300), slice(300, 600), slice(290, 310), slice(7, 8)):
+                np.testing.assert_array_equal(model.decision_function(X[part]), whole[part])
+    dense = full.astype(np.float32)
+    model = SVC(gamma=0.05).fit(dense, np.arange(300) % 2)
+    for make in (np.asarray, sp.csr_matrix):
+        model.fit(make(dense), np.arange(300) % 2)
+        alone = model.decision_function(make(dense))
+        beside = dense.copy()
+        beside[11] = 1e13
+        mixed = model.decision_function(make(beside))
+        np.testing.assert_array_equal(np.delete(mixed, 11), np.delete(alone, 11))
+        np.testing.assert_array_equal(mixed[11:12], model.decision_function(make(beside[11:12])))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits as Linux has them")
+def test_sparse_rows_of_a_great_many_columns_with_the_laplacian_kernel():
+    program = """
+        import resource, warnings
+        import numpy as np
+        from scipy import sparse
+        import budgetsvm
+        warnings.simplefilter("ignore")
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        columns = np.array([0, 2**30, 2**31 - 1, 5, 2**31, 2**31])
+        X = sparse.csr_matrix((np.ones(6), columns, np.arange(7)), shape=(6, 2**31 + 1))
+        y = np.array([0, 1, 0, 1, 0, 1])
+        for name in budgetsvm.__all__:
+            kind = getattr(budgetsvm, name)
+            if not isinstance(kind, type) or "kernel" not in kind().get_params():
+                continue
+            for C in ({}, {"gamma": 0.5}):
+                try:
+                    kind(kernel="laplacian", **C).fit(X, y)
+                except (MemoryError, ValueError) as error:
+                    assert str(error), name
+                else:
+                    print(name)
+        print("alive")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("alive\n")
+    assert "SVC" in done.stdout.split()
