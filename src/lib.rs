@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | [`BudgetSvc`], [`BudgetSvr`] | the flagship: any kernel, a budget of terms, streams by `partial_fit` | [`estimator::BudgetSvc`] |
 //! | [`Svc`], [`NuSvc`], [`Svr`], [`NuSvr`], [`OneClassSvm`] | exact, classes one against one: what LIBSVM solves | [`estimator::Svc`] |
-//! | [`SemiparametricSvc`], [`SemiparametricSvr`] | exact, beside functions that you know | [`estimator::SemiparametricSvr`] |
+//! | [`SemiparametricSvc`], [`SemiparametricNuSvc`], [`SemiparametricSvr`], [`SemiparametricNuSvr`], [`SemiparametricOneClassSvm`] | exact, beside functions that you know | [`estimator::SemiparametricSvr`] |
 //! | [`PrimalSvc`], [`PrimalSvr`] | Newton's method and conjugate gradients in the primal, exact or on a basis; tunes C and γ by itself | [`estimator::PrimalSvc`] |
 //! | [`AssetSvc`], [`AssetSvr`] | linear on Nyström or Fourier features | [`estimator::AssetSvc`] |
 //! | [`OnlineSvc`] | online learners, twelve of them, from the kernel perceptron on: row by row, in place | [`estimator::OnlineSvc`], [`online`] |
@@ -118,7 +118,8 @@ pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
     BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,
     OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
-    PrimalSvrModel, Saved, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
+    PrimalSvrModel, Saved, SemiparametricNuSvc, SemiparametricNuSvr, SemiparametricOneClassSvm,
+    SemiparametricOneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
     SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 

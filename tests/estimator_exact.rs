@@ -11,7 +11,8 @@ use budgetsvm::estimator::{
 use budgetsvm::kernel::{AnyKernel, Gram};
 use budgetsvm::rng::Rng;
 use budgetsvm::watch::{Cancel, Progress, Silent, Watch};
-use budgetsvm::{NuSvc, NuSvr, OneClassSvm, SemiparametricSvc, SemiparametricSvr, Svc, Svr};
+use budgetsvm::{NuSvc, NuSvr, OneClassSvm, SemiparametricNuSvc, SemiparametricNuSvr};
+use budgetsvm::{SemiparametricOneClassSvm, SemiparametricSvc, SemiparametricSvr, Svc, Svr};
 use ndarray::Array2;
 
 const GAMMA: f64 = 0.5;
@@ -170,6 +171,41 @@ fn known_functions_are_found() {
         model.predict(&wide, of).unwrap().iter().zip(&labels).filter(|(a, b)| a == b).count();
     assert!(right > 60, "{right}");
     assert!(model.predict(&wide.range(0, 5), matrix).is_err());
+}
+
+#[test]
+fn known_functions_stand_beside_the_nu_machines() {
+    let (rows, labels, values) = data(90);
+    let wide = Rows::from(&rows);
+    let of = |row: &[f64]| vec![(3.0 * row[0]).sin(), row[2].cos() - 0.5];
+    let matrix = Array2::from_shape_fn((90, 2), |(i, j)| match j {
+        0 => (3.0 * rows[(i, 0)]).sin(),
+        _ => rows[(i, 2)].cos() - 0.5,
+    });
+    let (of, matrix) = (Functions::Of(&of), Functions::Values(matrix.view()));
+    let svr = SemiparametricNuSvr::builder().gamma(GAMMA).nu(0.3).build().unwrap();
+    let with_wave: Vec<f64> =
+        values.iter().zip(rows.column(0)).map(|(y, x)| y - 4.0 * (3.0 * x).sin()).collect();
+    let model = svr.fit(&wide, of, &with_wave).unwrap();
+    assert_eq!(model.predict(&wide, of).unwrap(), model.predict(&wide, matrix).unwrap());
+    assert!((model.parametric_coef()[(0, 0)] + 4.0).abs() < 0.5, "{}", model.parametric_coef());
+
+    let svc = SemiparametricNuSvc::builder().gamma(GAMMA).nu(0.2).build().unwrap();
+    let model = svc.fit(&wide, of, &labels).unwrap();
+    assert_eq!(model.parametric_coef().dim(), (3, 2));
+    let right =
+        model.predict(&wide, of).unwrap().iter().zip(&labels).filter(|(a, b)| a == b).count();
+    assert!(right > 60, "{right}");
+
+    let one = SemiparametricOneClassSvm::builder().gamma(GAMMA).nu(0.2).build().unwrap();
+    let model = one.fit(&wide, of).unwrap();
+    let decided = model.decision_function(&wide, matrix).unwrap();
+    let inside = model.predict(&wide, of).unwrap();
+    assert!(decided.iter().zip(&inside).all(|(f, inside)| (*f >= 0.0) == *inside));
+    let left_out = inside.iter().filter(|inside| !**inside).count();
+    assert!((5..=18).contains(&left_out), "{left_out}");
+    let ones = Array2::ones((90, 1));
+    assert!(one.fit(&wide, Functions::Values(ones.view())).is_err());
 }
 
 #[test]

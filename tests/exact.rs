@@ -217,12 +217,15 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
         let settings = MpdSettings {
             tol,
             constraint_tol,
+            constraint_atol: 0.0,
             max_iter: 200_000,
             update: Update::Augmented,
             working_set: 512,
+            relaxation: 1.0,
+            refine: false,
             record: false,
         };
-        let form = mpd::Form { intercept: true, functions: None };
+        let form = mpd::Form { intercept: true, penalty: None, functions: None };
         let fitted =
             Watch::run(2, &mut Silent, |watch| mpd::fit(part.clone(), &form, &settings, watch));
         let fitted = fitted.unwrap();

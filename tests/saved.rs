@@ -12,7 +12,8 @@ use budgetsvm::online::{AnyLearner, Projectron};
 use budgetsvm::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
     BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, OneClassSvm, OneClassSvmModel, OnlineSvc,
-    OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved, SemiparametricSvc,
+    OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved,
+    SemiparametricOneClassSvm, SemiparametricOneClassSvmModel, SemiparametricSvc,
     SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 use ndarray::Array2;
@@ -103,6 +104,17 @@ fn every_estimator_is_what_it_was_after_its_bytes() {
         SemiparametricSvc::builder().gamma(1.0).build().unwrap().fit(&rows, known, &names),
         SemiparametricSvcModel<f64, String>,
         |m| m.predict(&rows, Functions::Values(x.view())).unwrap()
+    );
+    // Values below and above 0: no combination is of one sign.
+    let waves = x.mapv(|v| (7.0 * v).sin());
+    same!(
+        SemiparametricOneClassSvm::builder()
+            .gamma(1.0)
+            .build()
+            .unwrap()
+            .fit(&rows, Functions::Values(waves.view())),
+        SemiparametricOneClassSvmModel<f64>,
+        |m| m.decision_function(&rows, Functions::Values(waves.view())).unwrap()
     );
     let learner = AnyLearner::Projectron(Projectron { budget: 9, threshold: 0.1, plus_plus: true });
     same!(

@@ -25,7 +25,12 @@ from ._online_perceptrons import (
 )
 from ._primal_svc import PrimalSVC
 from ._primal_svr import PrimalSVR
-from ._semiparametric import SemiparametricSVC, SemiparametricSVR
+from ._semiparametric_classes import SemiparametricNuSVC, SemiparametricSVC
+from ._semiparametric_values import (
+    SemiparametricNuSVR,
+    SemiparametricOneClassSVM,
+    SemiparametricSVR,
+)
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
@@ -55,6 +60,9 @@ __all__ = [
     "ProjectronPlusPlus",
     "RandomFourier",
     "RandomizedBudgetPerceptron",
+    "SemiparametricNuSVC",
+    "SemiparametricNuSVR",
+    "SemiparametricOneClassSVM",
     "SemiparametricSVC",
     "SemiparametricSVR",
     "SparsePassiveAggressive",

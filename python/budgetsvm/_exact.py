@@ -26,8 +26,13 @@ from ._progress import Watcher
 from ._stored import require
 
 #: Numbers for which scikit-learn takes True, too.
-_REALS = "constraint_tol cache_size epsilon max_time nu tol".split()
+_REALS = """
+constraint_tol constraint_atol cache_size epsilon intercept_penalty max_time nu relaxation tol
+""".split()
 _NUMBERS = [*_REALS, "C", "coef0", "gamma", "max_iter", "working_set"]
+
+#: Hyperparameters that the other solver has no other value of.
+ONLY_MPD = {"fit_intercept": True, "intercept_penalty": 0.0, "relaxation": 1.0}
 
 NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 ONE_CLASS = "Invalid input - all samples with positive weights belong to the same class."
@@ -45,9 +50,12 @@ class ExactEstimator(ExactKernel):
         Half-width ε >= 0 of the tube in which errors cost nothing.
     fit_intercept : bool, default=True
         Whether there is an offset. False needs the solver "mpd", which is then the Kernel Adatron.
+    intercept_penalty : float, default=0.0
+        λ >= 0: ``λ b²/2`` of the offset b is added to what is minimised, as if the kernel were
+        ``k + 1/λ``. Other than 0 needs the solver "mpd"; 1 is successive over-relaxation's [5]_.
     tol : float, default=1e-3
         Violation of the optimality conditions at which a fit ends, > 0. Problems of up to 1024
-        samples are solved on to about 1e-10.
+        samples are solved on to about 1e-10 (not by ``update="newton"``).
     cache_size : float, default=200
         Megabytes that kernel rows may take, > 0. From 2048 samples on and for ``tol >= 1e-4`` they
         are float32 for the kernels "rbf" and "linear".
@@ -60,9 +68,18 @@ class ExactEstimator(ExactKernel):
         Seconds after which the fit ends with the machine it has.
     update : {"augmented", "newton"}, default="augmented"
         How "mpd" moves its multipliers: by the augmented Lagrangian, or by the paper's own
-        diagonal Newton step, which does not converge on the ν-machines.
-    constraint_tol : float, default=1e-6
-        Violation of an equality constraint at which "mpd" ends, relative to its size, > 0.
+        diagonal Newton step [3]_, which is slow on the ν-machines and for several functions that
+        are nearly collinear.
+    constraint_tol : float or None, default=None
+        Violation of an equality constraint at which "mpd" ends, > 0, relative to the constraint's
+        total, or to the root mean square of what is summed (or to the largest sum that C allows).
+        None is 1e-6; with "newton" it is `tol`, relative or absolute, whichever is larger: a step
+        moves a sum by no less than about `tol`, so that much less may never be met.
+    constraint_atol : float, default=0.0
+        The same as it stands, >= 0, as the paper's ε_d; the larger of both counts.
+    relaxation : float, default=1.0
+        Factor of every step of "mpd", in (0, 2). With ``intercept_penalty`` this is successive
+        over-relaxation [5]_; the answer is the same.
 
     Attributes
     ----------
@@ -84,6 +101,8 @@ class ExactEstimator(ExactKernel):
        constraints", ECML 2005.
     .. [4] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for multi-class classification
        by pairwise coupling", JMLR 5, 2004.
+    .. [5] O. L. Mangasarian, D. R. Musicant, "Successive overrelaxation for support vector
+       machines", IEEE Transactions on Neural Networks 10, 1999.
     """
 
     tol: float = 1e-3
@@ -92,7 +111,9 @@ class ExactEstimator(ExactKernel):
     max_iter: int = -1
     max_time: float | None = None
     update: Literal["augmented", "newton"] = "augmented"
-    constraint_tol: float = 1e-6
+    constraint_tol: float | None = None
+    constraint_atol: float = 0.0
+    relaxation: float = 1.0
 
     _family: ClassVar[str] = "exact"
     #: The machine, by LIBSVM's name.
@@ -123,7 +144,10 @@ class ExactEstimator(ExactKernel):
         "verbose": ["verbose"],
         "solver": [StrOptions({"smo", "mpd"})],
         "update": [StrOptions({"augmented", "newton"})],
-        "constraint_tol": [Interval(Real, 0.0, None, closed="neither")],
+        "constraint_tol": [Interval(Real, 0.0, None, closed="neither"), None],
+        "constraint_atol": [Interval(Real, 0.0, None, closed="left")],
+        "relaxation": [Interval(Real, 0.0, 2.0, closed="neither")],
+        "intercept_penalty": [Interval(Real, 0.0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "max_time": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -190,8 +214,10 @@ class ExactEstimator(ExactKernel):
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)
         target, n_classes, cost = self._problem(y, weights)
-        if self.solver == "smo" and not getattr(self, "fit_intercept", True):
-            raise ValueError("fit_intercept=False needs solver='mpd'")
+        if self.solver == "smo":
+            for name, plain in ONLY_MPD.items():
+                if getattr(self, name, plain) != plain:
+                    raise ValueError(f"{name}={getattr(self, name)} needs solver='mpd'")
         numbers = {name: getattr(self, name, None) for name in _REALS}
         numbers = {name: float(value) for name, value in numbers.items() if value is not None}
         kernel = self._kernel_params()

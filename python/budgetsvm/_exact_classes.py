@@ -48,17 +48,39 @@ class SVC(EitherSolver, ExactClassifier):
 
 
 @hyperparameters
-class NuSVC(EitherSolver, ExactClassifier):
-    r"""Exact ν support vector classification, a drop-in for `sklearn.svm.NuSVC`.
-
-    ν bounds the share of margin violations from above and that of support vectors from below.
+class NuClassifier(ExactClassifier):
+    r"""What the ν-machines for classes share; not for use on its own.
 
     Parameters
     ----------
     nu : float, default=0.5
-        ν in (0, 1], and feasible: at most twice the smaller class's share, for all pairs.
+        ν in (0, 1], and feasible: at most twice the smaller class's share (of the weights), for
+        all pairs of classes. The default asks for classes of equal size.
     class_weight : dict, "balanced" or None, default=None
-        Checked, and without effect, as in scikit-learn.
+        Checked, and without effect, as in scikit-learn. ν-SVC has no costs to multiply: the
+        weights of samples bound α, and α of either class sums to half of ν times all weights, so
+        that weights of classes would make ν infeasible where they differ much. Who wants that
+        gives them as `sample_weight`.
+    """
+
+    _impl = "nu_svc"
+    nu: float = 0.5
+
+    def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        # LIBSVM's check, on the samples that count.
+        if len(np.unique(y[weights > 0])) < 2:
+            raise ValueError(
+                "specified nu is infeasible: all samples with positive weights belong to the "
+                "same class"
+            )
+        return np.maximum(weights, 0.0)
+
+
+@hyperparameters
+class NuSVC(EitherSolver, NuClassifier):
+    r"""Exact ν support vector classification, a drop-in for `sklearn.svm.NuSVC`.
+
+    ν bounds the share of margin violations from above and that of support vectors from below.
 
     Examples
     --------
@@ -69,16 +91,5 @@ class NuSVC(EitherSolver, ExactClassifier):
     True
     """
 
-    _impl = "nu_svc"
-    nu: float = 0.5
     probability: Any = "deprecated"
     random_state: Any = None
-
-    def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        # LIBSVM's check, on the samples that count.
-        if len(np.unique(y[weights > 0])) < 2:
-            raise ValueError(
-                "specified nu is infeasible: all samples with positive weights belong to the "
-                "same class"
-            )
-        return np.maximum(weights, 0.0)

@@ -1,4 +1,4 @@
-"""What SVC, NuSVC and SemiparametricSVC share: labels, votes, probabilities."""
+"""What SVC, NuSVC and the semi-parametric classifiers share: labels, votes, probabilities."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _has_proba(estimator: Any) -> bool:
 
 @hyperparameters
 class ExactClassifier(ClassifierMixin, ExactEstimator):
-    """What SVC, NuSVC and SemiparametricSVC share; not for use on its own.
+    """What SVC, NuSVC and the semi-parametric classifiers share; not for use on its own.
 
     Parameters
     ----------
@@ -56,6 +56,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     decision_function_shape: Literal["ovr", "ovo"] = "ovr"
     break_ties: bool = False
     fit_intercept: bool = True
+    intercept_penalty: float = 0.0
 
     #: Where there is no choice.
     probability, random_state = "deprecated", None

@@ -20,10 +20,11 @@ BOUNDARY = 1e-9
 
 @hyperparameters
 class ExactRegressor(RegressorMixin, ExactEstimator):
-    """What SVR, NuSVR and SemiparametricSVR share; not for use on its own."""
+    """What SVR, NuSVR and the semi-parametric ones share; not for use on its own."""
 
     C: float = 1.0
     fit_intercept: bool = True
+    intercept_penalty: float = 0.0
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         if self._impl == "epsilon_svr":
@@ -69,10 +70,8 @@ class SVR(EitherSolver, ExactRegressor):
 
 
 @hyperparameters
-class NuSVR(EitherSolver, ExactRegressor):
-    r"""Exact ν support vector regression, a drop-in for `sklearn.svm.NuSVR`.
-
-    ν bounds the share of errors outside the tube from above, and the width of the tube is found.
+class NuRegressor(ExactRegressor):
+    """What the ν-machines for values share; not for use on its own.
 
     Parameters
     ----------
@@ -80,6 +79,23 @@ class NuSVR(EitherSolver, ExactRegressor):
         ν in (0, 1].
     C : float, default=1.0
         Cost of a violation, > 0.
+    """
+
+    _impl = "nu_svr"
+    nu: float = 0.5
+
+    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
+        if np.isinf(self.C):
+            name = type(self).__name__
+            raise ValueError(f"C must be finite for {name}: its sum of α is C ν n / 2")
+        return super()._problem(y, weights)
+
+
+@hyperparameters
+class NuSVR(EitherSolver, NuRegressor):
+    r"""Exact ν support vector regression, a drop-in for `sklearn.svm.NuSVR`.
+
+    ν bounds the share of errors outside the tube from above, and the width of the tube is found.
 
     Examples
     --------
@@ -91,18 +107,10 @@ class NuSVR(EitherSolver, ExactRegressor):
     True
     """
 
-    _impl = "nu_svr"
-    nu: float = 0.5
-
-    def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
-        if np.isinf(self.C):
-            raise ValueError("C must be finite for NuSVR: its sum of α is C ν n / 2")
-        return super()._problem(y, weights)
-
 
 @hyperparameters
-class OneClassSVM(OutlierMixin, EitherSolver):
-    r"""The support of a distribution, exactly; a drop-in for `sklearn.svm.OneClassSVM`.
+class OneClass(OutlierMixin, ExactEstimator):
+    r"""What the one class machines share; not for use on its own.
 
     Parameters
     ----------
@@ -113,12 +121,6 @@ class OneClassSVM(OutlierMixin, EitherSolver):
     ----------
     offset_ : float
         ``-intercept_``: ``decision_function = score_samples - offset_``.
-
-    Examples
-    --------
-    >>> from budgetsvm import OneClassSVM
-    >>> OneClassSVM(gamma="auto").fit([[0], [0.44], [0.45], [0.46], [1]]).predict([[0.45], [5]])
-    array([ 1, -1])
     """
 
     _impl = "one_class"
@@ -155,6 +157,23 @@ class OneClassSVM(OutlierMixin, EitherSolver):
         super()._check_archived()
         require(np.array_equal(self.offset_, -self.intercept_), "offset_")
 
+    def _sided(self, values: np.ndarray) -> np.ndarray:
+        """Values of which rounding does not decide the side: support vectors on the boundary."""
+        values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(self.offset_))] = 0.0
+        return values
+
+
+@hyperparameters
+class OneClassSVM(EitherSolver, OneClass):
+    r"""The support of a distribution, exactly; a drop-in for `sklearn.svm.OneClassSVM`.
+
+    Examples
+    --------
+    >>> from budgetsvm import OneClassSVM
+    >>> OneClassSVM(gamma="auto").fit([[0], [0.44], [0.45], [0.46], [1]]).predict([[0.45], [5]])
+    array([ 1, -1])
+    """
+
     @documented
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, positive inside.
@@ -166,10 +185,7 @@ class OneClassSVM(OutlierMixin, EitherSolver):
         ndarray of shape (n_samples,)
             Decision values.
         """
-        values = self._decide(X)[:, 0]
-        # Support vectors on the boundary: rounding does not decide their side.
-        values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(self.offset_))] = 0.0
-        return values
+        return self._sided(self._decide(X)[:, 0])
 
     @documented
     def score_samples(self, X: Any) -> np.ndarray:

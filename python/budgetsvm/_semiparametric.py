@@ -1,4 +1,4 @@
-"""SemiparametricSVC and SemiparametricSVR: a kernel machine plus functions that the user knows."""
+"""What the semi-parametric machines share: a kernel machine plus functions that the user knows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ._docs import documented
 from ._exact import ExactEstimator
-from ._exact_classes import SVC
-from ._exact_classifier import ExactClassifier
-from ._exact_values import ExactRegressor
 from ._hyperparameters import hyperparameters
 from ._stored import require
 
@@ -32,7 +28,7 @@ def _copied(functions: Functions) -> Functions:
 
 @hyperparameters
 class Semiparametric(ExactEstimator):
-    r"""What both share; not for use on its own.
+    r"""What all of them share; not for use on its own.
 
     Parameters
     ----------
@@ -40,18 +36,13 @@ class Semiparametric(ExactEstimator):
     default=None
         The φ. A function gets the float64 rows (CSR if they are) and returns an array of shape
         (n_samples,) or (n_samples, n_functions). A matrix holds the values on the training rows;
-        then `predict` wants those of the new rows.
+        then `predict` wants those of the new rows. The ν-machines refuse functions of which a
+        combination parts the classes (or, for one class, is of one sign) by itself.
     tol : float, default=1e-3
         The paper's ε_p: violation of the optimality conditions of the box, > 0.
-    constraint_tol : float, default=1e-6
-        The paper's ε_d: violation of a constraint, relative to the root mean square of its
-        function (or to the largest value that C allows), > 0.
-    update : {"augmented", "newton"}, default="augmented"
-        "newton" is the paper's own update. It needs no more than one function, or functions far
-        from collinear, to converge.
     working_set : int, default=512
         Variables whose kernel rows come as one block; inside it steps move one variable. 1 is the
-        paper's; the answer is the same.
+        paper's; then small problems are not solved on beyond `tol`.
     record_history : bool, default=False
         Whether `history_` is kept, an entry a working set.
 
@@ -148,113 +139,3 @@ class Semiparametric(ExactEstimator):
                 f"functions have {phi.shape[1]} columns, but {self._n_functions} were fitted"
             )
         return values + phi @ (self._sign() * np.atleast_2d(self.parametric_coef_)).T
-
-
-@hyperparameters
-class SemiparametricSVR(Semiparametric, ExactRegressor):
-    r"""Semi-parametric ε support vector regression.
-
-    Fits ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised beside
-    the kernel machine: what is known of the target goes into the functions φ, and the kernel
-    learns the rest. Each function is one more equality constraint of the dual problem, and its
-    parameter that constraint's multiplier; the minimal primal-dual method solves it [1]_, by an
-    augmented Lagrangian unless ``update="newton"``. `n_iter_` counts steps of one variable.
-
-    Attributes
-    ----------
-    parametric_coef_ : ndarray of shape (n_functions,)
-        The parameters c.
-
-    References
-    ----------
-    .. [1] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
-       constraints", ECML 2005.
-    .. [2] A. J. Smola, T. Friess, B. Schölkopf, "Semiparametric support vector and linear
-       programming machines", NIPS 1998.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from budgetsvm import SemiparametricSVR
-    >>> X = np.linspace(0, 10, 200)[:, None]
-    >>> y = 3 * np.sin(X[:, 0]) + np.sinc(2 * (X[:, 0] - 5))
-    >>> model = SemiparametricSVR(lambda X: np.sin(X[:, 0]), C=1, epsilon=0.01).fit(X, y)
-    >>> bool(abs(model.parametric_coef_[0] - 3) < 0.3)
-    True
-    """
-
-    _impl = "epsilon_svr"
-    epsilon: float = 0.1
-
-    @documented
-    def predict(self, X: Any, functions: Any = None) -> np.ndarray:
-        """The value of each row.
-
-        @rows-or-values@
-        @functions@
-
-        @values@
-
-        @unless-fitted@
-        """
-        return self._outputs(X, functions)[:, 0]
-
-
-@hyperparameters
-class SemiparametricSVC(Semiparametric, ExactClassifier):
-    r"""Semi-parametric support vector classification, several classes one against one.
-
-    Decides by ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised;
-    see `SemiparametricSVR`.
-
-    Attributes
-    ----------
-    parametric_coef_ : ndarray of shape (n_pairs, n_functions)
-        The parameters c: for two classes one row, positive for ``classes_[1]``; else one a pair.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from budgetsvm import SemiparametricSVC
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = SemiparametricSVC(lambda X: X, gamma=1.0).fit(X, y)
-    >>> model.score(X, y) > 0.97, model.parametric_coef_.shape
-    (True, (3, 4))
-    """
-
-    _impl = "c_svc"
-    C: float = 1.0
-
-    _bounds = SVC._bounds
-
-    @documented
-    def decision_function(self, X: Any, functions: Any = None) -> np.ndarray:
-        """Decision values.
-
-        @rows-or-values@
-        @functions@
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
-            As `SVC.decision_function`.
-
-        @unless-fitted@
-        """
-        return self._shaped(self._outputs(X, functions))
-
-    @documented
-    def predict(self, X: Any, functions: Any = None) -> np.ndarray:
-        """The class of each row, by the votes of all pairs of classes.
-
-        @rows-or-values@
-        @functions@
-
-        @labels@
-
-        @unless-fitted@
-        """
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self._voted(self._outputs(X, functions))

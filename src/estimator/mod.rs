@@ -39,8 +39,10 @@ pub use budget::{
 pub use caution::Caution;
 pub use exact::{
     ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Functions, NuSvc,
-    NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel,
-    SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel,
+    NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricNuSvc, SemiparametricNuSvr,
+    SemiparametricOneClassSvm, SemiparametricOneClassSvmModel, SemiparametricSvc,
+    SemiparametricSvcModel, SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr,
+    SvrModel,
 };
 pub use labelled::{
     Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Told,

@@ -41,6 +41,7 @@ RUST_ALONE = {
     "working_set": "a part of that solver",
     "record_history": "a part of that solver",
     "fit_intercept": "a part of that solver",
+    "intercept_penalty": "a part of that solver",
     "shrinking": "a part of the other solver",
     "learner": "the class",
     "plus_plus": "the class",

@@ -7,52 +7,21 @@ from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.metrics.pairwise import rbf_kernel
 
 import budgetsvm
-from budgetsvm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, SemiparametricSVC, SemiparametricSVR
+from budgetsvm import (
+    SVC,
+    SVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    SemiparametricNuSVC,
+    SemiparametricNuSVR,
+    SemiparametricOneClassSVM,
+    SemiparametricSVC,
+    SemiparametricSVR,
+)
+from mpd_reference import interior_point, sinc, sinc_data, sine
 
 TIGHT = {"tol": 1e-6, "constraint_tol": 1e-8}
-
-
-def interior_point(H, q, upper, F, steps=60):
-    """`min 1/2 aᵀHa + qᵀa`, `0 <= a <= upper`, `Fᵀa = 0`: a general primal-dual QP solver."""
-    n, k = F.shape
-    a, z, w, eta = upper / 2, np.ones(n), np.ones(n), np.zeros(k)
-    for _ in range(steps):
-        s = upper - a
-        mu = (a @ z + s @ w) / (2 * n)
-        if mu < 1e-14:
-            break
-        target = 0.1 * mu
-        dual = H @ a + q + F @ eta - z + w
-        D = H + np.diag(z / a + w / s)
-        rhs = -dual + (target - a * z) / a - (target - s * w) / s
-        solved = np.linalg.solve(D, np.column_stack([rhs, F]))
-        step_eta = np.linalg.solve(F.T @ solved[:, 1:], F.T @ solved[:, 0] + F.T @ a)
-        da = solved[:, 0] - solved[:, 1:] @ step_eta
-        dz = (target - a * z - z * da) / a
-        dw = (target - s * w + w * da) / s
-        ratios = [
-            np.min(np.where(d < 0, -v / np.minimum(d, -1e-300), np.inf))
-            for v, d in ((a, da), (z, dz), (s, -da), (w, dw))
-        ]
-        t = min(1.0, 0.99 * min(ratios))
-        a, z, w, eta = a + t * da, z + t * dz, w + t * dw, eta + t * step_eta
-    return a, eta
-
-
-def sinc_data(m, seed=0):
-    """The example of the paper's section 6."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(0, 10, (m, 1))
-    noise = rng.uniform(-0.2 * np.sqrt(3), 0.2 * np.sqrt(3), m)
-    return X, np.sin(X[:, 0]) + np.sinc(2 * (X[:, 0] - 5)) + noise
-
-
-def sine(X):
-    return np.sin(X[:, 0])
-
-
-def sinc(X):
-    return np.sinc(2 * (X[:, 0] - 5))
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
@@ -167,6 +136,9 @@ def test_functions_span_decides_not_their_choice():
     [
         ({"update": "euler"}, "'update' parameter"),
         ({"constraint_tol": 0.0}, "'constraint_tol' parameter"),
+        ({"constraint_atol": -1.0}, "'constraint_atol' parameter"),
+        ({"relaxation": 2.0}, "'relaxation' parameter"),
+        ({"intercept_penalty": -1.0}, "'intercept_penalty' parameter"),
         ({"working_set": 0}, "'working_set' parameter"),
         ({"epsilon": -1.0}, "'epsilon' parameter"),
     ],
@@ -194,6 +166,8 @@ def test_history_is_the_course_of_the_run():
 ESTIMATORS = [
     SVC(), SVC(kernel="linear"), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM(), SVC(solver="mpd"),
     SVR(C=float("inf"), kernel="linear", tol=0.5), SemiparametricSVR(), SemiparametricSVC(),
+    SemiparametricNuSVR(), SemiparametricNuSVC(nu=0.2), SemiparametricOneClassSVM(),
+    SVC(solver="mpd", intercept_penalty=1.0, relaxation=1.3),
 ]  # fmt: skip
 
 
@@ -253,3 +227,139 @@ def test_a_precomputed_machine_is_saved(tmp_path):
     assert np.array_equal(
         budgetsvm.load(tmp_path / "model.safetensors").predict(K), model.predict(K)
     )
+
+
+def by_class(X, labels):
+    """Rows in the order in which a machine of two classes has them: ties fall alike."""
+    order = np.argsort(labels, kind="stable")
+    return X[order], labels[order]
+
+
+def algorithm_1(K, signs, bound, tol, allowed, most):
+    """The paper's loop for a C-SVC with an offset, as it stands: β, η, steps, updates, whether it
+    ended; H in the signed variables is K, f_1 is 1.
+    """
+    n = len(K)
+    beta, f, residual = np.zeros(n), np.zeros(n), np.ones(n)
+    eta = g = curvature = 0.0
+    lower, upper = np.where(signs > 0, 0.0, -bound), np.where(signs > 0, bound, 0.0)
+    steps = updates = 0
+    for _ in range(most):
+        score = signs - f - eta
+        held = np.where(score > 0, beta >= upper, beta <= lower)
+        badness = np.where(held, 0.0, np.abs(score))
+        j = np.argmax(np.abs(residual))
+        by = -residual[j] / K[j, j]
+        curvature += by
+        residual += by * K[j]
+        worst = np.argmax(badness)
+        if badness[worst] > tol:
+            to = np.clip(beta[worst] + score[worst] / K[worst, worst], lower[worst], upper[worst])
+            by, beta[worst] = to - beta[worst], to
+            f += by * K[worst]
+            g += by
+            steps += 1
+        elif abs(g) <= allowed:
+            return beta, eta, steps, updates, True
+        else:
+            eta -= g / curvature
+            updates += 1
+    return beta, eta, steps, updates, False
+
+
+def test_the_papers_update_goes_on_past_ten_thousand_updates():
+    X, labels = by_class(*make_classification(60, 4, random_state=7, class_sep=0.5))
+    y, K = 2.0 * labels - 1, rbf_kernel(X, gamma=0.5)
+    beta, eta, steps, updates, ended = algorithm_1(K, y, 1.0, 1e-3, 1e-4, 30_000)
+    assert ended
+    assert updates > 10_000
+    model = SVC(solver="mpd", update="newton", constraint_tol=1e-4, gamma=0.5).fit(X, labels)
+    assert model.fit_status_ == 0
+    assert (model.n_iter_[0], model.n_updates_[0]) == (steps, updates)
+    assert model.constraint_violation_[0] <= 1e-4
+    np.testing.assert_allclose(model.intercept_, eta, atol=1e-7)
+    np.testing.assert_allclose(model.decision_function(X), K @ beta + eta, atol=1e-7)
+
+
+FIVE = [(SVC, {}), (NuSVC, {"nu": 0.3}), (SVR, {}), (NuSVR, {}), (OneClassSVM, {})]
+
+
+@pytest.mark.parametrize(("cls", "params"), FIVE)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_papers_update_converges_at_its_default(cls, params, seed):
+    X, labels = make_classification(150, 5, random_state=seed)
+    y = make_regression(150, 5, random_state=seed)[1] / 50 if cls in (SVR, NuSVR) else labels
+    model = cls(solver="mpd", update="newton", **params).fit(X, y)
+    exact = cls(**params).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    values = [m.predict(X) if cls in (SVR, NuSVR) else m.decision_function(X)
+              for m in (model, exact)]  # fmt: skip
+    size = 1 + np.abs(values[1]).max()
+    np.testing.assert_allclose(values[0], values[1], atol=0.03 * size)
+
+
+def test_a_constraint_tol_that_the_papers_update_cannot_meet_ends():
+    X, labels = make_classification(60, 4, random_state=0)
+    with pytest.warns(UserWarning, match="terminated early"):
+        model = SVC(solver="mpd", update="newton", tol=0.01, constraint_tol=1e-12).fit(X, labels)
+    assert model.n_iter_[0] + model.n_updates_[0] < 3_000_000
+    assert model.score(X, labels) > SVC().fit(X, labels).score(X, labels) - 0.05
+
+
+@pytest.mark.parametrize(("m", "C", "rounds"), [(500, 0.1, (812, 99)), (500, 10.0, (951, 1124))])
+def test_an_absolute_tolerance_as_the_papers(m, C, rounds):
+    """Section 6 at ε_p = ε_d = 0.01; steps and updates are those of a plain twin in C."""
+    X, y = sinc_data(m)
+    model = SemiparametricSVR(
+        [sine, sinc], C=C / m, gamma=0.5, epsilon=0.05, fit_intercept=False, update="newton",
+        tol=0.01, constraint_atol=0.01, constraint_tol=1e-9,
+    ).fit(X, y)  # fmt: skip
+    assert model.stop_reason_ == "converged"
+    assert model.constraint_violation_[0] <= 0.01
+    assert model.constraint_violation_[0] > 1e-3
+    assert (model.n_iter_, model.n_updates_[0]) == rounds
+
+
+def test_a_penalised_offset_is_a_part_of_the_kernel():
+    X, labels = make_classification(150, 4, random_state=3)
+    K = rbf_kernel(X, gamma=0.3)
+    for penalty in (1.0, 0.1):
+        model = SVC(solver="mpd", intercept_penalty=penalty, C=5.0, gamma=0.3).fit(X, labels)
+        other = SVC(kernel="precomputed", solver="mpd", fit_intercept=False, C=5.0)
+        other.fit(K + 1 / penalty, labels)
+        np.testing.assert_allclose(
+            model.decision_function(X), other.decision_function(K + 1 / penalty), atol=1e-8
+        )
+        assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum() / penalty, abs=1e-9)
+        assert abs(model.intercept_[0]) > 1e-3
+    with pytest.raises(ValueError, match=r"intercept_penalty=1\.0 needs solver='mpd'"):
+        SVC(intercept_penalty=1.0).fit(X, labels)
+    with pytest.raises(ValueError, match=r"relaxation=1\.5 needs solver='mpd'"):
+        SVR(relaxation=1.5).fit(X, labels)
+
+
+@pytest.mark.parametrize("relaxation", [0.4, 1.5, 1.9])
+def test_over_relaxation_takes_its_own_steps_to_the_same_answer(relaxation):
+    X, labels = by_class(*make_classification(60, 4, random_state=4))
+    y, K = 2.0 * labels - 1, rbf_kernel(X, gamma=0.3) + 1.0
+    a, steps = np.zeros(60), 0
+    lower, upper = np.where(y > 0, 0.0, -2.0), np.where(y > 0, 2.0, 0.0)
+    while True:  # Mangasarian and Musicant's step, of the variable of most gain
+        score = y - K @ a
+        held = np.where(score > 0, a >= upper, a <= lower)
+        badness = np.where(held, 0.0, np.abs(score))
+        if badness.max() <= 1e-3:
+            break
+        by = np.clip(a + score / 2.0, lower, upper) - a
+        t = np.argmax(np.where(badness > 1e-3, by * (score - by), -1.0))
+        a[t] = np.clip(a[t] + relaxation * score[t] / 2.0, lower[t], upper[t])
+        steps += 1
+    params = {"solver": "mpd", "C": 2.0, "gamma": 0.3, "intercept_penalty": 1.0}
+    sor = SemiparametricSVC(
+        C=2.0, gamma=0.3, intercept_penalty=1.0, relaxation=relaxation, working_set=1
+    ).fit(X, labels)
+    assert sor.n_iter_[0] == steps
+    np.testing.assert_allclose(sor.decision_function(X), K @ a, atol=1e-9)
+    model = SVC(relaxation=relaxation, **params).fit(X, labels)
+    plain = SVC(**params).fit(X, labels)
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-8)

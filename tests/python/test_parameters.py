@@ -35,7 +35,8 @@ NAMES = (
 POSITIVE = (
     "C cache_size epsilon learning_rate max_coef max_time nu regularization "
     "sampling_denominator sampling_numerator smoothing threshold tol coef0 center_step "
-    "eigenvalue_threshold validation_fraction constraint_tol quantile"
+    "eigenvalue_threshold validation_fraction constraint_tol constraint_atol intercept_penalty "
+    "relaxation quantile"
 ).split()
 COUNTS = (
     "budget degree max_iter merge_size n_clusters n_components n_expected n_frequencies "
@@ -51,7 +52,8 @@ BEYOND = {
     "epsilon": [-1, None], "max_time": [0, -1], "nu": [0, -1, 1.1, None],
     "regularization": [-1, None], "threshold": [-1, None], "tol": [-1, None],
     "validation_fraction": [0, 1, 1.5, -1, None], "degree": [2**40, None], "merge_size": [1],
-    "quantile": [0, 1, -1, None],
+    "quantile": [0, 1, -1, None], "constraint_tol": [0, -1], "constraint_atol": [-1, None],
+    "intercept_penalty": [-1, None], "relaxation": [0, -1, 2.0, None],
 }  # fmt: skip
 OTHERS = {
     "averaging": ["all", "", 0, -1, 1.5, math.nan, True, [3], {}, HUGE, np.array(3)],

@@ -58,7 +58,11 @@ impl ExactMachine {
     }
 
     fn on<F: Real>(&self, support: Support<F>) -> Result<Model<F>> {
-        if !self.dual_coef.iter().chain(&self.intercept).all(|v| v.is_finite()) {
+        let outcomes = self.parts.iter().filter_map(|part| part.mpd.as_ref());
+        let mut parametric = outcomes.flat_map(|outcome| &outcome.parametric);
+        if !self.dual_coef.iter().chain(&self.intercept).all(|v| v.is_finite())
+            || !parametric.all(|c| c.is_finite())
+        {
             return Err(Error::Unsupported(
                 "The dual coefficients or intercepts are not finite. The input data may contain \
                  large values and need to be preprocessed."

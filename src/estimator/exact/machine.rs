@@ -24,6 +24,9 @@ const SINGLE_TOL: f64 = 1e-4;
 const STEPS: u64 = 10_000_000;
 const STEPS_EACH: u64 = 100;
 
+/// ε_d of the augmented Lagrangian, unless set.
+const CONSTRAINT_TOL: f64 = 1e-6;
+
 /// Steps of one variable are that much smaller.
 const MPD_TIMES: u64 = 10;
 
@@ -73,12 +76,20 @@ hyperparameters! {
     /// [`MpdSettings`].
     #[derive(Copy)]
     pub struct ExactMpd {
-        /// ε_d, > 0.
-        pub constraint_tol: f64 = 1e-6;
+        /// ε_d, > 0, relative to the size of a constraint. `None`: 1e-6; for
+        /// [`Update::Newton`] `tol`, relative or absolute, whichever is larger.
+        pub constraint_tol: Option<f64> = None;
+        /// ε_d as it stands, >= 0; the larger of both counts.
+        pub constraint_atol: f64 = 0.0;
         /// The update of the multipliers.
         pub update: Update = Update::Augmented;
-        /// Variables of a working set, at least 1.
+        /// Variables of a working set, at least 1. With 1, the paper's, small problems are not
+        /// solved further than the thresholds.
         pub working_set: usize = 512;
+        /// The factor of every step, in (0, 2): successive over-relaxation.
+        pub relaxation: f64 = 1.0;
+        /// λ >= 0: `λb²/2` of the offset b is added to what is minimised.
+        pub intercept_penalty: f64 = 0.0;
         /// Whether violations and multipliers are recorded.
         pub record_history: bool = false;
         /// Whether the machine has an offset (one class has one in any case).
@@ -88,8 +99,29 @@ hyperparameters! {
 
 impl ExactMpd {
     fn settings(&self, tol: f64, max_iter: u64) -> MpdSettings {
-        let Self { constraint_tol, update, working_set, record_history: record, .. } = *self;
-        MpdSettings { tol, constraint_tol, max_iter, update, working_set, record }
+        let Self { update, working_set, relaxation, record_history: record, .. } = *self;
+        let (unset, least) = match update {
+            Update::Augmented => (CONSTRAINT_TOL, 0.0),
+            Update::Newton => (tol, tol),
+        };
+        let least = if self.constraint_tol.is_some() { 0.0 } else { least };
+        MpdSettings {
+            tol,
+            constraint_tol: self.constraint_tol.unwrap_or(unset),
+            constraint_atol: self.constraint_atol.max(least),
+            max_iter,
+            update,
+            working_set,
+            relaxation,
+            refine: working_set > 1,
+            record,
+        }
+    }
+
+    fn check(&self, tol: f64) -> Result<()> {
+        not_negative("constraint_atol", self.constraint_atol)?;
+        not_negative("intercept_penalty", self.intercept_penalty)?;
+        self.settings(tol, 0).check()
     }
 }
 
@@ -160,7 +192,7 @@ impl Config for ExactConfig {
         }
         match self.solver {
             ExactSolver::Smo => Ok(()),
-            ExactSolver::Mpd(mpd) => mpd.settings(self.tol, 0).check(),
+            ExactSolver::Mpd(mpd) => mpd.check(self.tol),
         }
     }
 }
@@ -298,7 +330,11 @@ impl<'g> Task<'g, '_> {
             None => settings.max_iter.saturating_mul(MPD_TIMES),
         };
         let settings = own.settings(settings.tol, max_iter);
-        let form = mpd::Form { intercept: own.fit_intercept, functions: self.functions };
+        let form = mpd::Form {
+            intercept: own.fit_intercept,
+            penalty: Some(own.intercept_penalty).filter(|penalty| *penalty > 0.0),
+            functions: self.functions,
+        };
         mpd::fit(part, &form, &settings, watch)
     }
 

@@ -1,19 +1,24 @@
 //! Exact machines, and estimators with labels or targets over them.
 
 mod fitted;
+mod functions;
 mod labelled;
 mod machine;
 mod one_class;
 mod pairs;
 mod semiparametric;
+mod semiparametric_one_class;
 mod svc;
 mod svr;
 
 pub use fitted::ExactMachine;
+pub use functions::Functions;
 pub use machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 pub use one_class::{OneClassSvm, OneClassSvmModel};
 pub use semiparametric::{
-    Functions, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr, SemiparametricSvrModel,
+    SemiparametricNuSvc, SemiparametricNuSvr, SemiparametricSvc, SemiparametricSvcModel,
+    SemiparametricSvr, SemiparametricSvrModel,
 };
+pub use semiparametric_one_class::{SemiparametricOneClassSvm, SemiparametricOneClassSvmModel};
 pub use svc::{NuSvc, Svc, SvcModel};
 pub use svr::{NuSvr, Svr, SvrModel};

@@ -17,7 +17,7 @@ use crate::watch::{Observer, Silent};
 const BOUNDARY: f64 = 1e-9;
 
 /// Half of the samples, unless set.
-const HALF: ExactKind = ExactKind::OneClass { nu: 0.5 };
+pub(super) const HALF: ExactKind = ExactKind::OneClass { nu: 0.5 };
 
 estimator! {
     /// The one class machine, to be fitted: what most rows have in common, and which are unlike them.
@@ -38,7 +38,7 @@ estimator! {
 /// A fitted one class machine.
 #[derive(Clone, Debug)]
 pub struct OneClassSvmModel<F: Precision> {
-    fitted: Fitted<ExactConfig, F>,
+    pub(super) fitted: Fitted<ExactConfig, F>,
 }
 
 impl Builder<ExactConfig, OneClassSvm> {
@@ -99,7 +99,7 @@ impl<F: Precision> OneClassSvmModel<F> {
     }
 
     /// Support vectors on the boundary: rounding does not decide their side.
-    fn settle(&self, values: &mut [f64]) {
+    pub(super) fn settle(&self, values: &mut [f64]) {
         let width = self.boundary();
         values.iter_mut().filter(|value| value.abs() <= width).for_each(|value| *value = 0.0);
     }

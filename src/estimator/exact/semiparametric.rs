@@ -2,93 +2,26 @@
 //! not penalised. What is known of the target goes into the functions φ, the kernel learns the
 //! rest. *References*: \[MPD\].
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 use super::fitted::ExactMachine;
+use super::functions::{Functions, add, parameters};
 use super::labelled::{Exact, Given, estimator};
 use super::machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 use super::svc::SvcModel;
 use super::svr::SvrModel;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result};
 use crate::estimator::labelled::{Family as _, Fitted, OfValues as _};
 use crate::estimator::machine::Precision;
 use crate::estimator::saved::{self, Saved, Unpacked};
 use crate::estimator::setup::ClassWeighted;
 use crate::model::persist::{Archive, Label, Labels};
-use crate::solver::exact;
 use crate::watch::{Observer, Silent};
 
-/// Parametric functions φ: their values on rows, or what computes them.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub enum Functions<'a, F: Precision> {
-    /// The values on the rows at hand, samples x functions, finite.
-    Values(ArrayView2<'a, f64>),
-    /// The values of one row, which is given dense; as many for every row.
-    Of(&'a dyn Fn(&[F]) -> Vec<f64>),
-}
-
-impl<F: Precision> Functions<'_, F> {
-    /// Samples x functions.
-    fn on(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        let what = "functions";
-        let values = match self {
-            Self::Values(values) => values.to_owned(),
-            Self::Of(values_of) => {
-                let mut row = try_vec("a row", rows.n_cols(), F::zero())?;
-                let (mut all, mut expected) = (Vec::new(), None);
-                for i in 0..rows.n_rows() {
-                    rows.copy_row(i, &mut row);
-                    let values = values_of(&row);
-                    check_len(what, *expected.get_or_insert(values.len()), values.len())?;
-                    all.extend(values);
-                }
-                let shape = (rows.n_rows(), expected.unwrap_or(0));
-                Array2::from_shape_vec(shape, all)
-                    .map_err(|e| Error::InvalidData { what, reason: e.to_string() })?
-            }
-        };
-        check_len(what, rows.n_rows(), values.nrows())?;
-        Rows::from(&values).check_finite(what)?;
-        Ok(values)
-    }
-}
-
-/// The parameters c, outputs x functions, of a machine.
-fn parameters(machine: &ExactMachine, n_functions: usize) -> Result<Array2<f64>> {
-    let sign = if machine.n_support.len() == 2 { -1.0 } else { 1.0 };
-    let own = |part: &exact::Fitted| {
-        part.mpd.as_ref().map(|mpd| mpd.parametric.clone()).unwrap_or_default()
-    };
-    let all: Vec<f64> = machine.parts.iter().flat_map(own).map(|c| sign * c).collect();
-    let (expected, got) = (machine.parts.len() * n_functions, all.len());
-    Array2::from_shape_vec((machine.parts.len(), n_functions), all)
-        .map_err(|_| Error::LengthMismatch { what: "functions", expected, got })
-}
-
-/// `values` with what the functions add.
-fn add<F: Precision>(
-    mut values: Array2<f64>,
-    parametric: &Array2<f64>,
-    functions: Functions<'_, F>,
-    rows: &Rows<'_, F>,
-) -> Result<Array2<f64>> {
-    let phi = functions.on(rows)?;
-    if rows.n_rows() > 0 {
-        check_len("functions", parametric.ncols(), phi.ncols())?;
-    }
-    for (mut values, phi) in values.rows_mut().into_iter().zip(phi.rows()) {
-        for (value, c) in values.iter_mut().zip(parametric.rows()) {
-            *value += c.iter().zip(phi).map(|(c, phi)| c * phi).sum::<f64>();
-        }
-    }
-    Ok(values)
-}
-
 /// These machines need the method of any number of constraints.
-fn by_mpd(unset: ExactConfig) -> ExactConfig {
+pub(super) fn by_mpd(unset: ExactConfig) -> ExactConfig {
     ExactConfig { solver: ExactSolver::Mpd(ExactMpd::default()), ..unset }
 }
 
@@ -134,6 +67,50 @@ estimator! {
     SemiparametricSvc, by_mpd(ExactConfig::default())
 }
 
+estimator! {
+    /// [`SemiparametricSvr`] with ν in (0, 1], which bounds the share of errors outside the tube
+    /// from above, in the place of its width, which is found.
+    ///
+    /// ```
+    /// use budgetsvm::data::Rows;
+    /// use budgetsvm::estimator::Functions;
+    /// use budgetsvm::SemiparametricNuSvr;
+    ///
+    /// let rows = ndarray::Array2::from_shape_fn((200, 1), |(i, _)| i as f64 / 20.0);
+    /// let values: Vec<f64> = rows.iter().map(|x: &f64| 3.0 * x.sin() + 0.1 * (7.0 * x).cos()).collect();
+    /// let (rows, sine) = (Rows::from(&rows), |row: &[f64]| vec![row[0].sin()]);
+    /// let sine = Functions::Of(&sine);
+    /// let model = SemiparametricNuSvr::builder().nu(0.2).gamma(10.0).build()?.fit(&rows, sine, &values)?;
+    /// assert!((model.parametric_coef()[(0, 0)] - 3.0).abs() < 0.1);
+    /// # Ok::<(), budgetsvm::error::Error>(())
+    /// ```
+    SemiparametricNuSvr, by_mpd(ExactConfig { kind: HALF_OF_VALUES, ..ExactConfig::default() })
+}
+
+estimator! {
+    /// [`SemiparametricSvc`] with ν in the place of C: ν in (0, 1] bounds the share of samples
+    /// within the margin from above, that of support vectors from below.
+    ///
+    /// ```
+    /// use budgetsvm::data::Rows;
+    /// use budgetsvm::estimator::Functions;
+    /// use budgetsvm::SemiparametricNuSvc;
+    ///
+    /// let rows = ndarray::Array2::from_shape_fn((200, 1), |(i, _)| i as f64 / 100.0);
+    /// let labels: Vec<bool> = (0..200).map(|i| i >= 100).collect();
+    /// let (rows, wave) = (Rows::from(&rows), |row: &[f64]| vec![(9.0 * row[0]).sin()]);
+    /// let wave = Functions::Of(&wave);
+    /// let model = SemiparametricNuSvc::builder().nu(0.2).gamma(1.0).build()?.fit(&rows, wave, &labels)?;
+    /// assert_eq!(model.predict(&rows, wave)?, labels);
+    /// # Ok::<(), budgetsvm::error::Error>(())
+    /// ```
+    SemiparametricNuSvc, by_mpd(ExactConfig { kind: HALF_OF_CLASSES, ..ExactConfig::default() })
+}
+
+/// Half of the samples, unless set.
+const HALF_OF_VALUES: ExactKind = ExactKind::NuSvr { nu: 0.5 };
+const HALF_OF_CLASSES: ExactKind = ExactKind::NuSvc { nu: 0.5 };
+
 /// A fitted semi-parametric regression machine.
 #[derive(Clone, Debug)]
 pub struct SemiparametricSvrModel<F: Precision> {
@@ -150,6 +127,22 @@ pub struct SemiparametricSvcModel<F: Precision, L> {
 
 impl ClassWeighted for SemiparametricSvc {}
 
+impl Builder<ExactConfig, SemiparametricNuSvr> {
+    /// ν, in (0, 1]; 0.5 unless set.
+    #[must_use]
+    pub fn nu(self, nu: f64) -> Self {
+        self.kind(ExactKind::NuSvr { nu })
+    }
+}
+
+impl Builder<ExactConfig, SemiparametricNuSvc> {
+    /// ν, in (0, 1]; 0.5 unless set.
+    #[must_use]
+    pub fn nu(self, nu: f64) -> Self {
+        self.kind(ExactKind::NuSvc { nu })
+    }
+}
+
 impl Builder<ExactConfig, SemiparametricSvr> {
     /// Half-width ε >= 0 of the tube in which errors cost nothing; 0.1 unless set.
     #[must_use]
@@ -158,76 +151,91 @@ impl Builder<ExactConfig, SemiparametricSvr> {
     }
 }
 
-impl SemiparametricSvr {
-    /// Trains on rows of any layout and finite values.
-    ///
-    /// # Errors
-    /// As [`Svr::fit`](super::Svr::fit); `LengthMismatch` for functions of other rows.
-    pub fn fit<F: Precision>(
-        &self,
-        rows: &Rows<'_, F>,
-        functions: Functions<'_, F>,
-        values: &[f64],
-    ) -> Result<SemiparametricSvrModel<F>> {
-        self.fit_observed(rows, functions, values, None, &mut Silent)
-    }
+macro_rules! regressor {
+    ($estimator:ident) => {
+        impl $estimator {
+            /// Trains on rows of any layout and finite values.
+            ///
+            /// # Errors
+            /// As [`Svr::fit`](crate::Svr::fit); `LengthMismatch` for functions of other rows,
+            /// `Unsupported` for functions with which a constraint cannot be met.
+            pub fn fit<F: Precision>(
+                &self,
+                rows: &Rows<'_, F>,
+                functions: Functions<'_, F>,
+                values: &[f64],
+            ) -> Result<SemiparametricSvrModel<F>> {
+                self.fit_observed(rows, functions, values, None, &mut Silent)
+            }
 
-    /// [`SemiparametricSvr::fit`] with weights of the samples, watched by an observer. Samples of
-    /// weight 0 are left out.
-    ///
-    /// # Errors
-    /// Those of [`SemiparametricSvr::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Precision>(
-        &self,
-        rows: &Rows<'_, F>,
-        functions: Functions<'_, F>,
-        values: &[f64],
-        weights: Option<&[f64]>,
-        observer: &mut dyn Observer,
-    ) -> Result<SemiparametricSvrModel<F>> {
-        let phi = functions.on(rows)?;
-        let given = Given { weights, functions: Some(phi.view()) };
-        let fitted = self.exact.fit(rows, ExactTargets::Values(values), given, observer)?;
-        let parametric = parameters(&fitted.report, phi.ncols())?;
-        Ok(SemiparametricSvrModel { kernel: SvrModel { fitted }, parametric })
-    }
+            /// The same with weights of the samples, watched by an observer. Samples of weight 0
+            /// are left out.
+            ///
+            /// # Errors
+            /// Those of `fit`, and `Interrupted` when the observer says so.
+            pub fn fit_observed<F: Precision>(
+                &self,
+                rows: &Rows<'_, F>,
+                functions: Functions<'_, F>,
+                values: &[f64],
+                weights: Option<&[f64]>,
+                observer: &mut dyn Observer,
+            ) -> Result<SemiparametricSvrModel<F>> {
+                let phi = functions.on(rows)?;
+                let given = Given { weights, functions: Some(phi.view()) };
+                let fitted = self.exact.fit(rows, ExactTargets::Values(values), given, observer)?;
+                let parametric = parameters(&fitted.report, phi.ncols())?;
+                Ok(SemiparametricSvrModel { kernel: SvrModel { fitted }, parametric })
+            }
+        }
+    };
 }
 
-impl SemiparametricSvc {
-    /// Trains on rows of any layout and labels of any type with an order, at least two different
-    /// ones.
-    ///
-    /// # Errors
-    /// As [`Svc::fit`](super::Svc::fit); `LengthMismatch` for functions of other rows.
-    pub fn fit<F: Precision, L: Ord + Clone>(
-        &self,
-        rows: &Rows<'_, F>,
-        functions: Functions<'_, F>,
-        labels: &[L],
-    ) -> Result<SemiparametricSvcModel<F, L>> {
-        self.fit_observed(rows, functions, labels, None, &mut Silent)
-    }
+macro_rules! classifier {
+    ($estimator:ident) => {
+        impl $estimator {
+            /// Trains on rows of any layout and labels of any type with an order, at least two
+            /// different ones.
+            ///
+            /// # Errors
+            /// As [`Svc::fit`](crate::Svc::fit); `LengthMismatch` for functions of other rows,
+            /// `Unsupported` for functions with which a constraint cannot be met.
+            pub fn fit<F: Precision, L: Ord + Clone>(
+                &self,
+                rows: &Rows<'_, F>,
+                functions: Functions<'_, F>,
+                labels: &[L],
+            ) -> Result<SemiparametricSvcModel<F, L>> {
+                self.fit_observed(rows, functions, labels, None, &mut Silent)
+            }
 
-    /// [`SemiparametricSvc::fit`] with weights of the samples, watched by an observer. Samples of
-    /// weight 0 are left out.
-    ///
-    /// # Errors
-    /// Those of [`SemiparametricSvc::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Precision, L: Ord + Clone>(
-        &self,
-        rows: &Rows<'_, F>,
-        functions: Functions<'_, F>,
-        labels: &[L],
-        weights: Option<&[f64]>,
-        observer: &mut dyn Observer,
-    ) -> Result<SemiparametricSvcModel<F, L>> {
-        let phi = functions.on(rows)?;
-        let given = Given { weights, functions: Some(phi.view()) };
-        let kernel = self.exact.classifier(rows, labels, given, observer)?;
-        let parametric = parameters(kernel.machine(), phi.ncols())?;
-        Ok(SemiparametricSvcModel { kernel, parametric })
-    }
+            /// The same with weights of the samples, watched by an observer. Samples of weight 0
+            /// are left out.
+            ///
+            /// # Errors
+            /// Those of `fit`, and `Interrupted` when the observer says so.
+            pub fn fit_observed<F: Precision, L: Ord + Clone>(
+                &self,
+                rows: &Rows<'_, F>,
+                functions: Functions<'_, F>,
+                labels: &[L],
+                weights: Option<&[f64]>,
+                observer: &mut dyn Observer,
+            ) -> Result<SemiparametricSvcModel<F, L>> {
+                let phi = functions.on(rows)?;
+                let given = Given { weights, functions: Some(phi.view()) };
+                let kernel = self.exact.classifier(rows, labels, given, observer)?;
+                let parametric = parameters(kernel.machine(), phi.ncols())?;
+                Ok(SemiparametricSvcModel { kernel, parametric })
+            }
+        }
+    };
 }
+
+regressor!(SemiparametricSvr);
+regressor!(SemiparametricNuSvr);
+classifier!(SemiparametricSvc);
+classifier!(SemiparametricNuSvc);
 
 impl<F: Precision> SemiparametricSvrModel<F> {
     /// The value of every row, on which the functions are those of the fit.
@@ -298,7 +306,7 @@ const PARAMETERS: &str = "parametric_coef_";
 const REGRESSOR: &str = "SemiparametricSvr";
 const CLASSIFIER: &str = "SemiparametricSvc";
 
-fn to_archive<F: Precision>(
+pub(super) fn to_archive<F: Precision>(
     (fitted, parametric): (&Fitted<ExactConfig, F>, &Array2<f64>),
     (kind, labels): (&str, &Labels),
 ) -> Result<Archive> {
@@ -307,7 +315,7 @@ fn to_archive<F: Precision>(
 }
 
 /// The machine of a file, and its parameters, a row an output.
-fn of<F: Precision>(
+pub(super) fn of<F: Precision>(
     found: &mut Unpacked<F, ExactConfig>,
 ) -> Result<(Fitted<ExactConfig, F>, Array2<f64>)> {
     let values = found.told.take_doubles(PARAMETERS)?;

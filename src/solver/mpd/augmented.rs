@@ -10,9 +10,8 @@ use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::axpy;
 use crate::parallel;
-use crate::simd::LEAST_CURVATURE;
 use crate::solver::exact::Held;
-use crate::watch::{Step, StopReason};
+use crate::watch::{Halt, Step, StopReason};
 
 /// τ of the first round, in units of the largest score.
 const FIRST_TOL: f64 = 0.1;
@@ -38,18 +37,81 @@ const STALLED: u32 = 20;
 /// A violation of this size, in the unit of `constraint_tol`, counts as met but for rounding.
 const ROUNDING: f64 = 1e-8;
 
+/// A problem of up to this many samples ...
+const SMALL: usize = 1024;
+
+/// ... is solved on to this violation, relative to the largest score, and to this one of the
+/// constraints, relative to their sizes,
+const REFINED: f64 = 1e-11;
+
+/// for at most this many times the steps that the thresholds took.
+const REFINING: u64 = 20;
+
+/// ρ, at most: sums of it with a kernel value, and products with a violation, are floats.
+const MOST_RHO: f64 = 1e304;
+
+/// Where rounds begin: the first τ, and how far each ρ may grow.
+struct Rounds {
+    tau: f64,
+    most_rho: Vec<f64>,
+}
+
 impl<F: Real> Run<'_, '_, '_, F> {
     pub(super) fn augmented(&mut self, settings: &MpdSettings) -> Step<StopReason> {
         let n = self.beta.len().max(1) as f64;
         let mean = self.product.diagonal.iter().sum::<f64>() / self.product.f.len().max(1) as f64;
         let mean = if mean > 0.0 { mean } else { 1.0 };
-        let largest = self.dual.linear.iter().fold(1.0f64, |m, z| m.max(z.abs()));
         for (rho, equality) in self.rho.iter_mut().zip(self.equalities) {
-            // Where the box is small, a multiplier of the scores' size is still one step away.
-            *rho = (mean / n).max(largest / equality.most(self.dual));
+            *rho = match equality.penalty {
+                Some(penalty) => 1.0 / penalty,
+                // Where the box is small, a multiplier of the scores' size is still one step away.
+                None => (mean / n).max(self.largest / equality.most(self.dual)).min(MOST_RHO),
+            };
         }
-        let most_rho: Vec<f64> = self.rho.iter().map(|rho| MOST_GROWTH * rho).collect();
-        let mut tau = if self.eta.is_empty() { 0.0 } else { FIRST_TOL * largest };
+        let most = |(rho, equality): (&f64, &Equality)| match equality.penalty {
+            Some(_) => *rho,
+            None => (MOST_GROWTH * rho).min(MOST_RHO),
+        };
+        let constrained = (0..self.eta.len()).any(|i| self.is_hard(i));
+        let rounds = Rounds {
+            tau: if constrained { FIRST_TOL * self.largest } else { 0.0 },
+            most_rho: self.rho.iter().zip(self.equalities).map(most).collect(),
+        };
+        self.allow(settings);
+        let stop = self.rounds(settings, &rounds)?;
+        if stop != StopReason::Converged || !settings.refine || self.product.f.len() > SMALL {
+            return Ok(stop);
+        }
+        // A small problem is solved on, and what ends that is no reason to warn.
+        let (before, met) = (self.state(), settings);
+        let score = self.scores.iter().fold(self.largest, |most, s| most.max(s.abs()));
+        let settings = MpdSettings {
+            tol: met.tol.min(REFINED * score),
+            constraint_tol: met.constraint_tol.min(REFINED),
+            constraint_atol: 0.0,
+            max_iter: met.max_iter.min(self.product.steps.saturating_mul(REFINING) + 1000),
+            ..*met
+        };
+        let rounds = Rounds { tau: met.tol, ..rounds };
+        self.allow(&settings);
+        let said = self.rounds(&settings, &rounds);
+        self.allow(met);
+        if !matches!(said, Ok(StopReason::Converged)) {
+            self.rescore();
+            if self.violation() > self.tolerance(met) || self.infeasibility() > 1.0 {
+                self.restore(before);
+            }
+        }
+        match said {
+            Ok(_) | Err(Halt::Stop(_) | Halt::Fail(Error::Unsupported(_))) => {
+                Ok(StopReason::Converged)
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    fn rounds(&mut self, settings: &MpdSettings, of: &Rounds) -> Step<StopReason> {
+        let mut tau = of.tau;
         let size = settings.working_set.min(self.product.cache.capacity()).max(1);
         let (mut set, mut last) = (Vec::new(), f64::INFINITY);
         let (mut fresh, mut idle) = (false, 0);
@@ -73,8 +135,12 @@ impl<F: Real> Run<'_, '_, '_, F> {
                     continue;
                 }
                 // 3. The multipliers.
-                self.eta = self.effective();
-                let score = self.product.f.iter().fold(largest, |m, f| m.max(f.abs()));
+                for (i, eta) in self.effective().into_iter().enumerate() {
+                    if self.is_hard(i) {
+                        self.eta[i] = eta;
+                    }
+                }
+                let score = self.product.f.iter().fold(self.largest, |m, f| m.max(f.abs()));
                 if off > 1.0 && self.eta.iter().any(|eta| eta.abs() > MOST_MULTIPLIER * score) {
                     // Multipliers that only rounding drives are no sign of an empty box.
                     if off * settings.constraint_tol <= ROUNDING {
@@ -92,7 +158,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
                     }
                 }
                 if off > 1.0 && off > last / GROWTH {
-                    let rho = self.rho.iter_mut().zip(&most_rho);
+                    let rho = self.rho.iter_mut().zip(&of.most_rho);
                     rho.for_each(|(rho, most)| *rho = (GROWTH * *rho).min(*most));
                 }
                 last = off;
@@ -106,22 +172,18 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 }
                 continue;
             }
-            if self.product.steps >= settings.max_iter {
+            if self.product.steps >= settings.max_iter || !now.is_finite() {
                 return Ok(StopReason::MaxIter);
             }
             self.product.look(&self.beta)?;
             // 2. A working set.
             set = self.select(size, tau, &set);
-            let moved = self.round(&set, tau.max(0.1 * now), settings.max_iter)?;
+            // What has little room brings little gain: the worst of all need not be among them.
+            let worst = set.iter().map(|&v| self.badness(v)).fold(0.0, f64::max);
+            let (inner, relaxation) = (tau.max(0.1 * worst), settings.relaxation);
+            let moved = self.round((&set, relaxation), inner, settings.max_iter)?;
             idle = if moved { 0 } else { idle + 1 };
         }
-    }
-
-    /// `K_jj + Σ ρ_i f_ij²`.
-    fn curvature(&self, v: usize) -> f64 {
-        let of = |(e, rho): (&Equality, &f64)| rho * e.column[v] * e.column[v];
-        let sum: f64 = self.equalities.iter().zip(&self.rho).map(of).sum();
-        (self.product.diagonal[self.dual.sample[v]] + sum).max(LEAST_CURVATURE)
     }
 
     /// The decrease that a step of one variable brings.
@@ -164,11 +226,16 @@ impl<F: Real> Run<'_, '_, '_, F> {
     }
 
     /// One working set: its rows, its steps, f and g. Whether anything moved.
-    fn round(&mut self, set: &[usize], tol: f64, max_iter: u64) -> Step<bool> {
+    fn round(&mut self, (set, relaxation): (&[usize], f64), tol: f64, max_iter: u64) -> Step<bool> {
         let samples = set.iter().map(|&v| self.dual.sample[v]).collect();
         let held = self.product.fetch(samples, &self.beta)?;
-        let mut descent = self.descent(set, &held)?;
-        let said = self.product.inner_steps(max_iter, |steps| descent.run(tol, steps));
+        let mut descent = Descent { relaxation, ..self.descent(set, &held)? };
+        // Over-relaxed, a variable alone would be stepped to and fro.
+        let single = set.len() == 1;
+        let said = self.product.inner_steps(max_iter, |steps| match single {
+            true => (descent.run(tol, 1).0, true),
+            false => descent.run(tol, steps),
+        });
         let mut moves = Vec::new();
         for (&v, &beta) in set.iter().zip(&descent.beta) {
             let by = beta - self.beta[v];
@@ -204,6 +271,9 @@ impl<F: Real> Run<'_, '_, '_, F> {
             upper: pick(&self.dual.upper),
             scores: pick(&self.scores),
             matrix,
+            relaxation: 1.0,
+            waited: 0,
+            joint: None,
         })
     }
 }

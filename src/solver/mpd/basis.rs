@@ -1,7 +1,7 @@
 //! The constraints as orthogonal ones: what a step sees does not depend on how functions that
 //! span the same space were chosen.
 
-use super::problem::Equality;
+use super::problem::{Equality, root_mean_square};
 use crate::error::{Error, Result};
 use crate::linalg::axpy;
 
@@ -36,7 +36,7 @@ impl Basis {
     }
 
     /// The orthogonal ones. Earlier columns come first: a function that they explain gets the
-    /// multiplier 0.
+    /// multiplier 0. One whose multiplier is penalised is no constraint, and stays as it is.
     ///
     /// # Errors
     /// `Unsupported` when constraints contradict each other.
@@ -44,11 +44,25 @@ impl Basis {
         let mut basis = Self { equalities: Vec::new(), r: Vec::new(), own: Vec::new() };
         for equality in given {
             let n = equality.column.len().max(1) as f64;
-            let size = equality.mean_square().sqrt();
-            let mut column = equality.column.clone();
             let mut r = vec![0.0; basis.equalities.len()];
+            if equality.penalty.is_some() {
+                r.push(1.0);
+                basis.r.push(r);
+                basis.own.push(Some(basis.equalities.len()));
+                basis.equalities.push(equality.clone());
+                continue;
+            }
+            // In a unit of its own: squares of any function are floats.
+            let unit = match equality.rms() {
+                0.0 => 1.0,
+                rms if (1e-100..1e100).contains(&rms) => 1.0,
+                rms => rms,
+            };
+            let mut column: Vec<f64> = equality.column.iter().map(|c| c / unit).collect();
+            let (size, total) = (root_mean_square(&column), equality.total / unit);
             for _ in 0..2 {
-                for (q, r) in basis.equalities.iter().zip(&mut r) {
+                let hard = basis.equalities.iter().zip(&mut r).filter(|(q, _)| q.penalty.is_none());
+                for (q, r) in hard {
                     let dot: f64 = q.column.iter().zip(&column).map(|(q, c)| q * c).sum();
                     let by = dot / n;
                     *r += by;
@@ -59,15 +73,16 @@ impl Basis {
             let known: f64 = basis.equalities.iter().zip(&r).map(|(q, r)| r * q.total).sum();
             if left > COLLINEAR * size {
                 column.iter_mut().for_each(|c| *c /= left);
-                let total = (equality.total - known) / left;
+                let total = (total - known) / left;
                 basis.own.push(Some(basis.equalities.len()));
-                basis.equalities.push(Equality { column, total });
+                basis.equalities.push(Equality { column, total, penalty: None });
                 r.push(left);
-            } else if (equality.total - known).abs() > COLLINEAR * known.abs().max(n * size) {
+            } else if (total - known).abs() > COLLINEAR * known.abs().max(n * size) {
                 return Err(Error::Unsupported(INFEASIBLE.into()));
             } else {
                 basis.own.push(None);
             }
+            r.iter_mut().for_each(|r| *r *= unit);
             basis.r.push(r);
         }
         Ok(basis)

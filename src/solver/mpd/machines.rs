@@ -17,6 +17,8 @@ use crate::watch::Watch;
 pub struct Form<'a> {
     /// Whether there is an offset. One class has no other way to be: there it is always fitted.
     pub intercept: bool,
+    /// λ, where λb²/2 is added to what is minimised; `None`: the offset costs nothing.
+    pub penalty: Option<f64>,
     /// φ_j of every sample of the [`Part`]'s matrix: samples x functions, finite.
     pub functions: Option<ArrayView2<'a, f64>>,
 }
@@ -31,12 +33,15 @@ impl Form<'_> {
         if self.intercept || matches!(part.kind, Kind::OneClass(_)) {
             places.intercept = Some(all.len());
             let column = vec![1.0; dual.len()];
-            all.push(Equality { total: sum(&column), column });
+            let penalty = self.penalty.filter(|_| !matches!(part.kind, Kind::OneClass(_)));
+            // What is penalised is no sum that has to be kept.
+            let total = if penalty.is_some() { 0.0 } else { sum(&column) };
+            all.push(Equality { column, total, penalty });
         }
         if dual.two_sums {
             places.nu = Some(all.len());
             let column: Vec<f64> = (0..dual.len()).map(sign).collect();
-            all.push(Equality { total: sum(&column), column });
+            all.push(Equality { total: sum(&column), column, penalty: None });
         }
         places.functions = all.len();
         let Some(functions) = self.functions else { return Ok((all, places)) };
@@ -48,7 +53,7 @@ impl Form<'_> {
                 expected: part.columns.index().iter().max().map_or(0, |m| m + 1),
                 got: functions.nrows(),
             })?;
-            all.push(Equality { column, total: 0.0 });
+            all.push(Equality { column, total: 0.0, penalty: None });
         }
         Ok((all, places))
     }

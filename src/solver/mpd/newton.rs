@@ -10,8 +10,10 @@ use crate::watch::{Step, StopReason};
 /// Iterations between two looks at the watch and at Kβ's rounding.
 const LOOK: u64 = 64;
 
-/// Updates of the multipliers in a row without a step of β, at most: they move no score any more.
-const STALLED: u64 = 10_000;
+/// Iterations in a row that bring the constraints no nearer, at most. Where ε_d asks for more than
+/// ε_p lets a step do, the loop goes round a cycle for ever; the longest stretch without progress
+/// of any run that ended was 170,000.
+const STALLED: u64 = 250_000;
 
 /// The system `Hγ = -f` of one constraint, of which γ itself is not kept.
 struct System {
@@ -34,7 +36,11 @@ pub(super) fn run<F: Real>(
         systems.push(System { product, curvature: 0.0 });
     }
     let (mut picks, mut samples, mut slots) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut fresh, mut stalled, mut nearest) = (false, 0, f64::INFINITY);
+    let (mut fresh, mut progress, mut nearest) = (false, 0, f64::INFINITY);
+    run.allow(settings);
+    for (rho, equality) in run.rho.iter_mut().zip(run.equalities) {
+        *rho = equality.penalty.map_or(0.0, f64::recip);
+    }
     loop {
         // Line 7: the largest residual of every system.
         picks.clear();
@@ -83,9 +89,8 @@ pub(super) fn run<F: Real>(
         if let Some(v) = step {
             let sample = run.dual.sample[v];
             let slot = place(run, sample)?;
-            let curvature = run.product.diagonal[sample].max(LEAST_CURVATURE);
             let before = run.beta[v];
-            let free = before + run.scores[v] / curvature;
+            let free = before + settings.relaxation * run.scores[v] / run.curvature(v);
             run.beta[v] = free.max(run.dual.lower[v]).min(run.dual.upper[v]);
             let by = run.beta[v] - before;
             run.product.cache.accumulate(&[(slot, by)], &mut run.product.f)?;
@@ -104,25 +109,20 @@ pub(super) fn run<F: Real>(
             fresh = true;
         } else {
             // Line 13.
-            for ((eta, g), system) in run.eta.iter_mut().zip(&run.excess).zip(&systems) {
-                if system.curvature < 0.0 {
-                    *eta -= g / system.curvature;
+            let off = run.infeasibility();
+            for (i, system) in systems.iter().enumerate() {
+                if system.curvature < 0.0 && run.is_hard(i) {
+                    run.eta[i] -= run.excess[i] / system.curvature;
                 }
             }
             run.updates += 1;
-            let off = run.infeasibility();
             if off < 0.9 * nearest {
-                (nearest, stalled) = (off, 0);
-            } else {
-                stalled += 1;
-            }
-            if stalled > STALLED {
-                return Ok(StopReason::MaxIter);
+                (nearest, progress) = (off, run.product.steps + run.updates);
             }
             fresh = false;
         }
         let rounds = run.product.steps + run.updates;
-        if rounds >= settings.max_iter {
+        if rounds >= settings.max_iter || run.updates > 0 && rounds - progress > STALLED {
             return Ok(StopReason::MaxIter);
         }
         if rounds.is_multiple_of(LOOK) {

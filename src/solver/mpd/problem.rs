@@ -1,6 +1,6 @@
 //! Equality constraints of a dual problem, and when a run stops.
 
-use crate::config::{count, positive};
+use crate::config::{count, not_negative, positive};
 use crate::error::{Error, Result, check_len};
 use crate::solver::exact::Dual;
 
@@ -11,6 +11,9 @@ pub struct Equality {
     pub column: Vec<f64>,
     /// The right-hand side.
     pub total: f64,
+    /// λ > 0 where the constraint's multiplier b costs `λb²/2`: then nothing has to be met, and
+    /// `b = (Σ column β - total) / λ`, as if `column columnᵀ / λ` were added to K.
+    pub penalty: Option<f64>,
 }
 
 impl Equality {
@@ -24,18 +27,18 @@ impl Equality {
             let reason = "NaN or infinity".into();
             return Err(Error::InvalidData { what: "parametric functions", reason });
         }
-        Ok(())
+        self.penalty.map_or(Ok(()), |penalty| positive("intercept_penalty", penalty))
     }
 
-    /// Mean square of the column.
-    pub(super) fn mean_square(&self) -> f64 {
-        self.column.iter().map(|v| v * v).sum::<f64>() / self.column.len().max(1) as f64
+    /// Root mean square of the column, also where the squares leave the range of floats.
+    pub(super) fn rms(&self) -> f64 {
+        root_mean_square(&self.column)
     }
 
     /// What a violation is measured by: the size of what is summed, but no more than 1 in the
     /// column's own unit.
     pub(super) fn scale(&self, dual: &Dual) -> f64 {
-        self.total.abs().max(self.mean_square().sqrt().min(self.most(dual)))
+        self.total.abs().max(self.rms().min(self.most(dual)))
     }
 
     /// The largest sum that the box allows, about.
@@ -48,6 +51,22 @@ impl Equality {
     /// `Σ_v column_v β_v - total`.
     pub(super) fn excess(&self, beta: &[f64]) -> f64 {
         self.column.iter().zip(beta).map(|(f, b)| f * b).sum::<f64>() - self.total
+    }
+}
+
+/// Of any finite values.
+pub(super) fn root_mean_square(values: &[f64]) -> f64 {
+    let of = |unit: f64| {
+        let sum = values.iter().map(|v| (v / unit) * (v / unit)).sum::<f64>();
+        unit * (sum / values.len().max(1) as f64).sqrt()
+    };
+    let plain = of(1.0);
+    if plain > 1e-150 && plain < 1e150 {
+        return plain;
+    }
+    match values.iter().fold(0.0f64, |most, v| most.max(v.abs())) {
+        0.0 => 0.0,
+        most => of(most),
     }
 }
 
@@ -70,12 +89,19 @@ pub struct MpdSettings {
     /// ε_d, > 0: violation of a constraint that is let pass, relative to `max(|e_i|, rms(f_i))`
     /// (or to the largest sum that the box allows, if that is less).
     pub constraint_tol: f64,
+    /// The same as it stands, >= 0, as the paper has it; the larger of both counts.
+    pub constraint_atol: f64,
     /// Steps of one variable, at most.
     pub max_iter: u64,
     /// The update of the multipliers.
     pub update: Update,
     /// Variables of a working set, >= 1; the paper's is 1. [`Update::Newton`] knows no other.
     pub working_set: usize,
+    /// The factor of every step, in (0, 2): above 1 it is over-relaxed (\[SOR\]).
+    pub relaxation: f64,
+    /// Whether a small problem is solved further than the thresholds, so that its answer does not
+    /// depend on the order of the samples. [`Update::Newton`] does not.
+    pub refine: bool,
     /// Whether violations and multipliers are recorded, a value a working set.
     pub record: bool,
 }
@@ -88,6 +114,10 @@ impl MpdSettings {
     pub fn check(&self) -> Result<()> {
         positive("tol", self.tol)?;
         positive("constraint_tol", self.constraint_tol)?;
+        not_negative("constraint_atol", self.constraint_atol)?;
+        if !(self.relaxation > 0.0 && self.relaxation < 2.0) {
+            return Err(Error::param("relaxation", "> 0 and < 2", self.relaxation));
+        }
         count("working_set", self.working_set)
     }
 }

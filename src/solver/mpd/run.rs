@@ -5,11 +5,16 @@ use super::problem::{Equality, MpdSettings};
 use crate::float::Real;
 use crate::linalg::axpy;
 use crate::parallel;
+use crate::simd::LEAST_CURVATURE;
 use crate::solver::exact::{Dual, MpdOutcome, Product, Solution, Trace};
 use crate::watch::{Step, StopReason};
 
 /// A ν-SVC's ρ counts at least this much as the divisor of its scores.
 const LEAST_DIVISOR: f64 = 1e-3;
+
+/// Scores are sums of numbers of the targets' size: violations are not told apart from rounding
+/// below this, relative to the largest.
+const LEAST_TOL: f64 = 1e-12;
 
 pub(super) struct Run<'r, 'a, 'w, F: Real> {
     pub(super) dual: &'r Dual,
@@ -25,10 +30,23 @@ pub(super) struct Run<'r, 'a, 'w, F: Real> {
     pub(super) rho: Vec<f64>,
     /// g.
     pub(super) excess: Vec<f64>,
+    /// What a violation of each given constraint is measured by; ∞ where nothing has to be met.
+    pub(super) sizes: Vec<f64>,
     /// ε_d,i.
     pub(super) allowed: Vec<f64>,
+    /// The largest of 1 and z in magnitude.
+    pub(super) largest: f64,
     pub(super) updates: u64,
     pub(super) trace: Trace,
+}
+
+/// Where a run stands.
+pub(super) struct State {
+    beta: Vec<f64>,
+    f: Vec<f64>,
+    eta: Vec<f64>,
+    rho: Vec<f64>,
+    excess: Vec<f64>,
 }
 
 impl<F: Real> Run<'_, '_, '_, F> {
@@ -39,6 +57,41 @@ impl<F: Real> Run<'_, '_, '_, F> {
             *g = equality.excess(&self.beta);
         }
         Ok(())
+    }
+
+    pub(super) fn state(&self) -> State {
+        State {
+            beta: self.beta.clone(),
+            f: self.product.f.clone(),
+            eta: self.eta.clone(),
+            rho: self.rho.clone(),
+            excess: self.excess.clone(),
+        }
+    }
+
+    pub(super) fn restore(&mut self, state: State) {
+        let State { beta, f, eta, rho, excess } = state;
+        (self.beta, self.product.f, self.eta, self.rho, self.excess) = (beta, f, eta, rho, excess);
+    }
+
+    /// ε_d of every constraint.
+    pub(super) fn allow(&mut self, settings: &MpdSettings) {
+        let allowed = |size: &f64| {
+            (settings.constraint_tol * size.max(f64::MIN_POSITIVE)).max(settings.constraint_atol)
+        };
+        self.allowed = self.sizes.iter().map(allowed).collect();
+    }
+
+    /// Whether this constraint has to be met.
+    pub(super) fn is_hard(&self, equality: usize) -> bool {
+        self.equalities[equality].penalty.is_none()
+    }
+
+    /// `K_jj + Σ ρ_i f_ij²`.
+    pub(super) fn curvature(&self, v: usize) -> f64 {
+        let of = |(e, rho): (&Equality, &f64)| rho * e.column[v] * e.column[v];
+        let sum: f64 = self.equalities.iter().zip(&self.rho).map(of).sum();
+        (self.product.diagonal[self.dual.sample[v]] + sum).max(LEAST_CURVATURE)
     }
 
     /// η + ρ∘g.
@@ -97,20 +150,19 @@ impl<F: Real> Run<'_, '_, '_, F> {
             .fold(0.0, f64::max)
     }
 
-    /// `max |g_i|`.
+    /// `max |g_i|` of the constraints that have to be met.
     fn off(&self) -> f64 {
-        self.basis.given(&self.excess).iter().fold(0.0, |m: f64, g| m.max(g.abs()))
+        let given = self.basis.given(&self.excess);
+        let hard = given.iter().zip(&self.sizes).filter(|(_, size)| size.is_finite());
+        hard.fold(0.0, |m: f64, (g, _)| m.max(g.abs()))
     }
 
     /// ε_p, in the unit of the machine that is read off.
     pub(super) fn tolerance(&self, settings: &MpdSettings) -> f64 {
-        let Some(at) = self.divisor else { return settings.tol };
+        let tol = settings.tol.max(LEAST_TOL * self.largest);
+        let Some(at) = self.divisor else { return tol };
         let divisor = self.basis.multipliers(&self.effective())[at].abs();
-        if self.updates == 0 {
-            settings.tol
-        } else {
-            settings.tol * divisor.clamp(LEAST_DIVISOR, 1.0)
-        }
+        if self.updates == 0 { tol } else { tol * divisor.clamp(LEAST_DIVISOR, 1.0) }
     }
 
     pub(super) fn record(&mut self, settings: &MpdSettings, violation: f64) {
@@ -135,7 +187,15 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 gap += slope * (bound - beta);
             }
         }
-        gap += eta.iter().zip(&self.excess).map(|(eta, g)| eta * g).sum::<f64>().abs();
+        let mut lagrangian = 0.0;
+        for (i, (eta, g)) in eta.iter().zip(&self.excess).enumerate() {
+            if self.is_hard(i) {
+                lagrangian += eta * g;
+            } else {
+                objective += 0.5 * eta * g;
+            }
+        }
+        gap += lagrangian.abs();
         let outcome = MpdOutcome {
             parametric: self.basis.multipliers(&eta),
             constraint: self.off(),

@@ -2,8 +2,9 @@
 
 use super::basis::Basis;
 use super::newton;
-use super::problem::{MpdSettings, Problem, Update};
+use super::problem::{Equality, MpdSettings, Problem, Update};
 use super::run::Run;
+use super::unit::Unit;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::RowCache;
@@ -25,6 +26,30 @@ pub fn solve<F: Real>(
     settings.check()?;
     problem.check()?;
     watch.enter(Phase::Pass, Progress { n_samples: cache.columns().len(), ..Progress::default() });
+    let size = |e: &Equality| match e.penalty {
+        Some(_) => f64::INFINITY,
+        None => e.scale(problem.dual),
+    };
+    let sizes: Vec<f64> = problem.equalities.iter().map(size).collect();
+    let unit = Unit::of(problem.dual);
+    if unit.is_one() {
+        return solve_in(problem, sizes, cache, settings, watch);
+    }
+    // Targets whose sums floats do not hold.
+    let (dual, equalities) = (unit.dual(problem.dual), unit.equalities(problem.equalities));
+    let scaled = Problem { dual: &dual, equalities: &equalities, ..*problem };
+    let sizes = sizes.into_iter().map(|size| unit.into_own(size)).collect();
+    let (solution, outcome) = solve_in(&scaled, sizes, cache, &unit.settings(settings), watch)?;
+    Ok(unit.back(solution, outcome))
+}
+
+fn solve_in<F: Real>(
+    problem: &Problem<'_>,
+    sizes: Vec<f64>,
+    cache: &mut RowCache<'_, F>,
+    settings: &MpdSettings,
+    watch: &mut Watch<'_>,
+) -> Result<(Solution, MpdOutcome)> {
     let dual = problem.dual;
     let basis = match settings.update {
         Update::Augmented => Basis::orthogonal(problem.equalities)?,
@@ -45,11 +70,9 @@ pub fn solve<F: Real>(
         eta: vec![0.0; k],
         rho: vec![0.0; k],
         excess: vec![0.0; k],
-        allowed: problem
-            .equalities
-            .iter()
-            .map(|e| settings.constraint_tol * e.scale(dual).max(f64::MIN_POSITIVE))
-            .collect(),
+        sizes,
+        allowed: Vec::new(),
+        largest: dual.linear.iter().fold(1.0f64, |most, z| most.max(z.abs())),
         updates: 0,
         trace: Trace::default(),
     };
