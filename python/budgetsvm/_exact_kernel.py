@@ -130,13 +130,12 @@ class ExactKernel(Machined):
 
     def _too_large(self, X: Any) -> np.ndarray:
         """Which float32 rows hold a number too large for float32 arithmetic."""
-        values = X.data if sp.issparse(X) else X
+        sparse = hasattr(X, "indptr")
+        values = X.data if sparse else X
         if values.size == 0 or max(values.max(), -values.min()) <= _SINGLE_MOST:
             return np.zeros(1, dtype=bool)
-        if not sp.issparse(X):
-            return np.any(np.abs(X) > _SINGLE_MOST, axis=1)
-        large = np.zeros(X.shape[0], dtype=bool)
-        large[
-            np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[np.abs(values) > _SINGLE_MOST]
-        ] = 1
-        return large
+        beyond = np.abs(values) > _SINGLE_MOST
+        if not sparse:
+            return np.any(beyond, axis=1)
+        counts = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[beyond])
+        return np.pad(counts > 0, (0, X.shape[0] - len(counts)))
