@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist bench reproduce long fuzz clean
+.PHONY: help demo test check rust python sdist bench reproduce long fuzz sanitize clean
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -71,9 +71,29 @@ long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
 
 FUZZ ?= 300
+TARGETS := model csr_rows machine fit stream
 
-fuzz: $(VENV)/.built $(VENV)/.tools ## random files and random lives of estimators, FUZZ seconds each
+# Coverage-guided fuzzing needs cargo-fuzz, and atheris in the virtual environment; memcheck needs
+# valgrind. What is not there is left out, and said so. Corpora grow in fuzz/corpus.
+fuzz: $(VENV)/.built $(VENV)/.tools ## random files, lives, bytes and streams, FUZZ seconds each
 	BUDGETSVM_FUZZ=$(FUZZ) $(BIN)/pytest -n $(JOBS) tests/python/test_fuzz.py
+	@if command -v cargo-fuzz > /dev/null; then for target in $(TARGETS); do \
+	  mkdir -p fuzz/corpus/$$target; seeds=; \
+	  case $$target in m*) seeds="tests/files/1 tests/files/2 tests/files/rust";; esac; \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target fuzz/corpus/$$target $$seeds -- -max_total_time=$(FUZZ) -max_len=8192 -timeout=20; \
+	done; else echo "left out, no cargo-fuzz: $(TARGETS)"; fi
+	@if $(BIN)/python -c "import atheris" 2> /dev/null; then \
+	  $(BIN)/python fuzz/load.py -max_total_time=$(FUZZ) -max_len=20000; \
+	else echo "left out, no atheris: fuzz/load.py"; fi
+	@if command -v valgrind > /dev/null; then \
+	  PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=1 --suppressions=tests/memcheck.supp \
+	    $(BIN)/python tests/memcheck.py; \
+	else echo "left out, no valgrind: tests/memcheck.py"; fi
+
+# AddressSanitizer is in rustc; the option is a nightly one, which RUSTC_BOOTSTRAP allows.
+sanitize: $(VENV)/.python ## the Rust tests under AddressSanitizer (hours on few cores)
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address RUSTDOCFLAGS=-Zsanitizer=address \
+	  cargo test --locked --lib --tests --target x86_64-unknown-linux-gnu --target-dir target/asan
 
 clean: ## remove the virtual environment and everything built
 	rm -rf $(VENV) out dist
