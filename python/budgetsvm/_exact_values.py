@@ -164,7 +164,7 @@ class OneClass(OutlierMixin, ExactEstimator):
 
 
 @hyperparameters
-class OneClassSVM(EitherSolver, OneClass):
+class OneClassSVM(OneClass, EitherSolver):
     r"""The support of a distribution, exactly; a drop-in for `sklearn.svm.OneClassSVM`.
 
     Examples
