@@ -30,7 +30,7 @@ fn data(n: usize) -> (Array2<f64>, Vec<u32>) {
 
 fn local(budget: usize) -> LocalConfig {
     let mut config = LocalConfig::default();
-    (config.kernel, config.n_clusters, config.budget) = (KERNEL, 3, budget);
+    (config.kernel, config.n_clusters, config.budget) = (KERNEL, Some(3), Some(budget));
     (config.center_step, config.order) = (0.1, SampleOrder::Sequential);
     config
 }

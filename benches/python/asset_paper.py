@@ -3,7 +3,7 @@
     python benches/python/asset_paper.py --quick
 
 - figure1: test error against s = 2 ... 1024, Nystroem and Fourier features, ADULT, MNIST 0-4
-  against 5-9, IJCNN1, and reuters-money-fx in the place of CCAT
+  against 5-9, IJCNN1, and reuters-money-fx in the place of CCAT; beside them the exact machine's
 - table3: test error and seconds at s = 512 and 1024 beside LIBLINEAR on the same features
   (`asset.py`, which has more options)
 - figure2: test error while training on covtype-2v3 and skin, D up to 16,384 Fourier features,
@@ -21,7 +21,7 @@ import numpy as np
 
 import asset
 import common
-from budgetsvm import AssetSVC
+from budgetsvm import SVC, AssetSVC
 from record import Record
 
 matplotlib.use("Agg")
@@ -56,6 +56,12 @@ def figure1(options):
                 errors.append(float(np.median(runs)))
             rows.append([name, kind, *errors])
             axes.plot(sizes, errors, "o-", label=kind)
+        # What the features approximate: the same C and gamma, the first draw.
+        first = asset.load(options, name, 0)
+        exact = SVC(C=first.C, gamma=first.gamma).fit(first.X, first.y)
+        wrong = asset.error(exact.predict(first.X_test), first.y_test)
+        rows.append([name, "exact (SVC)", *[wrong] * len(sizes)])
+        axes.axhline(wrong, color="black", linestyle="--", label="exact")
         axes.set(title=name, xlabel="s", ylabel="test error %", xscale="log")
         axes.legend()
     figure.tight_layout()

@@ -56,6 +56,11 @@ class AssetEstimator(MachineEstimator, OnMap):
     fit_intercept : bool, default=False
         Whether there is an offset: not penalised with "asset", penalised with "dual" (a constant
         feature, as in LIBLINEAR).
+    max_intercept : float or None, default=None
+        B_b of [1]_, the largest magnitude of the offset of "asset", > 0 (in regression, of what it
+        adds to the constant that it begins at); with classes, steps are the longer the larger it
+        is. None: 1 (in regression, the largest target) plus the largest ``‖w‖ ‖z‖`` that an optimum
+        can have. Needs `fit_intercept`.
     max_iter : int or None, default=None
         Passes over the data, >= 1. None: 20 for "asset", 1000 for "dual", which ends at `tol`.
     tol : float, default=1e-2
@@ -109,6 +114,7 @@ class AssetEstimator(MachineEstimator, OnMap):
     strongly_convex: bool = False
     averaging: Literal["auto"] | float | None = "auto"
     fit_intercept: bool = False
+    max_intercept: float | None = None
     max_iter: int | None = None
     tol: float = 1e-2
     shrinking: bool = True

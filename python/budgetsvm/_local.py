@@ -1,9 +1,9 @@
-"""LocalBudgetSVC: a partition of space, and a budgeted machine in every cell."""
+"""LocalBudgetSVC: a partition of space, and a small machine in every cell."""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +18,12 @@ from ._online import OnlineLearner
 
 
 def _is_online(estimator: Any) -> bool:
-    if estimator.local == "online" and estimator.assign == "lvq":
+    budgeted = estimator.local == "auto" and estimator.budget is not None
+    if (estimator.local == "online" or budgeted) and estimator.assign == "lvq":
         return True
     raise AttributeError(
-        "partial_fit needs local='online' and assign='lvq': the alternatives see all rows"
+        "partial_fit needs local='online' or a budget, and assign='lvq': the alternatives see all "
+        "rows"
     )
 
 
@@ -30,35 +32,44 @@ class LocalBudgetSVC(OnlineLearner):
     r"""Divide and conquer: kernel classification with a small machine in each of many cells.
 
     The first `n_clusters` samples become centres; every later sample goes to the centre nearest by
-    Euclidean distance, which follows it, and updates the support vectors of that cell alone, at
-    most `budget` of them [1]_. A prediction looks for the nearest centre and evaluates one cell:
-    its cost does not grow with the number of cells but for that search. Several classes are trained
-    one against the rest, on rows that they share.
+    Euclidean distance, which follows it [1]_. Each cell then has a machine of its own, by default
+    an exact one of the rows that lie in it and in its neighbours: nearly what `SVC` decides with
+    the same C and γ, in time that grows with the number of rows and not with its square. A
+    prediction looks for the nearest centre and evaluates one cell.
+
+    With a `budget` it is the machine of [1]_: each sample updates the support vectors of its cell,
+    at most `budget` of them, once, as it comes. Several classes are then trained one against the
+    rest, on rows that they share.
 
     Parameters
     ----------
-    n_clusters : int, default=16
+    n_clusters : int or None, default=None
         Cells, >= 1. Boundaries are the finer, and samples in a cell the fewer, the more there are.
-    budget : int, default=100
-        The most support vectors of a cell, >= 1.
+        None: one for 1,000 rows where cells are exact, but one alone (and with it `SVC`) below
+        20,000 rows; else 16.
+    budget : int or None, default=None
+        The most support vectors of a cell, >= 1. None: no bound where cells are exact, else 100.
     C : float, default=1.0
         Bound of a weight, > 0.
     center_step : float, default=0.01
         The share of the way that a centre moves towards a sample assigned to it, in [0, 1].
-    overlap : int, default=1
-        Cells that learn from a sample, those of the nearest centres, >= 1. [1]_ has 1. With more,
-        a cell knows what lies just beyond its boundary: worth it where there are few samples in a
-        cell, and `budget` holds them: about n_samples * overlap / n_clusters. Training costs as
-        many times more, a prediction nothing; a cell that gets more samples than its budget is
-        pruned time and again, which costs far more, and accuracy too.
+    overlap : int or None, default=None
+        Cells that learn from a sample, those of the nearest centres, >= 1; [1]_ has 1. None: where
+        cells are exact 5, but 2 from 100 cells on and from 500 features on (between, as many as
+        1,000 rows have 2^20 values); else 1. With more, a cell knows what lies just beyond its
+        boundary, training costs more, and a prediction about the same. With a budget it is worth it
+        where there are few samples in a cell and `budget` holds them, about n_samples * overlap /
+        n_clusters: a cell that gets more samples than its budget is pruned time and again, which
+        costs far more, and accuracy too.
     pruning : {"all", "step", "margin", "weight"}, default="all"
         What happens to a cell that is too large ([1]_, Algorithm 2): a coordinate step on every
         stored sample ("step"), dropping the worst of those on the wrong side ("margin"), both
         ("all") or neither ("weight"), before the largest weights are kept.
-    local : {"online", "bsca"}, default="online"
-        The machine of a cell: the paper's update, or, once the partition is made, the passes,
-        merging and polishing of `BudgetSVC` on the samples nearest to the centre (no
-        `partial_fit`).
+    local : {"auto", "exact", "online", "bsca"}, default="auto"
+        The machine of a cell: that of `SVC` (to its tolerance; of several classes the mean of the
+        pairs decides), the update of [1]_, or the passes, merging and polishing of `BudgetSVC`.
+        "auto" is "exact" without a budget and "online" with one. Only "online" has `partial_fit`:
+        the others need all rows.
     assign : {"lvq", "kmeans"}, default="lvq"
         How `fit` finds the centres: online, or by scikit-learn's `MiniBatchKMeans`, after which
         they stand still.
@@ -86,17 +97,22 @@ class LocalBudgetSVC(OnlineLearner):
     (True, True)
     """
 
+    _ranges: ClassVar[dict] = {
+        "n_clusters": _parameters.optional(_parameters.count),
+        "budget": _parameters.optional(_parameters.count),
+        "overlap": _parameters.optional(_parameters.count),
+    }
     _kinds = ("cells",)
     _states = ("local", "none")
     _family = "local"
 
-    n_clusters: int = field(default=16, kw_only=False)
-    budget: int = field(default=100, kw_only=False)
+    n_clusters: int | None = field(default=None, kw_only=False)
+    budget: int | None = field(default=None, kw_only=False)
     C: float = field(default=1.0, kw_only=False)
     center_step: float = 0.01
-    overlap: int = 1
+    overlap: int | None = None
     pruning: Literal["all", "step", "margin", "weight"] = "all"
-    local: Literal["online", "bsca"] = "online"
+    local: Literal["auto", "exact", "online", "bsca"] = "auto"
     assign: Literal["lvq", "kmeans"] = "lvq"
     class_weight: _names.ClassWeight = None
 
@@ -105,8 +121,8 @@ class LocalBudgetSVC(OnlineLearner):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
-        However a stream is cut into parts, the model is the same. Only with ``local="online"`` and
-        ``assign="lvq"``: the alternatives need all rows.
+        However a stream is cut into parts, the model is the same. Only with ``local="online"`` (or
+        "auto" and a `budget`) and ``assign="lvq"``: the alternatives need all rows.
 
         @new-rows@
         @classes@
@@ -123,7 +139,9 @@ class LocalBudgetSVC(OnlineLearner):
         return self._learnt("_machine").sizes.astype(np.intp)
 
     # What a machine of many cells does not have as one array.
-    support_vectors_ = dual_coef_ = intercept_ = n_terms_ = None
+    support_vectors_ = dual_coef_ = intercept_ = n_terms_ = property(
+        lambda _: None, doc="None: each cell has its own."
+    )
 
     def _train(
         self, X: Any, index: np.ndarray, machine: Any, stream: bool, watcher: Any, **own: Any
@@ -134,7 +152,8 @@ class LocalBudgetSVC(OnlineLearner):
         cost = self._cost(index, weights, balance=not stream)
         centers = None
         if self.assign == "kmeans":
-            n_clusters = min(int(self.n_clusters), X.shape[0])
+            n_clusters = _core.local_clusters(_parameters.config(self, **settled), X.shape[0])
+            n_clusters = min(n_clusters, X.shape[0])
             # Fewer centres than asked for where there are fewer rows: none is learnt on the way.
             settled["n_clusters"] = n_clusters
             means = MiniBatchKMeans(n_clusters, random_state=settled["random_state"], n_init=1)

@@ -1,6 +1,6 @@
 //! One cell: its support vectors, the update of Algorithm 1 and the pruning of Algorithm 2.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::{Expansion, RowScratch};
@@ -66,21 +66,32 @@ impl<F: Real> Workspace<F> {
 pub(super) struct Cell<F: Real> {
     pub(super) expansion: Expansion<F>,
     pub(super) samples: Vec<Sample>,
+    /// When each came to the cell: slots are in no order, since the last takes the place of one
+    /// that goes.
+    pub(super) arrivals: Vec<u64>,
     diagonal: Vec<f64>,
+    /// Samples that have come.
+    came: u64,
 }
 
 impl<F: Real> Cell<F> {
     pub(super) fn new(kernel: AnyKernel, n_features: usize, outputs: usize) -> Result<Self> {
         let expansion = Expansion::new(kernel, Vec::new(), n_features, outputs)?;
-        Ok(Self { expansion, samples: Vec::new(), diagonal: Vec::new() })
+        let (samples, arrivals, diagonal) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { expansion, samples, arrivals, diagonal, came: 0 })
     }
 
     pub(super) fn len(&self) -> usize {
         self.samples.len()
     }
 
-    /// Adds a stored sample with its weights: what a file holds.
-    pub(super) fn restore(&mut self, row: &[F], sample: Sample, weights: &[f64]) -> Result<()> {
+    /// Adds a stored sample, which came then, with its weights: what a file holds.
+    pub(super) fn restore(
+        &mut self,
+        row: &[F],
+        (sample, arrival): (Sample, u64),
+        weights: &[f64],
+    ) -> Result<()> {
         let slot = self.expansion.push(row)?;
         for (c, &weight) in weights.iter().enumerate() {
             self.expansion.set_coef(slot, c, weight);
@@ -88,6 +99,8 @@ impl<F: Real> Cell<F> {
         let wide: Vec<f64> = row.iter().map(|&v| Real::to_f64(v)).collect();
         self.diagonal.push(self.expansion.kernel().eval(&wide, &wide));
         self.samples.push(sample);
+        self.arrivals.push(arrival);
+        self.came = self.came.max(arrival.saturating_add(1));
         Ok(())
     }
 
@@ -131,6 +144,10 @@ impl<F: Real> Cell<F> {
         self.decide(&work.tile, &mut work.f);
         self.expansion.kernel().diagonal(&work.tile, &mut work.diagonal);
         let own = work.diagonal[0];
+        // Nothing can be learnt from it: no weight would be more than 0.
+        if !own.is_finite() {
+            return Err(Error::OutOfRange { what: "X" });
+        }
         let place = self.samples.iter().position(|stored| stored.id == sample.id);
         let mut moved = false;
         for c in 0..m {
@@ -148,6 +165,8 @@ impl<F: Real> Cell<F> {
                 work.tile.copy_row(0, &mut work.row);
                 let slot = self.expansion.push(&work.row)?;
                 self.samples.push(sample);
+                self.arrivals.push(self.came);
+                self.came += 1;
                 self.diagonal.push(own);
                 slot
             }
@@ -179,16 +198,21 @@ impl<F: Real> Cell<F> {
             }
         }
         while self.len() > budget {
-            let least = (0..self.len())
-                .min_by(|&a, &b| self.expansion.weight(a).total_cmp(&self.expansion.weight(b)));
+            // The oldest of equals, many of which are at their bound.
+            let least = (0..self.len()).min_by(|&a, &b| {
+                let weights = self.expansion.weight(a).total_cmp(&self.expansion.weight(b));
+                weights.then(self.arrivals[a].cmp(&self.arrivals[b]))
+            });
             self.remove(least.unwrap_or(0));
         }
     }
 
-    /// Stage (a): the step on every stored sample, then out with zeros.
+    /// Stage (a): the step on every stored sample, as they came, then out with zeros.
     fn steps(&mut self, work: &mut Workspace<F>) {
         let m = self.expansion.outputs();
-        for slot in 0..self.len() {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_unstable_by_key(|&slot| self.arrivals[slot]);
+        for slot in order {
             self.expansion.stored_row(slot, &mut work.scratch);
             self.expansion.kernel().stored_to_values(&mut work.scratch.row);
             let mut f = std::mem::take(&mut work.f);
@@ -221,6 +245,7 @@ impl<F: Real> Cell<F> {
     fn remove(&mut self, slot: usize) {
         self.expansion.swap_remove(slot);
         self.samples.swap_remove(slot);
+        self.arrivals.swap_remove(slot);
         self.diagonal.swap_remove(slot);
     }
 }

@@ -14,9 +14,9 @@
 //! 2. *Update* (Algorithm 1). With `z = f(x)`: if `y z < 1`, take the coordinate step of the dual,
 //!    `α ← y clip(y α + (1 - y z)/k(x,x), 0, C)`, α = 0 for a sample that is not stored.
 //! 3. *Prune* (Algorithm 2) when a set holds more than `budget`: (a) the same step on every stored
-//!    sample, now also where `y z ≥ 1`, so that weights can fall to 0 and be dropped; (b) if that
+//!    sample in the order of their arrival, now also where `y z ≥ 1`, so that weights can fall to 0 and be dropped; (b) if that
 //!    is not enough, drop the worst of those on the wrong side, `y f < min(0, the n-th best)`;
-//!    (c) if that is not enough, keep the n largest `|α|`.
+//!    (c) if that is not enough, keep the n largest `|α|`, of equals the newest.
 //!
 //! Several classes are one against the rest within the cell: coefficients for every class on
 //! shared rows. A stored row is then judged by the least `y_c f_c` of its classes in (b), and by
@@ -129,6 +129,17 @@ pub struct Batch<'a, 'r, F: Real> {
     /// Whether a row that is met again is the same sample as before (passes of a fit), by its
     /// index plus this number.
     pub first_id: u64,
+    /// What to do with them.
+    pub task: Task,
+}
+
+/// What samples are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Centres and cells learn from them.
+    Learn,
+    /// Centres alone do: cells will be machines of another kind.
+    Divide,
 }
 
 impl<F: Real> LocalModel<F> {
@@ -243,6 +254,7 @@ impl<F: Real> LocalModel<F> {
             let chunk = &batch.order[done..(done + size).min(batch.order.len())];
             // 1. Divide, in order.
             let mut queues = vec![Vec::new(); self.cells.len()];
+            let learns = batch.task == Task::Learn;
             for part in chunk.chunks(ROW_CHUNK) {
                 load_tile(batch.rows, part.len(), |i| part[i], &[], &mut tile);
                 for (place, &sample) in part.iter().enumerate() {
@@ -250,15 +262,18 @@ impl<F: Real> LocalModel<F> {
                     let opens =
                         self.cells.len() < self.local.n_clusters && batch.cost[sample] > 0.0;
                     // Its own cell is the nearest of a sample that opens one.
-                    let others = self.local.overlap - usize::from(opens);
+                    let cells = if learns { self.local.overlap } else { 1 };
+                    let others = cells - usize::from(opens);
                     self.assignment.nearest(&tile, place, others, &mut near);
                     if opens {
                         self.open(&row)?;
-                        queues.push(vec![sample]);
+                        queues.push(if learns { vec![sample] } else { Vec::new() });
                     } else if let Some(&cell) = near.first() {
                         self.assignment.pull(cell as usize, &row, self.local.center_step);
                     }
-                    near.iter().for_each(|&cell| queues[cell as usize].push(sample));
+                    if learns {
+                        near.iter().for_each(|&cell| queues[cell as usize].push(sample));
+                    }
                 }
             }
             // 2. and 3. The cells, in parallel.

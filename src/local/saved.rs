@@ -13,7 +13,7 @@ fn require(fine: bool, what: &str) -> Result<()> {
 
 impl<F: Real> LocalModel<F> {
     /// Arrays: `centers` (K x d), `sizes` (K), and for the support vectors, cell by cell, `points`,
-    /// `weights` (outputs a row), `classes`, `cost`, `ids`.
+    /// `weights` (outputs a row), `classes`, `cost`, `ids`, `arrivals`.
     #[must_use]
     pub fn to_section(&self) -> Section {
         let (d, m) = (self.n_features(), self.outputs);
@@ -37,6 +37,8 @@ impl<F: Real> LocalModel<F> {
         section.put_array("classes", Tensor::counts(classes));
         section.put_array("cost", Tensor::doubles(samples().map(|s| s.cost).collect()));
         section.put_array("ids", Tensor::counts(samples().map(|s| s.id).collect()));
+        let arrivals = self.cells.iter().flat_map(|cell| &cell.arrivals).copied().collect();
+        section.put_array("arrivals", Tensor::counts(arrivals));
         section.put("kernel", self.local.kernel);
         section.put("n_clusters", self.local.n_clusters);
         section.put("budget", self.local.budget);
@@ -71,15 +73,20 @@ impl<F: Real> LocalModel<F> {
         let (weights, cost) = (section.take_doubles("weights")?, section.take_doubles("cost")?);
         let (sizes, classes) = (section.take_sizes("sizes")?, section.take_sizes("classes")?);
         let ids = section.take_counts("ids")?;
-        section.end()?;
         let total = classes.len();
+        // Older files do not tell: as they stand.
+        let arrivals = match section.has("arrivals") {
+            true => section.take_counts("arrivals")?,
+            false => (0..total as u64).collect(),
+        };
+        section.end()?;
         let fit = sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)) == Some(total)
             && sizes.len().checked_mul(d) == Some(centers.len())
             && sizes.len() <= local.n_clusters
             && sizes.iter().all(|&n| n <= local.budget)
             && total.checked_mul(d) == Some(points.len())
             && total.checked_mul(m) == Some(weights.len())
-            && (cost.len(), ids.len()) == (total, total);
+            && (cost.len(), ids.len(), arrivals.len()) == (total, total, total);
         require(fit, "arrays of different sizes")?;
         require(cost.iter().all(|c| *c >= 0.0), "cost")?;
         require(classes.iter().all(|&class| class < m.max(2)), "classes")?;
@@ -93,8 +100,12 @@ impl<F: Real> LocalModel<F> {
             for slot in at..at + size {
                 let (class, cost, id) = (classes[slot] as u32, cost[slot], ids[slot]);
                 let row = &points[slot * d..][..d];
-                cell.restore(row, Sample { class, cost, id }, &weights[slot * m..][..m])?;
+                let sample = (Sample { class, cost, id }, arrivals[slot]);
+                cell.restore(row, sample, &weights[slot * m..][..m])?;
             }
+            let mut came = cell.arrivals.clone();
+            came.sort_unstable();
+            require(came.is_sorted_by(|a, b| a < b), "arrivals")?;
             model.cells.push(cell);
             at += size;
         }

@@ -128,16 +128,16 @@ impl Naive {
         while self.cells[cell].len() > budget {
             let all = self.cells[cell].iter().map(weight);
             let least = all.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0;
-            self.cells[cell].swap_remove(least);
+            self.cells[cell].remove(least);
         }
     }
 
-    /// The last takes the place of one that goes: the steps of pruning run in that order.
+    /// Those that stay stay in the order of their arrival, in which the steps of pruning run.
     fn drop_if(&mut self, cell: usize, goes: impl Fn(&Stored, usize) -> bool) {
         let all = self.cells[cell].iter().enumerate();
         let gone: Vec<usize> = all.filter(|(j, s)| goes(s, *j)).map(|(j, _)| j).collect();
         for j in gone.into_iter().rev() {
-            self.cells[cell].swap_remove(j);
+            self.cells[cell].remove(j);
         }
     }
 }
@@ -171,7 +171,8 @@ fn train(
         for _ in 0..passes {
             for part in order.chunks(order.len().div_ceil(parts)) {
                 let (classes, cost) = (&data.classes, &data.cost);
-                let batch = Batch { rows: &rows, classes, cost, order: part, first_id: 0 };
+                let task = Task::Learn;
+                let batch = Batch { rows: &rows, classes, cost, order: part, first_id: 0, task };
                 model.learn(&batch, &mut Watch::new(&mut Silent, pool)).unwrap();
             }
         }
@@ -259,6 +260,22 @@ fn an_archive_brings_everything_back() {
     broken.take_array("ids").unwrap();
     assert!(LocalModel::<f64>::from_section(broken).is_err());
     assert!(LocalModel::<f32>::from_section(model.to_section()).is_err());
+}
+
+#[test]
+fn kernel_values_out_of_range_are_refused() {
+    let kernel = AnyKernel::Polynomial { gamma: 1e200, coef0: 0.0, degree: 3 };
+    let pruning = Pruning::All;
+    let local = Local { kernel, n_clusters: 2, budget: 5, center_step: 0.1, overlap: 1, pruning };
+    let data = data(20, 2);
+    let told = parallel::run(1, |pool| {
+        let mut model = LocalModel::new(local, 3, 1).unwrap();
+        let (rows, order): (_, Vec<usize>) = (Rows::Dense(data.x.view()), (0..20).collect());
+        let (classes, cost, task) = (&data.classes, &data.cost, Task::Learn);
+        let batch = Batch { rows: &rows, classes, cost, order: &order, first_id: 0, task };
+        format!("{:?}", model.learn(&batch, &mut Watch::new(&mut Silent, pool)))
+    });
+    assert!(told.unwrap().contains("OutOfRange"));
 }
 
 #[test]

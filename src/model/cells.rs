@@ -1,23 +1,23 @@
-//! A partition of space with an expansion in every cell.
+//! A partition of space with a machine in every cell.
 
 use rayon::prelude::*;
 
-use super::KernelModel;
 use super::assignment::Assignment;
+use super::cell::CellMachine;
 use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
-use crate::error::{Result, check_features, check_len};
+use crate::error::{Error, Result, check_features, check_len};
 use crate::float::Real;
 use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 
-/// `f(x)` of the cell whose centre is nearest to x; a constant is an expansion without terms.
+/// `f(x)` of the cell whose centre is nearest to x.
 ///
 /// *Cost* of a prediction: O(K d) for the nearest of K centres and O(n d) for the n terms of one
 /// cell.
 #[derive(Clone, Debug)]
 pub struct CellModel<F: Real> {
     centers: Assignment<F>,
-    cells: Vec<KernelModel<F>>,
+    cells: Vec<CellMachine<F>>,
     n_outputs: usize,
 }
 
@@ -25,18 +25,21 @@ impl<F: Real> CellModel<F> {
     /// A model of as many cells as centres (K x d row by row); without any it is 0 everywhere.
     ///
     /// # Errors
-    /// `LengthMismatch`, `NonFinite`, `FeatureMismatch`, `OutOfMemory`.
+    /// `LengthMismatch`, `NonFinite`, `FeatureMismatch`, `BadLabels` for other outputs, `OutOfMemory`.
     pub fn new(
         (centers, n_features): (&[F], usize),
-        cells: Vec<KernelModel<F>>,
+        cells: Vec<impl Into<CellMachine<F>>>,
         n_outputs: usize,
     ) -> Result<Self> {
+        let cells: Vec<CellMachine<F>> = cells.into_iter().map(Into::into).collect();
         let rows = Rows::of_slice(centers, n_features)?;
         rows.check_finite("centers")?;
         check_len("cells", rows.n_rows(), cells.len())?;
         for cell in &cells {
             check_features(n_features, cell.n_features())?;
-            check_len("outputs of a cell", n_outputs, cell.n_outputs())?;
+            if !cell.has_outputs(n_outputs) {
+                return Err(Error::BadLabels(format!("a cell of other than {n_outputs} outputs")));
+            }
         }
         Ok(Self { centers: Assignment::of_centers(centers, n_features)?, cells, n_outputs })
     }
@@ -61,12 +64,12 @@ impl<F: Real> CellModel<F> {
 
     /// The cells.
     #[must_use]
-    pub fn cells(&self) -> &[KernelModel<F>] {
+    pub fn cells(&self) -> &[CellMachine<F>] {
         &self.cells
     }
 
     pub(super) fn row_work(&self) -> usize {
-        let largest = self.cells.iter().map(KernelModel::n_terms).max().unwrap_or(0);
+        let largest = self.cells.iter().map(CellMachine::n_terms).max().unwrap_or(0);
         let each = largest.saturating_mul(self.n_outputs).saturating_add(self.cells.len());
         each.saturating_mul(self.n_features())
     }
@@ -86,7 +89,8 @@ impl<F: Real> CellModel<F> {
         if n == 1 {
             let mut cell = [0];
             self.centers.assign_into(rows, (&mut cell, 1))?;
-            return self.cells[cell[0] as usize].decision(rows, out);
+            let cell = &self.cells[cell[0] as usize];
+            return with_scratch(|scratch| cell.decide(rows, &[0], scratch, out));
         }
         let of_row = self.centers.assign(rows, 1)?;
         // Rows of one cell together: a block of points against its terms.
@@ -99,7 +103,7 @@ impl<F: Real> CellModel<F> {
         let decide = |scratch: &mut Scratch<F>, group: &&[usize]| {
             let mut values = vec![0.0; group.len() * m];
             let cell = &self.cells[of_row[group[0]] as usize];
-            cell.decide_some(rows, |i| group[i], scratch, &mut values)?;
+            cell.decide(rows, group, scratch, &mut values)?;
             Ok(values)
         };
         let values: Result<Vec<Vec<f64>>> = if self.row_work().saturating_mul(n) < MIN_PARALLEL_WORK

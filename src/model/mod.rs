@@ -11,6 +11,7 @@
 
 mod any;
 pub(crate) mod assignment;
+mod cell;
 mod cells;
 mod chunks;
 mod decide;
@@ -36,6 +37,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 
 pub use any::AnyModel;
+pub use cell::{CellMachine, CellPairs};
 pub use cells::CellModel;
 pub use expansion::{Expansion, RowScratch};
 pub use feature_model::FeatureModel;
@@ -56,7 +58,7 @@ pub enum Model<F: Real> {
     Features(Arc<FeatureModel<F>>),
     /// A linear machine.
     Linear(Arc<LinearModel>),
-    /// An expansion a cell.
+    /// A machine a cell.
     Cells(Arc<CellModel<F>>),
 }
 
@@ -101,7 +103,7 @@ impl<F: Real> Model<F> {
     #[must_use]
     pub fn sizes(&self) -> Vec<usize> {
         match self {
-            Self::Cells(model) => model.cells().iter().map(KernelModel::n_terms).collect(),
+            Self::Cells(model) => model.cells().iter().map(CellMachine::n_terms).collect(),
             Self::Expansion(_)
             | Self::Each(_)
             | Self::Pairwise(_)
@@ -122,7 +124,7 @@ impl<F: Real> Model<F> {
                 model.expansion().map_or(model.map().n_outputs(), KernelModel::n_terms)
             }
             Self::Linear(model) => model.n_features(),
-            Self::Cells(model) => model.cells().iter().map(KernelModel::n_terms).sum(),
+            Self::Cells(model) => model.cells().iter().map(CellMachine::n_terms).sum(),
         }
     }
 
@@ -164,7 +166,7 @@ impl<F: Real> Model<F> {
             },
             Self::Features(model) => Some(model.kernel()),
             Self::Linear(_) => Some(AnyKernel::Linear),
-            Self::Cells(model) => model.cells().first().map(KernelModel::kernel),
+            Self::Cells(model) => model.cells().first().map(CellMachine::kernel),
         }
     }
 

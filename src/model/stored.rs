@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use super::persist::{Section, Tensor};
-use super::{CellModel, FeatureModel, KernelModel, LinearModel, Model, PairwiseModel, Support};
+use super::{
+    CellMachine, CellModel, CellPairs, FeatureModel, KernelModel, LinearModel, Model,
+    PairwiseModel, Support,
+};
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap, LandmarkMap};
 use crate::float::Real;
@@ -81,23 +84,7 @@ impl<F: Real> Model<F> {
                 let parts: Result<Vec<_>> = models.iter().map(KernelModel::to_section).collect();
                 section.put_all("outputs", parts?);
             }
-            Self::Pairwise(model) => {
-                match model.support() {
-                    Support::Vectors(kernel, rows) => {
-                        section.put("kernel", kernel);
-                        section.put_rows("support", rows);
-                        section.put_array("origin", Tensor::floats(model.origin()));
-                    }
-                    Support::Columns(columns, width) => {
-                        section.put("width", width);
-                        let columns = columns.iter().map(|&c| c as u64).collect();
-                        section.put_array("columns", Tensor::counts(columns));
-                    }
-                }
-                section.put("n_support", model.n_support());
-                let coef = model.coef().iter().copied().collect();
-                put_weights(&mut section, coef, model.intercept());
-            }
+            Self::Pairwise(model) => pairwise_to_section(model, &mut section),
             Self::Features(model) => {
                 section.put("kernel", model.kernel());
                 section.put("moves", model.moves());
@@ -142,25 +129,7 @@ impl<F: Real> Model<F> {
                 }
                 Self::Each(models.into())
             }
-            "pairwise" => {
-                let mut origin = Vec::new();
-                let support = if section.has("kernel") {
-                    origin = section.take_floats("origin")?;
-                    let kernel = section.take_kernel()?;
-                    Support::Vectors(kernel, section.take_rows("support")?)
-                } else {
-                    let width = section.take("width")?;
-                    Support::Columns(section.take_sizes("columns")?, width)
-                };
-                let n_support: Vec<usize> = section.take("n_support")?;
-                let coef = section.take_doubles("coef")?;
-                let rows = n_support.len().max(2) - 1;
-                let shape = (rows, coef.len() / rows);
-                let Ok(coef) = Array2::from_shape_vec(shape, coef) else { return bad("coef") };
-                let intercept = section.take_doubles("intercept")?;
-                let made = PairwiseModel::at(origin, support, n_support, coef, intercept);
-                Self::Pairwise(Arc::new(fits(made)?))
-            }
+            "pairwise" => Self::Pairwise(Arc::new(pairwise_from_section(&mut section)?)),
             "features" => {
                 let kernel = section.take_kernel()?;
                 let map = map_from_section(section.take_section("map")?, kernel)?;
@@ -181,11 +150,65 @@ impl<F: Real> Model<F> {
     }
 }
 
-/// The cells one after another: a name an array, not a name a cell.
+/// Support vectors, or the columns that they are, and what they count.
+fn pairwise_to_section<F: Real>(model: &PairwiseModel<F>, section: &mut Section) {
+    match model.support() {
+        Support::Vectors(kernel, rows) => {
+            section.put("kernel", kernel);
+            section.put_rows("support", rows);
+            section.put_array("origin", Tensor::floats(model.origin()));
+        }
+        Support::Columns(columns, width) => {
+            section.put("width", width);
+            let columns = columns.iter().map(|&c| c as u64).collect();
+            section.put_array("columns", Tensor::counts(columns));
+        }
+    }
+    section.put("n_support", model.n_support());
+    let coef = model.coef().iter().copied().collect();
+    put_weights(section, coef, model.intercept());
+}
+
+fn pairwise_from_section<F: Real>(section: &mut Section) -> Result<PairwiseModel<F>> {
+    let mut origin = Vec::new();
+    let support = if section.has("kernel") {
+        origin = section.take_floats("origin")?;
+        let kernel = section.take_kernel()?;
+        Support::Vectors(kernel, section.take_rows("support")?)
+    } else {
+        let width = section.take("width")?;
+        Support::Columns(section.take_sizes("columns")?, width)
+    };
+    let n_support: Vec<usize> = section.take("n_support")?;
+    let coef = section.take_doubles("coef")?;
+    let rows = n_support.len().max(2) - 1;
+    let shape = (rows, coef.len() / rows);
+    let Ok(coef) = Array2::from_shape_vec(shape, coef) else { return bad("coef") };
+    let intercept = section.take_doubles("intercept")?;
+    fits(PairwiseModel::at(origin, support, n_support, coef, intercept))
+}
+
+/// The expansions of cells one after another: a name an array, not a name a cell. A cell of pairs
+/// is none there, and a section of its own beside them.
 fn cells_to_section<F: Real>(model: &CellModel<F>, section: &mut Section) -> Result<()> {
     let (mut sizes, mut origins, mut centers) = (Vec::new(), Vec::new(), Vec::new());
     let (mut coef, mut intercept, mut moved) = (Vec::new(), Vec::new(), Vec::new());
-    for cell in model.cells() {
+    let mut pairs = Vec::new();
+    for (at, cell) in model.cells().iter().enumerate() {
+        let cell = match cell {
+            CellMachine::Expansion(cell) => cell,
+            CellMachine::Pairs(own) => {
+                let mut part = Section::default();
+                part.put("cell", at);
+                part.put("classes", own.classes());
+                pairwise_to_section(own.machine(), &mut part);
+                pairs.push(part);
+                sizes.push(0);
+                moved.push(0);
+                intercept.extend(vec![0.0; model.n_outputs()]);
+                continue;
+            }
+        };
         sizes.push(cell.n_terms() as u64);
         moved.push(u64::from(!cell.origin().is_empty()));
         origins.extend_from_slice(cell.origin());
@@ -193,7 +216,7 @@ fn cells_to_section<F: Real>(model: &CellModel<F>, section: &mut Section) -> Res
         coef.extend(cell.coef());
         intercept.extend_from_slice(cell.intercept());
     }
-    section.put("kernel", model.cells().first().map(KernelModel::kernel));
+    section.put("kernel", model.cells().first().map(CellMachine::kernel));
     section.put("n_features", model.n_features());
     section.put("n_outputs", model.n_outputs());
     section.put_array("cells", Tensor::floats(&model.centers()));
@@ -202,6 +225,9 @@ fn cells_to_section<F: Real>(model: &CellModel<F>, section: &mut Section) -> Res
     section.put_array("origins", Tensor::floats(&origins));
     section.put_array("centers", Tensor::floats(&centers));
     put_weights(section, coef, &intercept);
+    if !pairs.is_empty() {
+        section.put_all("pairs", pairs);
+    }
     Ok(())
 }
 
@@ -242,7 +268,23 @@ fn cells_from_section<F: Real>(section: &mut Section) -> Result<CellModel<F>> {
         let points = (own.to_vec(), d);
         let made =
             KernelModel::from_parts(kernel, origin.to_vec(), points, weights, offset.to_vec());
-        models.push(fits(made)?);
+        models.push(CellMachine::Expansion(fits(made)?));
+    }
+    // Files of before such cells have none.
+    let pairs = if section.has("pairs") { section.take_all("pairs")? } else { Vec::new() };
+    let mut last = None;
+    for mut part in pairs {
+        let (at, classes): (usize, Vec<usize>) = (part.take("cell")?, part.take("classes")?);
+        let machine = pairwise_from_section(&mut part)?;
+        part.end()?;
+        let own = fits(CellPairs::new(machine, classes))?;
+        let cell = CellMachine::Pairs(own);
+        let place = models.get_mut(at).filter(|_| last < Some(at));
+        match place {
+            Some(place) if place.n_terms() == 0 && Some(cell.kernel()) == kernel => *place = cell,
+            _ => return bad("pairs of cells"),
+        }
+        last = Some(at);
     }
     fits(CellModel::new((&cells, d), models, m))
 }

@@ -36,7 +36,7 @@ def features(model, X):
     return np.exp(-model.gamma_ * square) @ model.normalization_
 
 
-def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, epsilon=None):
+def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, most=None, epsilon=None):
     """ASSET's Algorithm 1, plainly; the last `tail` iterates are averaged."""
     n, total = len(y), C.sum()
     lam, p = 1 / total, len(y) * C / total
@@ -50,7 +50,7 @@ def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, epsilon=None):
         moved, top = (excess > 0).astype(float), np.abs(y).max()
         radius = np.sqrt(2 * (C @ excess) / total / lam)
     gradient = np.mean(p[first] ** 2 * moved[first] * (norms[first] + one))
-    bound = top + np.sqrt(norms[first].max()) * radius
+    bound = most or top + np.sqrt(norms[first].max()) * radius
     extent = of_offset = np.sqrt(radius**2 + one * bound**2)
     if epsilon is not None:
         extent, of_offset = radius, C @ np.abs(y) / total
@@ -82,6 +82,7 @@ def median(y, weights):
     "options",
     [
         {}, {"fit_intercept": True}, {"averaging": 100}, {"averaging": None},
+        {"fit_intercept": True, "max_intercept": 0.05}, {"fit_intercept": True, "max_intercept": 2},
         {"strongly_convex": True}, {"strongly_convex": True, "averaging": None},
         {"cache_size": 0},
     ],
@@ -103,7 +104,7 @@ def test_in_step_with_numpy(kind, options):
         w, b = asset_in_numpy(
             features(model, X), np.where(y, 1, -1) if cls is AssetSVC else y - centre,
             2.0 * WEIGHTS, order, star=star, intercept=model.fit_intercept and not star,
-            tail=tail, **epsilon,
+            tail=tail, most=model.max_intercept, **epsilon,
         )  # fmt: skip
         b += centre
         np.testing.assert_allclose(model.coef_[0], w, rtol=1e-6, atol=1e-6 * np.abs(w).max())
@@ -231,6 +232,12 @@ def test_features_are_those_of_the_transformer():
         ),
         ({"solver": "sgd"}, "solver must be 'asset' or 'dual', got 'sgd'"),
         ({"strongly_convex": True, "fit_intercept": True}, "strongly_convex=True needs"),
+        ({"max_intercept": 1.0}, "max_intercept needs fit_intercept"),
+        ({"max_intercept": 0.0, "fit_intercept": True}, "max_intercept must be"),
+        (
+            {"max_intercept": 1.0, "fit_intercept": True, "solver": "dual"},
+            "max_intercept needs solver='asset'",
+        ),
         ({"averaging": 0}, "averaging"),
         ({"averaging": 1.5}, "averaging must be .* share in"),
         ({"averaging": "all"}, "averaging"),
@@ -273,6 +280,11 @@ def test_every_hyperparameter_changes_something():
         assert not np.allclose(
             clone(dual).set_params(**change).fit(X, Y).decision_function(X), told
         )
+    offset = clone(base).set_params(fit_intercept=True)
+    told = clone(offset).fit(X, Y).decision_function(X)
+    bound = clone(offset).set_params(max_intercept=0.5).fit(X, Y)
+    assert not np.allclose(bound.decision_function(X), told)
+    assert np.abs(bound.intercept_).max() <= 0.5
     waves = clone(base).set_params(features="fourier")
     told = clone(waves).fit(X, Y).decision_function(X)
     for change in [{"orthogonal": True}, {"waves": "paired"}]:

@@ -130,7 +130,9 @@ def test_ranges(cls):
             except ValueError as error:
                 told = str(error)
             # Bounds that depend on other hyperparameters are no ranges.
-            beside = told is not None and any(f"{o} =" in told for o in defaults(cls))
+            beside = told is not None and any(
+                f"{o} =" in told or f"{o}=" in told for o in defaults(cls)
+            )
             assert (told is None) == (wrong is None) or beside, (name, value, told, wrong)
             assert told is None or name in told
 

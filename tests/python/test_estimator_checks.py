@@ -37,6 +37,8 @@ ONLINE = [
 ]
 
 
-@parametrize_with_checks([BudgetSVC(), BudgetSVR(), LocalBudgetSVC(), *ONLINE])
+@parametrize_with_checks(
+    [BudgetSVC(), BudgetSVR(), LocalBudgetSVC(), LocalBudgetSVC(budget=100), *ONLINE]
+)
 def test_contract(estimator, check):
     check(estimator)

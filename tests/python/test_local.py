@@ -31,12 +31,13 @@ def test_a_cell_decides_alone():
     )
 
 
-@pytest.mark.parametrize("local", ["online", "bsca"])
+@pytest.mark.parametrize("local", ["exact", "online", "bsca"])
 @pytest.mark.parametrize("assign", ["lvq", "kmeans"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_several_classes(local, assign, form):
     rows, labels = BLOBS
-    model = LocalBudgetSVC(8, 40, C=5, gamma=0.05, local=local, assign=assign, random_state=1)
+    budget = None if local == "exact" else 40
+    model = LocalBudgetSVC(8, budget, C=5, gamma=0.05, local=local, assign=assign, random_state=1)
     model.fit(form(rows), labels)
     assert model.decision_function(form(rows)).shape == (2000, 5)
     assert model.score(form(rows), labels) > SVC(C=5, gamma=0.05).fit(*BLOBS).score(*BLOBS) - 0.04
@@ -46,13 +47,14 @@ def test_several_classes(local, assign, form):
     )
 
 
-@pytest.mark.parametrize("local", ["online", "bsca"])
+@pytest.mark.parametrize("local", ["exact", "online", "bsca"])
 def test_cells_of_few_samples_learn_from_their_neighbours(local):
     """Ten samples a cell are too few; with those of its neighbours it is a local machine."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(-1, 1, size=(2000, 4))
     labels = np.sin(3 * rows[:, 0]) + 2 * rows[:, 1] * rows[:, 2] > 0
-    few = {"n_clusters": 150, "budget": 150, "C": 10, "gamma": 1, "random_state": 0}
+    budget = None if local == "exact" else 150
+    few = {"n_clusters": 150, "budget": budget, "C": 10, "gamma": 1, "random_state": 0}
     alone, together = (
         LocalBudgetSVC(**few, local=local, overlap=overlap).fit(rows[:1500], labels[:1500])
         for overlap in (1, 12)
@@ -62,18 +64,131 @@ def test_cells_of_few_samples_learn_from_their_neighbours(local):
     assert scores[1] > scores[0] + 0.04
 
 
-@pytest.mark.parametrize("local", ["online", "bsca"])
-def test_files_and_threads(tmp_path, local):
+@pytest.mark.parametrize("local", ["exact", "online", "bsca"])
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_files_and_threads(tmp_path, local, classes, dtype):
+    settings = {**SETTINGS, "budget": None if local == "exact" else 25}
+    rows, labels = (X, Y) if classes == 2 else BLOBS
+    rows, labels = rows.astype(dtype), np.array(list("abcde"))[labels]
     one, three = (
-        LocalBudgetSVC(**SETTINGS, local=local, n_jobs=n).fit(X, np.array(["a", "b"])[Y])
-        for n in (1, 3)
+        LocalBudgetSVC(**settings, local=local, n_jobs=n).fit(rows, labels) for n in (1, 3)
     )
-    np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
+    told = one.decision_function(rows)
+    np.testing.assert_array_equal(told, three.decision_function(rows))
     one.save(tmp_path / "model.safetensors")
     again = budgetsvm.load(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(again.decision_function(X), one.decision_function(X))
-    np.testing.assert_array_equal(again.predict(X), one.predict(X))
+    np.testing.assert_array_equal(again.decision_function(rows), told)
+    np.testing.assert_array_equal(again.predict(rows), one.predict(rows))
     assert again.get_params() == one.get_params()
+    np.testing.assert_array_equal(again.n_support_, one.n_support_)
+    for i in range(3):
+        np.testing.assert_allclose(one.decision_function(rows[i : i + 1]), told[i : i + 1])
+
+
+def rings(n, seed=0):
+    """Rings of three classes, and some labels wrong."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3))
+    labels = (np.hypot(rows[:, 0], rows[:, 1]) * 2).astype(int) % 3
+    wrong = rng.random(n) < 0.05
+    return rows, np.where(wrong, rng.integers(3, size=n), labels)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_defaults_are_nearly_the_exact_machine(classes):
+    """Cells by size, exact machines, neighbours' rows: within half a point of SVC."""
+    rows, labels = rings(24_000)
+    labels = np.minimum(labels, classes - 1)
+    train, test = slice(0, 20_000), slice(20_000, None)
+    model = LocalBudgetSVC(C=10, gamma=1.0, random_state=0).fit(rows[train], labels[train])
+    exact = SVC(C=10, gamma=1.0).fit(rows[train], labels[train])
+    assert len(model.n_support_) == 20
+    assert model.decision_function(rows[test]).shape == ((4000,) if classes == 2 else (4000, 3))
+    score = model.score(rows[test], labels[test])
+    assert score > exact.score(rows[test], labels[test]) - 0.005
+    few = LocalBudgetSVC(overlap=1, C=10, gamma=1.0, random_state=0).fit(rows[train], labels[train])
+    assert few.n_support_.sum() < 0.5 * model.n_support_.sum()
+
+
+def test_one_exact_cell_is_svc():
+    """Few rows are one cell: the exact machine, its pairs and its votes."""
+    rows, labels = rings(1500)
+    for classes in (2, 3):
+        labels = np.minimum(labels, classes - 1)
+        model = LocalBudgetSVC(C=3, gamma=1.0).fit(rows, labels)
+        exact = budgetsvm.SVC(C=3, gamma=1.0, tol=1e-4).fit(rows, labels)
+        assert len(model.n_support_) == 1
+        np.testing.assert_array_equal(model.predict(rows) == labels, exact.predict(rows) == labels)
+        if classes == 2:
+            np.testing.assert_allclose(
+                model.decision_function(rows), exact.decision_function(rows), atol=5e-3
+            )
+
+
+def test_a_cell_of_pairs_votes_as_svc_does():
+    """Classes that a cell does not have are at -1, below the one with most votes."""
+    rows, labels = BLOBS
+    model = LocalBudgetSVC(6, overlap=1, gamma=0.05, C=1.0, assign="kmeans", random_state=0)
+    model.fit(rows, labels)
+    told = model.decision_function(rows)
+    square = ((rows[:, None, :] - model.cluster_centers_) ** 2).sum(axis=2)
+    cell = square.argmin(axis=1)
+    absent = 0
+    for k in range(len(model.cluster_centers_)):
+        own = cell == k
+        present = np.unique(labels[own])
+        others = np.setdiff1d(np.arange(5), present)
+        if len(present) < 2:
+            continue
+        assert (told[own][:, others] == -1).all()
+        machine = SVC(gamma=0.05, tol=1e-6).fit(rows[own], labels[own])
+        agree = np.mean(machine.predict(rows[own]) == model.predict(rows[own]))
+        assert agree > 0.99
+        absent += len(others)
+    assert absent > 0
+
+
+def test_what_the_defaults_are_where_there_is_a_budget_or_a_stream():
+    """As they were: the paper's machine, 16 cells of 100 support vectors."""
+    whole = LocalBudgetSVC(budget=100, gamma=3.0, order="sequential").fit(X, Y)
+    named = LocalBudgetSVC(16, 100, overlap=1, local="online", gamma=3.0, order="sequential")
+    parts = LocalBudgetSVC(gamma=3.0, local="online")
+    for first in (0, 1500):
+        part = slice(first, first + 1500 if first == 0 else None)
+        parts.partial_fit(X[part], Y[part], classes=[0, 1])
+    told = named.fit(X, Y).decision_function(X)
+    np.testing.assert_array_equal(whole.decision_function(X), told)
+    np.testing.assert_array_equal(parts.decision_function(X), told)
+    assert whole.partial_fit(X[:10], Y[:10]).n_samples_seen_ == len(X) + 10
+    # A stream does not go on from exact cells.
+    exact = LocalBudgetSVC(gamma=3.0).fit(X, Y)
+    assert not hasattr(exact, "partial_fit")
+    with pytest.raises(ValueError, match="needs all rows"):
+        exact.set_params(budget=100).partial_fit(X, Y)
+
+
+def test_what_is_not_one_array_is_none_and_cannot_be_set():
+    model = LocalBudgetSVC(**SETTINGS).fit(X, Y)
+    for name in ("support_vectors_", "dual_coef_", "intercept_", "n_terms_"):
+        assert getattr(model, name) is None
+        with pytest.raises(AttributeError):
+            setattr(model, name, None)
+
+
+@pytest.mark.parametrize("local", ["exact", "online"])
+def test_kernel_values_out_of_range_are_refused(local):
+    """They were cells without support vectors."""
+    model = LocalBudgetSVC(4, kernel="poly", gamma=1e300, local=local)
+    with pytest.raises(ValueError, match="scale"):
+        model.fit(X + 3, Y)
+
+
+def test_time_ends_exact_cells_too():
+    rows, labels = rings(20_000)
+    model = LocalBudgetSVC(20, gamma=1.0, C=1e4, max_time=0.3, n_jobs=1).fit(rows, labels)
+    assert model.stop_reason_ == "max_time"
+    assert len(model.predict(rows[:10])) == 10
 
 
 def test_a_stream_in_any_parts_is_the_fit_as_given():
@@ -93,6 +208,7 @@ def test_a_stream_in_any_parts_is_the_fit_as_given():
 @pytest.mark.parametrize(("name", "value"), [
     ("n_clusters", 2), ("budget", 5), ("C", 0.1), ("gamma", 0.2), ("kernel", "laplacian"),
     ("center_step", 0.5), ("overlap", 3), ("pruning", "weight"), ("local", "bsca"),
+    ("budget", None),
     ("assign", "kmeans"),
     ("class_weight", {0: 5.0}), ("max_iter", 3), ("order", "uniform"), ("random_state", 7),
 ])  # fmt: skip
@@ -112,6 +228,7 @@ def test_every_hyperparameter_matters(name, value):
     ({"overlap": 0}, "overlap must be"),
     ({"pruning": "none"}, "pruning must be"),
     ({"local": "smo"}, "local must be"),
+    ({"local": "exact"}, "budget must be None where cells are exact"),
     ({"assign": "random"}, "assign must be"),
     ({"max_iter": 0}, "max_iter must be"),
     ({"max_time": 0.0}, "max_time must be"),
@@ -128,7 +245,7 @@ def test_bad_input_names_the_argument_and_changes_nothing(params, message):
 
 
 def test_streams_need_the_online_machine():
-    for params in ({"local": "bsca"}, {"assign": "kmeans"}):
+    for params in ({"local": "bsca"}, {"local": "exact"}, {"assign": "kmeans"}, {}):
         assert not hasattr(LocalBudgetSVC(**params), "partial_fit")
         with pytest.raises(AttributeError, match="partial_fit"):
             LocalBudgetSVC(**params).partial_fit(X, Y, classes=[0, 1])

@@ -75,7 +75,7 @@ def test_integers_that_no_float_holds(model, name):
 
 
 def test_a_class_that_is_no_label():
-    for model in (LocalBudgetSVC(), FourierOGD(), AssetSVC(), BudgetSVC()):
+    for model in (LocalBudgetSVC(budget=100), FourierOGD(), AssetSVC(), BudgetSVC()):
         with pytest.raises(ValueError, match="classes contains NaN"):
             model.partial_fit(X, Y, classes=[0.0, 1.0, float("nan")])
 

@@ -33,7 +33,7 @@ NAMES = (
     "update decision_function_shape"
 ).split()
 POSITIVE = (
-    "C cache_size epsilon learning_rate max_coef max_time nu regularization "
+    "C cache_size epsilon learning_rate max_coef max_intercept max_time nu regularization "
     "sampling_denominator sampling_numerator smoothing threshold tol coef0 center_step "
     "eigenvalue_threshold validation_fraction constraint_tol constraint_atol intercept_penalty "
     "relaxation quantile"
@@ -49,7 +49,7 @@ FLAGS = (
 ).split()
 BEYOND = {
     "center_step": [-0.1, 1.1], "coef0": [None], "eigenvalue_threshold": [-0.1, 1.0],
-    "epsilon": [-1, None], "max_time": [0, -1], "nu": [0, -1, 1.1, None],
+    "epsilon": [-1, None], "max_intercept": [0, -1], "max_time": [0, -1], "nu": [0, -1, 1.1, None],
     "regularization": [-1, None], "threshold": [-1, None], "tol": [-1, None],
     "validation_fraction": [0, 1, 1.5, -1, None], "degree": [2**40, None], "merge_size": [1],
     "quantile": [0, 1, -1, None], "constraint_tol": [0, -1], "constraint_atol": [-1, None],

@@ -113,7 +113,7 @@ def test_regression_stream():
 
 
 @pytest.mark.parametrize("model", [
-    BudgetSVC(), KernelOGD(), FourierOGD(), NystroemOGD(), LocalBudgetSVC(), AssetSVC(),
+    BudgetSVC(), KernelOGD(), FourierOGD(), NystroemOGD(), LocalBudgetSVC(budget=100), AssetSVC(),
 ], ids=lambda model: type(model).__name__)  # fmt: skip
 def test_another_gamma_is_refused_on_the_way(model):
     model = clone(model).set_params(gamma=2.0, random_state=0).partial_fit(X[:500], Y[:500], [0, 1])
@@ -127,8 +127,9 @@ def test_another_gamma_is_refused_on_the_way(model):
 
 
 @pytest.mark.parametrize("model", [
-    BudgetSVC(), BudgetSVR(), AssetSVC(), AssetSVR(), LocalBudgetSVC(), KernelPerceptron(),
-    KernelOGD(), RandomizedBudgetPerceptron(), Stoptron(), Projectron(), ProjectronPlusPlus(),
+    BudgetSVC(), BudgetSVR(), AssetSVC(), AssetSVR(), LocalBudgetSVC(budget=100),
+    KernelPerceptron(), KernelOGD(), RandomizedBudgetPerceptron(), Stoptron(), Projectron(),
+    ProjectronPlusPlus(),
     BudgetPassiveAggressive(), BudgetOGD(), SparsePassiveAggressive(), NystroemOGD(),
 ], ids=lambda model: type(model).__name__)  # fmt: skip
 def test_a_linear_kernel_has_no_gamma_to_contradict(model):

@@ -32,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<machine::Machine>()?;
     module.add_function(wrap_pyfunction!(config::hyperparameters, module)?)?;
+    module.add_function(wrap_pyfunction!(config::local_clusters, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_save, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::variance, module)?)?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, config, count, not_negative, optional, positive};
 use crate::data::SampleOrder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features::{Fourier, Nystroem, Waves};
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -99,6 +99,9 @@ config! {
         /// Whether there is an offset; true for regression. That of values begins as the constant
         /// of least loss, and stays there when strongly convex; the dual penalises what it adds.
         fit_intercept: bool = false;
+        /// B, the largest magnitude of the offset of the stochastic method, > 0; none: 1 (for
+        /// values the largest target) and the radius of w times the longest features.
+        max_intercept: Option<f64> = None, into;
         /// Passes, at least 1; none: 20, or at most 1000 of the dual.
         max_iter: Option<usize> = None, into;
         /// Seconds after which a fit ends with the machine it has, > 0.
@@ -130,6 +133,9 @@ impl Config for AssetConfig {
         }
         match self.solver {
             AssetSolver::Stochastic { .. } => self.settings(1, false).check(),
+            AssetSolver::Dual { .. } if self.max_intercept.is_some() => Err(Error::Unsupported(
+                "max_intercept needs solver='asset': the dual penalises the offset".into(),
+            )),
             AssetSolver::Dual { tol, .. } => positive("tol", tol),
         }
     }
@@ -180,6 +186,7 @@ impl AssetConfig {
             // That of values which is not fitted is taken off before (`centre`).
             fit_intercept: self.fit_intercept
                 && (!strongly_convex || self.loss.is_classification()),
+            max_intercept: self.max_intercept,
             max_iter,
             average,
             order,

@@ -30,6 +30,22 @@ const CONSTRAINT_TOL: f64 = 1e-6;
 /// Steps of one variable are that much smaller.
 const MPD_TIMES: u64 = 10;
 
+/// How carefully a machine is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::estimator) struct Care {
+    /// Whether a small problem is solved further than `tol`.
+    refine: bool,
+    /// Samples from which on kernel rows may be `f32`.
+    single_from: usize,
+}
+
+impl Care {
+    /// A machine in its own right.
+    pub(in crate::estimator) const FULL: Self = Self { refine: true, single_from: SINGLE_FROM };
+    /// A part of an approximation.
+    pub(in crate::estimator) const ROUGH: Self = Self { refine: false, single_from: 0 };
+}
+
 /// Which machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
@@ -198,10 +214,10 @@ impl Config for ExactConfig {
 }
 
 impl ExactConfig {
-    fn settings(&self, n: usize) -> Settings {
+    fn settings(&self, n: usize, refine: bool) -> Settings {
         let default = STEPS.max(STEPS_EACH.saturating_mul(n as u64));
         let max_iter = self.max_iter.unwrap_or(default);
-        Settings { tol: self.tol, max_iter, refine: true, shrinking: self.shrinking }
+        Settings { tol: self.tol, max_iter, refine, shrinking: self.shrinking }
     }
 }
 
@@ -230,6 +246,20 @@ impl ExactMachine {
     /// `BadLabels`, `Unsupported` for a ν that cannot be reached, `OutOfMemory`, `Interrupted`.
     pub fn fit_with(
         config: &ExactConfig,
+        given: (Gram<'_>, Option<ArrayView2<'_, f64>>),
+        targets: ExactTargets<'_>,
+        cost: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<Self> {
+        Self::fit_with_care((config, Care::FULL), given, targets, cost, watch)
+    }
+
+    /// [`ExactMachine::fit_with`] with more or less care.
+    ///
+    /// # Errors
+    /// As [`ExactMachine::fit_with`].
+    pub(in crate::estimator) fn fit_with_care(
+        (config, care): (&ExactConfig, Care),
         (gram, functions): (Gram<'_>, Option<ArrayView2<'_, f64>>),
         targets: ExactTargets<'_>,
         cost: &[f64],
@@ -257,11 +287,12 @@ impl ExactMachine {
             }
         }
         let samples = costly(n, targets, cost)?;
-        let single = config.tol >= SINGLE_TOL && n >= SINGLE_FROM && gram.suits_single();
+        let single = config.tol >= SINGLE_TOL && n >= care.single_from && gram.suits_single();
         watch.limit(config.max_time, 1.0);
         let bytes = megabytes(config.cache_size);
         let buffers = AnyBuffers::default();
-        let task = Task { config, gram, functions, cost, bytes, single, buffers };
+        let refine = care.refine;
+        let task = Task { config, gram, functions, cost, bytes, single, refine, buffers };
         match targets {
             ExactTargets::Classes(y, k) => task.classes(y, k, &samples, watch),
             ExactTargets::Values(y) => {
@@ -307,6 +338,7 @@ struct Task<'g, 'a> {
     cost: &'a [f64],
     bytes: usize,
     single: bool,
+    refine: bool,
     buffers: AnyBuffers,
 }
 
@@ -318,7 +350,7 @@ impl<'g> Task<'g, '_> {
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Result<Fitted> {
-        let settings = self.config.settings(columns.index().len());
+        let settings = self.config.settings(columns.index().len(), self.refine);
         let cost: Vec<f64> = columns.index().iter().map(|&i| self.cost[i]).collect();
         let buffers = self.buffers.clone();
         let part = Part { columns, kind, cost: &cost, cache_bytes: bytes, buffers };

@@ -13,6 +13,7 @@ mod svr;
 
 pub use fitted::ExactMachine;
 pub use functions::Functions;
+pub(super) use machine::Care;
 pub use machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 pub use one_class::{OneClassSvm, OneClassSvmModel};
 pub use semiparametric::{

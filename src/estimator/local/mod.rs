@@ -1,5 +1,6 @@
 //! The divide-and-conquer machine without labels: what the bindings use.
 
+mod exact;
 mod labelled;
 mod train;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
+use super::exact::ExactConfig;
 use super::machine::{Machine, State};
 use super::report::Report;
 use crate::config::{Config, at_least, config, optional, positive};
@@ -16,17 +18,39 @@ use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::local::{Local, LocalModel, Pruning};
-use crate::model::{CellModel, Model};
+use crate::local::{Local, LocalModel, Pruning, Task};
+use crate::model::{CellMachine, CellModel, Model};
 use crate::watch::Watch;
 pub use labelled::{LocalBudgetSvc, LocalBudgetSvcModel};
-use train::{cells, learn};
+use train::{Taught, cells, learn};
+
+/// Rows of a cell, about, where the number of cells is not given ...
+const CELL_SIZE: usize = 1000;
+
+/// ... from this many cells on: below, one exact machine takes about a second.
+const LEAST_CELLS: usize = 20;
+
+/// Cells that learn from a row where they are exact and it is not given: few where there are this
+/// many cells, or where a cell would have more than so many values; measured
+/// (`local_defaults.py --choose`).
+const EXACT_OVERLAP: usize = 5;
+const LEAST_OVERLAP: usize = 2;
+const MANY_CELLS: usize = 100;
+const CELL_VALUES: usize = 1 << 20;
+
+/// What stands for hyperparameters of the paper's machine that are not given.
+const STREAM_CLUSTERS: usize = 16;
+const STREAM_BUDGET: usize = 100;
 
 /// The machine of each cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Cells {
+    /// Exact where all rows are at hand and no budget is given, else online.
+    Auto,
+    /// An exact support vector machine of the rows of the cell, with an offset.
+    Exact,
     /// The paper's, updated by each sample as it comes.
     Online,
     /// Trained by passes, merging and polishing on the samples of the cell.
@@ -41,19 +65,22 @@ config! {
         c: f64 = 1.0;
         /// The kernel of the cells; cells are divided by the Euclidean distance.
         kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
-        /// Number of cells K, at least 1.
-        n_clusters: usize = 16;
-        /// The most support vectors of a cell, at least 1.
-        budget: usize = 100;
+        /// Number of cells K, at least 1. None: one for 1,000 rows where cells are exact (one alone
+        /// below 20,000 rows), else 16.
+        n_clusters: Option<usize> = None, into;
+        /// The most support vectors of a cell, at least 1. None: no bound where cells are exact,
+        /// else 100.
+        budget: Option<usize> = None, into;
         /// The share of the way that a centre moves towards its sample, in [0, 1].
         center_step: f64 = 0.01;
-        /// Cells that learn from a sample, the nearest ones, at least 1.
-        overlap: usize = 1;
+        /// Cells that learn from a sample, the nearest ones, at least 1. None: where
+        /// cells are exact 5, but 2 for more than 100,000 rows or for wide ones; else 1.
+        overlap: Option<usize> = None, into;
         /// Which stages of pruning run before the largest are kept.
         pruning: Pruning = Pruning::All;
         /// The machine of each cell.
         #[serde(rename = "local")]
-        cells: Cells = Cells::Online;
+        cells: Cells = Cells::Auto;
         /// Passes of a fit, at least 1.
         max_iter: usize = 1;
         /// Order of the passes of a fit.
@@ -69,7 +96,10 @@ config! {
 impl Config for LocalConfig {
     fn check(&self) -> Result<()> {
         positive("C", self.c)?;
-        self.local().check()?;
+        self.local((0, 1)).check()?;
+        if let (Cells::Exact, Some(budget)) = (self.cells, self.budget) {
+            return Err(Error::param("budget", "None where cells are exact", budget));
+        }
         at_least(1, "max_iter", self.max_iter)?;
         optional(positive, "max_time", self.max_time)?;
         self.inner().map_or(Ok(()), |inner| inner.check())
@@ -77,20 +107,78 @@ impl Config for LocalConfig {
 }
 
 impl LocalConfig {
-    fn local(&self) -> Local {
-        let Self { kernel, n_clusters, budget, center_step, overlap, pruning, .. } = *self;
-        Local { kernel, n_clusters, budget, center_step, overlap, pruning }
+    /// Whether a fit makes exact machines.
+    fn is_exact(&self) -> bool {
+        match self.cells {
+            Cells::Auto => self.budget.is_none(),
+            Cells::Exact => true,
+            Cells::Online | Cells::Bsca => false,
+        }
     }
 
-    /// The machine of each cell, when it is not the paper's.
+    /// Cells of a fit to so many rows.
+    #[must_use]
+    pub fn clusters_for(&self, n: usize) -> usize {
+        let by_size = if n < LEAST_CELLS * CELL_SIZE { 1 } else { n / CELL_SIZE };
+        let unset = || if self.is_exact() { by_size } else { STREAM_CLUSTERS };
+        self.n_clusters.unwrap_or_else(unset)
+    }
+
+    /// How a fit to so many rows of `d` features divides them.
+    fn local(&self, (n, d): (usize, usize)) -> Local {
+        let n_clusters = self.clusters_for(n);
+        let overlap = match self.is_exact() {
+            true if n_clusters >= MANY_CELLS => LEAST_OVERLAP,
+            true => (CELL_VALUES / CELL_SIZE / d.max(1)).clamp(LEAST_OVERLAP, EXACT_OVERLAP),
+            false => 1,
+        };
+        Local {
+            kernel: self.kernel,
+            n_clusters,
+            budget: self.budget.unwrap_or(STREAM_BUDGET),
+            center_step: self.center_step,
+            overlap: self.overlap.unwrap_or(overlap),
+            pruning: self.pruning,
+        }
+    }
+
+    /// How a stream is divided: what is not given stays as it was.
+    fn stream(&self, before: Option<Local>) -> Local {
+        let (clusters, budget, overlap) = before
+            .map_or((STREAM_CLUSTERS, STREAM_BUDGET, 1), |local| {
+                (local.n_clusters, local.budget, local.overlap)
+            });
+        Local {
+            n_clusters: self.n_clusters.unwrap_or(clusters),
+            budget: self.budget.unwrap_or(budget),
+            overlap: self.overlap.unwrap_or(overlap),
+            ..self.local((0, 1))
+        }
+    }
+
+    /// Whether cells can go on learning.
+    fn streams(&self) -> bool {
+        match self.cells {
+            Cells::Auto | Cells::Online => true,
+            Cells::Exact | Cells::Bsca => false,
+        }
+    }
+
+    /// The machine of each cell, when it is one of passes and polishing.
     fn inner(&self) -> Option<BudgetConfig> {
         (self.cells == Cells::Bsca).then(|| BudgetConfig {
-            budget: Some(self.budget),
+            budget: Some(self.budget.unwrap_or(STREAM_BUDGET)),
             kernel: self.kernel,
             seed: self.seed,
             max_time: self.max_time,
             ..BudgetConfig::default()
         })
+    }
+
+    /// The machine of each cell, when it is an exact one.
+    fn exact(&self) -> ExactConfig {
+        let Self { c, kernel, max_time, .. } = *self;
+        ExactConfig { c, kernel, max_time, ..ExactConfig::default() }
     }
 
     /// Trains from the start; `centers` (K x d row by row) stand still when they are given.
@@ -107,7 +195,7 @@ impl LocalConfig {
         self.check()?;
         check_classes(problem)?;
         watch.limit(self.max_time, 1.0);
-        let mut local = self.local();
+        let mut local = self.local((problem.len(), problem.rows().n_cols()));
         if centers.is_some() {
             local.center_step = 0.0;
         }
@@ -116,14 +204,26 @@ impl LocalConfig {
             Some(centers) => model.with_centers(centers)?,
             None => model,
         };
-        // The cells of another machine need the partition alone.
+        let inner = self.inner();
+        let task = if inner.is_some() || self.is_exact() { Task::Divide } else { Task::Learn };
         let plan = (&self.order, self.max_iter, self.seed);
-        let report = learn(&mut model, problem, plan, 0, watch)?;
-        let Some(inner) = self.inner() else { return Ok((Machine::of_local(model), report)) };
-        let cells = cells(&inner, &model, problem, watch)?;
+        let mut taught = learn(&mut model, problem, (plan, task), 0, watch)?;
+        let cells: Vec<CellMachine<F>> = match inner {
+            Some(inner) => {
+                let cells = cells(&inner, &model, problem, watch)?;
+                cells.into_iter().map(CellMachine::Expansion).collect()
+            }
+            None if self.is_exact() => {
+                let (cells, stop) = exact::cells(&self.exact(), &model, problem, watch)?;
+                taught.stop = stop.unwrap_or(taught.stop);
+                cells
+            }
+            None => return Ok((Machine::of_local(model), taught.report())),
+        };
+        taught.terms(cells.iter().map(CellMachine::n_terms).sum());
         let centers = model.centers();
         let model = CellModel::new((&centers, model.n_features()), cells, model.n_outputs())?;
-        Ok((Machine::new(Model::Cells(Arc::new(model)), State::None), report))
+        Ok((Machine::new(Model::Cells(Arc::new(model)), State::None), taught.report()))
     }
 
     /// Goes on with the rows as they stand, or begins with them: a copy that
@@ -142,7 +242,7 @@ impl LocalConfig {
             None => {
                 self.check()?;
                 let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
-                Machine::of_local(LocalModel::new(self.local(), d, m)?)
+                Machine::of_local(LocalModel::new(self.stream(None), d, m)?)
             }
         };
         let report = self.learn(problem, &mut machine, watch)?;
@@ -164,14 +264,14 @@ impl LocalConfig {
         self.check()?;
         machine.check_fits(problem)?;
         let model =
-            machine.local_mut().filter(|_| self.cells == Cells::Online).ok_or_else(|| {
+            machine.local_mut().filter(|_| self.streams()).ok_or_else(|| {
                 let text =
-                    "a local machine whose cells hold other machines needs all rows: use fit";
+                    "a local machine whose cells hold other machines needs all rows: use fit, or online cells";
                 Error::Unsupported(text.into())
             })?;
         watch.limit(self.max_time, 1.0);
-        model.reconfigure(self.local())?;
+        model.reconfigure(self.stream(Some(model.local())))?;
         let (first_id, plan) = (model.seen(), (&SampleOrder::Sequential, 1, self.seed));
-        learn(model, problem, plan, first_id, watch)
+        learn(model, problem, (plan, Task::Learn), first_id, watch).map(Taught::report)
     }
 }

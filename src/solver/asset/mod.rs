@@ -13,7 +13,8 @@
 //! 3. Draw a sample, make z of it; samples come in blocks, so z is made in parallel.
 //! 4. `w ← (1 - η λ) w - η p d z`, `b ← b - η p d`, d the derivative of the loss.
 //! 5. Project: `‖w‖ ≤ R`, `|b| ≤ B`. With `m = mean(p L(y, 0))` (1 for the hinge), `R = √(2m/λ)`,
-//!    and `√(m/λ)` for classes, since the dual is at most m there.
+//!    and `√(m/λ)` for classes, since the dual is at most m there. B as given, or 1 (for values the
+//!    largest target) and R times the longest z of the first samples.
 //! 6. From step N̄ on average the iterates, weighted by η.
 //!
 //! The iterate is held as a scalar times an array and its average as a combination of the same

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Iterate, Source};
-use crate::config::count;
+use crate::config::{count, optional, positive};
 use crate::data::{SampleOrder, Targets, passes};
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub strongly_convex: bool,
     /// Whether there is an offset (ASSET only).
     pub fit_intercept: bool,
+    /// B, the largest magnitude of the offset, > 0. None: what no optimum is beyond.
+    pub max_intercept: Option<f64>,
     /// Passes, at least 1.
     pub max_iter: usize,
     /// Which iterates are averaged.
@@ -325,6 +327,10 @@ impl Settings {
                     .into(),
             ));
         }
+        optional(positive, "max_intercept", self.max_intercept)?;
+        if self.max_intercept.is_some() && !self.fit_intercept {
+            return Err(Error::Unsupported("max_intercept needs fit_intercept=true".into()));
+        }
         match self.average {
             Average::Last(0) => Err(Error::param("averaging", ">= 1", 0)),
             Average::Share(share) if !(share > 0.0 && share <= 1.0) => {
@@ -382,7 +388,7 @@ impl Settings {
         let extents = (0..task.cost.len()).map(|i| self.loss.extent(y(i), sum / least));
         let largest = extents.fold(0.0, f64::max);
         let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
-        let bound = largest + norm * radius;
+        let bound = self.max_intercept.unwrap_or(largest + norm * radius);
         // 0 times what is out of range: the steps will say so.
         let bound = if bound.is_nan() { f64::INFINITY } else { bound };
         let of_offset = if self.loss.is_classification() { one * bound * bound } else { 0.0 };
