@@ -16,7 +16,7 @@ pub enum CellMachine<F: Real> {
     /// An expansion for all outputs; a constant is one without terms.
     Expansion(KernelModel<F>),
     /// An exact machine of some of the classes.
-    Pairs(CellPairs<F>),
+    Pairs(Box<CellPairs<F>>),
 }
 
 /// An exact machine of at least two of several classes.

@@ -278,7 +278,7 @@ fn cells_from_section<F: Real>(section: &mut Section) -> Result<CellModel<F>> {
         let machine = pairwise_from_section(&mut part)?;
         part.end()?;
         let own = fits(CellPairs::new(machine, classes))?;
-        let cell = CellMachine::Pairs(own);
+        let cell = CellMachine::Pairs(Box::new(own));
         let place = models.get_mut(at).filter(|_| last < Some(at));
         match place {
             Some(place) if place.n_terms() == 0 && Some(cell.kernel()) == kernel => *place = cell,

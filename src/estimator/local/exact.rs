@@ -74,5 +74,5 @@ fn one<F: Real>(
     let pairs =
         PairwiseModel::new(support, machine.n_support, machine.dual_coef, machine.intercept)?;
     let present = present.iter().map(|&class| class as usize).collect();
-    Ok((CellMachine::Pairs(CellPairs::new(pairs, present)?), stop))
+    Ok((CellMachine::Pairs(Box::new(CellPairs::new(pairs, present)?)), stop))
 }
