@@ -33,6 +33,7 @@ def parser(description: str) -> argparse.ArgumentParser:
         help="folder with the data sets as .npz files (or set BUDGETSVM_DATA)",
     )
     made.add_argument("--out", type=Path, default=ROOT / "out", help="folder for the results")
+    made.add_argument("--part", help="name of the record, where a script has several")
     made.add_argument("--quick", action="store_true", help="few and small problems: does it run?")
     return made
 

@@ -35,8 +35,8 @@ class Record:
     """A section of the document, kept after every entry."""
 
     def __init__(self, options, name: str, seeds: str):
-        self.name, self.seeds = name, seeds
-        self.folder = Path(options.out) / "record" / name
+        self.name, self.seeds = getattr(options, "part", None) or name, seeds
+        self.folder = Path(options.out) / "record" / self.name
         self.quick = options.quick
 
     def __enter__(self):
@@ -124,9 +124,9 @@ def command() -> str:
     words = [Path(sys.argv[0]).name]
     rest = iter(sys.argv[1:])
     for word in rest:
-        if word in ("--data", "--out"):
+        if word in ("--data", "--out", "--part"):
             next(rest, None)
-        elif not word.startswith(("--data=", "--out=")):
+        elif not word.startswith(("--data=", "--out=", "--part=")):
             words.append(word)
     return " ".join(["python", "benches/python/" + words[0], *words[1:]])
 

@@ -43,7 +43,7 @@ def run(part, options) -> int:
     """The script of a part, as a process of its own."""
     script, *arguments = part.command.split()
     words = [sys.executable, str(HERE / script), *arguments]
-    words += ["--out", str(options.out), "--data", str(options.data)]
+    words += ["--out", str(options.out), "--data", str(options.data), "--part", part.name]
     words += ["--quick"] if options.quick else []
     print(f"\n=== {part.name}: {part.command}", flush=True)
     start = time.perf_counter()
