@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from common import ROOT, parser
-from papers import PAPERS
+from papers import PAPERS, RUN
 from record import version
 
 HERE = Path(__file__).resolve().parent
@@ -65,6 +65,8 @@ def document(options, folder: Path) -> Path:
     lines = ["# The papers' tables and figures, run again", "", HEAD.strip(), ""]
     lines += [f"- {key}: {value}" for key, value in common.items() if value]
     lines += [f"- the whole run: {seconds / 60:.0f} minutes", ""]
+    committed = folder == ROOT / "docs"
+    lines += [RUN.strip(), ""] if committed else []
     for paper in PAPERS:
         lines += [f"## {paper.title}", "", paper.about.strip(), ""]
         for part in paper.parts:
@@ -74,7 +76,7 @@ def document(options, folder: Path) -> Path:
                 continue
             lines += _entries(options, part, record, common, pictures)
         # Of the committed run, not of another machine's or of a quick one.
-        if paper.reading and folder == ROOT / "docs":
+        if paper.reading and committed:
             lines += ["### What differs, and why", "", paper.reading.strip(), ""]
     path = folder / "reproduction.md"
     path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
