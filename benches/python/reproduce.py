@@ -61,10 +61,9 @@ def document(options, folder: Path) -> Path:
     records = {part.name: kept(options.out, part.name) for paper in PAPERS for part in paper.parts}
     every = [entry for record in records.values() if record for entry in record["entries"].values()]
     common = {key: _common(every, key) for key in ("machine", "version")}
-    seconds = sum(record["seconds"] for record in records.values() if record)
     lines = ["# The papers' tables and figures, run again", "", HEAD.strip(), ""]
     lines += [f"- {key}: {value}" for key, value in common.items() if value]
-    lines += [f"- the whole run: {seconds / 60:.0f} minutes", ""]
+    lines += [""]
     committed = folder == ROOT / "docs"
     lines += [RUN.strip(), ""] if committed else []
     for paper in PAPERS:
