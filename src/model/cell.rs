@@ -1,6 +1,6 @@
 //! What decides in one cell.
 
-use super::scratch::Scratch;
+use super::scratch::{Scratch, with_scratch, with_values};
 use super::{KernelModel, PairwiseModel, Support};
 use crate::data::{Gathered, Rows};
 use crate::error::{Error, Result, check_len};
@@ -58,10 +58,11 @@ impl<F: Real> CellPairs<F> {
 
     /// Values of every class: from -1 to 1 by the share of votes of its pairs, and by the sum of
     /// their values between classes of as many; -1 for those that the cell does not have.
-    fn values(&self, pairs: &[f64], out: &mut [f64]) {
+    fn values(&self, pairs: &[f64], (votes, sums): (&mut [f64], &mut [f64]), out: &mut [f64]) {
         out.fill(ABSENT);
+        votes.fill(0.0);
+        sums.fill(0.0);
         let k = self.classes.len();
-        let (mut votes, mut sums) = (vec![0.0; k], vec![0.0; k]);
         let mut output = 0;
         for i in 0..k {
             for j in i + 1..k {
@@ -78,6 +79,21 @@ impl<F: Real> CellPairs<F> {
             let value = votes[c] + sum / (3.0 * (sum.abs() + 1.0));
             out[class] = 2.0 * value / (k - 1) as f64 - 1.0;
         }
+    }
+
+    /// Values (rows x outputs) of rows.
+    fn decide(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (n, k, m) = (rows.n_rows(), self.classes.len(), self.machine.n_outputs());
+        let outputs = out.len() / n.max(1);
+        with_values(n * m + 2 * k, |room| {
+            let (pairs, room) = room.split_at_mut(n * m);
+            let (votes, sums) = room.split_at_mut(k);
+            self.machine.decision(rows, pairs)?;
+            for (pairs, out) in pairs.chunks_exact(m).zip(out.chunks_exact_mut(outputs)) {
+                self.values(pairs, (&mut *votes, &mut *sums), out);
+            }
+            Ok(())
+        })
     }
 }
 
@@ -133,17 +149,17 @@ impl<F: Real> CellMachine<F> {
     ) -> Result<()> {
         match self {
             Self::Expansion(model) => model.decide_some(rows, |i| chosen[i], scratch, out),
-            Self::Pairs(pairs) => {
-                let (machine, outputs) = (&pairs.machine, out.len() / chosen.len().max(1));
-                let own = Gathered::new(rows, chosen)?;
-                let mut values = vec![0.0; chosen.len() * machine.n_outputs()];
-                machine.decision(&own.rows()?, &mut values)?;
-                let values = values.chunks_exact(machine.n_outputs());
-                for (values, out) in values.zip(out.chunks_exact_mut(outputs)) {
-                    pairs.values(values, out);
-                }
-                Ok(())
+            Self::Pairs(pairs) => pairs.decide(&Gathered::new(rows, chosen)?.rows()?, out),
+        }
+    }
+
+    /// Values of one row, without an allocation once this thread has decided about one.
+    pub(super) fn decide_one(&self, row: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        match self {
+            Self::Expansion(model) => {
+                with_scratch(|scratch| model.decide_some(row, |_| 0, scratch, out))
             }
+            Self::Pairs(pairs) => pairs.decide(row, out),
         }
     }
 }

@@ -90,7 +90,7 @@ impl<F: Real> CellModel<F> {
             let mut cell = [0];
             self.centers.assign_into(rows, (&mut cell, 1))?;
             let cell = &self.cells[cell[0] as usize];
-            return with_scratch(|scratch| cell.decide(rows, &[0], scratch, out));
+            return cell.decide_one(rows, out);
         }
         let of_row = self.centers.assign(rows, 1)?;
         // Rows of one cell together: a block of points against its terms.

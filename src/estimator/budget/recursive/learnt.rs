@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::data::{Gathered, Problem, Rows};
-use crate::error::{Result, try_vec};
+use crate::error::{Result, check_room, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
 use crate::estimator::passes::Passes;
@@ -22,6 +22,9 @@ use crate::watch::{Halt, Step, Watch};
 const SAMPLES_A_TERM: usize = 16;
 /// Bytes that the summaries of a batch fit may take.
 const MOST_BYTES: usize = 64 << 20;
+
+/// What must be free beside the summaries, products' own buffers among it.
+const SPARE_BYTES: usize = 64 << 20;
 
 /// An expansion with the coefficients that are best for the blocks so far, and what they say.
 #[derive(Clone, Debug)]
@@ -296,6 +299,10 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     let (terms, outputs) = (model.n_terms(), model.n_outputs());
     let unknowns = terms + usize::from(config.fit_intercept);
     if unknowns.saturating_mul(unknowns).saturating_mul(8 * outputs) > MOST_BYTES || terms == 0 {
+        return Ok(None);
+    }
+    // A fit is of use without it: where memory is short it is left out.
+    if check_room("summary of a stream", SPARE_BYTES).is_err() {
         return Ok(None);
     }
     let every = problem.len().div_ceil(SAMPLES_A_TERM * terms).max(1);
