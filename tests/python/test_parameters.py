@@ -135,7 +135,9 @@ def output(model):
 
 def tries(model):
     """The calls that train, by name."""
-    X_none = X if isinstance(model, budgetsvm.OneClassSVM) else Untouchable()
+    # One class makes its targets of the number of rows.
+    one_class = (budgetsvm.OneClassSVM, budgetsvm.SemiparametricOneClassSVM)
+    X_none = X if isinstance(model, one_class) else Untouchable()
     yield "fit", lambda: model.fit(X_none, Y)
     for name in ("partial_fit", "polish", "test_then_train"):
         if hasattr(type(model), name):
