@@ -12,8 +12,8 @@
 //! from there.
 //!
 //! - Newton's method with Hessians, below: small problems.
-//! - Coordinate ascent in the dual on features that outputs share ([`dual`]): several outputs.
-//! - Newton's method by conjugate gradients on the rows that matter ([`kept`]): many samples or
+//! - Coordinate ascent in the dual on features that outputs share (`dual`): several outputs.
+//! - Newton's method by conjugate gradients on the rows that matter (`kept`): many samples or
 //!   terms.
 //!
 //! # Method

@@ -15,7 +15,7 @@
 //!    stayed are rows of the identity, and of them nothing is lost.
 //! 2. *Solve* by Newton's method ([`Block::solve`]).
 //! 3. *Absorb* the block: `H += Φᵀ W Φ`, `g += Φᵀ(W f - r)` with its decision values f, its slopes
-//!    `r = C L_h'` and its curvatures `W = C L''` of a corner [`WIDER`] times as wide: a narrow
+//!    `r = C L_h'` and its curvatures `W = C L''` of a corner four times as wide: a narrow
 //!    corner leaves no curvature for most rows. The gradient that the block had stays as it was, so
 //!    the solution is still the minimum.
 //!
