@@ -14,6 +14,7 @@ __all__ = [
     "archive_load",
     "archive_save",
     "hyperparameters",
+    "local_clusters",
     "map_fit",
     "scales",
     "thread_count",
