@@ -41,7 +41,7 @@ public C++ implementation (KOL), where it runs.
   0.2 and 0.4 point: COD-RNA is scaled to [0, 1] and split otherwise here, and needs 5,400 support
   vectors, not 9,120. The sample of COVTYPE beats the paper's figure for all of COVTYPE with 1/65
   of the rows, so the paper's features cannot have been scaled as here ([0, 1]).
-- *Theorem 1.* With E as equation 5 prints it the theorem is not true: on the sample of COVTYPE,
+- *Theorem 1.* As our copy prints equation 5 the bound does not hold: on the sample of COVTYPE,
   the one set whose κ is not tiny, the true gap is 20 to 50 times the bound after 30 passes.
   Elsewhere it says nothing, as nC²/2 is hundreds of times D(α*). With the average in place of the
   maximum there is a bound that can be proved (`benches/python/bsca_theorem.py`), and it holds

@@ -143,7 +143,6 @@ def drift(kind, forgetting, seed):
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--seeds", type=int, default=5, help="runs of each stream")
-    options.add_argument("--quick", action="store_true", help="one run, fits at the end alone")
     options.add_argument("--only", help="this set alone")
     args = options.parse_args()
     seeds = range(1 if args.quick else args.seeds)
