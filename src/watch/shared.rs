@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Cancel, Observer, Progress, Watch};
+use super::{Cancel, Halt, Observer, Progress, Step, Watch};
 use crate::error::Result;
 use crate::parallel;
 
@@ -67,5 +67,22 @@ impl Watch<'_> {
             train(i, &mut watch)
         };
         parallel::map(count, &one).into_iter().collect()
+    }
+
+    /// [`Watch::side_by_side`] for parts that are of use all together only: the first one that is
+    /// stopped stops them all.
+    ///
+    /// # Errors
+    /// What the watch says; those of `work`.
+    pub fn all_side_by_side<T: Send>(
+        &mut self,
+        count: usize,
+        work: impl Fn(usize, &mut Watch<'_>) -> Step<T> + Sync,
+    ) -> Step<Vec<T>> {
+        let done = self.side_by_side(count, |i, watch| match work(i, watch) {
+            Ok(done) => Ok(Ok(done)),
+            Err(halt) => halt.into_reason().map(Err),
+        })?;
+        done.into_iter().map(|part| part.map_err(Halt::Stop)).collect()
     }
 }

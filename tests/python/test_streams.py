@@ -166,13 +166,18 @@ def test_a_refused_part_loses_nothing():
 
 
 def test_a_stopped_call_holds_whole_blocks():
-    blocks = []
-
-    def stop(progress):
-        blocks.append(progress)
-        return len(blocks) < 4
-
-    model = BudgetSVC(budget=20, gamma=2.0, random_state=0, callback=stop)
-    model.partial_fit(X, Y, [0, 1])
-    assert model.stop_reason_ in ("callback", "max_iter")
-    assert np.isfinite(model.decision_function(X_TEST)).all() if model.n_terms_ else True
+    many, labels = np.tile(X, (20, 1)), np.tile(Y, 20)
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0)
+    stopped = clone(model).set_params(max_time=0.1).partial_fit(many, labels, [0, 1])
+    assert stopped.stop_reason_ == "max_time"
+    n = stopped._machine.seen
+    assert 0 < n < len(labels)
+    assert n % 512 == 0 or n == 511  # the length of a block, or none was whole
+    whole = clone(model).partial_fit(many[:n], labels[:n], [0, 1])
+    np.testing.assert_array_equal(
+        stopped.decision_function(X_TEST), whole.decision_function(X_TEST)
+    )
+    # Stopped in the first block, it answers with the rows that it could take.
+    hurried = clone(model).set_params(max_time=1e-9).partial_fit(X, Y, [0, 1])
+    assert hurried.stop_reason_ == "max_time"
+    assert hurried.score(X_TEST, Y_TEST) > 0.9

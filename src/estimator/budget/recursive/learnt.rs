@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::data::{Gathered, Problem, Rows};
+use crate::data::{Gathered, Problem, Rows, SomeTargets, Targets};
 use crate::error::{Result, check_room, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
@@ -16,7 +16,7 @@ use crate::parallel::{self, ROW_CHUNK};
 use crate::solver::recursive::{Block, Change, Place, Summary};
 use crate::solver::smoothed::{KernelRows as _, basis_gram};
 use crate::solver::{State, run_part};
-use crate::watch::{Halt, Step, Watch};
+use crate::watch::{Step, Watch};
 
 /// Samples that the summary of a batch fit is made of, for each term.
 const SAMPLES_A_TERM: usize = 16;
@@ -125,7 +125,7 @@ impl<F: Real> Learnt<F> {
             let factor = config.forgetting.powf(problem.len() as f64);
             summaries.iter_mut().for_each(|summary| summary.decay(factor));
         }
-        let block = block_of(config, problem, &seen);
+        let block = block_of(config, (problem.targets(), problem.cost()), &seen);
         let solved = side_by_side(watch, outputs, &|output, between| {
             let mut summary = summaries[output].clone();
             let start = if from.is_some() {
@@ -153,7 +153,7 @@ impl<F: Real> Learnt<F> {
         watch: &mut Watch<'_>,
     ) -> Step<KernelModel<F>> {
         let seen = Seen::new(&problem.rows(), &self.model, config.fit_intercept, watch)?;
-        let block = block_of(config, problem, &seen);
+        let block = block_of(config, (problem.targets(), problem.cost()), &seen);
         let start = points_of(&self.model, config);
         let points = side_by_side(watch, start.len(), &|output, between| {
             block.solve(&self.summaries[output], output, start[output].clone(), between)
@@ -226,13 +226,13 @@ fn places<F: Real>(old: &KernelModel<F>, new: &KernelModel<F>) -> Result<(Vec<Pl
 
 fn block_of<'a, F: Real>(
     config: &BudgetConfig,
-    problem: &'a Problem<'_, F>,
+    (targets, cost): (Targets<'a>, &'a [f64]),
     seen: &'a Seen<F>,
 ) -> Block<'a, F> {
     Block {
         features: &seen.features,
-        targets: problem.targets(),
-        cost: problem.cost(),
+        targets,
+        cost,
         loss: Smoothed { loss: config.loss, h: config.smoothing },
         penalty: &seen.penalty,
         with_offset: config.fit_intercept,
@@ -278,13 +278,7 @@ fn side_by_side<T: Send>(
     if outputs == 1 {
         return Ok(vec![work(0, &mut || watch.glance())?]);
     }
-    let done = watch.side_by_side(outputs, |output, watch| {
-        match work(output, &mut || watch.glance()) {
-            Ok(done) => Ok(Ok(done)),
-            Err(halt) => halt.into_reason().map(Err),
-        }
-    })?;
-    done.into_iter().map(|one| one.map_err(Halt::Stop)).collect()
+    watch.all_side_by_side(outputs, |output, watch| work(output, &mut || watch.glance()))
 }
 
 /// What a batch fit, whose solution `model` is, leaves for a stream that goes on from it; none where
@@ -309,16 +303,9 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     let chosen: Vec<usize> = (0..problem.len()).step_by(every).collect();
     let rows = Gathered::new(&problem.rows(), &chosen)?;
     let seen = Seen::new(&rows.rows()?, model, config.fit_intercept, watch)?;
-    let targets = crate::data::SomeTargets::new(problem.targets(), chosen.iter().copied());
+    let targets = SomeTargets::new(problem.targets(), chosen.iter().copied());
     let cost: Vec<f64> = chosen.iter().map(|&i| every as f64 * problem.cost()[i]).collect();
-    let block = Block {
-        features: &seen.features,
-        targets: targets.view(),
-        cost: &cost,
-        loss: Smoothed { loss: config.loss, h: config.smoothing },
-        penalty: &seen.penalty,
-        with_offset: config.fit_intercept,
-    };
+    let block = block_of(config, (targets.view(), &cost), &seen);
     let points = points_of(model, config);
     let made = side_by_side(watch, outputs, &|output, between| {
         let mut summary = Summary::new(unknowns)?;

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::estimator::passes::Passes;
 use crate::float::Real;
 use crate::model::{KernelModel, Model};
-use crate::watch::{Halt, Phase, Progress, Silent, Step, StopReason, Watch};
+use crate::watch::{Phase, Progress, Silent, Step, StopReason, Watch};
 
 pub(super) use learnt::{Learnt, summaries_of_fit};
 use waiting::Waiting;
@@ -92,18 +92,29 @@ impl<F: Real> Recursive<F> {
             let tick = Progress { seen: first, n_samples: n, ..Progress::default() };
             watch.enter(Phase::Pass, Progress { n_terms: stream.known_terms(), ..tick });
             let before = stream.waiting.clone();
-            first = stream.waiting.take(problem, first, block_len(config))?;
+            let next = stream.waiting.take(problem, first, block_len(config))?;
             if stream.waiting.len() < block_len(config) {
+                first = next;
                 break;
             }
             match stream.whole_block(watch) {
                 Ok(parts) => {
                     stream.parts = Arc::new(parts);
                     stream.waiting = Waiting::default();
+                    first = next;
+                    watch.tick.seen = first;
+                    if let Err(halt) = watch.poll() {
+                        stop = halt.into_reason()?;
+                        break;
+                    }
                 }
                 Err(halt) => {
                     stop = halt.into_reason()?;
                     stream.waiting = before;
+                    if stream.parts.is_empty() {
+                        // Something to answer with: rows that wait for the last of their block.
+                        first = stream.waiting.take(problem, first, block_len(config) - 1)?;
+                    }
                     break;
                 }
             }
@@ -143,15 +154,10 @@ impl<F: Real> Recursive<F> {
         if self.outputs < 2 || self.config.shared {
             return Ok(vec![work(self.parts.first(), &problem, watch)?]);
         }
-        let done = watch.side_by_side(self.outputs, |class, watch| {
-            against_rest(&problem, class, |binary| {
-                match work(self.parts.get(class), binary, watch) {
-                    Ok(done) => Ok(Ok(done)),
-                    Err(halt) => halt.into_reason().map(Err),
-                }
-            })
-        })?;
-        done.into_iter().map(|part| part.map_err(Halt::Stop)).collect()
+        watch.all_side_by_side(self.outputs, |class, watch| {
+            let part = self.parts.get(class);
+            against_rest(&problem, class, |binary| Ok(work(part, binary, watch)))?
+        })
     }
 
     /// What the whole blocks and the rows that wait speak for.
