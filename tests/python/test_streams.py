@@ -168,7 +168,7 @@ def test_a_refused_part_loses_nothing():
 def test_a_stopped_call_holds_whole_blocks():
     many, labels = np.tile(X, (20, 1)), np.tile(Y, 20)
     model = BudgetSVC(budget=20, gamma=2.0, random_state=0)
-    stopped = clone(model).set_params(max_time=0.1).partial_fit(many, labels, [0, 1])
+    stopped = clone(model).set_params(max_time=0.01).partial_fit(many, labels, [0, 1])
     assert stopped.stop_reason_ == "max_time"
     n = stopped._machine.seen
     assert 0 < n < len(labels)
