@@ -170,6 +170,18 @@ impl<F: Real> FourierMap<F> {
         Ok(Self { frequencies: packed, phases: all, paired })
     }
 
+    /// The map that had these frequencies and phases: none of them is rounded.
+    ///
+    /// # Errors
+    /// As [`FourierMap::new`], and `Format` for a frequency that a map of this precision cannot have.
+    pub(crate) fn again((frequencies, d): (&[f64], usize), phases: &[f64]) -> Result<Self> {
+        let map = Self::new((frequencies, d), phases)?;
+        if map.frequencies() != frequencies {
+            return Err(Error::Format("frequencies of another precision".to_owned()));
+        }
+        Ok(map)
+    }
+
     /// Number of features d of a row.
     #[must_use]
     pub fn n_features(&self) -> usize {

@@ -319,7 +319,7 @@ fn map_from_section<F: Real>(mut section: Section, kernel: AnyKernel) -> Result<
     } else {
         let (frequencies, phases) =
             (section.take_doubles("frequencies")?, section.take_doubles("phases")?);
-        FeatureMap::Fourier(fits(FourierMap::new((&frequencies, d), &phases))?)
+        FeatureMap::Fourier(fits(FourierMap::again((&frequencies, d), &phases))?)
     };
     section.end()?;
     Ok(map)

@@ -165,7 +165,7 @@ impl<F: Real> Stream<F> {
             if (n / 2).checked_mul(d) != Some(frequencies.len()) {
                 return bad("frequencies");
             }
-            let map = FourierMap::new((&frequencies, d), &[])?;
+            let map = FourierMap::again((&frequencies, d), &[])?;
             model = BudgetedExpansion::on_features(kernel, FeatureMap::Fourier(map), average)?;
             values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
         }

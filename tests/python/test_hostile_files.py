@@ -295,3 +295,17 @@ def test_one_long_label_makes_the_others_no_longer(tmp_path):
     again = budgetsvm.load(path)
     assert again.classes_.dtype == object  # of one width they would take 33 MB
     assert again.classes_.tolist() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("name", ["RandomFourier", "FourierOGD", "AssetSVC"])
+def test_frequencies_of_another_precision_are_refused(name, tmp_path):
+    # A map of float32 frequencies holds them rounded: others would be changed without a word.
+    X, y = rows(True, False), targets("two")
+    given = {"features": "fourier"} if name == "AssetSVC" else {}
+    path = tmp_path / "model.safetensors"
+    getattr(budgetsvm, name)(random_state=0, **given).fit(X, y).save(path)
+    header, description, values = parts(path.read_bytes())
+    (at,) = (entry["data_offsets"][0] for key, entry in header.items() if "frequencies" in key)
+    subnormal = (2024).to_bytes(8, "little")
+    for other in (np.float64(0.1).tobytes(), subnormal):
+        refused(joined(header, description, values[:at] + other + values[at + 8 :]), tmp_path)
