@@ -7,17 +7,21 @@
 
 mod relay;
 mod share;
+mod threads;
 
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
 use crate::error::{Error, Result, check_room};
 
 pub(crate) use relay::{Steps, take_turns};
 pub(crate) use share::{each, each_if, each_with, map};
+use threads::new_pool;
+#[doc(hidden)]
+pub use threads::{PRODUCT, ready};
 
 /// Rows of one unit of parallel work over kernel rows.
 pub const ROW_CHUNK: usize = 64;
@@ -165,15 +169,6 @@ pub fn run_apart<R: Send>(threads: usize, task: impl FnOnce(Pool<'_>) -> R + Sen
         return Ok(here(task));
     }
     Ok(new_pool(threads.max(1))?.install(|| task(Pool::here())))
-}
-
-fn new_pool(threads: usize) -> Result<ThreadPool> {
-    check_room("threads", threads << 21)?;
-    ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|i| format!("budgetsvm-{i}"))
-        .build()
-        .map_err(|_| Error::OutOfMemory { what: "threads", bytes: threads << 21 })
 }
 
 fn pool(purpose: Purpose, threads: usize) -> Result<&'static ThreadPool> {

@@ -16,6 +16,7 @@ use budgetsvm::estimator::{
 };
 use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
+use budgetsvm::parallel::{PRODUCT, ready};
 use budgetsvm::rng::Rng;
 use ndarray::Array2;
 
@@ -24,27 +25,36 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    /// Bytes that the thread has asked for and not given back.
+    static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
 fn count() {
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
+fn hold(more: usize, less: usize) {
+    let _ = HELD.try_with(|held| held.set(held.get() + more as isize - less as isize));
+}
+
 // SAFETY: it is the system's allocator, and counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size(), 0);
         // SAFETY: passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        hold(0, layout.size());
         // SAFETY: passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        hold(size, layout.size());
         // SAFETY: passed on.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -208,4 +218,20 @@ fn one_row_takes() {
         measure("beside a fit");
         done.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_thread_is_ready_for_products_once_it_has_what_is_said() {
+    let held = std::thread::spawn(|| {
+        let before = HELD.get();
+        ready().unwrap();
+        let once = HELD.get() - before;
+        let asked = ALLOCATIONS.get();
+        ready().unwrap();
+        assert_eq!(ALLOCATIONS.get(), asked);
+        once
+    });
+    let held = held.join().unwrap();
+    assert!(held > 0 && held <= PRODUCT as isize, "{held} of {PRODUCT}");
 }

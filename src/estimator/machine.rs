@@ -260,7 +260,7 @@ impl<F: Real> Machine<F> {
         } else {
             let model = Model::from_section(section.take_section("model")?)?;
             let state = if section.has("passes") {
-                let passes: Vec<Passes> = section.take("passes")?;
+                let passes: Vec<Passes> = section.take_exactly("passes")?;
                 if passes.len() != model.expansions().len() {
                     return bad("passes");
                 }

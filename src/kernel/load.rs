@@ -20,9 +20,7 @@ pub fn sparse_density(n_features: usize) -> f64 {
 #[must_use]
 pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
     match rows {
-        Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => {
-            x.row(0).iter().copied().collect()
-        }
+        Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => x.row(0).to_vec(),
         Rows::Dense(_) | Rows::Csr(_) => Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_
 use faer::{MatMut, MatRef, Par, Spec};
 
 use crate::error::{Error, Result, check_len, check_room, try_vec};
-use crate::parallel::THREADED;
+use crate::parallel::{THREADED, ready};
 
 /// Up to this order the decomposition takes a few milliseconds and is made in place.
 const SMALL: usize = 192;
@@ -79,6 +79,7 @@ fn decompose(what: &'static str, matrix: &[f64], n: usize) -> Result<SymmetricEi
     let bytes = scratch.size_bytes();
     let full = |_| Error::OutOfMemory { what: "eigenvectors", bytes };
     let mut memory = MemBuffer::try_new(scratch).map_err(full)?;
+    ready()?;
     check_room("eigenvectors", 0)?;
     self_adjoint_evd(
         view,

@@ -82,7 +82,10 @@ impl GramAccumulator {
         count: usize,
         row: impl Fn(usize) -> (&'r [F], f64) + Sync,
     ) {
-        let (count, n) = (count.min(self.room()), self.n.max(1));
+        let (count, n) = (count.min(self.room()), self.n);
+        if n == 0 {
+            return;
+        }
         let at = self.held * n..(self.held + count) * n;
         if self.single {
             write(&mut self.pending_single[at], n, &row);

@@ -72,6 +72,15 @@ fn gram_matches_the_outer_products() {
 }
 
 #[test]
+fn rows_of_no_columns_add_nothing() {
+    let mut sum = GramAccumulator::new(0).unwrap();
+    sum.clear(false).unwrap();
+    sum.push(2, |_| (&[] as &[f64], 1.0));
+    sum.flush(|| Ok::<(), ()>(())).unwrap();
+    sum.add_to(&mut []);
+}
+
+#[test]
 fn cholesky_solves_and_grows_its_jitter() {
     let mut rng = Rng::new(1);
     let n = 40;

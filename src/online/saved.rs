@@ -147,7 +147,11 @@ impl<F: Real> Stream<F> {
         if !sized || !(origin.is_empty() || origin.len() == d) {
             return bad("sizes of arrays");
         }
-        let average = section.take::<u8>("average")? == 1;
+        let average = match section.take::<u8>("average")? {
+            0 => false,
+            1 => true,
+            _ => return bad("average"),
+        };
         let aside: usize = section.take("places_aside")?;
         if aside > learner.budget().unwrap_or(0) {
             return bad("places_aside");

@@ -122,11 +122,12 @@ impl<'a> Watch<'a> {
     /// Runs `task`, which shares no work among threads, with a watch on the calling thread.
     ///
     /// # Errors
-    /// Those of the task.
+    /// Those of the task; `OutOfMemory`.
     pub fn run_here<T>(
         observer: &mut dyn Observer,
         task: impl FnOnce(&mut Watch<'_>) -> Result<T>,
     ) -> Result<T> {
+        parallel::ready()?;
         parallel::here(|pool| task(&mut Watch::new(observer, pool)))
     }
 

@@ -1,7 +1,8 @@
 """Random files and random lives of estimators: documented exceptions, finite output, no more.
 
-Every case is made from one integer, which a failure names. `make test` runs a few seconds of them,
-`make fuzz` minutes (BUDGETSVM_FUZZ, seconds a test), beginning where BUDGETSVM_FUZZ_FROM says.
+Every case is made from one integer, which a failure names. `make test` runs the first hundreds of
+them, the same on every machine; `make fuzz` as many as come in BUDGETSVM_FUZZ seconds a test,
+beginning where BUDGETSVM_FUZZ_FROM says.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from budgetsvm._exact import ExactEstimator
 from budgetsvm._names import CLASS_LOSSES, KERNELS, VALUE_LOSSES
 from files import content, joined, parts, summed
 
-SECONDS = float(os.environ.get("BUDGETSVM_FUZZ", "4"))
+SECONDS = float(os.environ.get("BUDGETSVM_FUZZ", "0"))
 FIRST = int(os.environ.get("BUDGETSVM_FUZZ_FROM", "0"))
-#: A single call that takes longer hangs, for data of this size.
+#: A single call that works longer (whatever else the machine does) hangs, for data of this size.
 PATIENCE = 20.0
 ESTIMATORS = [
     cls for cls in map(budgetsvm.__dict__.get, budgetsvm.__all__) if isinstance(cls, type)
@@ -38,11 +39,11 @@ DOCUMENTED = (ValueError, TypeError, MemoryError)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def cases():
-    """Seeds, until the time is over."""
-    end = time.monotonic() + SECONDS
+def cases(count):
+    """So many seeds; where a time is given, seeds until it is over."""
+    end, last = time.monotonic() + SECONDS, FIRST + count
     seed = FIRST
-    while time.monotonic() < end:
+    while time.monotonic() < end if SECONDS else seed < last:
         yield seed
         seed += 1
 
@@ -210,11 +211,11 @@ def resized(header, description, values, place, inner):
 def test_a_file_is_refused_or_is_a_model(files, tmp_path):
     path, again = tmp_path / "model.safetensors", tmp_path / "again.safetensors"
     taken = 0
-    for seed in cases():
+    for seed in cases(400):
         chance = random.Random(seed)
         name, data = chance.choice(files)
         path.write_bytes(mutate(data, chance))
-        started = time.monotonic()
+        started = time.process_time()
         try:
             model = budgetsvm.load(path)
         except (ValueError, MemoryError):
@@ -231,7 +232,7 @@ def test_a_file_is_refused_or_is_a_model(files, tmp_path):
         except Exception as error:
             raise AssertionError(f"seed {seed}, {name}: use") from error
         assert np.isfinite(values).all() or values.dtype.kind not in "f", f"seed {seed}, {name}"
-        assert time.monotonic() - started < PATIENCE, f"seed {seed}, {name}"
+        assert time.process_time() - started < PATIENCE, f"seed {seed}, {name}"
         # Every part of the file is part of the estimator: nothing was overlooked. A hyperparameter
         # that an older file has not got has its default.
         model.save(again)
@@ -239,7 +240,7 @@ def test_a_file_is_refused_or_is_a_model(files, tmp_path):
         defaults, given = (said["estimator"]["params"] for said in (found[""], expected[""]))
         expected[""]["estimator"]["params"] = {**defaults, **given}
         assert plainly(found) == plainly(expected), f"seed {seed}, {name}"
-    assert taken > 0 or SECONDS < 1
+    assert taken > 0 or 0 < SECONDS < 1
 
 
 def test_the_bytes_of_a_pickle_are_refused_or_are_a_machine():
@@ -250,7 +251,7 @@ def test_the_bytes_of_a_pickle_are_refused_or_are_a_machine():
     whole = [
         (cls.__name__, small(cls, seed)._machine.to_bytes()) for cls in kinds for seed in range(4)
     ]
-    for seed in cases():
+    for seed in cases(400):
         chance = random.Random(seed)
         kind, data = chance.choice(whole)
         damaged = mutate(data, chance)
@@ -282,10 +283,10 @@ def test_a_small_file_sets_no_memory_aside(cls, n_features):
     for name, entry in header.items():
         if name != "__metadata__":
             header[name] = {**entry, "shape": [0], "data_offsets": [0, 0]}
-    started = time.monotonic()
+    started = time.process_time()
     with contextlib.suppress(ValueError):
         type(machine).from_bytes(joined(header, told(description), b""))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 # Lives ------------------------------------------------------------------------------------------
@@ -441,7 +442,7 @@ def random_life(seed, path):
         weights = {}
         if action in ("fit", "partial_fit", "polish") and chance.random() < 0.2:
             weights = {"sample_weight": np.abs(np.random.default_rng(seed).normal(size=n))}
-        before, started = state(model), time.monotonic()
+        before, started = state(model), time.process_time()
         told = f"seed {seed}: {action} of {model!r} on {np.shape(X)}"
         try:
             match action:
@@ -472,7 +473,7 @@ def random_life(seed, path):
             raise
         except Exception as error:
             raise AssertionError(told) from error
-        assert time.monotonic() - started < PATIENCE, told
+        assert time.process_time() - started < PATIENCE, told
 
 
 def copied(model, action, path):
@@ -492,7 +493,7 @@ def same_output(model, again, X):
 
 def test_random_lives(tmp_path):
     lived = 0
-    for seed in cases():
+    for seed in cases(120):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             random_life(seed, Path(tmp_path) / "model.safetensors")

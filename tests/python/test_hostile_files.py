@@ -309,3 +309,44 @@ def test_frequencies_of_another_precision_are_refused(name, tmp_path):
     subnormal = (2024).to_bytes(8, "little")
     for other in (np.float64(0.1).tobytes(), subnormal):
         refused(joined(header, description, values[:at] + other + values[at + 8 :]), tmp_path)
+
+
+@pytest.mark.parametrize("average", [2, 7, 255])
+def test_a_mean_is_kept_or_not(average, written, tmp_path):
+    header, description, values = parts(written["BudgetOGD-0-two"])
+
+    def told(value):
+        if isinstance(value, dict):
+            return {k: average if k == "average" else told(v) for k, v in value.items()}
+        return [told(v) for v in value] if isinstance(value, list) else value
+
+    assert told(description["machine"]) != description["machine"]
+    changed = {**description, "machine": told(description["machine"])}
+    refused(joined(header, changed, values), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["BudgetSVC", "AssetSVC", "LocalBudgetSVC"])
+def test_a_field_too_many_anywhere(name, tmp_path):
+    # In every object that the file has, however deep.
+    path = tmp_path / "model.safetensors"
+    model = getattr(budgetsvm, name)(random_state=0)
+    X, y = rows(False, False), targets("two")
+    (
+        model.partial_fit(X, y, classes=np.unique(y)) if name == "BudgetSVC" else model.fit(X, y)
+    ).save(path)
+    header, description, values = parts(path.read_bytes())
+
+    def places(value):
+        if isinstance(value, dict):
+            yield value
+        for inner in value.values() if isinstance(value, dict) else value:
+            if isinstance(inner, (dict, list)):
+                yield from places(inner)
+
+    found = list(places(description["machine"]))
+    assert len(found) >= 3
+    for place in found:
+        place["more"] = 7
+        refused(joined(header, description, values), tmp_path)
+        del place["more"]
+    assert type(loaded(joined(header, description, values), tmp_path)).__name__ == name

@@ -181,3 +181,18 @@ def test_a_stopped_call_holds_whole_blocks():
     hurried = clone(model).set_params(max_time=1e-9).partial_fit(X, Y, [0, 1])
     assert hurried.stop_reason_ == "max_time"
     assert hurried.score(X_TEST, Y_TEST) > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@pytest.mark.parametrize("cls", [BudgetSVC, BudgetSVR])
+def test_rows_that_are_nothing_to_a_kernel(cls, kernel, tmp_path):
+    # No row becomes a term: a machine that says its offset alone, and learns when others come.
+    path, zeros = tmp_path / "model.safetensors", np.zeros((2, 2))
+    model = cls(kernel=kernel, fit_intercept=False)
+    known = {"classes": [0, 1]} if cls is BudgetSVC else {}
+    model.partial_fit(zeros, [0, 1], **known).save(path)
+    for machine in (model, budgetsvm.load(path)):
+        assert machine.n_terms_ == 0
+        assert (machine.predict(zeros) == 0).all()
+        machine.partial_fit(X[:50], Y[:50])
+        assert machine.n_terms_ > 0

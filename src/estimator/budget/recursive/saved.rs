@@ -89,7 +89,7 @@ impl<F: Real> Recursive<F> {
         let config: BudgetConfig = section.take_exactly("config")?;
         config.check().map_err(|e| Error::Format(e.to_string()))?;
         let [outputs, n_features]: [usize; 2] = section.take("sizes")?;
-        let passes: Vec<Passes> = section.take("passes")?;
+        let passes: Vec<Passes> = section.take_exactly("passes")?;
         let separate = outputs > 1 && !config.shared;
         let expected = if separate { outputs } else { 1 };
         let mut parts = Vec::new();
