@@ -99,10 +99,11 @@ impl Cholesky {
         &self.lower
     }
 
-    /// Overwrites a right side by L⁻¹ times it.
+    /// Overwrites right sides, one after another, by L⁻¹ times them.
     pub(crate) fn solve_lower(&self, rhs: &mut [f64]) {
         let lower = MatRef::from_row_major_slice(&self.lower, self.n, self.n);
-        let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, 1);
+        let count = rhs.len() / self.n.max(1);
+        let rhs = MatMut::from_column_major_slice_mut(rhs, self.n, count);
         solve_lower_triangular_in_place(lower, rhs, Par::Seq);
     }
 
@@ -120,9 +121,27 @@ impl Cholesky {
         columns: &mut [f64],
         between: &mut dyn FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
+        self.each_group(columns, &|group| self.solve(group), between)
+    }
+
+    /// [`Cholesky::solve_lower`] of many, likewise.
+    pub(crate) fn solve_lower_columns<E>(
+        &self,
+        columns: &mut [f64],
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.each_group(columns, &|group| self.solve_lower(group), between)
+    }
+
+    fn each_group<E>(
+        &self,
+        columns: &mut [f64],
+        work: &(dyn Fn(&mut [f64]) + Sync),
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let group = COLUMNS * self.n.max(1);
         for wave in columns.chunks_mut(WAVE * group) {
-            parallel::each(wave.chunks_mut(group), &|_, group| self.solve(group));
+            parallel::each(wave.chunks_mut(group), &|_, group| work(group));
             between()?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{AnyMaintenance, MergeSearch};
-use crate::config::{Config, at_least, config, count, not_negative, optional, positive};
+use crate::config::{Config, at_least, config, count, megabytes, not_negative, optional, positive};
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
 use crate::estimator::centre::centre;
@@ -11,7 +11,13 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
 use crate::solver::refine::Refine;
+use crate::solver::smoothed::Polish;
 use crate::solver::{Budgeted, Method};
+
+/// Newton steps of a polish at most.
+const POLISH_STEPS: usize = 200;
+/// Polishing ends when a step would lower the objective by less than this share of it.
+const POLISH_TOL: f64 = 1e-3;
 
 /// What happens to a term too many, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +151,18 @@ impl Config for BudgetConfig {
 }
 
 impl BudgetConfig {
+    /// How the coefficients are solved for.
+    pub(super) fn polisher(&self) -> Polish {
+        Polish {
+            loss: self.loss,
+            fit_intercept: self.fit_intercept,
+            h: self.smoothing,
+            max_steps: POLISH_STEPS,
+            tol: POLISH_TOL,
+            cache_bytes: megabytes(self.cache_size),
+        }
+    }
+
     /// How the points are moved.
     pub(super) fn refiner(&self) -> Refine {
         Refine {

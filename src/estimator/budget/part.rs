@@ -2,7 +2,6 @@
 
 use super::config::BudgetConfig;
 use super::recursive::summaries_of_fit;
-use crate::config::megabytes;
 use crate::data::{Problem, SomeTargets, Targets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
@@ -16,14 +15,9 @@ use crate::kernel::origin_for;
 use crate::model::KernelModel;
 use crate::solver::primal::Distinct;
 use crate::solver::recursive::Summary;
-use crate::solver::smoothed::{Polish, Polished, basis_gram};
+use crate::solver::smoothed::{Polished, basis_gram};
 use crate::solver::{Look, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, Progress, StopReason, Watch};
-
-/// Newton steps of a polish at most.
-const POLISH_STEPS: usize = 200;
-/// Polishing ends when a step would lower the objective by less than this share of it.
-const POLISH_TOL: f64 = 1e-3;
 
 /// An expansion under training, and how far its passes are.
 #[derive(Clone, Debug)]
@@ -127,7 +121,7 @@ fn refine<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<()> {
     let (n, n_terms) = (problem.len(), trained.part.model.n_terms());
-    let (refine, polish) = (config.refiner(), polisher(config));
+    let (refine, polish) = (config.refiner(), config.polisher());
     let refinement = Refinement { refine, polish, max_time: config.max_time };
     enter(watch, Phase::Refine, n, n_terms);
     let before = &mut trained.outcome;
@@ -171,7 +165,7 @@ pub(super) fn polish<F: Real>(
     watch.limit(config.max_time, 1.0);
     let (model, n_terms) = (&part.model, part.model.n_terms());
     enter(watch, Phase::Polish, problem.len(), n_terms);
-    let polished = coefficients::polish(&polisher(config), problem, model, watch)?;
+    let polished = coefficients::polish(&config.polisher(), problem, model, watch)?;
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
     let mut trained = Trained {
         part: Part { model, passes: part.passes, left: None },
@@ -179,17 +173,6 @@ pub(super) fn polish<F: Real>(
     };
     keep(config, problem, (&mut trained, part.model.coef()), watch)?;
     Ok(trained)
-}
-
-fn polisher(config: &BudgetConfig) -> Polish {
-    Polish {
-        loss: config.loss,
-        fit_intercept: config.fit_intercept,
-        h: config.smoothing,
-        max_steps: POLISH_STEPS,
-        tol: POLISH_TOL,
-        cache_bytes: megabytes(config.cache_size),
-    }
 }
 
 /// Work on all samples at a time begins.
@@ -249,7 +232,7 @@ fn exact<F: Real>(
     let moved = about(targets, centre)?;
     let targets = moved.as_deref().map_or(targets, Targets::Values);
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
-    let mut polished = polisher(config).solve_exactly(data, watch)?;
+    let mut polished = config.polisher().solve_exactly(data, watch)?;
     polished.intercept.iter_mut().for_each(|b| *b += centre);
     // Only support vectors stay.
     let supports =

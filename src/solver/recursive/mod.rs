@@ -32,6 +32,7 @@
 mod newton;
 #[cfg(test)]
 mod tests;
+mod whitened;
 
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
@@ -111,17 +112,18 @@ impl Summary {
         self.hessian.iter_mut().chain(&mut self.linear).for_each(|v| *v *= factor);
     }
 
-    /// Adds `Φᵀ W Φ` for rows of features (the offset's 1 left out) and roots of their weights.
-    pub(super) fn add<F: Real>(
-        &mut self,
-        rows: &[(&[F], f64)],
-        between: &mut dyn FnMut() -> Step,
-    ) -> Step {
+    /// Adds a multiple of a symmetric matrix, of which the lower triangle is read.
+    pub(super) fn add(&mut self, lower: &[f64], scale: f64) {
         let n = self.unknowns();
-        let mut sum = gram(n, rows, between)?;
-        mirror(&mut sum, n);
-        axpy(1.0, &sum, &mut self.hessian);
-        Ok(())
+        for i in 0..n {
+            for j in 0..=i {
+                let value = self.hessian[i * n + j] + scale * lower[i * n + j];
+                self.hessian[i * n + j] = value;
+                self.hessian[j * n + i] = value;
+            }
+            // What is taken away may leave less than nothing, by rounding.
+            self.hessian[i * n + i] = self.hessian[i * n + i].max(0.0);
+        }
     }
 
     /// Makes this solution the minimum, whatever it was: `g = (K + H) β`.
@@ -137,11 +139,19 @@ impl Summary {
     pub fn minimum(&self, penalty: &[f64]) -> Result<Vec<f64>> {
         let mut matrix = self.hessian.clone();
         axpy(1.0, penalty, &mut matrix);
-        let n = self.unknowns();
-        let factor = Cholesky::factor::<Error>("summary", &matrix, n, JITTER, &mut || Ok(()))?;
+        let factor: Cholesky = self.factor(&matrix, &mut || Ok::<(), Error>(()))?;
         let mut out = self.linear.clone();
         factor.solve(&mut out);
         Ok(out)
+    }
+
+    /// Factors `K + H`.
+    fn factor<E: From<Error>>(
+        &self,
+        curved: &[f64],
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Cholesky, E> {
+        Cholesky::factor("summary", curved, self.unknowns(), JITTER, between)
     }
 
     /// The same in another basis.
@@ -257,13 +267,4 @@ fn gram<F: Real>(
     let mut out = try_vec("Hessian", n * n, 0.0)?;
     sum.add_to(&mut out);
     Ok(out)
-}
-
-/// Writes the lower triangle into the upper one.
-fn mirror(lower: &mut [f64], n: usize) {
-    for i in 0..n {
-        for j in 0..i {
-            lower[j * n + i] = lower[i * n + j];
-        }
-    }
 }

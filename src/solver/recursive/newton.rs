@@ -1,8 +1,9 @@
 //! A block of rows beside what was seen before them.
 
+use super::whitened::Whitened;
 use super::{Summary, WIDER, gram};
 use crate::data::Targets;
-use crate::error::{Error, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, add_scaled_rows, axpy, dot, dots, symmetric_times};
 use crate::loss::Smoothed;
@@ -18,6 +19,8 @@ const TOL: f64 = 1e-4;
 const SHORT_STEP: f64 = 0.3;
 /// Jitter of a Hessian, relative.
 const JITTER: f64 = 1e-11;
+/// Unknowns from which on a zone of fewer rows is solved for by its rows.
+const BY_ROWS: usize = 200;
 
 /// A block of rows, as the basis sees them.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +66,8 @@ impl<F: Real> Block<'_, F> {
         }
     }
 
-    /// The minimum of penalty, summary and block, beginning with `point`: where nothing is known of
-    /// earlier rows first with wide corners, which know more rows.
+    /// The minimum of penalty, summary and block, beginning with `start`, or else that of penalty and
+    /// summary.
     ///
     /// # Errors
     /// `OutOfMemory`, and what `between` says, which is asked at every step.
@@ -72,29 +75,36 @@ impl<F: Real> Block<'_, F> {
         &self,
         summary: &Summary,
         output: usize,
-        point: Vec<f64>,
+        start: Option<Vec<f64>>,
         between: &mut dyn FnMut() -> Step,
     ) -> Step<Vec<f64>> {
-        if point.is_empty() {
-            return Ok(point);
+        if summary.unknowns() == 0 {
+            return Ok(Vec::new());
         }
         let mut curved = summary.hessian.clone();
         axpy(1.0, self.penalty, &mut curved);
+        let mut factor = None;
+        let point = match start {
+            Some(start) => start,
+            None => {
+                let made = summary.factor(&curved, between)?;
+                let mut point = summary.linear.clone();
+                made.solve(&mut point);
+                factor = Some(made);
+                point
+            }
+        };
         let mut at = Point::new(self, point, &curved, summary)?;
-        // What is known of earlier rows makes the start a good one.
-        let known = summary.linear.iter().any(|v| *v != 0.0);
-        let wide = (!known && self.loss.uses_h()).then_some(WIDER * self.loss.h);
-        for h in wide.into_iter().chain([self.loss.h]) {
-            self.newton(&mut at, (&curved, summary), self.samples(output, h), between)?;
-        }
+        let samples = self.samples(output, self.loss.h);
+        self.newton(&mut at, (&curved, factor, summary), samples, between)?;
         Ok(at.point)
     }
 
-    /// Newton's method at one width.
+    /// Newton's method.
     fn newton(
         &self,
         at: &mut Point,
-        (curved, summary): (&[f64], &Summary),
+        (curved, mut factor, summary): (&[f64], Option<Cholesky>, &Summary),
         samples: Samples<'_>,
         between: &mut dyn FnMut() -> Step,
     ) -> Step {
@@ -103,13 +113,13 @@ impl<F: Real> Block<'_, F> {
         let mut s = try_vec("margins", at.f.len(), 0.0)?;
         // With nothing known of earlier rows the zone may know too little.
         let mut cautious = summary.linear.iter().all(|v| *v == 0.0);
+        let mut whitened = None;
         for _ in 0..MAX_STEPS {
             between()?;
             // Derivatives: the slopes of the rows, and the curvature of those in the zone; after a
             // short step that of a parabola above the loss, which knows all rows with a slope.
             let mut gradient = at.pull.clone();
-            let (mut sloped, mut rows) = (Vec::new(), Vec::new());
-            let mut weight = 0.0;
+            let (mut sloped, mut zone) = (Vec::new(), Vec::new());
             for (i, &f) in at.f.iter().enumerate().filter(|(i, _)| samples.cost[*i] > 0.0) {
                 let curve = samples.at(i, f);
                 if curve.slope != 0.0 {
@@ -117,25 +127,34 @@ impl<F: Real> Block<'_, F> {
                 }
                 let curvature = if cautious { samples.majorant(i, f) } else { curve.curvature };
                 if curvature > 0.0 {
-                    rows.push((self.row(i, b), curvature.sqrt()));
-                    weight += curvature;
+                    zone.push((i, curvature));
                 }
             }
             add_scaled_rows(self.features, &sloped, &mut gradient[..b]);
             if self.with_offset {
                 gradient[b] += sloped.iter().map(|row| row.1).sum::<f64>();
             }
-            let mut hessian = gram(n, &rows, between)?;
-            axpy(1.0, curved, &mut hessian);
-            if self.with_offset && weight <= 0.0 && hessian[n * n - 1] <= 0.0 {
-                hessian[n * n - 1] = 1.0;
-            }
             let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
-            match Cholesky::factor::<Halt>("Hessian", &hessian, n, JITTER, between) {
-                Ok(factor) => factor.solve(&mut direction),
-                // No better point is to be had by these numbers.
-                Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(()),
-                Err(halt) => return Err(halt),
+            let known = !self.with_offset || summary.hessian[n * n - 1] > 0.0;
+            if n >= BY_ROWS && zone.len() <= n && known {
+                let whitened = match &mut whitened {
+                    Some(made) => made,
+                    none => {
+                        let factor = match factor.take() {
+                            Some(factor) => factor,
+                            None => summary.factor(curved, between)?,
+                        };
+                        none.insert(Whitened::new(factor, self.cost.len())?)
+                    }
+                };
+                whitened.solve(&zone, |i| self.row(i, b), &mut direction, between)?;
+            } else {
+                match self.direct(&zone, curved, &mut direction, between) {
+                    Ok(()) => {}
+                    // No better point is to be had by these numbers.
+                    Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(()),
+                    Err(halt) => return Err(halt),
+                }
             }
             let predicted = -0.5 * dot(&direction, &gradient);
             let worth = at.penalty(self.penalty) + samples.loss_at(&at.f);
@@ -166,7 +185,63 @@ impl<F: Real> Block<'_, F> {
         Ok(())
     }
 
-    /// The summary takes the block in, with `point` its solution.
+    /// `direction` becomes (K + H + Σ c φφᵀ)⁻¹ times it, over the rows and curvatures of the zone.
+    fn direct(
+        &self,
+        zone: &[(usize, f64)],
+        curved: &[f64],
+        direction: &mut [f64],
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step {
+        let n = direction.len();
+        let b = self.n_points(n);
+        let rows: Vec<_> = zone.iter().map(|&(i, c)| (self.row(i, b), c.sqrt())).collect();
+        let mut hessian = gram(n, &rows, between)?;
+        axpy(1.0, curved, &mut hessian);
+        if self.with_offset && zone.is_empty() && hessian[n * n - 1] <= 0.0 {
+            hessian[n * n - 1] = 1.0;
+        }
+        Cholesky::factor::<Halt>("Hessian", &hessian, n, JITTER, between)?.solve(direction);
+        Ok(())
+    }
+
+    /// The objective of penalty, summary and block, to the summary's constant, and the share of
+    /// penalty and block.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn value(&self, summary: &Summary, output: usize, point: &[f64]) -> Result<(f64, f64)> {
+        let mut f = try_vec("margins", self.cost.len(), 0.0)?;
+        self.decide(point, &mut f);
+        let own = 0.5 * dot(&symmetric_times(self.penalty, point), point)
+            + self.samples(output, self.loss.h).loss_at(&f);
+        let past = 0.5 * dot(&symmetric_times(&summary.hessian, point), point)
+            - dot(&summary.linear, point);
+        Ok((own + past, own))
+    }
+
+    /// `Φᵀ W Φ` with the curvature that wide corners have at most: what the outputs have in common,
+    /// where there are several of them.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and what `between` says.
+    pub fn common(
+        &self,
+        outputs: usize,
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step<Option<Vec<f64>>> {
+        let b = self.features.len() / self.cost.len().max(1);
+        if outputs < 2 {
+            return Ok(None);
+        }
+        let top = most_curvature(self.samples(0, self.loss.h).widened(WIDER).loss);
+        let all = self.cost.iter().enumerate().filter(|(_, cost)| **cost > 0.0);
+        let rows: Vec<_> = all.map(|(i, cost)| (self.row(i, b), (top * cost).sqrt())).collect();
+        gram(b + usize::from(self.with_offset), &rows, between).map(Some)
+    }
+
+    /// The summary takes the block in, with `point` its solution. `common` is that of
+    /// [`Block::common`]: most rows have no other curvature.
     ///
     /// # Errors
     /// `OutOfMemory`, and what `between` says.
@@ -175,6 +250,7 @@ impl<F: Real> Block<'_, F> {
         summary: &mut Summary,
         output: usize,
         point: &[f64],
+        common: Option<&[f64]>,
         between: &mut dyn FnMut() -> Step,
     ) -> Step {
         let b = self.n_points(point.len());
@@ -182,7 +258,9 @@ impl<F: Real> Block<'_, F> {
         self.decide(point, &mut f);
         let samples = self.samples(output, self.loss.h);
         let wide = samples.widened(WIDER);
-        let (mut pulls, mut rows) = (Vec::new(), Vec::new());
+        let top = most_curvature(wide.loss);
+        // Rows with the curvature that they have, and with what they lack of the most.
+        let (mut pulls, mut rows, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
         for (i, &f) in f.iter().enumerate().filter(|(i, _)| self.cost[*i] > 0.0) {
             let (slope, curvature) = (samples.at(i, f).slope, wide.at(i, f).curvature);
             let pull = curvature * f - slope;
@@ -192,14 +270,29 @@ impl<F: Real> Block<'_, F> {
             if curvature > 0.0 {
                 rows.push((self.row(i, b), curvature.sqrt()));
             }
+            let lack = top * self.cost[i] - curvature;
+            if common.is_some() && lack > 0.0 {
+                lacking.push((self.row(i, b), lack.sqrt()));
+            }
         }
-        summary.add(&rows, between)?;
+        match common.filter(|_| lacking.len() < rows.len()) {
+            Some(common) => {
+                summary.add(common, 1.0);
+                summary.add(&gram(point.len(), &lacking, between)?, -1.0);
+            }
+            None => summary.add(&gram(point.len(), &rows, between)?, 1.0),
+        }
         add_scaled_rows(self.features, &pulls, &mut summary.linear[..b]);
         if self.with_offset {
             summary.linear[b] += pulls.iter().map(|row| row.1).sum::<f64>();
         }
         Ok(())
     }
+}
+
+/// The most curvature that a loss of classes has: at its corner, or where it cannot tell the classes.
+fn most_curvature(loss: Smoothed) -> f64 {
+    loss.at(1.0, 1.0).curvature.max(loss.at(1.0, 0.0).curvature)
 }
 
 /// Where the steps stand.

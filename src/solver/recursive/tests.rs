@@ -61,12 +61,12 @@ fn on() -> Step {
 
 fn learn(data: &Data, loss: Smoothed, cuts: &[usize]) -> (Summary, Vec<f64>) {
     let mut summary = Summary::new(data.unknowns()).unwrap();
-    let mut point = vec![0.0; data.unknowns()];
+    let mut point = Vec::new();
     let mut first = 0;
     for &last in cuts {
         let block = data.block(loss, first..last);
-        point = block.solve(&summary, 0, point, &mut on).unwrap();
-        block.absorb(&mut summary, 0, &point, &mut on).unwrap();
+        point = block.solve(&summary, 0, None, &mut on).unwrap();
+        block.absorb(&mut summary, 0, &point, None, &mut on).unwrap();
         first = last;
     }
     (summary, point)
@@ -141,7 +141,7 @@ fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
     let block = data.block(loss, 0..60);
     let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
     let mut after = summary.clone();
-    block.absorb(&mut after, 0, &point, &mut on).unwrap();
+    block.absorb(&mut after, 0, &point, None, &mut on).unwrap();
     // The gradient of what was added is that of the losses, by differences.
     let n = 5;
     let losses = |at: &[f64]| {
@@ -227,5 +227,54 @@ fn a_move_is_that_of_the_features() {
     }
     assert!(
         Change::new(vec![Place::Old(0)], &[1.0], Vec::new(), false, &mut on).unwrap().is_none()
+    );
+}
+
+#[test]
+fn directions_by_rows_are_those_of_the_hessian() {
+    let data = data(40, 6, true);
+    let (n, b) = (7, 6);
+    let mut curved = data.penalty.clone();
+    curved[n * n - 1] = 0.5;
+    let factor = Cholesky::factor::<Halt>("test", &curved, n, 0.0, &mut on).unwrap();
+    let mut whitened = whitened::Whitened::new(factor, 40).unwrap();
+    let row = |i: usize| &data.features[i * b..(i + 1) * b];
+    // Rows come and go.
+    for zone in [vec![(3, 2.0), (17, 0.3)], vec![(17, 1.0), (5, 4.0), (39, 0.7)], Vec::new()] {
+        let right: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+        let mut direction = right.clone();
+        whitened.solve(&zone, row, &mut direction, &mut on).unwrap();
+        let mut back = symmetric_times(&curved, &direction);
+        for &(i, curvature) in &zone {
+            let features: Vec<f64> = row(i).iter().copied().chain([1.0]).collect();
+            let inner = crate::linalg::dot(&features, &direction);
+            axpy(curvature * inner, &features, &mut back);
+        }
+        assert!(far(&back, &right) < 1e-8, "{back:?}");
+    }
+}
+
+#[test]
+fn what_classes_have_in_common_is_summed_once() {
+    let data = data(60, 5, true);
+    let index: Vec<u32> = (0..60).map(|i| i % 3).collect();
+    for loss in [AnyLoss::Hinge, AnyLoss::SquaredHinge, AnyLoss::LogLoss] {
+        let block = Block {
+            targets: Targets::Classes { index: &index, n_classes: 3 },
+            ..data.block(Smoothed { loss, h: 0.3 }, 0..60)
+        };
+        let common = block.common(3, &mut on).unwrap();
+        let point: Vec<f64> = (0..6).map(|i| 0.2 * (i as f64).sin()).collect();
+        let (mut a, mut b) = (Summary::new(6).unwrap(), Summary::new(6).unwrap());
+        block.absorb(&mut a, 1, &point, None, &mut on).unwrap();
+        block.absorb(&mut b, 1, &point, common.as_deref(), &mut on).unwrap();
+        assert!(far(a.hessian(), b.hessian()) < 1e-10, "{loss:?}");
+        assert_eq!(a.linear(), b.linear());
+    }
+    assert!(
+        data.block(Smoothed { loss: AnyLoss::Hinge, h: 0.3 }, 0..60)
+            .common(1, &mut on)
+            .unwrap()
+            .is_none()
     );
 }

@@ -3,23 +3,26 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::data::{Gathered, Problem, Rows, SomeTargets, Targets};
+use super::judge::{judge, settled, solved};
+use super::seen::{Seen, block_of, bordered, features, side_by_side};
+use crate::data::{Gathered, Problem, SomeTargets};
 use crate::error::{Result, check_room, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
+use crate::estimator::coefficients;
 use crate::estimator::passes::Passes;
 use crate::float::Real;
 use crate::kernel::origin_for;
-use crate::loss::Smoothed;
 use crate::model::KernelModel;
-use crate::parallel::{self, ROW_CHUNK};
-use crate::solver::recursive::{Block, Change, Place, Summary};
-use crate::solver::smoothed::{KernelRows as _, basis_gram};
+use crate::solver::recursive::{Change, Place, Summary};
+use crate::solver::smoothed::{Polish, basis_gram};
 use crate::solver::{State, run_part};
-use crate::watch::{Step, Watch};
+use crate::watch::{Halt, Step, Watch};
 
 /// Samples that the summary of a batch fit is made of, for each term.
 const SAMPLES_A_TERM: usize = 16;
+/// The first block is solved for to this tolerance.
+const FIRST_TOL: f64 = 1e-4;
 /// Bytes that the summaries of a batch fit may take.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -39,54 +42,6 @@ pub(in crate::estimator::budget) struct Learnt<F: Real> {
     pub(in crate::estimator::budget) summaries: Vec<Summary>,
 }
 
-/// A model as the recursion sees it: kernel values among its terms, and of rows with them.
-struct Seen<F: Real> {
-    penalty: Vec<f64>,
-    features: Vec<F>,
-}
-
-impl<F: Real> Seen<F> {
-    fn new(
-        rows: &Rows<'_, F>,
-        model: &KernelModel<F>,
-        with_offset: bool,
-        watch: &mut Watch<'_>,
-    ) -> Step<Self> {
-        let all = ModelRows::new(rows.view(), model)?;
-        let gram = basis_gram(&all, watch)?;
-        Ok(Self {
-            penalty: bordered(&gram, model.n_terms(), with_offset)?,
-            features: features(&all, rows.n_rows())?,
-        })
-    }
-}
-
-/// K with a row and a column of 0 for the offset, if there is one.
-fn bordered(gram: &[f64], terms: usize, with_offset: bool) -> Result<Vec<f64>> {
-    let order = terms + usize::from(with_offset);
-    let mut out = try_vec("kernel matrix", order * order, 0.0)?;
-    if terms > 0 {
-        for (to, from) in out.chunks_exact_mut(order).zip(gram.chunks_exact(terms)) {
-            to[..terms].copy_from_slice(from);
-        }
-    }
-    Ok(out)
-}
-
-/// Kernel values of `count` rows with the terms.
-fn features<F: Real>(rows: &ModelRows<'_, F>, count: usize) -> Result<Vec<F>> {
-    let terms = rows.n_terms();
-    let mut out = try_vec("kernel values", count * terms, F::zero())?;
-    if terms > 0 {
-        parallel::each(out.chunks_mut(ROW_CHUNK * terms), &|c, out| {
-            let first = c * ROW_CHUNK;
-            let samples: Vec<usize> = (first..first + out.len() / terms).collect();
-            rows.fill(&samples, out);
-        });
-    }
-    Ok(out)
-}
-
 impl<F: Real> Learnt<F> {
     /// After one block more.
     pub(super) fn block(
@@ -101,7 +56,10 @@ impl<F: Real> Learnt<F> {
         let mut state = match from {
             Some(from) => {
                 let Passes { seen, steps } = from.passes;
-                let model = from.model.with_coef(&from.stepped, from.model.intercept().to_vec())?;
+                // What counts less goes first when there is no room.
+                let factor = config.forgetting.powf(problem.len() as f64);
+                let stepped: Vec<f64> = from.stepped.iter().map(|a| factor * a).collect();
+                let model = from.model.with_coef(&stepped, from.model.intercept().to_vec())?;
                 State::from_model(&solver, &model, steps, seen)?
             }
             None => {
@@ -116,33 +74,40 @@ impl<F: Real> Learnt<F> {
         let model = state.model(config.solver)?;
         let (outputs, stepped) = (model.n_outputs(), model.coef());
         let seen = Seen::new(&rows, &model, config.fit_intercept, watch)?;
-        let unknowns = model.n_terms() + usize::from(config.fit_intercept);
-        let mut summaries = match from {
-            Some(from) => from.moved(&model, config.fit_intercept, watch)?,
-            None => (0..outputs).map(|_| Summary::new(unknowns)).collect::<Result<_>>()?,
+        let block = block_of(config, (problem.targets(), problem.cost()), &seen);
+        let Some(from) = from else {
+            let model = first_solution(config, problem, &model, watch)?;
+            let points = points_of(&model, config);
+            let summaries = settled(&block, &points, watch)?;
+            return Ok(Self { model, stepped, passes, summaries });
         };
+        let known = from.decayed(config, problem.len());
+        let (basis, is_new) = from.change(&model, config.fit_intercept, watch)?;
+        let moved = side_by_side(watch, outputs, &|output, _| Ok(known[output].moved(&basis)?))?;
+        let mut points = vec![None; outputs];
+        if is_new && model.n_terms() <= from.model.n_terms() {
+            let held = Seen::new(&rows, &from.model, config.fit_intercept, watch)?;
+            let old = block_of(config, (problem.targets(), problem.cost()), &held);
+            let judged = judge((&old, &known), (&block, &moved), watch)?;
+            points = if judged.worth_it { judged.moved } else { judged.held };
+            if !judged.worth_it {
+                let (points, summaries) = solved(&old, known, points, watch)?;
+                let model = with_points(&from.model, &points, config)?;
+                return Ok(Self { model, stepped: from.stepped.clone(), passes, summaries });
+            }
+        }
+        let (points, summaries) = solved(&block, moved, points, watch)?;
+        Ok(Self { model: with_points(&model, &points, config)?, stepped, passes, summaries })
+    }
+
+    /// The summaries when so many rows more have come.
+    fn decayed(&self, config: &BudgetConfig, rows: usize) -> Vec<Summary> {
+        let mut summaries = self.summaries.clone();
         if config.forgetting < 1.0 {
-            let factor = config.forgetting.powf(problem.len() as f64);
+            let factor = config.forgetting.powf(rows as f64);
             summaries.iter_mut().for_each(|summary| summary.decay(factor));
         }
-        let block = block_of(config, (problem.targets(), problem.cost()), &seen);
-        let solved = side_by_side(watch, outputs, &|output, between| {
-            let mut summary = summaries[output].clone();
-            let start = if from.is_some() {
-                summary.minimum(&seen.penalty)?
-            } else {
-                let mut start = try_vec("coefficients", unknowns, 0.0)?;
-                if config.fit_intercept {
-                    start[unknowns - 1] = model.intercept()[output];
-                }
-                start
-            };
-            let point = block.solve(&summary, output, start, between)?;
-            block.absorb(&mut summary, output, &point, between)?;
-            Ok((point, summary))
-        })?;
-        let (points, summaries): (Vec<_>, Vec<_>) = solved.into_iter().unzip();
-        Ok(Self { model: with_points(&model, &points, config)?, stepped, passes, summaries })
+        summaries
     }
 
     /// The coefficients that are best with these rows too, on the basis as it is.
@@ -154,20 +119,20 @@ impl<F: Real> Learnt<F> {
     ) -> Step<KernelModel<F>> {
         let seen = Seen::new(&problem.rows(), &self.model, config.fit_intercept, watch)?;
         let block = block_of(config, (problem.targets(), problem.cost()), &seen);
-        let start = points_of(&self.model, config);
-        let points = side_by_side(watch, start.len(), &|output, between| {
-            block.solve(&self.summaries[output], output, start[output].clone(), between)
+        let starts = points_of(&self.model, config);
+        let points = side_by_side(watch, starts.len(), &|output, between| {
+            block.solve(&self.summaries[output], output, Some(starts[output].clone()), between)
         })?;
         Ok(with_points(&self.model, &points, config)?)
     }
 
-    /// The summaries in the basis of `model`.
-    fn moved(
+    /// How the basis of `model` follows from this one, and whether it is another.
+    fn change(
         &self,
         model: &KernelModel<F>,
         with_offset: bool,
         watch: &mut Watch<'_>,
-    ) -> Step<Vec<Summary>> {
+    ) -> Step<(Change, bool)> {
         let old = self.model.n_terms();
         let (mut kept, changed) = places(&self.model, model)?;
         let mut cross = Vec::new();
@@ -190,13 +155,24 @@ impl<F: Real> Learnt<F> {
         let all = ModelRows::new(centers.rows()?, &self.model)?;
         let penalty = bordered(&basis_gram(&all, watch)?, old, with_offset)?;
         let change = Change::new(kept, &penalty, cross, with_offset, &mut || watch.glance())?;
-        if change.is_none() {
-            return Ok(self.summaries.clone());
-        }
-        side_by_side(watch, self.summaries.len(), &|output, _| {
-            Ok(self.summaries[output].moved(&change)?)
-        })
+        let is_new = !change.is_none() || old != model.n_terms();
+        Ok((change, is_new))
     }
+}
+
+/// The best coefficients for the first block, of which nothing was known: as a batch fit has them.
+fn first_solution<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    model: &KernelModel<F>,
+    watch: &mut Watch<'_>,
+) -> Step<KernelModel<F>> {
+    let how = Polish { tol: FIRST_TOL, ..config.polisher() };
+    let polished = coefficients::polish(&how, problem, model, watch)?;
+    if polished.stop.is_early() {
+        return Err(Halt::Stop(polished.stop));
+    }
+    Ok(model.with_coef(&polished.coef, polished.intercept)?)
 }
 
 /// Where each term of `new` is in `old`, and those that are nowhere there.
@@ -222,21 +198,6 @@ fn places<F: Real>(old: &KernelModel<F>, new: &KernelModel<F>) -> Result<(Vec<Pl
         }
     }
     Ok((kept, changed))
-}
-
-fn block_of<'a, F: Real>(
-    config: &BudgetConfig,
-    (targets, cost): (Targets<'a>, &'a [f64]),
-    seen: &'a Seen<F>,
-) -> Block<'a, F> {
-    Block {
-        features: &seen.features,
-        targets,
-        cost,
-        loss: Smoothed { loss: config.loss, h: config.smoothing },
-        penalty: &seen.penalty,
-        with_offset: config.fit_intercept,
-    }
 }
 
 /// Unknowns of each output.
@@ -266,21 +227,6 @@ fn with_points<F: Real>(
     model.with_coef(&coef, points.iter().map(offset).collect())
 }
 
-/// Work on one output, which asks now and then whether to go on.
-type OfOutput<'a, T> = dyn Fn(usize, &mut dyn FnMut() -> Step) -> Step<T> + Sync + 'a;
-
-/// Calls `work` for every output, side by side where there are several.
-fn side_by_side<T: Send>(
-    watch: &mut Watch<'_>,
-    outputs: usize,
-    work: &OfOutput<'_, T>,
-) -> Step<Vec<T>> {
-    if outputs == 1 {
-        return Ok(vec![work(0, &mut || watch.glance())?]);
-    }
-    watch.all_side_by_side(outputs, |output, watch| work(output, &mut || watch.glance()))
-}
-
 /// What a batch fit, whose solution `model` is, leaves for a stream that goes on from it; none where
 /// it would take too much room. The Hessian is made of some of the rows, evenly chosen; the gradient
 /// is that of the solution.
@@ -307,11 +253,5 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     let cost: Vec<f64> = chosen.iter().map(|&i| every as f64 * problem.cost()[i]).collect();
     let block = block_of(config, (targets.view(), &cost), &seen);
     let points = points_of(model, config);
-    let made = side_by_side(watch, outputs, &|output, between| {
-        let mut summary = Summary::new(unknowns)?;
-        block.absorb(&mut summary, output, &points[output], between)?;
-        summary.settle(&seen.penalty, &points[output]);
-        Ok(summary)
-    })?;
-    Ok(Some(made))
+    Ok(Some(settled(&block, &points, watch)?))
 }

@@ -5,12 +5,14 @@
 //! wait. So any cut of a stream gives the same model.
 //!
 //! A block: 1. one pass of the machine's own steps, with maintenance, from the solution so far
-//! proposes a basis; 2. the summaries move to it; 3. the coefficients are solved for; 4. the
-//! summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
+//! proposes a basis; 2. the summaries move to it, where that is worth it (`judge`); 3. the coefficients
+//! are solved for; 4. the summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
 //! basis as it is; where there is none yet, they are learnt as a block.
 
+mod judge;
 mod learnt;
 mod saved;
+mod seen;
 mod waiting;
 
 use std::sync::Arc;

@@ -1,0 +1,91 @@
+//! Models and rows as the recursion sees them.
+
+use crate::data::{Rows, Targets};
+use crate::error::{Result, try_vec};
+use crate::estimator::basis::ModelRows;
+use crate::estimator::budget::config::BudgetConfig;
+use crate::float::Real;
+use crate::loss::Smoothed;
+use crate::model::KernelModel;
+use crate::parallel::{self, ROW_CHUNK};
+use crate::solver::recursive::Block;
+use crate::solver::smoothed::{KernelRows as _, basis_gram};
+use crate::watch::{Step, Watch};
+
+/// A model as the recursion sees it: kernel values among its terms, and of rows with them.
+pub(super) struct Seen<F: Real> {
+    pub(super) penalty: Vec<f64>,
+    features: Vec<F>,
+}
+
+impl<F: Real> Seen<F> {
+    pub(super) fn new(
+        rows: &Rows<'_, F>,
+        model: &KernelModel<F>,
+        with_offset: bool,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
+        let all = ModelRows::new(rows.view(), model)?;
+        let gram = basis_gram(&all, watch)?;
+        Ok(Self {
+            penalty: bordered(&gram, model.n_terms(), with_offset)?,
+            features: features(&all, rows.n_rows())?,
+        })
+    }
+}
+
+/// K with a row and a column of 0 for the offset, if there is one.
+pub(super) fn bordered(gram: &[f64], terms: usize, with_offset: bool) -> Result<Vec<f64>> {
+    let order = terms + usize::from(with_offset);
+    let mut out = try_vec("kernel matrix", order * order, 0.0)?;
+    if terms > 0 {
+        for (to, from) in out.chunks_exact_mut(order).zip(gram.chunks_exact(terms)) {
+            to[..terms].copy_from_slice(from);
+        }
+    }
+    Ok(out)
+}
+
+/// Kernel values of `count` rows with the terms.
+pub(super) fn features<F: Real>(rows: &ModelRows<'_, F>, count: usize) -> Result<Vec<F>> {
+    let terms = rows.n_terms();
+    let mut out = try_vec("kernel values", count * terms, F::zero())?;
+    if terms > 0 {
+        parallel::each(out.chunks_mut(ROW_CHUNK * terms), &|c, out| {
+            let first = c * ROW_CHUNK;
+            let samples: Vec<usize> = (first..first + out.len() / terms).collect();
+            rows.fill(&samples, out);
+        });
+    }
+    Ok(out)
+}
+
+pub(super) fn block_of<'a, F: Real>(
+    config: &BudgetConfig,
+    (targets, cost): (Targets<'a>, &'a [f64]),
+    seen: &'a Seen<F>,
+) -> Block<'a, F> {
+    Block {
+        features: &seen.features,
+        targets,
+        cost,
+        loss: Smoothed { loss: config.loss, h: config.smoothing },
+        penalty: &seen.penalty,
+        with_offset: config.fit_intercept,
+    }
+}
+
+/// Work on one output, which asks now and then whether to go on.
+pub(super) type OfOutput<'a, T> = dyn Fn(usize, &mut dyn FnMut() -> Step) -> Step<T> + Sync + 'a;
+
+/// Calls `work` for every output, side by side where there are several.
+pub(super) fn side_by_side<T: Send>(
+    watch: &mut Watch<'_>,
+    outputs: usize,
+    work: &OfOutput<'_, T>,
+) -> Step<Vec<T>> {
+    if outputs == 1 {
+        return Ok(vec![work(0, &mut || watch.glance())?]);
+    }
+    watch.all_side_by_side(outputs, |output, watch| work(output, &mut || watch.glance()))
+}

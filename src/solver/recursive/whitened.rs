@@ -1,0 +1,98 @@
+//! Newton's directions by the rows of the zone, where these are fewer than the unknowns.
+//!
+//! ```text
+//! A = K + H = LLᵀ,  V = √W Φ L⁻ᵀ:   (A + ΦᵀWΦ)⁻¹ = L⁻ᵀ (I - Vᵀ (I + VVᵀ)⁻¹ V) L⁻¹
+//! ```
+//!
+//! A is factored once for all steps; a row costs B² when it first enters the zone, and a step q³/3
+//! for the q rows that are in it.
+
+use crate::error::try_vec;
+use crate::float::Real;
+use crate::linalg::{Cholesky, add_scaled_rows, dots, matrix, multiply};
+use crate::watch::{Halt, Step};
+
+/// No features were made of a row yet.
+const ABSENT: u32 = u32::MAX;
+
+pub(super) struct Whitened {
+    factor: Cholesky,
+    /// Where each row of the block is among those that were in the zone.
+    places: Vec<u32>,
+    /// `L⁻¹ φ` of these.
+    values: Vec<f64>,
+    /// Their products, up to each row's own.
+    products: Vec<Vec<f64>>,
+}
+
+impl Whitened {
+    /// None yet, of so many rows.
+    pub(super) fn new(factor: Cholesky, rows: usize) -> Step<Self> {
+        let places = try_vec("whitening", rows, ABSENT)?;
+        Ok(Self { factor, places, values: Vec::new(), products: Vec::new() })
+    }
+
+    /// `direction` becomes `(A + Σ c φφᵀ)⁻¹` times it, over the rows and curvatures of the zone;
+    /// entries that a row lacks are 1.
+    pub(super) fn solve<'r, F: Real>(
+        &mut self,
+        zone: &[(usize, f64)],
+        row: impl Fn(usize) -> &'r [F],
+        direction: &mut [f64],
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step {
+        self.enter(zone, row, between)?;
+        let q = zone.len();
+        let place = |at: usize| self.places[zone[at].0] as usize;
+        let roots: Vec<f64> = zone.iter().map(|(_, curvature)| curvature.sqrt()).collect();
+        let mut inner = try_vec("zone", q * q, 0.0)?;
+        for i in 0..q {
+            for j in 0..=i {
+                let (a, b) = (place(i).max(place(j)), place(i).min(place(j)));
+                inner[i * q + j] = roots[i] * roots[j] * self.products[a][b];
+            }
+            inner[i * q + i] += 1.0;
+        }
+        self.factor.solve_lower(direction);
+        if q > 0 {
+            let mut all = try_vec("zone", self.products.len(), 0.0)?;
+            dots(&self.values, direction, &mut all);
+            let mut pull: Vec<f64> = (0..q).map(|i| roots[i] * all[place(i)]).collect();
+            Cholesky::factor::<Halt>("zone", &inner, q, 0.0, between)?.solve(&mut pull);
+            let back: Vec<(u32, f64)> =
+                (0..q).map(|i| (place(i) as u32, -roots[i] * pull[i])).collect();
+            add_scaled_rows(&self.values, &back, direction);
+        }
+        self.factor.solve_upper(direction);
+        Ok(())
+    }
+
+    /// Makes what the rows lack that are new to the zone.
+    fn enter<'r, F: Real>(
+        &mut self,
+        zone: &[(usize, f64)],
+        row: impl Fn(usize) -> &'r [F],
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step {
+        let (n, before) = (self.factor.order(), self.products.len());
+        let absent = zone.iter().map(|row| row.0).filter(|&i| self.places[i] == ABSENT);
+        let absent: Vec<usize> = absent.collect();
+        if absent.is_empty() {
+            return Ok(());
+        }
+        let mut fresh = try_vec("whitening", absent.len() * n, 1.0)?;
+        for (at, (&i, to)) in absent.iter().zip(fresh.chunks_exact_mut(n)).enumerate() {
+            self.places[i] = (before + at) as u32;
+            to.iter_mut().zip(row(i)).for_each(|(to, v)| *to = Real::to_f64(*v));
+        }
+        self.factor.solve_lower_columns(&mut fresh, between)?;
+        self.values.append(&mut fresh);
+        let after = before + absent.len();
+        let mut products = try_vec("whitening", absent.len() * after, 0.0)?;
+        let all = matrix(&self.values, n);
+        multiply(&mut products, all.subrows(before, absent.len()), all.transpose());
+        let rows = products.chunks_exact(after).enumerate();
+        self.products.extend(rows.map(|(at, row)| row[..=before + at].to_vec()));
+        Ok(())
+    }
+}
