@@ -58,7 +58,9 @@ class ExactEstimator(ExactKernel):
         samples are solved on to about 1e-10 (not by ``update="newton"``).
     cache_size : float, default=200
         Megabytes that kernel rows may take, > 0. From 2048 samples on and for ``tol >= 1e-4`` they
-        are float32 for the kernels "rbf" and "linear".
+        are float32 for the kernels "rbf" and "linear". Beside them a fit by "smo" holds up to 300
+        bytes a sample (450 for regression), and dense rows twice in the precision of kernel rows;
+        with several classes, what four pairs of them hold.
     verbose : bool, default=False
         Whether to tell progress on standard error.
     max_iter : int, default=-1
@@ -214,6 +216,7 @@ class ExactEstimator(ExactKernel):
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)
         target, n_classes, cost = self._problem(y, weights)
+        del weights  # a fit of many rows has no room to spare
         if self.solver == "smo":
             for name, plain in ONLY_MPD.items():
                 if getattr(self, name, plain) != plain:

@@ -126,3 +126,51 @@ def test_memory_error_or_success(name):
     assert not other, f"{other}\n{done.stderr[-2000:]}"
     # No call is refused where there is room for it all.
     assert not LONG or ends[str(ROOM[-1])] == "success"
+
+
+PEAK = """
+    import json, re, sys, warnings
+    import numpy as np
+    import budgetsvm
+
+    warnings.simplefilter("ignore")
+    name, n, d, own = json.loads(sys.argv[1])
+
+    def status(name):
+        with open("/proc/self/status") as told:
+            return int(re.search(name + r":\\s+(\\d+)", told.read())[1]) * 1024
+
+    chance = np.random.default_rng(0)
+    X = chance.normal(size=(n, d))
+    y = X[:, 0] if name.endswith("SVR") else X[:, 0] * X[:, 1] > 0
+    model = getattr(budgetsvm, name)(cache_size=50, n_jobs=2, **own)
+    model.fit(X[:300], y[:300])
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    before = status("VmRSS")
+    model.fit(X, y)
+    print(status("VmHWM") - before)
+"""
+
+#: Machine, features, bytes a sample that a fit may hold; ν-machines have all samples in one part
+#: from the start, which takes most.
+PEAKS = [
+    ("SVC", 5, 300, {"max_iter": 5000}), ("NuSVC", 5, 300, {"max_iter": 1000, "nu": 0.01}),
+    ("NuSVC", 30, 300, {"max_iter": 1000, "nu": 0.01}),
+    ("NuSVR", 5, 450, {"max_iter": 1000, "nu": 0.01}), ("SVR", 5, 450, {"max_iter": 1000}),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc as Linux has it")
+@pytest.mark.parametrize(("name", "d", "each", "own"), PEAKS)
+def test_an_exact_fit_holds_what_cache_size_says(name, d, each, own):
+    n = 400_000
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PEAK), json.dumps([name, n, d, own])],
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    if "clear_refs" in done.stderr:
+        pytest.skip("this system does not forget a peak")
+    assert done.returncode == 0, done.stderr
+    rows = 2 * 4 * d  # twice, in float32
+    assert int(done.stdout) <= 50e6 + n * (each + rows) + 4e6

@@ -294,7 +294,7 @@ impl ExactMachine {
         let refine = care.refine;
         let task = Task { config, gram, functions, cost, bytes, single, refine, buffers };
         match targets {
-            ExactTargets::Classes(y, k) => task.classes(y, k, &samples, watch),
+            ExactTargets::Classes(y, k) => task.classes(y, k, samples, watch),
             ExactTargets::Values(y) => {
                 let y: Vec<f64> = samples.iter().map(|&i| y[i]).collect();
                 task.one(&y, samples, watch)
@@ -353,7 +353,7 @@ impl<'g> Task<'g, '_> {
         let settings = self.config.settings(columns.index().len(), self.refine);
         let cost: Vec<f64> = columns.index().iter().map(|&i| self.cost[i]).collect();
         let buffers = self.buffers.clone();
-        let part = Part { columns, kind, cost: &cost, cache_bytes: bytes, buffers };
+        let part = Part { columns, kind, cost, cache_bytes: bytes, buffers };
         let ExactSolver::Mpd(own) = self.config.solver else {
             return fit(part, &settings, watch);
         };
@@ -399,12 +399,13 @@ impl<'g> Task<'g, '_> {
         &self,
         y: &[u32],
         k: usize,
-        samples: &[usize],
+        samples: Vec<usize>,
         watch: &mut Watch<'_>,
     ) -> Result<ExactMachine> {
         let of_class: Vec<Vec<usize>> = (0..k)
             .map(|c| samples.iter().copied().filter(|&i| y[i] as usize == c).collect())
             .collect();
+        drop(samples);
         if of_class.iter().filter(|members| !members.is_empty()).count() < 2
             && matches!(self.config.kind, ExactKind::CSvc)
         {

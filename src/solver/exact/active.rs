@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::dual::{Dual, Solution, between, read_off};
 use super::product::{Product, WORK_BETWEEN_LOOKS, steps_told};
 use super::rounds::{DRIFT, Goal, Run, Settings};
-use super::select::{extremes, violation};
+use super::select::{extremes_by, violation};
 
 use crate::error::{Result, try_vec};
 use crate::float::Real;
@@ -42,6 +42,9 @@ const FALL: f64 = 0.1;
 /// ... down to this: a part solved much further would be solved again after the next look outside.
 const LEAST_FALL: f64 = 0.01;
 
+/// The place of a sample outside the part: kernel rows are numbered by `u32` too.
+const OUTSIDE: u32 = u32::MAX;
+
 /// The whole problem and where it stands.
 struct Whole<'w, 'a, F: Real> {
     dual: &'w Dual,
@@ -49,7 +52,6 @@ struct Whole<'w, 'a, F: Real> {
     beta: Vec<f64>,
     /// `Kβ`, a value a sample.
     f: Vec<f64>,
-    scores: Vec<f64>,
     steps: u64,
     n_rows: u64,
     drift: f64,
@@ -62,30 +64,30 @@ const LAST_WORK: usize = 1 << 32;
 
 /// As [`super::solve`].
 pub(super) fn solve<F: Real>(
-    dual: &Dual,
+    dual: &mut Dual,
     columns: &Columns<'_, F>,
     space: (usize, &Arc<Buffers<F>>),
     settings: &Settings,
     watch: &mut Watch<'_>,
 ) -> Result<Solution> {
     let n = columns.len();
+    let beta = std::mem::take(&mut dual.start);
     let mut whole = Whole {
         dual,
         columns,
-        beta: dual.start.clone(),
+        beta,
         f: try_vec("scores", n, 0.0)?,
-        scores: try_vec("scores", dual.len(), 0.0)?,
         steps: 0,
         n_rows: 0,
         drift: 0.0,
         outdated: None,
     };
     if let Err(halt) = whole.recompute(watch) {
-        return Ok(Solution::unknown(dual, halt.into_reason()?));
+        return Ok(Solution::unknown(dual, whole.beta, halt.into_reason()?));
     }
     let stop = whole.parts(space, settings, watch).or_else(Halt::into_reason)?;
     let mut violation = whole.violation();
-    let Whole { beta, f, n_rows, steps, outdated, .. } = whole;
+    let Whole { dual, beta, f, n_rows, steps, outdated, .. } = whole;
     let (mut level, mut objective, mut gap) = read_off(dual, &beta, &f);
     if let Some(known) = outdated {
         ((level, objective), (violation, gap)) = (known, (f64::INFINITY, f64::INFINITY));
@@ -142,13 +144,13 @@ impl<F: Real> Whole<'_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<(bool, StopReason)> {
         // Where each sample is among the active ones.
-        let mut place = try_vec("the active samples", self.f.len(), usize::MAX)?;
-        active.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+        let mut place = try_vec("the active samples", self.f.len(), OUTSIDE)?;
+        active.iter().enumerate().for_each(|(at, &i)| place[i] = at as u32);
         let variables: Vec<usize> =
-            (0..self.dual.len()).filter(|&v| place[self.dual.sample[v]] != usize::MAX).collect();
+            (0..self.dual.len()).filter(|&v| place[self.dual.sample[v]] != OUTSIDE).collect();
         let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
         let dual = Dual {
-            sample: variables.iter().map(|&v| place[self.dual.sample[v]]).collect(),
+            sample: variables.iter().map(|&v| place[self.dual.sample[v]] as usize).collect(),
             lower: pick(&self.dual.lower),
             upper: pick(&self.dual.upper),
             linear: pick(&self.dual.linear),
@@ -183,7 +185,7 @@ impl<F: Real> Whole<'_, '_, F> {
         drop(cache);
         let terms = active.iter().copied().zip(change).filter(|(_, by)| *by != 0.0);
         let terms: Vec<(usize, f64)> = terms.collect();
-        let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == usize::MAX).collect();
+        let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == OUTSIDE).collect();
         let last_work = self.work(outside.len()).saturating_mul(terms.len());
         let added = match stop.is_early() {
             false => self.add(&outside, &terms, watch),
@@ -229,6 +231,11 @@ impl<F: Real> Whole<'_, '_, F> {
         }
         let terms: Vec<(usize, f64)> =
             total.into_iter().enumerate().filter(|(_, by)| *by != 0.0).collect();
+        if terms.is_empty() {
+            self.f.fill(0.0);
+            self.drift = 0.0;
+            return Ok(());
+        }
         let all: Vec<usize> = (0..self.f.len()).collect();
         let before = (std::mem::replace(&mut self.f, vec![0.0; all.len()]), self.drift);
         self.drift = 0.0;
@@ -239,28 +246,28 @@ impl<F: Real> Whole<'_, '_, F> {
         added
     }
 
-    /// The scores anew, and their violation.
-    fn violation(&mut self) -> f64 {
-        for (v, score) in self.scores.iter_mut().enumerate() {
-            *score = self.dual.linear[v] - self.f[self.dual.sample[v]];
-        }
-        violation(&extremes(self.dual, &self.beta, &self.scores))
+    fn score(&self, v: usize) -> f64 {
+        self.dual.linear[v] - self.f[self.dual.sample[v]]
+    }
+
+    /// The violation as it stands. The scores are nowhere held: there may be millions of them.
+    fn violation(&self) -> f64 {
+        violation(&extremes_by(self.dual, &self.beta, |v| self.score(v)))
     }
 
     /// 4. The next part, after `last`.
-    fn choose(&mut self, last: &[usize]) -> Vec<usize> {
+    fn choose(&self, last: &[usize]) -> Vec<usize> {
         let n = self.f.len();
-        self.violation();
         let mut was_in = vec![false; n];
         last.iter().for_each(|&i| was_in[i] = true);
-        let (dual, beta, scores) = (self.dual, &self.beta, &self.scores);
+        let (dual, beta) = (self.dual, &self.beta);
         let moves = |v: usize| (beta[v] < dual.upper[v], beta[v] > dual.lower[v]);
         // The level of either sum, over the part that was solved; the worst pair of all.
         let mut solved = [(f64::NEG_INFINITY, f64::INFINITY); 2];
         let mut worst = [(f64::NEG_INFINITY, f64::INFINITY, 0, 0); 2];
         for v in 0..dual.len() {
             let (rises, falls) = moves(v);
-            let (group, i, score) = (dual.group(v), dual.sample[v], scores[v]);
+            let (group, i, score) = (dual.group(v), dual.sample[v], self.score(v));
             let (most, least, first, second) = &mut worst[group];
             if rises && score > *most {
                 (*most, *first) = (score, i);
@@ -278,7 +285,7 @@ impl<F: Real> Whole<'_, '_, F> {
         let mut badness = vec![f64::NEG_INFINITY; n];
         for v in 0..dual.len() {
             let (rises, falls) = moves(v);
-            let over = scores[v] - level[dual.group(v)];
+            let over = self.score(v) - level[dual.group(v)];
             let bad = &mut badness[dual.sample[v]];
             *bad = if rises { bad.max(over) } else { *bad };
             *bad = if falls { bad.max(-over) } else { *bad };

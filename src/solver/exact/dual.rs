@@ -87,9 +87,9 @@ pub struct Solution {
 
 impl Solution {
     /// The start of a problem whose scores there was no time to compute: anything may be the level.
-    pub(super) fn unknown(dual: &Dual, stop: StopReason) -> Self {
+    pub(super) fn unknown(dual: &Dual, start: Vec<f64>, stop: StopReason) -> Self {
         Self {
-            beta: dual.start.clone(),
+            beta: start,
             // Where they are divided by the half of their distance, by 1.
             level: if dual.two_sums { [-1.0, 1.0] } else { [0.0; 2] },
             objective: f64::NAN,

@@ -30,7 +30,7 @@ pub struct Part<'g, 'a> {
     /// The machine.
     pub kind: Kind<'a>,
     /// Upper bound of every sample's α, > 0: `C_i`, or the weight alone for ν-SVC and one class.
-    pub cost: &'a [f64],
+    pub cost: Vec<f64>,
     /// Bytes that kernel rows may take.
     pub cache_bytes: usize,
     /// Memory that machines trained one after another share.
@@ -109,14 +109,17 @@ pub struct Trace {
 /// # Errors
 /// `LengthMismatch`, `InvalidParam` for a ν that no α satisfies, `OutOfMemory`, `Interrupted`.
 pub fn fit(part: Part<'_, '_>, settings: &Settings, watch: &mut Watch<'_>) -> Result<Fitted> {
-    let dual = dual(&part)?;
-    let (n, bytes) = (part.columns.index().len(), part.cache_bytes);
-    let AnyBuffers { single, double } = &part.buffers;
-    let solution = match part.columns {
-        AnyColumns::Single(columns) => solve(&dual, columns, (bytes, single), settings, watch)?,
-        AnyColumns::Double(columns) => solve(&dual, columns, (bytes, double), settings, watch)?,
+    let mut dual = dual(&part)?;
+    let Part { columns, kind, cost, cache_bytes: bytes, buffers } = part;
+    // The problem has the costs.
+    drop(cost);
+    let (n, problem) = (columns.index().len(), &mut dual);
+    let AnyBuffers { single, double } = &buffers;
+    let solution = match columns {
+        AnyColumns::Single(columns) => solve(problem, columns, (bytes, single), settings, watch)?,
+        AnyColumns::Double(columns) => solve(problem, columns, (bytes, double), settings, watch)?,
     };
-    Ok(fitted(&part.kind, &dual, solution, n))
+    Ok(fitted(&kind, &dual, solution, n))
 }
 
 /// Gives `total` out in order, to each up to its bound, as \[LIBSVM\] starts ν-machines.
@@ -132,7 +135,7 @@ fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {
 
 /// The problem of a part.
 pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
-    let (n, cost) = (part.columns.index().len(), part.cost);
+    let (n, cost) = (part.columns.index().len(), part.cost.as_slice());
     let targets = match part.kind {
         Kind::Classes(y) | Kind::NuClasses(y, _) => y.len(),
         Kind::Values(y, _) | Kind::NuValues(y, _) => y.len(),

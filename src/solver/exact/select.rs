@@ -4,29 +4,42 @@ use super::Dual;
 
 /// Extremes of the scores over either sum.
 pub(super) fn extremes(dual: &Dual, beta: &[f64], scores: &[f64]) -> [(f64, f64); 2] {
+    let scores = &scores[..dual.len()];
+    extremes_by(dual, beta, |v| scores[v])
+}
+
+/// [`extremes`] of scores that nobody holds.
+#[inline]
+pub(super) fn extremes_by(
+    dual: &Dual,
+    beta: &[f64],
+    score: impl Fn(usize) -> f64,
+) -> [(f64, f64); 2] {
     let none = (f64::NEG_INFINITY, f64::INFINITY);
     if !dual.two_sums {
-        return [extremes_of(dual, beta, scores, |_| true), none];
+        return [extremes_of(dual, beta, score, |_| true), none];
     }
-    [0, 1].map(|group| extremes_of(dual, beta, scores, |v| dual.group(v) == group))
+    [0, 1].map(|group| extremes_of(dual, beta, &score, |v| dual.group(v) == group))
 }
 
 /// Over the variables of one sum, without branches: whether a variable is at its bound is hard to
 /// foretell.
+#[inline]
 fn extremes_of(
     dual: &Dual,
     beta: &[f64],
-    scores: &[f64],
+    score: impl Fn(usize) -> f64,
     is_in: impl Fn(usize) -> bool,
 ) -> (f64, f64) {
     let n = dual.len();
-    let (beta, scores) = (&beta[..n], &scores[..n]);
+    let beta = &beta[..n];
     let (lower, upper) = (&dual.lower[..n], &dual.upper[..n]);
     let (mut most, mut least) = (f64::NEG_INFINITY, f64::INFINITY);
     for v in 0..n {
         let (rises, falls) = (is_in(v) & (beta[v] < upper[v]), is_in(v) & (beta[v] > lower[v]));
-        let rising = if rises { scores[v] } else { f64::NEG_INFINITY };
-        let falling = if falls { scores[v] } else { f64::INFINITY };
+        let score = score(v);
+        let rising = if rises { score } else { f64::NEG_INFINITY };
+        let falling = if falls { score } else { f64::INFINITY };
         most = if rising > most { rising } else { most };
         least = if falling < least { falling } else { least };
     }

@@ -13,12 +13,12 @@ use crate::kernel::{Buffers, Columns, RowCache};
 use crate::watch::{Halt, Phase, Progress, Watch};
 
 /// Solves a problem over these columns, with at most `bytes` of kernel rows, in
-/// `buffers` where they suit.
+/// `buffers` where they suit. The problem's start may be taken from it.
 ///
 /// # Errors
 /// Those of [`Dual::check`], `OutOfMemory`, `Interrupted` when the observer says so.
 pub fn solve<F: Real>(
-    dual: &Dual,
+    dual: &mut Dual,
     columns: Columns<'_, F>,
     (bytes, buffers): (usize, &Arc<Buffers<F>>),
     settings: &Settings,
@@ -34,7 +34,7 @@ pub fn solve<F: Real>(
     let product = Product::new(&mut cache, watch)?;
     let mut run = Run::new(dual, product, dual.start.clone())?;
     if let Err(halt) = run.product.recompute(&dual.sample, &run.beta) {
-        return Ok(Solution::unknown(dual, halt.into_reason()?));
+        return Ok(Solution::unknown(dual, run.beta, halt.into_reason()?));
     }
     let stop = run.rounds(&Goal { settings: *settings, part: false }).or_else(Halt::into_reason)?;
     let (level, objective, gap) = read_off(dual, &run.beta, &run.product.f);

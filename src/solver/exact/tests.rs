@@ -38,7 +38,7 @@ fn part<'a>(
         )
         .unwrap(),
         kind,
-        cost,
+        cost: cost.to_vec(),
         cache_bytes: 200 << 20,
         buffers: AnyBuffers::default(),
     }

@@ -39,7 +39,7 @@ fn part<'a>(x: &'a Array2<f64>, kind: Kind<'a>, cost: &'a [f64]) -> Part<'a, 'a>
         )
         .unwrap(),
         kind,
-        cost,
+        cost: cost.to_vec(),
         cache_bytes: 200 << 20,
         buffers: AnyBuffers::default(),
     }
