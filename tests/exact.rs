@@ -209,7 +209,7 @@ fn compare(data: &Data, kernel: AnyKernel, kind: Kind<'_>, cost: &[f64], count: 
         })
         .unwrap(),
         kind,
-        cost,
+        cost: cost.to_vec(),
         cache_bytes: 1 << 24,
         buffers: AnyBuffers::default(),
     };
