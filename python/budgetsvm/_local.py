@@ -45,8 +45,8 @@ class LocalBudgetSVC(OnlineLearner):
     ----------
     n_clusters : int or None, default=None
         Cells, >= 1. Boundaries are the finer, and samples in a cell the fewer, the more there are.
-        None: one for 1,000 rows where cells are exact, but one alone (and with it `SVC`) below
-        20,000 rows; else 16.
+        None: where cells are exact, one for 1,000 rows of two classes, for 500 rows a class of up
+        to ten, but where that is less than 100 one alone (and with it `SVC`); else 16.
     budget : int or None, default=None
         The most support vectors of a cell, >= 1. None: no bound where cells are exact, else 100.
     C : float, default=1.0
@@ -55,12 +55,18 @@ class LocalBudgetSVC(OnlineLearner):
         The share of the way that a centre moves towards a sample assigned to it, in [0, 1].
     overlap : int or None, default=None
         Cells that learn from a sample, those of the nearest centres, >= 1; [1]_ has 1. None: where
-        cells are exact 5, but 2 from 100 cells on and from 500 features on (between, as many as
-        1,000 rows have 2^20 values); else 1. With more, a cell knows what lies just beyond its
-        boundary, training costs more, and a prediction about the same. With a budget it is worth it
-        where there are few samples in a cell and `budget` holds them, about n_samples * overlap /
-        n_clusters: a cell that gets more samples than its budget is pruned time and again, which
-        costs far more, and accuracy too.
+        cells are exact 5, but 2 from 100 cells on; else 1. With more, a cell knows what lies just
+        beyond its boundary, training costs more, and a prediction about the same. With a budget it
+        is worth it where there are few samples in a cell and `budget` holds them, about
+        n_samples * overlap / n_clusters: a cell that gets more samples than its budget is pruned
+        time and again, which costs far more, and accuracy too.
+    n_components : int or None, default=None
+        Directions that rows are projected on before they are divided, >= 1: those in which they are
+        longest. From as many as features on, rows are taken as they are. None: where cells are
+        exact and the kernel is "rbf", 20,000 dense rows of 128 features or more are projected on as
+        few directions as change the exponent of a kernel value by 0.15 in the mean, unless that is
+        more than a quarter of the features (or 256); other rows are taken as they are. Only for
+        cells that see all rows, which those of "online" do not.
     pruning : {"all", "step", "margin", "weight"}, default="all"
         What happens to a cell that is too large ([1]_, Algorithm 2): a coordinate step on every
         stored sample ("step"), dropping the worst of those on the wrong side ("margin"), both
@@ -78,6 +84,8 @@ class LocalBudgetSVC(OnlineLearner):
     ----------
     cluster_centers_ : ndarray of shape (n_cells, n_features)
         Centres of the cells; fewer than `n_clusters` where the stream was shorter.
+    n_components_ : int
+        Directions that rows are projected on; `n_features_in_` where they are taken as they are.
     n_support_ : ndarray of shape (n_cells,)
         Support vectors of each cell.
     history_ : dict of ndarray
@@ -101,6 +109,7 @@ class LocalBudgetSVC(OnlineLearner):
         "n_clusters": _parameters.optional(_parameters.count),
         "budget": _parameters.optional(_parameters.count),
         "overlap": _parameters.optional(_parameters.count),
+        "n_components": _parameters.optional(_parameters.count),
     }
     _kinds = ("cells",)
     _states = ("local", "none")
@@ -111,6 +120,7 @@ class LocalBudgetSVC(OnlineLearner):
     C: float = field(default=1.0, kw_only=False)
     center_step: float = 0.01
     overlap: int | None = None
+    n_components: int | None = None
     pruning: Literal["all", "step", "margin", "weight"] = "all"
     local: Literal["auto", "exact", "online", "bsca"] = "auto"
     assign: Literal["lvq", "kmeans"] = "lvq"
@@ -131,6 +141,7 @@ class LocalBudgetSVC(OnlineLearner):
         """
         return super().partial_fit(X, y, classes)
 
+    n_components_ = of_machine("cell_width", "Directions that rows are projected on.")
     cluster_centers_ = of_machine("centers", "Centres of the cells, shape (n_cells, n_features).")
 
     @property
@@ -152,8 +163,8 @@ class LocalBudgetSVC(OnlineLearner):
         cost = self._cost(index, weights, balance=not stream)
         centers = None
         if self.assign == "kmeans":
-            n_clusters = _core.local_clusters(_parameters.config(self, **settled), X.shape[0])
-            n_clusters = min(n_clusters, X.shape[0])
+            config, size = _parameters.config(self, **settled), (X.shape[0], len(self.classes_))
+            n_clusters = min(_core.local_clusters(config, *size), X.shape[0])
             # Fewer centres than asked for where there are fewer rows: none is learnt on the way.
             settled["n_clusters"] = n_clusters
             means = MiniBatchKMeans(n_clusters, random_state=settled["random_state"], n_init=1)

@@ -24,6 +24,8 @@ pub mod fourier;
 #[cfg(feature = "train")]
 pub mod incomplete_cholesky;
 mod landmarks;
+#[cfg(feature = "train")]
+mod leading;
 mod map;
 pub mod nystroem;
 mod scratch;
@@ -34,6 +36,8 @@ pub use fourier::{Fourier, FourierMap, Waves};
 #[cfg(feature = "train")]
 pub use incomplete_cholesky::{IncompleteCholesky, Pivots};
 pub use landmarks::draw_landmarks;
+#[cfg(feature = "train")]
+pub(crate) use leading::{Directions, leading_directions};
 pub use map::FeatureMap;
 pub use nystroem::{LandmarkMap, Nystroem};
 pub use scratch::Scratch;

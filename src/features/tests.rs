@@ -289,3 +289,43 @@ fn sizes_whose_product_no_number_holds_are_refused() {
     let made = LandmarkMap::new(AnyKernel::Linear, (&[1.0; 4], 2), &[1.0; 4], 2 + (1 << 63));
     assert!(matches!(made, Err(Error::LengthMismatch { what: "weights", .. })));
 }
+
+/// As few directions as the bound allows, by the rows' own products; and none where it allows none.
+#[test]
+fn leading_directions_are_as_few_as_keep_the_kernel() {
+    let (d, mut rng) = (30, Rng::new(4));
+    // Independent columns of falling length, so that each is a direction.
+    let x = Array2::from_shape_fn((600, d), |(_, j)| rng.normal() * 0.7f64.powi(j as i32));
+    let (rows, among) = (Rows::Dense(x.view()), (0..600).collect::<Vec<_>>());
+    let lost = |z: &[f64], p: usize| {
+        let mut lost = 0.0;
+        for i in 0..300 {
+            let (a, b) = (i, i + 300);
+            let whole: f64 = (0..d).map(|j| (x[[a, j]] - x[[b, j]]).powi(2)).sum();
+            let kept: f64 = (0..p).map(|j| (z[a * p + j] - z[b * p + j]).powi(2)).sum();
+            assert!(kept <= whole + 1e-9, "directions are orthogonal and of length 1");
+            lost += (whole - kept) / 300.0;
+        }
+        lost
+    };
+    for gamma in [0.5, 2.0, 5.0] {
+        let mut watch = Watch::of_tests();
+        let wanted = Directions::Enough(gamma, d);
+        let map = leading_directions(&rows, &among, wanted, (1, &mut watch)).unwrap().unwrap();
+        let p = map.n_outputs();
+        let kept = gamma * lost(&mapped(&map, &rows, p), p);
+        let fewer = Directions::Given(p - 1);
+        let map = leading_directions(&rows, &among, fewer, (1, &mut watch)).unwrap().unwrap();
+        let without = gamma * lost(&mapped(&map, &rows, p - 1), p - 1);
+        assert!(kept < 0.18 && without > 0.12, "{gamma}: {p} directions, {kept} {without}");
+    }
+    let wanted = Directions::Enough(5.0, 4);
+    let none = leading_directions(&rows, &among, wanted, (1, &mut Watch::of_tests())).unwrap();
+    assert!(none.is_none(), "four directions are not enough for a narrow kernel");
+    let zeros = Array2::<f32>::zeros((20, 4));
+    let (rows, among) = (Rows::Dense(zeros.view()), [0, 3, 9]);
+    let wanted = Directions::Given(2);
+    assert!(
+        leading_directions(&rows, &among, wanted, (1, &mut Watch::of_tests())).unwrap().is_none()
+    );
+}

@@ -1,21 +1,26 @@
-//! A partition of space with a machine in every cell.
+//! A partition of space, or of a projection of it, with a machine in every cell.
 
 use rayon::prelude::*;
 
 use super::assignment::Assignment;
 use super::cell::CellMachine;
+use super::chunks::in_chunks;
 use super::scratch::{Scratch, with_scratch};
 use crate::data::Rows;
-use crate::error::{Error, Result, check_features, check_len};
+use crate::error::{Error, Result, check_features, check_len, try_vec};
+use crate::features::FeatureMap;
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 
-/// `f(x)` of the cell whose centre is nearest to x.
+/// `f(x)` of the cell whose centre is nearest to x, or `f(V x)` of that nearest to `V x`.
 ///
 /// *Cost* of a prediction: O(K d) for the nearest of K centres and O(n d) for the n terms of one
-/// cell.
+/// cell; behind p directions V these are p in the place of d, after O(p d).
 #[derive(Clone, Debug)]
 pub struct CellModel<F: Real> {
+    /// V, with the identity for weights.
+    directions: Option<FeatureMap<F>>,
     centers: Assignment<F>,
     cells: Vec<CellMachine<F>>,
     n_outputs: usize,
@@ -41,13 +46,42 @@ impl<F: Real> CellModel<F> {
                 return Err(Error::BadLabels(format!("a cell of other than {n_outputs} outputs")));
             }
         }
-        Ok(Self { centers: Assignment::of_centers(centers, n_features)?, cells, n_outputs })
+        let centers = Assignment::of_centers(centers, n_features)?;
+        Ok(Self { directions: None, centers, cells, n_outputs })
     }
 
-    /// Number of features d.
+    /// The same behind directions, whose products with rows are the features of the cells.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `Unsupported` for features that are not such products.
+    pub fn behind(mut self, directions: FeatureMap<F>) -> Result<Self> {
+        check_features(self.n_inner_features(), directions.n_outputs())?;
+        match &directions {
+            FeatureMap::Landmarks(map) if map.kernel() == AnyKernel::Linear => {}
+            FeatureMap::Landmarks(_) | FeatureMap::Fourier(_) => {
+                return Err(Error::Unsupported("cells behind features that are no axes".into()));
+            }
+        }
+        self.directions = Some(directions);
+        Ok(self)
+    }
+
+    /// Number of features d of a row.
     #[must_use]
     pub fn n_features(&self) -> usize {
+        self.directions.as_ref().map_or(self.n_inner_features(), FeatureMap::n_features)
+    }
+
+    /// Number of features that the cells see.
+    #[must_use]
+    pub fn n_inner_features(&self) -> usize {
         self.centers.n_features()
+    }
+
+    /// The directions, where the cells are behind some.
+    #[must_use]
+    pub fn directions(&self) -> Option<&FeatureMap<F>> {
+        self.directions.as_ref()
     }
 
     /// Number of outputs.
@@ -56,10 +90,26 @@ impl<F: Real> CellModel<F> {
         self.n_outputs
     }
 
-    /// Cell centres, K x d row by row.
+    /// Cell centres as the cells see them, K x [`CellModel::n_inner_features`] row by row.
+    #[must_use]
+    pub fn inner_centers(&self) -> Vec<F> {
+        self.centers.centers()
+    }
+
+    /// Cell centres, K x d row by row: where directions are, in the space that they span, so that
+    /// the nearest one is the same.
     #[must_use]
     pub fn centers(&self) -> Vec<F> {
-        self.centers.centers()
+        let inner = self.inner_centers();
+        let Some(FeatureMap::Landmarks(map)) = &self.directions else { return inner };
+        let (p, d) = (map.n_outputs(), map.n_features());
+        let mut out = vec![F::zero(); self.cells.len() * d];
+        for (out, center) in out.chunks_exact_mut(d).zip(inner.chunks_exact(p)) {
+            for (&value, axis) in center.iter().zip(map.landmarks().chunks_exact(d)) {
+                out.iter_mut().zip(axis).for_each(|(to, &a)| *to = *to + value * a);
+            }
+        }
+        out
     }
 
     /// The cells.
@@ -71,7 +121,8 @@ impl<F: Real> CellModel<F> {
     pub(super) fn row_work(&self) -> usize {
         let largest = self.cells.iter().map(CellMachine::n_terms).max().unwrap_or(0);
         let each = largest.saturating_mul(self.n_outputs).saturating_add(self.cells.len());
-        each.saturating_mul(self.n_features())
+        let own = self.directions.as_ref().map_or(0, FeatureMap::row_work);
+        each.saturating_mul(self.n_inner_features()).saturating_add(own)
     }
 
     /// Decision values, n x outputs, in parallel inside the current pool.
@@ -79,8 +130,29 @@ impl<F: Real> CellModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
-        let (n, m) = (rows.n_rows(), self.n_outputs);
         check_features(self.n_features(), rows.n_cols())?;
+        let Some(map) = &self.directions else { return self.decide(rows, out) };
+        let (n, p) = (rows.n_rows(), map.n_outputs());
+        // What this thread keeps suffices for one row.
+        let mut kept = match n {
+            1 => with_scratch(|scratch| std::mem::take(&mut scratch.values)),
+            _ => try_vec("projected rows", n.saturating_mul(p), F::zero())?,
+        };
+        kept.resize(n * p, F::zero());
+        let input = (rows, map.n_features());
+        in_chunks(input, (&mut kept, p), map.row_work(), |scratch, first, out| {
+            map.block(rows, |i| first + i, (out, p), &mut scratch.features);
+        })?;
+        let done = Rows::of_slice(&kept, p).and_then(|rows| self.decide(&rows, out));
+        if n == 1 {
+            with_scratch(|scratch| scratch.values = kept);
+        }
+        done
+    }
+
+    /// Decision values of rows as the cells see them.
+    fn decide(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (n, m) = (rows.n_rows(), self.n_outputs);
         check_len("out", n.saturating_mul(m), out.len())?;
         out.fill(0.0);
         if self.cells.is_empty() {

@@ -217,9 +217,12 @@ fn cells_to_section<F: Real>(model: &CellModel<F>, section: &mut Section) -> Res
         intercept.extend_from_slice(cell.intercept());
     }
     section.put("kernel", model.cells().first().map(CellMachine::kernel));
-    section.put("n_features", model.n_features());
+    section.put("n_features", model.n_inner_features());
     section.put("n_outputs", model.n_outputs());
-    section.put_array("cells", Tensor::floats(&model.centers()));
+    if let Some(directions) = model.directions() {
+        section.put_section("directions", map_to_section(directions));
+    }
+    section.put_array("cells", Tensor::floats(&model.inner_centers()));
     section.put_array("sizes", Tensor::counts(sizes));
     section.put_array("moved", Tensor::counts(moved));
     section.put_array("origins", Tensor::floats(&origins));
@@ -286,7 +289,12 @@ fn cells_from_section<F: Real>(section: &mut Section) -> Result<CellModel<F>> {
         }
         last = Some(at);
     }
-    fits(CellModel::new((&cells, d), models, m))
+    let model = fits(CellModel::new((&cells, d), models, m))?;
+    if !section.has("directions") {
+        return Ok(model);
+    }
+    let directions = map_from_section(section.take_section("directions")?, AnyKernel::Linear)?;
+    fits(model.behind(directions))
 }
 
 fn map_to_section<F: Real>(map: &FeatureMap<F>) -> Section {

@@ -16,10 +16,10 @@ pub(crate) fn read<C: Config + Default>(json: &str) -> PyResult<C> {
     enter_briefly(|| C::from_json(json))
 }
 
-/// Cells of a "local" machine of these hyperparameters that is fitted to `n` rows.
+/// Cells of a "local" machine of these hyperparameters that is fitted to `n` rows of so many classes.
 #[pyfunction]
-pub(crate) fn local_clusters(config: &str, n: usize) -> PyResult<usize> {
-    read::<LocalConfig>(config).map(|config| config.clusters_for(n))
+pub(crate) fn local_clusters(config: &str, n: usize, n_classes: usize) -> PyResult<usize> {
+    read::<LocalConfig>(config).map(|config| config.clusters_for((n, n_classes)))
 }
 
 /// All hyperparameters of a family as JSON: its defaults, with the changes of `config` (checked).

@@ -328,6 +328,17 @@ impl Machine {
         Ok(sizes.into_iter().map(|n| n as u64).collect::<Vec<_>>().into_pyarray(py))
     }
 
+    /// Features that its cells see of a row, 0 without cells.
+    #[getter]
+    fn cell_width(&self) -> PyResult<usize> {
+        enter_briefly(|| {
+            each!(self, machine => Ok(match machine.model()? {
+                Model::Cells(model) => model.n_inner_features(),
+                _ => 0,
+            }))
+        })
+    }
+
     /// Cell centres, shape (n_cells, n_features); None without cells.
     #[getter]
     fn centers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -2,16 +2,15 @@
 
 mod exact;
 mod labelled;
+mod projected;
 mod train;
-
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
 use super::exact::ExactConfig;
-use super::machine::{Machine, State};
+use super::machine::Machine;
 use super::report::Report;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::{Problem, SampleOrder};
@@ -19,24 +18,24 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::{Local, LocalModel, Pruning, Task};
-use crate::model::{CellMachine, CellModel, Model};
+use crate::model::{CellMachine, CellModel};
 use crate::watch::Watch;
 pub use labelled::{LocalBudgetSvc, LocalBudgetSvcModel};
 use train::{Taught, cells, learn};
 
-/// Rows of a cell, about, where the number of cells is not given ...
+/// Rows of a cell of two classes, about, where the number of cells is not given. A pair of k classes
+/// has 2/k of the rows: cells are larger, up to so many times ...
 const CELL_SIZE: usize = 1000;
+const MOST_TIMES: usize = 5;
 
-/// ... from this many cells on: below, one exact machine takes about a second.
-const LEAST_CELLS: usize = 20;
+/// ... from this many cells on: below, one exact machine takes a second or two, and cells are
+/// neither faster nor as accurate at every C.
+const LEAST_CELLS: usize = 100;
 
-/// Cells that learn from a row where they are exact and it is not given: few where there are this
-/// many cells, or where a cell would have more than so many values; measured
-/// (`local_defaults.py --choose`).
+/// Cells that learn from a row where they are exact and it is not given: few where there are many
+/// cells. All measured (`local_defaults.py --choose`).
 const EXACT_OVERLAP: usize = 5;
 const LEAST_OVERLAP: usize = 2;
-const MANY_CELLS: usize = 100;
-const CELL_VALUES: usize = 1 << 20;
 
 /// What stands for hyperparameters of the paper's machine that are not given.
 const STREAM_CLUSTERS: usize = 16;
@@ -65,8 +64,9 @@ config! {
         c: f64 = 1.0;
         /// The kernel of the cells; cells are divided by the Euclidean distance.
         kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
-        /// Number of cells K, at least 1. None: one for 1,000 rows where cells are exact (one alone
-        /// below 20,000 rows), else 16.
+        /// Number of cells K, at least 1. None: where cells are exact one for 1,000 rows of two
+        /// classes, 500 rows a class for up to ten, but one alone where that is less than 100;
+        /// else 16.
         n_clusters: Option<usize> = None, into;
         /// The most support vectors of a cell, at least 1. None: no bound where cells are exact,
         /// else 100.
@@ -74,8 +74,13 @@ config! {
         /// The share of the way that a centre moves towards its sample, in [0, 1].
         center_step: f64 = 0.01;
         /// Cells that learn from a sample, the nearest ones, at least 1. None: where
-        /// cells are exact 5, but 2 for more than 100,000 rows or for wide ones; else 1.
+        /// cells are exact 5, but 2 from 100 cells on; else 1.
         overlap: Option<usize> = None, into;
+        /// Directions that rows are projected on before they are divided, at least 1, all of them
+        /// from `n_features` on; for cells that see all rows. None: as few as keep the values of a
+        /// Gaussian kernel, where cells are exact and there are 20,000 dense rows of 128 features;
+        /// else all.
+        n_components: Option<usize> = None, into;
         /// Which stages of pruning run before the largest are kept.
         pruning: Pruning = Pruning::All;
         /// The machine of each cell.
@@ -93,6 +98,13 @@ config! {
     }
 }
 
+/// What rows are divided into.
+enum Divided<F: Real> {
+    /// Cells that go on learning.
+    Online(Box<LocalModel<F>>),
+    Cells(CellModel<F>),
+}
+
 impl Config for LocalConfig {
     fn check(&self) -> Result<()> {
         positive("C", self.c)?;
@@ -100,6 +112,10 @@ impl Config for LocalConfig {
         if let (Cells::Exact, Some(budget)) = (self.cells, self.budget) {
             return Err(Error::param("budget", "None where cells are exact", budget));
         }
+        if let (Some(count), true) = (self.n_components, self.learns()) {
+            return Err(Error::param("n_components", "None where cells learn online", count));
+        }
+        at_least(1, "n_components", self.n_components.unwrap_or(1))?;
         at_least(1, "max_iter", self.max_iter)?;
         optional(positive, "max_time", self.max_time)?;
         self.inner().map_or(Ok(()), |inner| inner.check())
@@ -116,20 +132,30 @@ impl LocalConfig {
         }
     }
 
-    /// Cells of a fit to so many rows.
+    /// Whether a fit learns as rows come, which does not see all of them before.
+    fn learns(&self) -> bool {
+        match self.cells {
+            Cells::Auto => self.budget.is_some(),
+            Cells::Online => true,
+            Cells::Exact | Cells::Bsca => false,
+        }
+    }
+
+    /// Cells of a fit to so many rows of so many classes.
     #[must_use]
-    pub fn clusters_for(&self, n: usize) -> usize {
-        let by_size = if n < LEAST_CELLS * CELL_SIZE { 1 } else { n / CELL_SIZE };
+    pub fn clusters_for(&self, (n, n_classes): (usize, usize)) -> usize {
+        let cells = n / (CELL_SIZE * (n_classes / 2).clamp(1, MOST_TIMES));
+        let by_size = if cells < LEAST_CELLS { 1 } else { cells };
         let unset = || if self.is_exact() { by_size } else { STREAM_CLUSTERS };
         self.n_clusters.unwrap_or_else(unset)
     }
 
-    /// How a fit to so many rows of `d` features divides them.
-    fn local(&self, (n, d): (usize, usize)) -> Local {
-        let n_clusters = self.clusters_for(n);
+    /// How a fit to so many rows of so many classes divides them.
+    fn local(&self, size: (usize, usize)) -> Local {
+        let n_clusters = self.clusters_for(size);
         let overlap = match self.is_exact() {
-            true if n_clusters >= MANY_CELLS => LEAST_OVERLAP,
-            true => (CELL_VALUES / CELL_SIZE / d.max(1)).clamp(LEAST_OVERLAP, EXACT_OVERLAP),
+            true if n_clusters >= LEAST_CELLS => LEAST_OVERLAP,
+            true => EXACT_OVERLAP,
             false => 1,
         };
         Local {
@@ -195,7 +221,18 @@ impl LocalConfig {
         self.check()?;
         check_classes(problem)?;
         watch.limit(self.max_time, 1.0);
-        let mut local = self.local((problem.len(), problem.rows().n_cols()));
+        projected::fit(self, problem, centers, watch)
+    }
+
+    /// [`LocalConfig::fit`] to the rows as they are.
+    fn divide<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        centers: Option<&[F]>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Divided<F>, Report)> {
+        let n_classes = problem.targets().n_outputs().max(2);
+        let mut local = self.local((problem.len(), n_classes));
         if centers.is_some() {
             local.center_step = 0.0;
         }
@@ -218,12 +255,12 @@ impl LocalConfig {
                 taught.stop = stop.unwrap_or(taught.stop);
                 cells
             }
-            None => return Ok((Machine::of_local(model), taught.report())),
+            None => return Ok((Divided::Online(Box::new(model)), taught.report())),
         };
         taught.terms(cells.iter().map(CellMachine::n_terms).sum());
         let centers = model.centers();
         let model = CellModel::new((&centers, model.n_features()), cells, model.n_outputs())?;
-        Ok((Machine::new(Model::Cells(Arc::new(model)), State::None), taught.report()))
+        Ok((Divided::Cells(model), taught.report()))
     }
 
     /// Goes on with the rows as they stand, or begins with them: a copy that
