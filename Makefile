@@ -59,8 +59,11 @@ bench: $(VENV)/.built $(VENV)/.tools ## criterion benches, the flagship table, t
 	$(BIN)/python benches/python/engine_bars.py --intelex
 
 # Data: the folder BUDGETSVM_DATA (benches/python/fetch.py fills one). QUICK=1 runs small problems;
-# ONLY="mpd_paper local" runs these parts again.
+# ONLY="mpd_paper local" runs these parts again. The peers need the network; without them their
+# rows are missing.
 reproduce: $(VENV)/.built $(VENV)/.tools ## the papers' tables and figures: docs/reproduction.md
+	@$(BIN)/python -c "import clarabel" 2> /dev/null || $(BIN)/python -m pip install --group peers \
+	  || echo "left out, not installed: the peers of pyproject.toml"
 	$(if $(QUICK),,$(BIN)/maturin develop --release --locked && rm $(VENV)/.built)
 	$(BIN)/python benches/python/reproduce.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 

@@ -38,6 +38,10 @@ def parser(description: str) -> argparse.ArgumentParser:
     return made
 
 
+#: What `require` says, with the names of the sets.
+NO_DATA = r"No data, nothing measured: (.+) not found in"
+
+
 def require(folder: Path, names: list[str]) -> None:
     """Leave, saying so, when the data are not there: they are no part of the project."""
     missing = [name for name in names if not (folder / f"{name}.npz").is_file()]

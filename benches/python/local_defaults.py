@@ -5,8 +5,8 @@
 
 All classification sets, dense ones standardised but for the images, gamma="scale", C = 1, 10 and
 100. A share of the time is that of one process's CPU time and of the clock, both machines with all
-cores. `--choose` is how the defaults were chosen, by a 20 % part of the training sets: from how many
-rows on they are divided, the cells that learn from a row, the directions that wide rows are
+cores. `--choose` is how the defaults were chosen, by a 20 % part of the training sets: from how
+many rows on they are divided, the cells that learn from a row, the directions that wide rows are
 projected on, and the machine on a budget in the place of the exact one.
 The tables are kept in docs/defaults.md.
 """

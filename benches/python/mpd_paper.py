@@ -212,6 +212,11 @@ def cached(record: Record, sizes: list[int]) -> dict:
                 print(*row, flush=True)
     title = "Figure 2, right. A cache of 2 GB: seconds and memory"
     record.table("figure_2_right", title, header, table)
+    largest = [row for row in table if row[1] == max(sizes) and row[2] == "augmented"]
+    each = "; ".join(f"{s:.3g} s, {row[-1]:,.0f} MB at C = {C:g}" for C, _, _, s, *row in largest)
+    most = max(sizes)
+    whole = f"the cache among them; H whole is {8e-6 * most**2:,.0f} MB"
+    record.text("largest", f"{most:,} samples: {each} ({whole}).")
     return curves
 
 
@@ -242,8 +247,11 @@ def main() -> None:
         figure_1(record, 5 if options.quick else 20)
         panels = {"H in memory": in_memory(record, sizes), "cache of 2 GB": cached(record, sizes)}
         draw_2(record, panels)
-        record.text("loqo", "Clarabel (an interior point solver, `pip install clarabel`) stands in "
-                    "the place of the paper's LOQO; without it its rows are missing.")  # fmt: skip
+        record.text(
+            "loqo",
+            "Clarabel (an interior point solver, `pip install --group peers`) stands in the place "
+            "of the paper's LOQO; without it its rows are missing.",
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ class Part(NamedTuple):
 class Paper(NamedTuple):
     """A section of the document: what cannot be had and stands in its place, then its parts.
 
-    `reading` is ours, of the run that is committed: what differs from the paper, and why.
+    `reading` is ours: what differs from the paper, and why. Its numbers are the paper's and those
+    of the data and settings: what a run finds is in its tables.
     """
 
     title: str
@@ -37,34 +38,34 @@ public C++ implementation (KOL), where it runs.
         Part("online_table", "online_table.py --seeds 3 --tries 1 --choice 4000"),
     ),
     """
-- *Table 1.* LIBSVM's accuracy to 0.01 point on every set. The paper's ADULT and COD-RNA differ by
-  0.2 and 0.4 point: COD-RNA is scaled to [0, 1] and split otherwise here, and needs 5,400 support
-  vectors, not 9,120. The sample of COVTYPE beats the paper's figure for all of COVTYPE with 1/65
-  of the rows, so the paper's features cannot have been scaled as here ([0, 1]).
-- *Theorem 1.* As our copy prints equation 5 the bound does not hold: on the sample of COVTYPE,
-  the one set whose κ is not tiny, the true gap is 20 to 50 times the bound after 30 passes.
-  Elsewhere it says nothing, as nC²/2 is hundreds of times D(α*). With the average in place of the
-  maximum there is a bound that can be proved (`benches/python/bsca_theorem.py`), and it holds
-  until the average step loses more than it gains (E > 1), after 1 to 6 passes here. The paper's
-  conclusion stands: progress ends there, and it ends the sooner the smaller the budget is.
+- *Table 1.* The exact machine is LIBSVM's, so what differs from the paper's figures are the data:
+  COD-RNA is scaled to [0, 1] and split otherwise here, and needs far fewer support vectors. The
+  sample of COVTYPE beats the paper's figure for all of COVTYPE with 1/65 of the rows, so the
+  paper's features cannot have been scaled as here ([0, 1]).
+- *Theorem 1.* As our copy prints equation 5 the bound does not hold: on the sample of COVTYPE, the
+  one set whose κ is not tiny, the true gap passes the bound with both budgets. Elsewhere it says
+  nothing, as nC²/2 is far above D(α*). With the average in place of the maximum there is a bound
+  that can be proved (`benches/python/bsca_theorem.py`), and it holds until the average step loses
+  more than it gains (E > 1), which the table dates. The paper's conclusion stands: progress ends
+  there, and it ends the sooner the smaller the budget is.
 - *Figure 1.* BSGD's dual, with the α of equation 4, stays negative on the sample of COVTYPE, as
   the paper says of two of its sets, and is a smooth curve on all. BSCA begins far nearer to its
   end.
 - *Figures 2 to 5 and 7.* BSCA is ahead in the first pass or two, as the paper has it. It is not
   the steadier of the two here: at B = 500 both swing, BSCA on ADULT and COD-RNA the more. It is
   not the budget alone: without one (Figure 4) SCA swings on ADULT as much, since at C = 32 it
-  takes tens of passes until the α of hard samples are at their bound, and each of its steps takes
-  its row's decision value all the way to the margin. Polishing (the stars) ends the swinging for
+  takes many passes until the α of hard samples are at their bound, and each of its steps takes its
+  row's decision value all the way to the margin. Polishing (the stars) ends the swinging for
   both, at or above the best of either curve but for the smallest budgets.
 - *Figure 6.* The drift that the paper describes at B = 200 is there at B = 50 on IJCNN1 and
   COVTYPE: the dual falls and the primal rises.
-- *Figure 8.* BSGD is within a quarter of Lemma 2 but on the sample of COVTYPE. BSCA is still far
-  above it, and falling, after 15 passes, for the reason just given; without a budget the shares
+- *Figure 8.* BSGD is near Lemma 2 but on the sample of COVTYPE. BSCA is still far above it, and
+  falling, after 15 passes, for the reason just given; without a budget the shares
   are the lemma's (a test of the package runs that long).
-- *Table 2.* The last iterates swing by several points from order to order, so a single figure,
-  the paper's or ours, means little; means of the iterates are nearer to each other and mostly
-  above the paper's. The paper's Projectron (25.65 and 33.31 %) and its FOGD and NOGD on IJCNN
-  (90.50 %, the share of the larger class) are numerical accidents that do not happen here.
+- *Table 2.* The last iterates swing from order to order, as the ranges tell, so a single figure,
+  the paper's or ours, means little; means of the iterates are nearer to each other. The paper's
+  Projectron (25.65 and 33.31 %) and its FOGD and NOGD on IJCNN (90.50 %, the share of the larger
+  class) are numerical accidents that do not happen here.
 """,
 )
 PRIMAL = Paper(
@@ -82,16 +83,16 @@ other than the logistic one ([primal.md](primal.md), "Out of scope").
   primal's is the best.
 - *Figure 4.* Newton's time grows more slowly than n at these sizes (reading the rows is part of
   it), LIBSVM's as in the paper, in the paper's number of Newton steps.
-- *Figure 5.* Steps are those on all samples; a beginning on 1,000 samples took 11. LIBSVM was of
-  2004 there: today's is faster than the factor of K at a hard margin.
-- *Figure 6.* The error falls as h grows, to the last h = 1, where the paper has the opposite:
-  with 500 samples and flipped labels a loss nearer to least squares is the better one here, and
-  500 other samples are another curve. The
-  zones of Figure 7 and the number of steps are as in the paper; the time hardly depends on h at
-  1,000 samples on four cores.
-- *Figure 9.* On the published split of USPS the full fit errs 3.0 % at σ = 4 (LIBSVM too), so the
-  paper's 1.84 % after 256 steps *without* the preconditioner cannot be of this test set. What it
-  shows holds: without the preconditioner 256 steps are not enough, with it 64 are.
+- *Figure 5.* Steps are those on all samples, after a beginning on fewer. LIBSVM was of 2004 there:
+  today's is faster than the factor of K at a hard margin.
+- *Figure 6.* The error falls as h grows, to the last h = 1, where the paper has the opposite: with
+  so few samples and flipped labels a loss nearer to least squares is the better one here, and
+  other samples are another curve. The zones of Figure 7 and the number of steps are as in the
+  paper; the time hardly depends on h at this size.
+- *Figure 9.* On the published split of USPS the full fit errs more at σ = 4 (last column; LIBSVM
+  too) than the paper after 256 steps *without* the preconditioner, 1.84 %, which therefore cannot
+  be of this test set. What it shows holds: without the preconditioner 256 steps are not enough,
+  with it far fewer are.
 """,
 )
 DCONLINE = Paper(
@@ -110,14 +111,14 @@ place.
         ),
     ),
     """
-- Accuracies are the paper's or above (LETTER by 1 to 2.5 points, USPS with 16 cells by 9), by
-  another coding into two classes, which the paper does not give. With cells that learn from their
-  neighbours' rows (`overlap=16`, not in the paper) they are the exact machine's.
+- Accuracies are about the paper's or above, by another coding into two classes, which the paper
+  does not give. With cells that learn from their neighbours' rows (`overlap=16`, not in the paper)
+  they are about the exact machine's.
 - COVTYPE's figures in the paper (94.80, 78.95, 64.35 %) are of 522,000 rows. The sample of 8,966
   suffices for the two smaller machines, above the paper's; `covtype-2v3` is an easier problem,
   and stands for throughput alone.
-- Samples a second: some tens of times the paper's on LETTER and USPS, hundreds on `covtype-2v3`,
-  which has 10 features in place of 54 (the paper: one thread of Java at 2.3 GHz, 2018).
+- Samples a second are beside those of one thread of Java at 2.3 GHz, 2018; `covtype-2v3` has 10
+  features in place of 54.
 """,
 )
 ASSET = Paper(
@@ -138,13 +139,13 @@ features of the same kind, and the exact machine).
     """
 - *Figure 1.* As in the paper: Nyström features below Fourier features, both down to the exact
   machine at small s where γ is small (ADULT), and not yet at s = 1024 on MNIST.
-- *Table 3.* Errors within 0.2 point of the paper's, after 50 passes; the averages of ASSET are of
-  the second half of all iterates, not of the last 100, which still swing at these C. LIBLINEAR
+- *Table 3.* Errors are after 50 passes; the averages of ASSET are of the second half of all
+  iterates, not of the last 100, which still swing at these C. LIBLINEAR
   and our dual are at 300 passes where the table says so, which at ADULT's C = 1000 is far from
   their end.
 - *Figure 2.* On these data ASSET is ahead at the beginning and ASSET* at the end of the pass; the
-  paper has ASSET below throughout, on MNIST-E, which is not at hand. A pass over 255,244 rows
-  with 16,384 features takes seconds here; the paper's million rows took 7 hours.
+  paper has ASSET below throughout, on MNIST-E, which is not at hand. The
+  paper's pass over a million rows took 7 hours.
 """,
 )
 MPD = Paper(
@@ -155,20 +156,12 @@ gives no kernel width for section 6; γ = 0.5 is ours.
 """,
     (Part("mpd_paper", "mpd_paper.py"),),
     """
-- *Figure 1.* The paper's run, 630 iterations with 4 dual updates, is at the lower end of what 20
-  draws of its data take; the course of the three curves is its own.
+- *Figure 1.* The paper's points are not given; its 630 iterations are beside what other draws of
+  the same two Gaussians take. The course of the three curves is its own.
 - *Figure 2.* With thresholds of 0.01, taken as they stand, answers differ visibly from a QP
   solver's: the constraints are of size 1 and missed by up to 0.01, and the objective lies below
   the minimum. The paper's own update then needs thousands of dual updates at C = 1; the augmented
-  one, our default, three to twenty. General QP solvers end where H no longer fits; with a cache
-  of 2 GB 100,000 samples take half a minute and 1.5 GB in all.
+  one, our default, few. General QP solvers end where H no longer fits.
 """,
 )
-#: Of the committed run as a whole.
-RUN = """
-The committed run was made in pieces, each of the version that it names, while the machine had
-other work (2 to 10 processes for its 4 cores): seconds are upper bounds, curves over seconds are
-stretched, and those of one table may be compared to a factor of two. Table 1 of the first paper
-and most of the second paper's part had the machine nearly to themselves.
-"""
 PAPERS = (BSCA, PRIMAL, DCONLINE, ASSET, MPD)

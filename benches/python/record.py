@@ -42,7 +42,10 @@ class Record:
     def __enter__(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file = self.folder / "record.json"
-        kept = json.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
+        try:
+            kept = json.loads(self.file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            kept = {}
         self.entries = kept.get("entries", {}) if kept.get("quick") == self.quick else {}
         self.start, self.done = time.perf_counter(), False
         return self
@@ -95,8 +98,15 @@ class Record:
     def _keep(self) -> None:
         seconds = time.perf_counter() - self.start
         kept = {"quick": self.quick, "done": self.done, "seconds": seconds, "entries": self.entries}
-        text = json.dumps(kept, indent=1, ensure_ascii=False)
-        self.file.write_text(text + "\n", encoding="utf-8")
+        written(self.file, kept)
+
+
+def written(path: Path, kept: dict) -> None:
+    """A file of JSON, whole or as it was."""
+    text = json.dumps(kept, indent=1, ensure_ascii=False)
+    part = path.with_suffix(".part")
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 def shown(value) -> str:

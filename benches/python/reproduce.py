@@ -8,29 +8,45 @@
 Each part is a script of this folder that can be run by itself (`papers.py` lists them); what it
 found is kept in its record (`record.py`), so a run that was cut off goes on with the part that was
 cut: a part whose record is whole, and of the version that is there, is not run again unless named.
+How each ended, when and how long it took lies beside it (`run.json`, `log.txt`). Of a part that
+fails, or whose data are not at hand, the document says so, and the others are run. The document in
+the folder of the records (out/) is written after every part, the one in docs/ when all were run.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
-from common import ROOT, parser
-from papers import PAPERS, RUN
-from record import version
+from common import NO_DATA, ROOT, parser
+from papers import PAPERS
+from record import version, written
 
 HERE = Path(__file__).resolve().parent
 ABOUT = ("machine", "version", "seeds", "command")
+PARTS = [part for paper in PAPERS for part in paper.parts]
+
+
+def stored(out: Path, name: str, file: str) -> dict | None:
+    """What a part left in a file, or None; a file that was cut off is none."""
+    path = out / "record" / name / file
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def kept(out: Path, name: str) -> dict | None:
     """The record of a part, if there is one."""
-    file = out / "record" / name / "record.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return stored(out, name, "record.json")
 
 
 def whole(record: dict | None) -> bool:
@@ -39,17 +55,49 @@ def whole(record: dict | None) -> bool:
     return bool(entries) and all(entry["version"] == version() for entry in entries)
 
 
-def run(part, options) -> int:
-    """The script of a part, as a process of its own."""
+def run(part, options) -> dict:
+    """The script of a part, as a process of its own, and how it ended."""
     script, *arguments = part.command.split()
-    words = [sys.executable, str(HERE / script), *arguments]
+    words = [sys.executable, "-u", str(HERE / script), *arguments]
     words += ["--out", str(options.out), "--data", str(options.data), "--part", part.name]
     words += ["--quick"] if options.quick else []
+    folder = options.out / "record" / part.name
+    folder.mkdir(parents=True, exist_ok=True)
     print(f"\n=== {part.name}: {part.command}", flush=True)
-    start = time.perf_counter()
-    status = subprocess.run(words, check=False).returncode
-    print(f"=== {part.name}: {time.perf_counter() - start:.0f} s, status {status}", flush=True)
-    return status
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    began, start, missing = datetime.now(UTC), time.perf_counter(), ""
+    with (
+        (folder / "log.txt").open("w", encoding="utf-8") as log,
+        subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            encoding="utf-8", errors="replace",
+        ) as process,
+    ):  # fmt: skip
+        try:
+            for line in process.stdout or ():
+                print(line, end="", flush=True)
+                log.write(line)
+                missing = missing or (found[1] if (found := re.match(NO_DATA, line)) else "")
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+    ended = {
+        "began": f"{began:%Y-%m-%d %H:%M}", "seconds": time.perf_counter() - start, "load": load,
+        "status": process.returncode, "missing": missing, "version": version(),
+    }  # fmt: skip
+    _of_this_version(folder / "record.json")
+    written(folder / "run.json", ended)
+    print(f"=== {part.name}: {ended['seconds']:.0f} s, status {ended['status']}", flush=True)
+    return ended
+
+
+def _of_this_version(path: Path) -> None:
+    """Leaves out of a record what an older version had found and this one has not."""
+    record = stored(path.parents[2], path.parent.name, path.name)
+    found = record["entries"] if record else {}
+    now = {key: entry for key, entry in found.items() if entry["version"] == version()}
+    if now and len(now) < len(found):
+        written(path, {**record, "entries": now})
 
 
 def document(options, folder: Path) -> Path:
@@ -58,23 +106,22 @@ def document(options, folder: Path) -> Path:
     if pictures.is_dir():
         shutil.rmtree(pictures)
     pictures.mkdir(parents=True)
-    records = {part.name: kept(options.out, part.name) for paper in PAPERS for part in paper.parts}
+    records = {part.name: kept(options.out, part.name) for part in PARTS}
+    runs = {part.name: stored(options.out, part.name, "run.json") for part in PARTS}
     every = [entry for record in records.values() if record for entry in record["entries"].values()]
     common = {key: _common(every, key) for key in ("machine", "version")}
     lines = ["# The papers' tables and figures, run again", "", HEAD.strip(), ""]
     lines += [f"- {key}: {value}" for key, value in common.items() if value]
-    lines += [""]
+    lines += [*_spent(list(runs.values())), ""]
     committed = folder == ROOT / "docs"
-    lines += [RUN.strip(), ""] if committed else []
     for paper in PAPERS:
         lines += [f"## {paper.title}", "", paper.about.strip(), ""]
         for part in paper.parts:
-            record = records[part.name]
-            if record is None:
-                lines += [f"`{part.command}`: not run; its data are not at hand.", ""]
-                continue
-            lines += _entries(options, part, record, common, pictures)
-        # Of the committed run, not of another machine's or of a quick one.
+            record, ended = records[part.name], runs[part.name]
+            lines += _ended(part, record, ended)
+            if record is not None:
+                lines += _entries(options, part, record, common, pictures)
+        # Of a whole run, not of a quick one.
         if paper.reading and committed:
             lines += ["### What differs, and why", "", paper.reading.strip(), ""]
     path = folder / "reproduction.md"
@@ -85,6 +132,36 @@ def document(options, folder: Path) -> Path:
 def _common(entries: list[dict], key: str) -> str:
     values = {entry[key] for entry in entries}
     return values.pop() if len(values) == 1 else ""
+
+
+def _spent(runs: list[dict | None]):
+    """When, how long, and beside what: all parts together."""
+    known = sorted((run for run in runs if run), key=lambda run: run["began"])
+    if not known:
+        return
+    minutes = sum(run["seconds"] for run in known) / 60
+    first, last = known[0]["began"], known[-1]["began"]
+    yield f"- time: {minutes:.1f} minutes, the first part begun at {first} UTC, the last at {last}"
+    loads = [run["load"] for run in known if run["load"] is not None]
+    if loads:
+        yield (
+            f"- processes that wanted a core in the minute before a part (the part before it among "
+            f"them): {min(loads):.1f} to {max(loads):.1f}"
+        )
+
+
+def _ended(part, record: dict | None, run: dict | None):
+    """How a part was run, where it does not go without saying."""
+    if run is None:
+        if record is None:
+            yield from (f"`{part.command}`: not run.", "")
+        return
+    if run["missing"]:
+        yield from (f"`{part.command}`: not run; not at hand: {run['missing']}.", "")
+    elif run["status"] != 0:
+        yield from (f"`{part.command}`: FAILED, status {run['status']}; see its log.txt.", "")
+    else:
+        yield from (f"Part `{part.name}`: {run['seconds']:.0f} s.", "")
 
 
 def _entries(options, part, record: dict, common: dict, pictures: Path):
@@ -123,24 +200,32 @@ of `benches/python/fetch.py`, which says where each set is published.
 def main() -> None:
     """Run what is asked for, then write the document."""
     made = parser(__doc__)
-    names = [part.name for paper in PAPERS for part in paper.parts]
+    names = [part.name for part in PARTS]
     made.add_argument("--only", nargs="+", choices=[*names, "none"], metavar="NAME")
     made.add_argument("--document", type=Path, help="folder of the document")
     made.set_defaults(out=None)
     options = made.parse_args()
     kind = "reproduce-quick" if options.quick else "reproduce"
     options.out = options.out or ROOT / "out" / kind
-    failed = []
-    for part in (part for paper in PAPERS for part in paper.parts):
+    failed, absent = [], {}
+    for part in PARTS:
         if options.only and part.name not in options.only:
             continue
         if not options.only and whole(kept(options.out, part.name)):
             print(f"{part.name}: kept")
             continue
-        if run(part, options):
+        ended = run(part, options)
+        document(options, options.out)
+        if ended["status"] == -signal.SIGINT or ended["status"] == 130:
+            sys.exit(f"stopped in {part.name}; the same command goes on with it")
+        if ended["missing"]:
+            absent[part.name] = ended["missing"]
+        elif ended["status"]:
             failed.append(part.name)
     folder = options.document or (options.out if options.quick else ROOT / "docs")
     print(f"written to {document(options, folder)}")
+    for name, missing in absent.items():
+        print(f"not run, no data: {name} ({missing} not found in {options.data})")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

@@ -115,7 +115,80 @@ def test_quick_parts_make_a_document(tmp_path):
     text = (tmp_path / "reproduction.md").read_text(encoding="utf-8")
     assert "### Figure 1. Least squares" in text
     assert "| n = 10, d = 100 | 1 |" in text
-    assert "`bsca_paper.py`: not run; its data are not at hand." in text
+    assert "`bsca_paper.py`: not run." in text
+    said = run("reproduce.py", *folders, "--only", "local", "asset_paper")
+    assert re.search(r"not run, no data: local \(.+\) *\n?", said)
+    text = (tmp_path / "reproduction.md").read_text(encoding="utf-8")
+    assert re.search(r"`asset_paper.py --only .*`: not run; not at hand: adult", text)
+    assert "### Figure 1. Least squares" in text, "what was kept is kept"
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
     assert pictures == ["reproduction/primal_paper_figure_1.png"]
     assert (tmp_path / pictures[0]).is_file()
+
+
+@pytest.fixture
+def reproduce(monkeypatch, tmp_path):
+    """The command, with parts of its own: one is whole, one fails halfway, one is cut off."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(BENCHES))
+    import papers
+    import reproduce
+
+    script = """
+        import sys
+        sys.path.insert(0, {benches!r})
+        import common
+        from record import Record
+        made = common.parser("")
+        made.add_argument("mode")
+        options = made.parse_args()
+        with Record(options, "part", seeds="0") as record:
+            record.text("note", options.mode + " has begun")
+            if options.mode == "failing":
+                raise ValueError("a reason")
+            if options.mode == "cut":
+                raise KeyboardInterrupt
+    """
+    lines = script.format(benches=str(BENCHES)).splitlines()
+    (tmp_path / "part.py").write_text("\n".join(line[8:] for line in lines))
+    parts = [papers.Part(mode, f"part.py {mode}") for mode in ("failing", "whole", "cut", "last")]
+    paper = papers.Paper("A paper", "Of nothing.", tuple(parts), "As it is.")
+    monkeypatch.setattr(reproduce, "PAPERS", (paper,))
+    monkeypatch.setattr(reproduce, "PARTS", parts)
+    monkeypatch.setattr(reproduce, "HERE", tmp_path)
+    return reproduce
+
+
+def test_what_fails_is_said_and_the_rest_is_run(reproduce, monkeypatch, tmp_path, capfd):
+    def call(*arguments):
+        words = ["reproduce.py", "--out", str(tmp_path / "out"), *arguments]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as left:
+            reproduce.main()
+        return str(left.value), (tmp_path / "out" / "reproduction.md").read_text()
+
+    said, text = call("--document", str(tmp_path / "docs"))
+    assert "stopped in cut" in said
+    assert "`part.py failing`: FAILED, status 1" in text
+    assert "failing has begun" in text
+    assert re.search(r"Part `whole`: \d+ s\.", text)
+    assert "`part.py last`: not run." in text
+    assert not (tmp_path / "docs").exists(), "the document is of whole runs"
+    assert "a reason" in (tmp_path / "out" / "record" / "failing" / "log.txt").read_text()
+    # It goes on: what is whole is kept, and nothing of another version is left beside the new.
+    file = tmp_path / "out" / "record" / "failing" / "record.json"
+    kept = json.loads(file.read_text())
+    kept["entries"]["old.text"] = {**kept["entries"]["note.text"], "version": "of before"}
+    file.write_text(json.dumps(kept))
+    capfd.readouterr()
+    call()
+    assert "whole: kept" in capfd.readouterr().out
+    assert list(json.loads(file.read_text())["entries"]) == ["note.text"]
+    # A file that was cut off is as none.
+    (tmp_path / "out" / "record" / "whole" / "record.json").write_text('{"done": true, "ent')
+    said, text = call("--only", "whole", "failing", "--document", str(tmp_path / "docs"))
+    assert said == "failed: failing"
+    assert "whole has begun" in text
+    document = (tmp_path / "docs" / "reproduction.md").read_text()
+    assert "- time:" in document
+    assert "FAILED" in document
