@@ -5,22 +5,26 @@ mod labelled;
 mod projected;
 mod train;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::budget::train::check_classes;
 use super::exact::ExactConfig;
-use super::machine::Machine;
+use super::machine::{Machine, State};
 use super::report::Report;
 use crate::config::{Config, at_least, config, optional, positive};
-use crate::data::{Problem, SampleOrder};
+use crate::data::{Gathered, Problem, Rows, SampleOrder};
 use crate::error::{Error, Result};
+use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::{Local, LocalModel, Pruning, Task};
-use crate::model::{CellMachine, CellModel};
+use crate::model::{CellMachine, CellModel, Model};
 use crate::watch::Watch;
 pub use labelled::{LocalBudgetSvc, LocalBudgetSvcModel};
+use projected::{Projection, project};
 use train::{Taught, cells, learn};
 
 /// Rows of a cell of two classes, about, where the number of cells is not given. A pair of k classes
@@ -103,6 +107,19 @@ enum Divided<F: Real> {
     /// Cells that go on learning.
     Online(Box<LocalModel<F>>),
     Cells(CellModel<F>),
+}
+
+/// What it is as a machine, behind directions where rows were projected.
+fn machine<F: Real>(
+    (made, report): (Divided<F>, Report),
+    map: Option<FeatureMap<F>>,
+) -> Result<(Machine<F>, Report)> {
+    let cells = match (made, map) {
+        (Divided::Online(model), _) => return Ok((Machine::of_local(*model), report)),
+        (Divided::Cells(cells), None) => cells,
+        (Divided::Cells(cells), Some(map)) => cells.behind(map)?,
+    };
+    Ok((Machine::new(Model::Cells(Arc::new(cells)), State::None), report))
 }
 
 impl Config for LocalConfig {
@@ -221,7 +238,23 @@ impl LocalConfig {
         self.check()?;
         check_classes(problem)?;
         watch.limit(self.max_time, 1.0);
-        projected::fit(self, problem, centers, watch)
+        let projection = Projection {
+            given: self.n_components,
+            kernel: self.is_exact().then_some(self.kernel),
+            seed: self.seed,
+        };
+        let Some(map) = projection.directions(problem, watch)? else {
+            return machine(self.divide(problem, centers, watch)?, None);
+        };
+        let rows = Gathered::from_values(project(&map, &problem.rows(), watch)?, map.n_outputs())?;
+        let inner = Problem::new(rows.rows()?, problem.targets(), problem.cost())?;
+        let centers = match centers {
+            Some(centers) => {
+                Some(project(&map, &Rows::of_slice(centers, map.n_features())?, watch)?)
+            }
+            None => None,
+        };
+        machine(self.divide(&inner, centers.as_deref(), watch)?, Some(map))
     }
 
     /// [`LocalConfig::fit`] to the rows as they are.
