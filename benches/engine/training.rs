@@ -104,7 +104,7 @@ fn taking_turns(d: usize, budget: usize) -> [Duration; 3] {
         (maintainer.sharing_from(row, search), expansion(d, budget, 1), Duration::MAX)
     });
     let rounds = (200_000_000 / (budget * (d + 50))).clamp(40, 3000);
-    let turns = || {
+    let mut turns = || {
         for round in 0..rounds {
             let at = round % data.index.len();
             for (maintainer, model, least) in &mut ways {

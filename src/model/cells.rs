@@ -106,7 +106,7 @@ impl<F: Real> CellModel<F> {
         let mut out = vec![F::zero(); self.cells.len() * d];
         for (out, center) in out.chunks_exact_mut(d).zip(inner.chunks_exact(p)) {
             for (&value, axis) in center.iter().zip(map.landmarks().chunks_exact(d)) {
-                out.iter_mut().zip(axis).for_each(|(to, &a)| *to = *to + value * a);
+                out.iter_mut().zip(axis).for_each(|(to, &a)| *to += value * a);
             }
         }
         out

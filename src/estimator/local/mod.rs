@@ -106,7 +106,7 @@ config! {
 enum Divided<F: Real> {
     /// Cells that go on learning.
     Online(Box<LocalModel<F>>),
-    Cells(CellModel<F>),
+    Cells(Box<CellModel<F>>),
 }
 
 /// What it is as a machine, behind directions where rows were projected.
@@ -116,7 +116,7 @@ fn machine<F: Real>(
 ) -> Result<(Machine<F>, Report)> {
     let cells = match (made, map) {
         (Divided::Online(model), _) => return Ok((Machine::of_local(*model), report)),
-        (Divided::Cells(cells), None) => cells,
+        (Divided::Cells(cells), None) => *cells,
         (Divided::Cells(cells), Some(map)) => cells.behind(map)?,
     };
     Ok((Machine::new(Model::Cells(Arc::new(cells)), State::None), report))
@@ -293,7 +293,7 @@ impl LocalConfig {
         taught.terms(cells.iter().map(CellMachine::n_terms).sum());
         let centers = model.centers();
         let model = CellModel::new((&centers, model.n_features()), cells, model.n_outputs())?;
-        Ok((Divided::Cells(model), taught.report()))
+        Ok((Divided::Cells(Box::new(model)), taught.report()))
     }
 
     /// Goes on with the rows as they stand, or begins with them: a copy that
