@@ -45,6 +45,13 @@ impl<'a, F: Real> ModelRows<'a, F> {
         Ok(Self { samples: Some(samples), ..Self::new(rows, model)? })
     }
 
+    fn tile(&self, samples: &[usize]) -> Tile<F> {
+        let mut tile = Tile::new(self.model.n_features());
+        let row = |i: usize| self.samples.map_or(samples[i], |all| all[samples[i]]);
+        load_tile(&self.rows, samples.len(), row, self.model.origin(), &mut tile);
+        tile
+    }
+
     fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
         let centers = self.centers;
         let (terms, stride) = (centers.len(), centers.padded_len());
@@ -70,10 +77,16 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
     }
 
     fn fill(&self, samples: &[usize], out: &mut [F]) {
-        let mut tile = Tile::new(self.model.n_features());
-        let row = |i: usize| self.samples.map_or(samples[i], |all| all[samples[i]]);
-        load_tile(&self.rows, samples.len(), row, self.model.origin(), &mut tile);
-        self.values(&tile, samples.len(), out);
+        self.values(&self.tile(samples), samples.len(), out);
+    }
+
+    fn weigh(&self, samples: &[usize], coef: &[f64], out: &mut [f64]) {
+        let tile = self.tile(samples);
+        let mut padded = vec![0.0; self.centers.padded_len()];
+        padded[..coef.len()].copy_from_slice(coef);
+        let points = (0, out.len());
+        let kernel = self.model.kernel();
+        kernel.sums(&tile, points, self.centers, (&padded, 1), (out, &mut Vec::new()));
     }
 
     fn fill_gram(&self, first: usize, out: &mut [f64]) {

@@ -14,6 +14,10 @@ use faer::{Accum, MatMut, MatRef, Par};
 /// Rows of a batch: long enough for the matrix product to run at full speed, short enough for
 /// an interrupt to be seen.
 const BATCH: usize = 512;
+/// Rows of a product in `f32` where the matrix is large: its rounding grows with them and with the
+/// order, and must stay below the jitter that keeps the sum positive definite.
+const DEPTH: usize = 64;
+const LARGE: usize = 1024;
 /// Rows that a task writes.
 const TASK: usize = 32;
 
@@ -158,17 +162,19 @@ fn write<'r, S: Real, F: Real>(
 
 /// `tile += A_Iᵀ A_J` for two ranges of columns of the row-major `rows`.
 fn add_product<F: Real>(rows: &[F], n: usize, at: (usize, usize), tile: &mut [f64], size: usize) {
-    let held = rows.len() / n;
     let (height, width) = (size.min(n - at.0), size.min(n - at.1));
-    let all = MatRef::from_row_major_slice(rows, held, n);
-    let left = all.subcols(at.0, height).transpose();
-    let right = all.subcols(at.1, width);
     let mut product = vec![F::zero(); height * width];
-    let target = MatMut::from_column_major_slice_mut(&mut product, height, width);
-    matmul(target, Accum::Replace, left, right, F::one(), Par::Seq);
-    for (sum, column) in tile.chunks_exact_mut(size).zip(product.chunks_exact(height)) {
-        for (s, p) in sum.iter_mut().zip(column) {
-            *s += (*p).to_f64();
+    let depth = if n > LARGE && size_of::<F>() == size_of::<f32>() { DEPTH } else { BATCH };
+    for rows in rows.chunks(depth * n) {
+        let all = MatRef::from_row_major_slice(rows, rows.len() / n, n);
+        let left = all.subcols(at.0, height).transpose();
+        let right = all.subcols(at.1, width);
+        let target = MatMut::from_column_major_slice_mut(&mut product, height, width);
+        matmul(target, Accum::Replace, left, right, F::one(), Par::Seq);
+        for (sum, column) in tile.chunks_exact_mut(size).zip(product.chunks_exact(height)) {
+            for (s, p) in sum.iter_mut().zip(column) {
+                *s += (*p).to_f64();
+            }
         }
     }
 }

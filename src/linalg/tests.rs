@@ -143,6 +143,32 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
 }
 
 #[test]
+fn one_right_side_is_solved_by_the_pool_with_the_same_bits_on_any_threads() {
+    let mut rng = Rng::new(10);
+    for n in [1, 127, 129, 1400] {
+        let mut matrix = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                matrix[i * n + j] = 0.7f64.powi(i.abs_diff(j) as i32);
+            }
+        }
+        let x = random(&mut rng, n);
+        let mut rhs = vec![0.0; n];
+        dots(&matrix, &x, &mut rhs);
+        let factor = Cholesky::factor("test", &matrix, n, 0.0, &mut go_on).unwrap();
+        let mut first: Option<Vec<f64>> = None;
+        for threads in [1, 2, 3, 7] {
+            let mut got = rhs.clone();
+            crate::parallel::run(threads, |_| factor.solve_shared(&mut got)).unwrap();
+            for (a, b) in got.iter().zip(&x) {
+                assert!((a - b).abs() < 1e-12, "{n}: {a} {b}");
+            }
+            assert_eq!(first.get_or_insert(got.clone()), &got);
+        }
+    }
+}
+
+#[test]
 fn pivoted_cholesky_finds_the_rank() {
     let mut rng = Rng::new(2);
     for (n, rank) in [(1, 1), (20, 7), (30, 30), (50, 1)] {

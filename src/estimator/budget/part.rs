@@ -75,7 +75,8 @@ pub(super) fn fit<F: Real>(
     let stepped = trained.part.model.coef();
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
-        let polished = polish(config, problem, &trained.part, watch)?;
+        watch.limit(config.max_time, 1.0);
+        let polished = polished(config, problem, &trained.part, watch)?;
         let (outcome, last) = (&mut trained.outcome, polished.outcome);
         outcome.entries.extend(last.entries);
         (outcome.smoothed, outcome.primal, outcome.advice) =
@@ -155,7 +156,7 @@ pub(super) fn partial_fit<F: Real>(
     Ok(trained)
 }
 
-/// The same terms with the best coefficients.
+/// The same terms with the best coefficients, and what a stream goes on from.
 pub(super) fn polish<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
@@ -163,16 +164,25 @@ pub(super) fn polish<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
     watch.limit(config.max_time, 1.0);
+    let mut trained = polished(config, problem, part, watch)?;
+    keep(config, problem, (&mut trained, part.model.coef()), watch)?;
+    Ok(trained)
+}
+
+fn polished<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    part: &Part<F>,
+    watch: &mut Watch<'_>,
+) -> Result<Trained<F>> {
     let (model, n_terms) = (&part.model, part.model.n_terms());
     enter(watch, Phase::Polish, problem.len(), n_terms);
     let polished = coefficients::polish(&config.polisher(), problem, model, watch)?;
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
-    let mut trained = Trained {
+    Ok(Trained {
         part: Part { model, passes: part.passes, left: None },
         outcome: polished_outcome(&polished, n_terms, watch, 0),
-    };
-    keep(config, problem, (&mut trained, part.model.coef()), watch)?;
-    Ok(trained)
+    })
 }
 
 /// Work on all samples at a time begins.

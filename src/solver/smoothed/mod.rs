@@ -18,6 +18,7 @@ use crate::config::positive;
 use crate::data::{Targets, check_finite};
 use crate::error::{Result, check_len, try_vec};
 use crate::float::Real;
+use crate::linalg::dots;
 use crate::loss::{AnyLoss, Smoothed};
 use crate::parallel;
 use crate::watch::{Halt, StopReason};
@@ -33,6 +34,13 @@ pub trait KernelRows<F: Real>: Sync {
     /// whatever the other samples are. Called from several threads, with up to
     /// [`crate::parallel::ROW_CHUNK`] samples.
     fn fill(&self, samples: &[usize], out: &mut [F]);
+    /// `Σ_j coef_j k(x_i, s_j)` of these samples, up to [`crate::parallel::ROW_CHUNK`]. Called from
+    /// several threads.
+    fn weigh(&self, samples: &[usize], coef: &[f64], out: &mut [f64]) {
+        let mut values = vec![F::zero(); samples.len() * self.n_terms()];
+        self.fill(samples, &mut values);
+        dots(&values, coef, out);
+    }
     /// Rows `first..` of K_BB, row-major, as many as `out` holds. Called from several threads.
     fn fill_gram(&self, first: usize, out: &mut [f64]);
 }

@@ -12,13 +12,13 @@ use crate::watch::{Step, Watch};
 /// so many.
 const SKETCH: usize = 4;
 const BEYOND: usize = 3000;
-/// Its relative jitter: products are in `f32`.
-const JITTER: f64 = 1e-6;
+/// Its relative jitter a column: products are in `f32`.
+const JITTER: f64 = 1e-10;
 /// The residual is to fall to this share, in the metric of the preconditioner.
 const ENOUGH: f64 = 0.1;
 const MAX_STEPS: usize = 60;
 /// After so many steps the preconditioner is made anew.
-const MANY_STEPS: usize = 25;
+const MANY_STEPS: usize = 30;
 const SEED: u64 = 3;
 
 /// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
@@ -30,6 +30,11 @@ pub(super) struct Hessian<'h, 'k, F: Real> {
     pub(super) curvature: &'h [f64],
     /// Of the offset where D is 0 everywhere.
     pub(super) flat: f64,
+}
+
+/// Rows of the preconditioner, of so many.
+fn sketch_rows(rows: usize, order: usize) -> usize {
+    rows.min(SKETCH * order).min(order + BEYOND)
 }
 
 /// K_BB p, in parallel.
@@ -58,7 +63,7 @@ impl<F: Real> Hessian<'_, '_, F> {
     pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Cholesky> {
         let b = self.gram.len().isqrt();
         let mut chosen = self.zone.to_vec();
-        let some = chosen.len().min(SKETCH * order).min(order + BEYOND);
+        let some = sketch_rows(chosen.len(), order);
         Rng::new(SEED).shuffle(&mut chosen);
         chosen.truncate(some);
         chosen.sort_unstable();
@@ -81,7 +86,8 @@ impl<F: Real> Hessian<'_, '_, F> {
             *last += self.flat;
         }
         drop(sum);
-        Cholesky::factor("Hessian", &matrix, order, JITTER, &mut || watch.poll())
+        let jitter = JITTER * order as f64;
+        Cholesky::factor("Hessian", &matrix, order, jitter, &mut || watch.poll())
     }
 
     fn bordered(&self, order: usize) -> Result<Vec<f64>> {
@@ -103,7 +109,7 @@ impl<F: Real> Hessian<'_, '_, F> {
         let mut d = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut z = residual.clone();
-        like.solve(&mut z);
+        like.solve_shared(&mut z);
         let mut p = z.clone();
         let mut norm = dot(&residual, &z);
         let enough = ENOUGH * ENOUGH * norm;
@@ -119,7 +125,7 @@ impl<F: Real> Hessian<'_, '_, F> {
             axpy(norm / bend, &p, &mut d);
             axpy(-norm / bend, &hp, &mut residual);
             z.copy_from_slice(&residual);
-            like.solve(&mut z);
+            like.solve_shared(&mut z);
             let next = dot(&residual, &z);
             p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + next / norm * *p);
             norm = next;

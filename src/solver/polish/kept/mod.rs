@@ -7,19 +7,20 @@
 //! # Method
 //!
 //! 1. Margins of all samples in one pass over K_nB; at first those of the start, times the scalar
-//!    that is best for it. Later the best point between the last one and the one found since, which
-//!    is the latter unless samples that were left out say otherwise.
-//! 2. Done when that point is the minimum on the rows kept and no other row has come to matter.
-//! 3. Rows are kept whose loss slopes or bends, or would if the margin moved by `SLACK`; those that
-//!    bend first, as many as `cache_bytes` holds. The others are made again when they are needed.
-//!    The first time, where samples are many, a random part of them stands for all: at the margins
-//!    of a poor start most rows matter, and of those that do in the end half would be left out.
-//! 4. Newton's steps on these ([`newton`]), the first time from a wide h.
+//!    that is best for it. Later the best point between the last one and the one found since.
+//! 2. Done when that is the minimum on the rows kept and no other row has come to matter.
+//! 3. Rows are kept whose loss slopes or bends, or would if the margin moved by `SLACK`; in
+//!    memory those that matter as it is, as many as `cache_bytes` holds; the others are made again
+//!    when they are needed.
+//! 4. Newton's steps on these ([`newton`]); a long one alone.
+//!
+//! The first long steps are taken on a part of the samples where these are many ([`part`]).
 //!
 //! # Cost
 //!
-//! Two or three passes over K_nB, n B kernel values each; a step of conjugate gradients 4 q B, a
-//! factor s B² + B³/3. Memory: the rows kept, B² numbers three times, four numbers a sample.
+//! A pass over K_nB, n B kernel values, for every long step (four or five) and two or three at the
+//! end; a step of conjugate gradients 4 q B, a factor s B² + B³/3. Memory: the rows kept, B² numbers
+//! three times, four numbers a sample.
 //!
 //! # Certificate
 //!
@@ -30,39 +31,29 @@
 
 mod direction;
 mod newton;
+mod part;
 mod rows;
 
 use super::steps::Shared;
 use crate::data::check_finite;
 use crate::error::try_vec;
 use crate::float::Real;
-use crate::linalg::{Cholesky, axpy, dot};
+use crate::linalg::{axpy, dot};
 use crate::rng::Rng;
-use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
 use direction::gram_times;
-use newton::Stage;
+use newton::{End, Last, Stage};
 use rows::Rows;
 
 /// How far margins may move before a sample that they bring in is missed.
 const SLACK: f64 = 0.3;
-/// The same in the first rounds.
-const SLACKS: [f64; 2] = [1.0, 0.6];
-/// The first width, in units of the margin.
-const FIRST_H: f64 = 1.0;
-/// What a step promises when the first rounds end, as a share of the objective, if `tol` is not
-/// larger.
-const STAGE_TOLS: [f64; 3] = [0.03, 0.01, 3e-3];
-/// The part that is looked at first: so many samples a term, at most one in so many.
-const PART: usize = 16;
-const MOST_THINNED: usize = 4;
-const SEED: u64 = 7;
 /// Share of the objective that its evaluation may be off by.
 const ROUNDING: f64 = 1e-13;
 /// Passes over all samples at most.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 40;
+const SEED: u64 = 7;
 
 /// One output where it stands.
 struct Place {
@@ -75,12 +66,18 @@ struct Place {
     steps: usize,
 }
 
+/// One output's problem, or that of a part of the samples.
 struct Solver<'s, 'a, 'k, F: Real> {
     shared: &'s Shared<'a>,
     kernel: &'k dyn KernelRows<F>,
+    samples: Samples<'k>,
     bytes: usize,
-    index: usize,
+    /// A step that promises less, as a share of the objective, is left to others.
+    until: f64,
 }
+
+/// Hears of every place.
+type Tell<'t> = dyn FnMut(&Place, &mut Watch<'_>) -> Step + 't;
 
 /// Solves for all outputs in turn; whether what was asked for was met. `result` holds what is known
 /// whenever this returns.
@@ -91,14 +88,12 @@ pub(super) fn solve<F: Real>(
     result: &mut Polished,
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
-    let mut panels = Panels::new(kernel, 0, watch)?;
     let m = result.intercept.len();
     let mut sum = [0.0; 2];
     let mut all = true;
     for index in 0..m {
-        let solver = Solver { shared, kernel, bytes, index };
         let mut plain = [f64::NAN; 2];
-        let done = solver.solve(&mut panels, result, (sum[0], &mut plain), watch);
+        let done = solve_one(shared, (kernel, bytes), (index, result), (sum[0], &mut plain), watch);
         sum.iter_mut().zip(plain).for_each(|(sum, v)| *sum += v);
         if done.is_err() && index + 1 < m {
             result.forget();
@@ -110,91 +105,108 @@ pub(super) fn solve<F: Real>(
     Ok(all)
 }
 
-impl<F: Real> Solver<'_, '_, '_, F> {
-    fn samples(&self, h: f64) -> Samples<'_> {
-        self.shared.samples(self.index, h)
-    }
+fn solve_one<F: Real>(
+    shared: &Shared<'_>,
+    (kernel, bytes): (&dyn KernelRows<F>, usize),
+    (index, result): (usize, &mut Polished),
+    (before, plain): (f64, &mut [f64; 2]),
+    watch: &mut Watch<'_>,
+) -> Step<bool> {
+    let (polish, b) = (shared.polish, kernel.n_terms());
+    let samples = shared.samples(index, polish.h);
+    let solver = Solver { shared, kernel, samples, bytes, until: 0.0 };
+    let mut point = result.coef_of(index);
+    point.extend(polish.fit_intercept.then_some(result.intercept[index]));
+    let flat = try_vec("margins", kernel.n_rows(), 0.0)?;
+    let mut place = Place { point: vec![0.0; point.len()], f: flat, value: 0.0, steps: 0 };
+    place.value = samples.loss_at(&place.f);
+    let mut tell = |place: &Place, watch: &mut Watch<'_>| {
+        let (coef, offset) = place.point.split_at(b);
+        result.put(index, coef, offset.first().copied().unwrap_or(0.0));
+        *plain = shared.plain(&samples, coef, solver.penalty(&place.point), &place.f);
+        watch.at(place.steps, before + plain[0]);
+        watch.poll()
+    };
+    solver.step_1_look(&mut place, (&point, false), watch)?;
+    tell(&place, watch)?;
+    solver.begin(&mut place, watch)?;
+    let done = solver.descend(&mut place, &mut tell, watch);
+    result.steps = result.steps.max(place.steps);
+    done
+}
 
+impl<F: Real> Solver<'_, '_, '_, F> {
     /// `1/2 βᵀ K_BB β` with the ridge.
     fn penalty(&self, point: &[f64]) -> f64 {
         let coef = &point[..self.kernel.n_terms()];
         0.5 * dot(coef, &gram_times(&self.shared.gram, coef))
     }
 
-    fn solve(
-        &self,
-        panels: &mut Panels<'_, F>,
-        result: &mut Polished,
-        (before, plain): (f64, &mut [f64; 2]),
-        watch: &mut Watch<'_>,
-    ) -> Step<bool> {
-        let shared = self.shared;
-        let (polish, b, n) = (shared.polish, self.kernel.n_terms(), self.kernel.n_rows());
-        let samples = self.samples(polish.h);
-        let mut point = result.coef_of(self.index);
-        point.extend(polish.fit_intercept.then_some(result.intercept[self.index]));
-        let zero = vec![0.0; point.len()];
-        let flat = try_vec("margins", n, 0.0)?;
-        let mut place = Place { point: zero, f: flat, value: 0.0, steps: 0 };
-        place.value = samples.loss_at(&place.f);
-        let mut s = try_vec("margins", n, 0.0)?;
-        let (mut settled, mut ended) = (false, None);
-        let mut like: Option<Cholesky> = None;
-        for round in 0..ROUNDS {
-            // Step 1.
-            let offset = point.get(b).copied().unwrap_or(0.0);
-            panels.times(&[(&point[..b], offset)], &mut [&mut s], watch)?;
-            check_finite("kernel matrix", &s, 1)?;
-            let whole = self.step_1_go(&mut place, &point, &mut s);
-            self.tell(&place, result, plain);
-            watch.at(place.steps, before + plain[0]);
-            watch.poll()?;
-            // Step 2.
-            if settled
-                && whole
-                && ended.as_ref().is_some_and(|kept: &Vec<bool>| {
-                    (0..n).all(|i| kept[i] || !matters(&samples, i, place.f[i], 0.0))
-                })
-            {
-                result.steps = result.steps.max(place.steps);
-                return Ok(true);
-            }
+    /// Down to the minimum, or until a step promises little; whether it came there.
+    fn descend(&self, place: &mut Place, tell: &mut Tell<'_>, watch: &mut Watch<'_>) -> Step<bool> {
+        let (shared, polish) = (self.shared, self.shared.polish);
+        let (mut point, mut last) = (place.point.clone(), Last::default());
+        for _ in 0..ROUNDS {
+            tell(place, watch)?;
             if place.steps >= polish.max_steps {
                 break;
             }
             // Steps 3 and 4.
-            let first = round == 0;
-            let every = if first { self.thinned(place.point.len()) } else { 1 };
-            let Some((rows, kept)) = self.step_3_keep(&place, (round, every), watch)? else {
+            let Some((rows, kept)) = self.step_3_keep(place, last.cautious, watch)? else {
                 break;
             };
-            let loss = polish.final_loss();
             let stage = Stage {
                 shared,
                 rows: &rows,
-                samples: self.samples(polish.h),
-                times: every as f64,
-                h: if first && loss.uses_h() { polish.h.max(FIRST_H) } else { polish.h },
-                tol: STAGE_TOLS.get(round).map_or(polish.tol, |tol| tol.max(polish.tol)),
+                samples: self.samples,
+                tol: polish.tol,
+                until: self.until,
                 max_steps: polish.max_steps - place.steps,
             };
             let (found, steps) = (&mut point, &mut place.steps);
             found.copy_from_slice(&place.point);
-            let done = stage.minimise(found, steps, &place.f, &mut like, watch)?;
-            settled = done && every == 1 && stage.tol <= polish.tol;
-            ended = Some(kept);
+            let settled = stage.minimise(found, steps, &place.f, &mut last, watch)? == End::Minimum;
+            if settled && point == place.point {
+                return Ok(true);
+            }
+            // Steps 1 and 2.
+            let whole = self.step_1_look(place, (&point, settled), watch)?;
+            let matters = |i: usize| matters(&self.samples, i, place.f[i], 0.0);
+            if settled && whole && (0..kept.len()).all(|i| kept[i] || !matters(i)) {
+                tell(place, watch)?;
+                return Ok(true);
+            }
         }
-        result.steps = result.steps.max(place.steps);
+        tell(place, watch)?;
         Ok(false)
     }
 
-    /// To the best place between where it stands and `point`, whose margins are `s`; whether that is
-    /// the point itself.
-    fn step_1_go(&self, place: &mut Place, point: &[f64], s: &mut [f64]) -> bool {
-        let samples = self.samples(self.shared.polish.h);
+    /// To the best place between where it stands and `point`; whether that is the point itself.
+    fn step_1_look(
+        &self,
+        place: &mut Place,
+        (point, settled): (&[f64], bool),
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
+        let mut s = try_vec("margins", self.kernel.n_rows(), 0.0)?;
+        let (coef, offset) = point.split_at(self.kernel.n_terms());
+        let offset = offset.first().copied().unwrap_or(0.0);
+        rows::margins(self.kernel, (coef, offset), &mut s, watch)?;
+        check_finite("kernel matrix", &s, 1)?;
+        Ok(self.step_1_go(place, (point, settled), &mut s))
+    }
+
+    /// The same, with the margins `s` of the point.
+    fn step_1_go(
+        &self,
+        place: &mut Place,
+        (point, settled): (&[f64], bool),
+        s: &mut [f64],
+    ) -> bool {
+        let samples = self.samples;
         let value = self.penalty(point) + samples.loss_at(s);
         let rounding = ROUNDING * value.abs();
-        if place.steps > 0 && value <= place.value + rounding || *point == place.point {
+        if settled && value <= place.value + rounding || *point == place.point {
             place.f.copy_from_slice(s);
             place.point.copy_from_slice(point);
             place.value = value;
@@ -219,37 +231,25 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         t == 1.0
     }
 
-    fn tell(&self, place: &Place, result: &mut Polished, plain: &mut [f64; 2]) {
-        let samples = self.samples(self.shared.polish.h);
-        let (coef, offset) = place.point.split_at(self.kernel.n_terms());
-        result.put(self.index, coef, offset.first().copied().unwrap_or(0.0));
-        *plain = self.shared.plain(&samples, coef, self.penalty(&place.point), &place.f);
-    }
-
     /// The rows kept, and whether a sample is among them; none where those that bend would have to be
     /// made again for every product.
     fn step_3_keep(
         &self,
         place: &Place,
-        (round, every): (usize, usize),
+        cautious: bool,
         watch: &mut Watch<'_>,
     ) -> Step<Option<(Rows<'_, F>, Vec<bool>)>> {
         let n = place.f.len();
-        let samples = self.samples(self.shared.polish.h);
-        let slack = SLACKS.get(round).copied().unwrap_or(SLACK);
-        let mut rng = Rng::new(SEED);
+        let samples = self.samples;
         let mut kept = try_vec("samples", n, false)?;
         let (mut curved, mut sloped, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (i, (kept, &f)) in kept.iter_mut().zip(&place.f).enumerate() {
-            if every > 1 && rng.below(every) > 0 {
-                continue;
-            }
             *kept = true;
             if samples.cost[i] > 0.0 && samples.at(i, f).curvature > 0.0 {
                 curved.push(i as u32);
             } else if matters(&samples, i, f, 0.0) {
                 sloped.push(i as u32);
-            } else if matters(&samples, i, f, slack) {
+            } else if matters(&samples, i, f, SLACK) {
                 others.push(i as u32);
             } else {
                 *kept = false;
@@ -260,13 +260,13 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             return Ok(None);
         }
         curved.extend(sloped);
+        let matter = curved.len();
+        if cautious && 4 * matter * self.kernel.n_terms() > self.bytes {
+            // Those that are held stand for all.
+            Rng::new(SEED).shuffle(&mut curved);
+        }
         curved.extend(others);
-        Ok(Some((Rows::new(self.kernel, curved, self.bytes, watch)?, kept)))
-    }
-
-    /// One sample in so many makes a first guess; 1 where all are few.
-    fn thinned(&self, order: usize) -> usize {
-        (self.kernel.n_rows() / (PART * order).max(1)).clamp(1, MOST_THINNED)
+        Ok(Some((Rows::new(self.kernel, (curved, matter), self.bytes, watch)?, kept)))
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! 1. Gradient `g = K_BB β + Σ C L' k` over the rows with a slope.
 //! 2. `d = -H⁻¹ g` by conjugate gradients until the residual is a tenth of what it was, in the metric
-//!    of `M = K_BB + (q/s) Σ D k kᵀ` over s of the q rows in the zone. M is made once, and again when
-//!    the steps become many or h has changed.
-//! 3. Done when d promises less than `tol` of the objective. Before the last width one that promises
-//!    less than `STAGE_TOL` is enough, then h falls.
-//! 4. Line search.
+//!    of `M = K_BB + (q/s) Σ D k kᵀ` over s of the q rows with D > 0. M is made once, and again when
+//!    the steps become many. D is the curvature of parabolas above the loss: few rows lie where the
+//!    loss bends, a step that knows of these alone throws the others across, and a path of widths
+//!    took three times as many steps. Near the minimum D is the second derivative.
+//! 3. Done when d by second derivatives promises less than `tol` of the objective.
+//! 4. Line search; of a long step on all samples, by the caller.
 
 use super::direction::{Hessian, gram_times};
 use super::rows::Rows;
@@ -17,9 +18,39 @@ use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
 
-/// What h is divided by.
-const H_FACTOR: f64 = 4.0;
-const STAGE_TOL: f64 = 0.03;
+/// A step that promises less than this share of the objective is followed by one with second
+/// derivatives, unless these have made a step as short as that.
+const SURE: f64 = 2e-3;
+const SHORT: f64 = 0.5;
+/// One that promises more moves samples that are not kept.
+const LONG: f64 = 5e-3;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The minimum.
+    Minimum,
+    /// After a long step, or the last that was allowed.
+    Away,
+    /// No step falls.
+    Stuck,
+}
+
+/// What a step leaves for the next.
+pub(super) struct Last {
+    /// The factor of a preconditioner.
+    pub(super) like: Option<Cholesky>,
+    /// Whether D is of parabolas.
+    pub(super) cautious: bool,
+    /// What it promised, as a share of the objective.
+    pub(super) promise: f64,
+}
+
+impl Default for Last {
+    fn default() -> Self {
+        Self { like: None, cautious: true, promise: f64::INFINITY }
+    }
+}
 
 /// A problem on some rows.
 pub(super) struct Stage<'r, 'a, 'k, F: Real> {
@@ -27,38 +58,34 @@ pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     pub(super) rows: &'r Rows<'k, F>,
     /// All samples, at the last width.
     pub(super) samples: Samples<'r>,
-    /// How many times each row counts.
-    pub(super) times: f64,
-    /// The first width.
-    pub(super) h: f64,
     pub(super) tol: f64,
+    /// A step that promises less, as a share of the objective, is not taken.
+    pub(super) until: f64,
     pub(super) max_steps: usize,
 }
 
 impl<F: Real> Stage<'_, '_, '_, F> {
-    /// Moves `point`, at which all samples have the margins `from`, to the minimum; whether that was
-    /// reached. `like` is the factor of a preconditioner.
+    /// Moves `point`, at which all samples have the margins `from`, to the minimum or a long step
+    /// towards it.
     pub(super) fn minimise(
         &self,
         point: &mut [f64],
         steps: &mut usize,
         from: &[f64],
-        like: &mut Option<Cholesky>,
+        last: &mut Last,
         watch: &mut Watch<'_>,
-    ) -> Step<bool> {
-        let (gram, rows, end) = (&self.shared.gram[..], self.rows, self.samples.loss.h);
+    ) -> Step<End> {
+        let (gram, rows) = (&self.shared.gram[..], self.rows);
         let (b, order) = (gram.len().isqrt(), point.len());
         let chosen = || rows.samples.iter().map(|&i| i as usize);
         let targets = SomeTargets::new(self.samples.targets, chosen());
-        let cost: Vec<f64> = chosen().map(|i| self.times * self.samples.cost[i]).collect();
+        let cost: Vec<f64> = chosen().map(|i| self.samples.cost[i]).collect();
         let mut f: Vec<f64> = chosen().map(|i| from[i]).collect();
         let mut s = vec![0.0; f.len()];
         let mut pull = gram_times(gram, &point[..b]);
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b as f64;
-        let mut h = self.h;
+        let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
         for _ in 0..self.max_steps {
-            let mut samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
-            samples.loss.h = h;
             let at: Vec<_> = f.iter().enumerate().map(|(i, &f)| samples.at(i, f)).collect();
             let places = |wanted: &dyn Fn(usize) -> bool| -> Vec<u32> {
                 (0..at.len()).filter(|&i| wanted(i)).map(|i| i as u32).collect()
@@ -69,25 +96,41 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             axpy(1.0, &pull, &mut gradient[..b]);
             gradient.truncate(order);
             // Step 2.
-            let curvature: Vec<f64> = at.iter().map(|c| c.curvature).collect();
-            let zone = places(&|i| curvature[i] > 0.0);
+            let long = last.promise > LONG;
+            let mut curvature: Vec<f64> = if last.cautious {
+                f.iter().enumerate().map(|(i, &f)| samples.majorant(i, f)).collect()
+            } else {
+                at.iter().map(|c| c.curvature).collect()
+            };
+            let mut zone = places(&|i| curvature[i] > 0.0);
+            if long && last.cautious {
+                rows.thin(&mut zone, &mut curvature);
+            }
             let flat = if zone.is_empty() { mean } else { 0.0 };
             let hessian = Hessian { gram, rows, zone: &zone, curvature: &curvature, flat };
-            let factor = match like.take() {
+            let factor = match last.like.take() {
                 Some(factor) => factor,
                 None => hessian.sketch(order, watch)?,
             };
             let (d, serves) = hessian.direction(&gradient, &factor, watch)?;
-            *like = serves.then_some(factor);
+            last.like = serves.then_some(factor);
             // Step 3.
             let predicted = -0.5 * dot(&d, &gradient);
             let base = 0.5 * dot(&point[..b], &pull);
             let value = base + samples.loss_at(&f);
-            let last = h <= end;
-            if last && predicted <= self.tol * value.abs() {
-                return Ok(true);
+            let promise = predicted / value.abs();
+            let exact = !last.cautious;
+            last.promise = promise;
+            if promise <= self.until || exact && promise <= self.tol {
+                return Ok(End::Minimum);
             }
-            // Step 4.
+            // Step 4, by who sees all samples.
+            if promise > LONG {
+                axpy(1.0, &d, point);
+                *steps += 1;
+                last.cautious = true;
+                return Ok(End::Away);
+            }
             rows.times(&d, &mut s, watch)?;
             let pushed = gram_times(gram, &d[..b]);
             let (linear, quadratic) = (dot(&d[..b], &pull), dot(&d[..b], &pushed));
@@ -97,17 +140,14 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             axpy(t, &s, &mut f);
             *steps += 1;
             watch.poll()?;
-            if !last && (predicted <= STAGE_TOL * value.abs() || t == 0.0) {
-                h /= H_FACTOR;
-                // Two widths that are nearly the same are one.
-                if h < 1.5 * end {
-                    h = end;
-                }
-                *like = None;
-            } else if t == 0.0 {
-                return Ok(false);
+            last.cautious = promise > SURE || exact && t < SHORT;
+            if last.cautious == exact {
+                last.like = None;
+            }
+            if t == 0.0 {
+                return Ok(End::Stuck);
             }
         }
-        Ok(false)
+        Ok(End::Away)
     }
 }

@@ -24,15 +24,15 @@ pub(super) struct Rows<'k, F: Real> {
 }
 
 impl<'k, F: Real> Rows<'k, F> {
-    /// Of these samples; the first of them are kept.
+    /// Of these samples; the first of them, so many at most, are kept.
     pub(super) fn new(
         kernel: &'k dyn KernelRows<F>,
-        samples: Vec<u32>,
+        (samples, most): (Vec<u32>, usize),
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let b = kernel.n_terms();
-        let count = samples.len().min(bytes / (4 * b));
+        let count = most.min(bytes / (4 * b));
         let mut held = try_vec("kernel values", count * b, 0.0)?;
         let samples_held = samples[..count].chunks(WAVE * TASK);
         for (out, samples) in held.chunks_mut(WAVE * TASK * b).zip(samples_held) {
@@ -49,6 +49,18 @@ impl<'k, F: Real> Rows<'k, F> {
 
     pub(super) fn len(&self) -> usize {
         self.samples.len()
+    }
+
+    /// Leaves of these places those in memory, if any are there; their curvature stands for that of
+    /// all.
+    pub(super) fn thin(&self, zone: &mut Vec<u32>, curvature: &mut [f64]) {
+        let n_held = self.held.len() / self.b;
+        let held = zone.partition_point(|&place| (place as usize) < n_held);
+        if held > 0 {
+            let share = zone.len() as f64 / held as f64;
+            zone.truncate(held);
+            zone.iter().for_each(|&place| curvature[place as usize] *= share);
+        }
     }
 
     /// Gives every place, with its row, to `work`, up to `ROW_CHUNK` at a time.
@@ -165,6 +177,24 @@ impl<'k, F: Real> Rows<'k, F> {
         out.clear();
         self.each(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
     }
+}
+
+/// `K_nB β + b` of all samples.
+pub(super) fn margins<F: Real>(
+    kernel: &dyn KernelRows<F>,
+    (coef, offset): (&[f64], f64),
+    out: &mut [f64],
+    watch: &mut Watch<'_>,
+) -> Step {
+    for (wave, out) in out.chunks_mut(WAVE * TASK).enumerate() {
+        parallel::each(out.chunks_mut(ROW_CHUNK), &|chunk, out| {
+            let first = wave * WAVE * TASK + chunk * ROW_CHUNK;
+            kernel.weigh(&(first..first + out.len()).collect::<Vec<_>>(), coef, out);
+            out.iter_mut().for_each(|f| *f += offset);
+        });
+        watch.poll()?;
+    }
+    Ok(())
 }
 
 /// Kernel values of these samples in single precision.

@@ -57,6 +57,22 @@ fn every_solver_finds_the_minimum() {
 }
 
 #[test]
+fn many_samples_are_begun_on_a_part_of_them_and_come_to_the_same_minimum() {
+    for (loss, fit_intercept) in LOSSES.into_iter().flat_map(|l| [(l, false), (l, true)]) {
+        let toy = Toy::<f64>::new(12, 6000, 20, 2);
+        let polish = polish(loss, fit_intercept, 1e-9);
+        let coef = toy.random_coef(loss);
+        let newton = solve(&toy, Choice::Newton, &polish, &coef);
+        let found = solve(&toy, Choice::Kept, &polish, &coef);
+        let above = found.smoothed / newton.smoothed - 1.0;
+        assert!(above.abs() <= 1e-6, "{loss:?}: {above:.1e}");
+        // A start that is the minimum is not left.
+        let again = solve(&toy, Choice::Kept, &Polish { tol: 1e-4, ..polish }, &newton.coef);
+        assert!(again.smoothed <= newton.smoothed * (1.0 + 1e-12) || fit_intercept, "{loss:?}");
+    }
+}
+
+#[test]
 fn a_gap_that_was_asked_for_is_met() {
     let mut alone = 0;
     for (loss, n_classes) in LOSSES.into_iter().flat_map(|loss| [(loss, 2), (loss, 5)]) {

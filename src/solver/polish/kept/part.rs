@@ -1,0 +1,90 @@
+//! The first long steps, on a part of the samples that stands for all: far from the minimum a quarter
+//! of them says as well where to go.
+
+use super::{Place, Solver, gram_times};
+use crate::data::SomeTargets;
+use crate::float::Real;
+use crate::linalg::dot;
+use crate::rng::Rng;
+use crate::solver::smoothed::KernelRows;
+use crate::solver::smoothed::ray::Samples;
+use crate::watch::{Step, Watch};
+
+/// A part has so many samples a term, and is one in so many at most.
+const SAMPLES: usize = 64;
+const MOST_THINNED: usize = 4;
+/// It has nothing more to say when a step promises less than this share of its objective: its own
+/// minimum is another one.
+const UNTIL: f64 = 0.1;
+const SEED: u64 = 5;
+
+/// Some samples of a kernel.
+struct Few<'k, F: Real> {
+    of: &'k dyn KernelRows<F>,
+    samples: Vec<usize>,
+}
+
+impl<F: Real> Few<'_, F> {
+    fn chosen(&self, samples: &[usize]) -> Vec<usize> {
+        samples.iter().map(|&i| self.samples[i]).collect()
+    }
+}
+
+impl<F: Real> KernelRows<F> for Few<'_, F> {
+    fn n_rows(&self) -> usize {
+        self.samples.len()
+    }
+    fn n_terms(&self) -> usize {
+        self.of.n_terms()
+    }
+    fn fill(&self, samples: &[usize], out: &mut [F]) {
+        self.of.fill(&self.chosen(samples), out);
+    }
+    fn weigh(&self, samples: &[usize], coef: &[f64], out: &mut [f64]) {
+        self.of.weigh(&self.chosen(samples), coef, out);
+    }
+    fn fill_gram(&self, first: usize, out: &mut [f64]) {
+        self.of.fill_gram(first, out);
+    }
+}
+
+impl<F: Real> Solver<'_, '_, '_, F> {
+    /// Takes the first long steps on a part; a part is begun on a part of its own.
+    pub(super) fn begin(&self, place: &mut Place, watch: &mut Watch<'_>) -> Step {
+        if let Some(point) = self.on_a_part(place, watch)? {
+            self.step_1_look(place, (&point, false), watch)?;
+        }
+        Ok(())
+    }
+
+    /// Where they lead from a place; none where that is not far from the minimum, or samples are few.
+    fn on_a_part(&self, place: &mut Place, watch: &mut Watch<'_>) -> Step<Option<Vec<f64>>> {
+        let (n, order) = (self.kernel.n_rows(), place.point.len());
+        let every = (n / (SAMPLES * order).max(1)).min(MOST_THINNED);
+        if every < 2 {
+            return Ok(None);
+        }
+        let mut rng = Rng::new(SEED);
+        let samples: Vec<usize> = (0..n).filter(|_| rng.below(every) == 0).collect();
+        let targets = SomeTargets::new(self.samples.targets, samples.iter().copied());
+        let cost: Vec<f64> = samples.iter().map(|&i| every as f64 * self.samples.cost[i]).collect();
+        let f: Vec<f64> = samples.iter().map(|&i| place.f[i]).collect();
+        let kernel = Few { of: self.kernel, samples };
+        let part = Solver {
+            shared: self.shared,
+            kernel: &kernel,
+            samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
+            bytes: self.bytes,
+            until: UNTIL,
+        };
+        let (point, steps) = (place.point.clone(), place.steps);
+        let coef = &point[..self.kernel.n_terms()];
+        let penalty = 0.5 * dot(coef, &gram_times(&self.shared.gram, coef));
+        let value = penalty + part.samples.loss_at(&f);
+        let mut there = Place { point, f, value, steps };
+        part.begin(&mut there, watch)?;
+        part.descend(&mut there, &mut |_, _| Ok(()), watch)?;
+        place.steps = there.steps;
+        Ok((there.point != place.point).then_some(there.point))
+    }
+}
