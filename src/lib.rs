@@ -36,6 +36,9 @@
 //! | [`OnlineSvc`] | online learners, twelve of them, from the kernel perceptron on: row by row, in place | [`estimator::OnlineSvc`], [`online`] |
 //! | [`LocalBudgetSvc`] | cells of the space, a small machine in each | [`estimator::LocalBudgetSvc`] |
 //!
+//! [`estimator::AutoConfig`] tunes itself (Python's `AutoSVC`); in Rust it has the layer without
+//! labels alone.
+//!
 //! All take [`data::Rows`], dense (ndarray's views, slices) or sparse (CSR), of `f32` or `f64`:
 //! `f32` rows stay `f32`. Labels are of any type with an order. The kernel is Gaussian with γ = 1
 //! unless set; `.gamma(Gamma::Scale)` ([`config::Gamma`]) chooses γ by the rows. What goes wrong is
@@ -109,6 +112,8 @@ pub mod rng;
 pub mod simd;
 #[cfg(feature = "train")]
 pub mod solver;
+#[cfg(feature = "train")]
+pub(crate) mod tuning;
 pub mod watch;
 
 pub use ndarray;

@@ -20,7 +20,7 @@ const LEVELS: &[&[&str]] = &[
     &["features"],
     &["model"],
     &["budget"],
-    &["solver", "online", "local"],
+    &["solver", "online", "local", "tuning"],
     &["multiclass"],
     &["estimator"],
 ];

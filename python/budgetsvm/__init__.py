@@ -3,6 +3,7 @@
 from ._archive import ESTIMATORS as _ESTIMATORS
 from ._archive import load as load  # not in `__all__`: users have a `load` of their own
 from ._asset_classes import AssetSVC, AssetSVR
+from ._auto_classes import AutoSVC, AutoSVR
 from ._core import __version__
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
@@ -39,6 +40,8 @@ __all__ = [
     "SVR",
     "AssetSVC",
     "AssetSVR",
+    "AutoSVC",
+    "AutoSVR",
     "BudgetOGD",
     "BudgetPassiveAggressive",
     "BudgetSVC",

@@ -40,9 +40,10 @@ class Archived:
 
     #: Learnt attributes: name -> "array", "matrix" (array or CSR), "int32", "int64" and "float64"
     #: (vectors, integers not negative), "numbers" (a short vector of float64 that may be infinite),
-    #: "count", "flag", "number", "objective", "sizes" and "stop" (JSON, one type each) or "curves"
-    #: (a dict of arrays). A "?" at the end: may be missing. The machine, `n_features_in_`,
-    #: `feature_names_in_` and `classes_` go without saying; a class adds to what its bases have.
+    #: "count", "flag", "leaderboard", "number", "objective", "plans", "sizes" and "stop" (JSON, one
+    #: type each) or "curves" (a dict of arrays). A "?" at the end: may be missing. The machine,
+    #: `n_features_in_`, `feature_names_in_` and `classes_` go without saying; a class adds to what
+    #: its bases have.
     _archived: ClassVar[dict[str, str]]
 
     #: Whether a fitted estimator holds a machine of `_core`.

@@ -101,7 +101,10 @@ class Classifier(ClassifierMixin, Estimator):
         return index.astype(np.uint32), len(self.classes_)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        """C of every sample; "balanced" only where `balance` says that all rows are known."""
+        return float(self.C) * weights * self._class_factors(target, weights, balance)
+
+    def _class_factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
+        """Of every sample; "balanced" only where `balance` says that all rows are known."""
         factors = np.ones(len(self.classes_))
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
@@ -117,7 +120,7 @@ class Classifier(ClassifierMixin, Estimator):
                 )
             sums = np.bincount(target, weights=weights, minlength=len(factors))
             factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
-        return float(self.C) * weights * factors[target]
+        return factors[target]
 
 
 def one_column_flat(values: np.ndarray) -> np.ndarray:

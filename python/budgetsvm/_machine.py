@@ -81,7 +81,7 @@ class OnMap(Estimator):
     gamma_ = of_machine("gamma", "γ used.")
 
 
-class Machined(AnyKernel):
+class Held(Estimator):
     """Base of the estimators that hold a machine; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -144,14 +144,26 @@ class Machined(AnyKernel):
         fits = is_classifier(self) == hasattr(self, "classes_")
         fits = fits and machine.kind in self._kinds and machine.state in self._states
         fits = fits and machine.n_outputs == self._outputs_wanted()
-        require(fits and machine.n_features == self.n_features_in_, "machine and labels")
+        require(fits and machine.n_features == self._width(), "machine and labels")
         require(self._kernel_fits(), "another kernel than the machine has")
+
+    def _width(self) -> int:
+        """Columns of the rows that the machine takes."""
+        return self.n_features_in_
+
+    def _kernel_fits(self) -> bool:
+        """Whether the machine's kernel is the one that the hyperparameters name."""
+        return True
+
+
+class Machined(Held, AnyKernel):
+    """Base of the estimators that hold a machine of one kernel; not for use on its own."""
 
     def _kernel_fits(self) -> bool:
         return kernel_fits(self)
 
 
-class MachineEstimator(Machined, Trained):
+class TrainedMachine(Held, Trained):
     """Base of the estimators over a machine whose training is watched; not for use on its own."""
 
     _archived: ClassVar[dict] = {"n_iter_": "count", "history_": "curves", "stop_reason_": "stop"}
@@ -165,6 +177,10 @@ class MachineEstimator(Machined, Trained):
         self.history_ = report["history"]
         self.stop_reason_ = report["stop_reason"]
         watcher.finish(machine, report)
+
+
+class MachineEstimator(Machined, TrainedMachine):
+    """Base of those of one kernel whose training is watched; not for use on its own."""
 
     def _settle_gamma(self, rows: Any, d: int, weights: np.ndarray, machine: Any) -> float:
         """The γ of a machine that is made, or of `machine`, which training goes on with."""

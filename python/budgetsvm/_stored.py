@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from . import _table
 from ._validation import check_csr_structure, plain
 
 _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
@@ -43,12 +44,33 @@ def _is_objective(value: Any) -> bool:
     return numbers and set(value) in _OBJECTIVES
 
 
+_BOARD = {
+    "kernel": str,
+    "coding": str,
+    "scales": str,
+    "lambda": float,
+    "error": float,
+    "weight": float,
+}
+
+
+def _is_leaderboard(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(line, dict)
+        and set(line) == set(_BOARD)
+        and all(type(line[name]) is kind for name, kind in _BOARD.items())
+        for line in value
+    )
+
+
 #: Kinds of JSON that learnt attributes are.
 _JSON: dict[str, Callable[[Any], bool]] = {
     "count": _is_count,
     "flag": lambda value: type(value) is bool,
+    "leaderboard": _is_leaderboard,
     "number": lambda value: type(value) is float,
     "objective": _is_objective,
+    "plans": _table.is_plans,
     "sizes": _is_sizes,
     "stop": lambda value: value in _STOPS,
 }

@@ -7,6 +7,7 @@
 //! labels, that the Python bindings use.
 
 mod asset;
+mod auto;
 mod basis;
 mod budget;
 mod caution;
@@ -22,6 +23,7 @@ pub mod online;
 mod passes;
 mod primal;
 mod report;
+mod samples;
 mod saved;
 pub mod scales;
 mod score;
@@ -32,6 +34,7 @@ pub use asset::{
     AssetConfig, AssetFeatures, AssetReport, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
     AssetSvrModel,
 };
+pub use auto::{AutoConfig, AutoReport, Judged};
 pub use budget::{
     BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, Recursive,
     Start,

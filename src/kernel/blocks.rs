@@ -80,6 +80,14 @@ impl AnyKernel {
         self.single(tile, (first, last), all(centers), values);
     }
 
+    /// What the kernel is a function of, `γ` times the distance or the product, of all points of a
+    /// tile and all centres, as [`AnyKernel::values`].
+    pub(crate) fn arguments<F: Real>(&self, tile: &Tile<F>, centers: &Packed<F>, out: &mut [F]) {
+        let stride = centers.padded_len();
+        let values = Some(Values { out, stride, mapped: false });
+        self.run(tile, (0, tile.len()), all(centers), values, None);
+    }
+
     /// [`AnyKernel::stored`] of the only point of `tile` and as many slots as `out` is long, from
     /// `from` on: whole lines of them.
     pub fn stored_part<F: Real>(

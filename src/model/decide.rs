@@ -33,6 +33,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => model.row_work(),
             Self::Linear(model) => model.coef().len(),
             Self::Cells(model) => model.row_work(),
+            Self::Coded(model) => model.row_work(),
         }
     }
 
@@ -60,6 +61,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => model.decision(rows, out),
             Self::Linear(model) => model.decision(rows, out),
             Self::Cells(model) => model.decision(rows, out),
+            Self::Coded(model) => model.decision(rows, out),
         }
     }
 

@@ -7,6 +7,7 @@
 //! features    f_c(x) = w_c·z(x) + b_c
 //! linear      f_c(x) = w_c·x + b_c
 //! cells       the expansion of the cell that x lies in
+//! coded       Σ_p of expansions, each of coordinates coding_p(x) of its own
 //! ```
 
 mod any;
@@ -14,6 +15,8 @@ pub(crate) mod assignment;
 mod cell;
 mod cells;
 mod chunks;
+mod coded;
+mod coding;
 mod decide;
 mod expansion;
 mod feature_model;
@@ -39,6 +42,8 @@ use crate::kernel::AnyKernel;
 pub use any::AnyModel;
 pub use cell::{CellMachine, CellPairs};
 pub use cells::CellModel;
+pub use coded::CodedModel;
+pub use coding::Coding;
 pub use expansion::{Expansion, RowScratch};
 pub use feature_model::FeatureModel;
 pub use kernel_model::KernelModel;
@@ -60,6 +65,8 @@ pub enum Model<F: Real> {
     Linear(Arc<LinearModel>),
     /// A machine a cell.
     Cells(Arc<CellModel<F>>),
+    /// Expansions of coded rows.
+    Coded(Arc<CodedModel<F>>),
 }
 
 impl<F: Real> Model<F> {
@@ -82,7 +89,7 @@ impl<F: Real> Model<F> {
             Self::Expansion(model) => std::slice::from_ref(model),
             Self::Each(models) => models,
             Self::Features(model) => model.expansion().map_or(&[], std::slice::from_ref),
-            Self::Pairwise(_) | Self::Linear(_) | Self::Cells(_) => &[],
+            Self::Pairwise(_) | Self::Linear(_) | Self::Cells(_) | Self::Coded(_) => &[],
         }
     }
 
@@ -96,6 +103,7 @@ impl<F: Real> Model<F> {
             Self::Features(_) => "features",
             Self::Linear(_) => "linear",
             Self::Cells(_) => "cells",
+            Self::Coded(_) => "coded",
         }
     }
 
@@ -108,7 +116,8 @@ impl<F: Real> Model<F> {
             | Self::Each(_)
             | Self::Pairwise(_)
             | Self::Features(_)
-            | Self::Linear(_) => vec![self.n_terms()],
+            | Self::Linear(_)
+            | Self::Coded(_) => vec![self.n_terms()],
         }
     }
 
@@ -125,6 +134,7 @@ impl<F: Real> Model<F> {
             }
             Self::Linear(model) => model.n_features(),
             Self::Cells(model) => model.cells().iter().map(CellMachine::n_terms).sum(),
+            Self::Coded(model) => model.n_terms(),
         }
     }
 
@@ -138,6 +148,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => model.intercept().len(),
             Self::Linear(model) => model.n_outputs(),
             Self::Cells(model) => model.n_outputs(),
+            Self::Coded(model) => model.n_outputs(),
         }
     }
 
@@ -151,6 +162,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => model.map().n_features(),
             Self::Linear(model) => model.n_features(),
             Self::Cells(model) => model.n_features(),
+            Self::Coded(model) => model.n_features(),
         }
     }
 
@@ -167,6 +179,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => Some(model.kernel()),
             Self::Linear(_) => Some(AnyKernel::Linear),
             Self::Cells(model) => model.cells().first().map(CellMachine::kernel),
+            Self::Coded(model) => model.parts().first().map(|(_, part)| part.kernel()),
         }
     }
 
@@ -178,7 +191,11 @@ impl<F: Real> Model<F> {
             Self::Pairwise(model) => {
                 matches!(model.support(), Support::Vectors(_, Gathered::Csr { .. }))
             }
-            Self::Each(_) | Self::Features(_) | Self::Linear(_) | Self::Cells(_) => false,
+            Self::Each(_)
+            | Self::Features(_)
+            | Self::Linear(_)
+            | Self::Cells(_)
+            | Self::Coded(_) => false,
         }
     }
 
@@ -205,7 +222,7 @@ impl<F: Real> Model<F> {
                 Support::Columns(..) => None,
             }),
             Self::Features(model) => model.landmarks().transpose(),
-            Self::Linear(_) | Self::Cells(_) => Ok(None),
+            Self::Linear(_) | Self::Cells(_) | Self::Coded(_) => Ok(None),
         }
     }
 
@@ -239,7 +256,11 @@ impl<F: Real> Model<F> {
         let values = match self {
             Self::Features(model) => model.coef(),
             Self::Linear(model) => model.coef(),
-            Self::Expansion(_) | Self::Each(_) | Self::Pairwise(_) | Self::Cells(_) => &[],
+            Self::Expansion(_)
+            | Self::Each(_)
+            | Self::Pairwise(_)
+            | Self::Cells(_)
+            | Self::Coded(_) => &[],
         };
         let outputs = self.n_outputs();
         let width = values.len().checked_div(outputs).unwrap_or(0);
@@ -256,6 +277,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => model.intercept().to_vec(),
             Self::Linear(model) => model.intercept().to_vec(),
             Self::Cells(_) => Vec::new(),
+            Self::Coded(model) => model.intercept(),
         }
     }
 
@@ -268,7 +290,8 @@ impl<F: Real> Model<F> {
             | Self::Each(_)
             | Self::Pairwise(_)
             | Self::Linear(_)
-            | Self::Cells(_) => None,
+            | Self::Cells(_)
+            | Self::Coded(_) => None,
         }
     }
 }

@@ -6,8 +6,8 @@ use ndarray::Array2;
 
 use super::persist::{Section, Tensor};
 use super::{
-    CellMachine, CellModel, CellPairs, FeatureModel, KernelModel, LinearModel, Model,
-    PairwiseModel, Support,
+    CellMachine, CellModel, CellPairs, CodedModel, Coding, FeatureModel, KernelModel, LinearModel,
+    Model, PairwiseModel, Support,
 };
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap, LandmarkMap};
@@ -97,6 +97,16 @@ impl<F: Real> Model<F> {
             Self::Cells(model) => {
                 cells_to_section(model, &mut section)?;
             }
+            Self::Coded(model) => {
+                let mut parts = Vec::with_capacity(model.parts().len());
+                for (coding, model) in model.parts() {
+                    let mut part = Section::default();
+                    part.put_section("coding", coding.to_section());
+                    part.put_section("expansion", model.to_section()?);
+                    parts.push(part);
+                }
+                section.put_all("parts", parts);
+            }
         }
         Ok(section)
     }
@@ -143,6 +153,16 @@ impl<F: Real> Model<F> {
                 Self::Linear(Arc::new(fits(LinearModel::new(coef, intercept))?))
             }
             "cells" => Self::Cells(Arc::new(cells_from_section(&mut section)?)),
+            "coded" => {
+                let mut parts = Vec::new();
+                for mut part in section.take_all("parts")? {
+                    let coding = Coding::from_section(part.take_section("coding")?)?;
+                    let expansion = part.take_section("expansion")?;
+                    part.end()?;
+                    parts.push((coding, KernelModel::from_section(expansion)?));
+                }
+                Self::Coded(Arc::new(fits(CodedModel::new(parts))?))
+            }
             _ => return bad("kind"),
         };
         section.end()?;

@@ -23,6 +23,7 @@ mod packed;
 mod pairs;
 mod primitives;
 mod products;
+mod pulls;
 mod roofline;
 mod scalar;
 mod slices;
@@ -36,9 +37,10 @@ pub(crate) use norms::sq_norm;
 pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
-    add_rows, add_scaled, add_scaled_rows, cosines, descents, dots, exp_in_place, find_sum,
-    first_at_most, indices_at_most, inner, least, merge_degradations, move_scores, pair_gains,
-    prefetch, same_sign_distances, shared_degradations, waves, weighted_sums, weighted_sums_of,
+    absolute_differences, add_rows, add_scaled, add_scaled_rows, cosines, descents, dots,
+    exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, merge_degradations,
+    move_scores, pair_gains, prefetch, same_sign_distances, shared_degradations, signed, waves,
+    weighted_sums, weighted_sums_of,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use super::block::{self, Job};
 use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
-use super::{pairs, products, slices};
+use super::{pairs, products, pulls, slices};
 use crate::float::Real;
 
 primitives! {
@@ -80,6 +80,15 @@ primitives! {
     /// Appends the indices of the values that are at most `limit` to `found`.
     pub(crate) fn indices_at_most(values: &[F], limit: F, found: &mut Vec<usize>)
         = slices::indices_at_most::<F>;
+
+    /// `Σ_j w_j |x - z_j|` over the weights, of which `z` has as many.
+    #[must_use]
+    pub(crate) fn absolute_differences(weights: &[F], x: F, z: &[F]) -> F
+        = pulls::absolute_differences::<F>;
+
+    /// `Σ_j w_j sign(x - z_j)` over the weights, of which `z` has as many.
+    #[must_use]
+    pub(crate) fn signed(weights: &[F], x: F, z: &[F]) -> F = pulls::signed::<F>;
 
     /// The least value; infinity for an empty slice.
     #[must_use]

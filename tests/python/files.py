@@ -39,6 +39,9 @@ FIXED = {
     "IncompleteCholesky": {"n_components": 4}, "FourierOGD": {"n_frequencies": 5},
 }  # fmt: skip
 
+#: Formats of files that are older than the estimator.
+SINCE = {"AutoSVC": 2, "AutoSVR": 2}
+
 
 def rows(single: bool, sparse: bool) -> Any:
     """Rows that no random number has a part in."""

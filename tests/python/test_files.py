@@ -13,7 +13,12 @@ import files
 
 FILES = Path(__file__).parents[1] / "files"
 FOLDERS = sorted(path for path in FILES.iterdir() if path.name.isdigit())
-CASES = [(folder, *case) for folder in FOLDERS for case in files.cases()]
+CASES = [
+    (folder, *case)
+    for folder in FOLDERS
+    for case in files.cases()
+    if int(folder.name) >= files.SINCE.get(type(case[1]).__name__, 1)
+]
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,9 @@ def test_hostile_rows(cls, what):
     unsupervised = unsupervised or cls.__name__ == "IncompleteCholesky"
     if what == "one row too few" and unsupervised:
         return  # without targets there is no number of them
+    if cls.__name__.startswith("Auto") and what in ("not a number", "objects"):
+        assert np.isfinite(said(model.fit(ROWS[what], targets(cls)), ROWS[what])).all()
+        return  # values that miss are no error there
     with pytest.raises((ValueError, TypeError)):
         model.fit(ROWS[what], targets(cls))
     if what != "one row too few":

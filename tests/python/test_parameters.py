@@ -43,9 +43,9 @@ COUNTS = (
     "n_iter_no_change n_landmarks overlap refine_iter tune_size working_set"
 ).split()
 FLAGS = (
-    "average break_ties early_stopping fit_intercept leave_one_out orthogonal polishing "
-    "record_objective record_history refine shared shrinking strongly_convex tune warm_start "
-    "probability"
+    "average break_ties early_stopping fit_intercept learn_scales leave_one_out orthogonal "
+    "polishing record_objective record_history refine shared shrinking strongly_convex tune "
+    "warm_start probability"
 ).split()
 BEYOND = {
     "center_step": [-0.1, 1.1], "coef0": [None], "eigenvalue_threshold": [-0.1, 1.0],

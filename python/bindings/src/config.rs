@@ -3,8 +3,8 @@
 use budgetsvm::config::Config;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    AssetSvc, AssetSvr, BudgetSvc, BudgetSvr, ExactConfig, LocalConfig, OnlineConfig, PrimalSvc,
-    PrimalSvr,
+    AssetSvc, AssetSvr, AutoConfig, BudgetSvc, BudgetSvr, ExactConfig, LocalConfig, OnlineConfig,
+    PrimalSvc, PrimalSvr,
 };
 use budgetsvm::features::{Fourier, IncompleteCholesky, Nystroem};
 use pyo3::prelude::*;
@@ -36,6 +36,7 @@ pub(crate) fn hyperparameters(family: &str, config: &str) -> PyResult<String> {
         "local" => changed(&LocalConfig::default(), config),
         "asset_svc" => changed(AssetSvc::builder().config(), config),
         "asset_svr" => changed(AssetSvr::builder().config(), config),
+        "auto" => changed(&AutoConfig::default(), config),
         "primal_svc" => changed(PrimalSvc::builder().config(), config),
         "primal_svr" => changed(PrimalSvr::builder().config(), config),
         "exact" => changed(&ExactConfig::default(), config),

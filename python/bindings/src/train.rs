@@ -5,7 +5,8 @@ use budgetsvm::config::Config;
 use budgetsvm::data::{Problem, Rows, Targets};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    self, AssetConfig, AssetReport, BudgetConfig, LocalConfig, OnlineConfig, Report, Start,
+    self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, LocalConfig,
+    OnlineConfig, Report, Start,
 };
 use budgetsvm::watch::Watch;
 use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
@@ -136,6 +137,7 @@ pub(crate) fn train<'py>(
         "online" => online(&call, storage),
         "local" => local(&call, storage),
         "asset" => asset(&call, storage),
+        "auto" => auto(&call, storage),
         "primal" => primal::train(py, &call, storage),
         _ => Err(exception(Error::Unsupported(format!("no family of machines '{family}'")))),
     })
@@ -231,5 +233,34 @@ fn asset_report(py: Python<'_>, report: AssetReport) -> PyResult<Bound<'_, PyDic
     objective.set_item("primal", report.objective.map(|both| both.0))?;
     objective.set_item("dual", report.objective.map(|both| both.1))?;
     told.set_item("objective", objective)?;
+    Ok(told)
+}
+
+fn auto<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
+    let config: AutoConfig = call.config()?;
+    let (machine, report) = call.train(storage, |problem, _, watch| config.fit(problem, watch))?;
+    Ok((machine, auto_report(call.py, report)?))
+}
+
+fn auto_report(py: Python<'_>, report: AutoReport) -> PyResult<Bound<'_, PyDict>> {
+    let told = PyDict::new(py);
+    told.set_item("n_iter", 1)?;
+    told.set_item("stop_reason", report.stop.name())?;
+    told.set_item("history", PyDict::new(py))?;
+    told.set_item("calibration", report.calibration.into_pyarray(py))?;
+    let scales: Vec<_> = report.scales.into_iter().map(|s| s.into_pyarray(py)).collect();
+    told.set_item("scales", scales)?;
+    let mut judged = Vec::with_capacity(report.judged.len());
+    for one in report.judged {
+        let line = PyDict::new(py);
+        line.set_item("kernel", one.kernel)?;
+        line.set_item("coding", one.coding)?;
+        line.set_item("scales", one.scales)?;
+        line.set_item("lambda", one.lambda)?;
+        line.set_item("error", one.error)?;
+        line.set_item("weight", one.weight)?;
+        judged.push(line);
+    }
+    told.set_item("judged", judged)?;
     Ok(told)
 }

@@ -1,0 +1,202 @@
+"""What AutoSVC and AutoSVR share: a table in, one call of `_core.train`, what it found."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _parameters, _table, _validation
+from ._estimator import FLOATS
+from ._hyperparameters import hyperparameters
+from ._machine import TrainedMachine
+from ._progress import Watcher
+
+
+@hyperparameters
+class AutoEstimator(TrainedMachine):
+    """Base of the machines that tune themselves; not for use on its own.
+
+    Parameters
+    ----------
+    budget : int or None, default=None
+        The most terms that the model may hold, >= 1: what a prediction costs. None: every row up
+        to 16,000 rows, of more 4,000 a kernel.
+    learn_scales : bool, default=True
+        Whether every feature gets a scale of its own, learnt from the data.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the best machine so far, > 0: half of them for the
+        search, the rest for the fit to all rows. The first machine is there after a fraction of a
+        second, and is what comes back from a shorter time.
+
+    Attributes
+    ----------
+    leaderboard_ : list of dict
+        The kernels judged, best first: "kernel" ("rbf" or "laplacian"), "coding" of the features
+        ("standard" or "ranks"), "scales" (where they come from: the "width" alone, "gradient
+        products" or "descent"), "lambda" (the ridge, as a share of the mean weight), "error" (mean
+        square of what is missed on rows held out, as a share of the variance) and "weight" in the
+        machine.
+    kernels_ : list of str
+        The kernels that the machine is the sum of, the heavier first.
+    weights_ : ndarray of shape (n_kernels,)
+        Their weights, of sum 1.
+    feature_scales_ : ndarray of shape (n_features_in_,)
+        What the features are multiplied by once they are coded, as a share of the largest: how
+        much the machine looks at each. The weighted mean over the kernels; of a feature that
+        becomes several columns the largest.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        `feature_scales_` as shares of their sum.
+    n_terms_ : int
+        Number of terms, those of all kernels together.
+
+    References
+    ----------
+    .. [1] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, "Mechanism for feature learning in
+       neural networks and backpropagation-free machine learning models", Science 383, 2024.
+    .. [2] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
+       2007 (section 6.3).
+    .. [3] A. Rudi, L. Carratino, L. Rosasco, "FALKON: an optimal large scale kernel method", NIPS
+       2017.
+    """
+
+    budget: int | None = field(default=None, kw_only=False)
+    learn_scales: bool = True
+
+    _ranges: ClassVar[dict] = {
+        "budget": _parameters.optional(_parameters.count),
+        "learn_scales": _parameters.flag,
+    }
+    _archived: ClassVar[dict[str, str]] = {
+        "leaderboard_": "leaderboard",
+        "feature_scales_": "float64",
+        "_plans": "plans?",
+        "_calibration": "numbers",
+    }
+    _kinds = ("coded",)
+    _family = "auto"
+
+    leaderboard_: list[dict[str, Any]]
+    feature_scales_: np.ndarray
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+        X, y = self._checked(X, y)
+        target, n_classes = self._encode(y)
+        weights = _validation.check_weights(sample_weight, y)
+        X = self._numbers(X, target, n_classes, weights)
+        rows = _validation.as_rows(X)
+        config = _parameters.config(self, random_state=self._seed())
+        machine, report = _core.train(
+            "auto", config, rows, target, n_classes, self._cost(target, weights),
+            notify=watcher.notify, threads=self._threads(),
+        )  # fmt: skip
+        self.leaderboard_ = report["judged"]
+        self._calibration = report["calibration"]
+        self.feature_scales_ = self._of_features(report["scales"])
+        self._take(machine, report, watcher)
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Rows, NaN among them, and targets; a frame with columns of text stays one."""
+        numeric = self.__sklearn_tags__().estimator_type == "regressor"
+        if _table.has_levels(X):
+            X, y = validate_data(
+                self, X, y, y_numeric=numeric, skip_check_array=True, reset=True
+            )  # fmt: skip
+            y = np.asarray(y)
+            if y.ndim != 1 or len(y) != len(X):
+                raise ValueError(f"y must have a value for each of the {len(X)} rows of X")
+            if len(X) == 0:
+                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+            return X, y
+        return validate_data(
+            self, X, y, accept_sparse="csr", y_numeric=numeric, dtype=list(FLOATS),
+            ensure_all_finite=True if sparse.issparse(X) else "allow-nan", reset=True,
+        )  # fmt: skip
+
+    def _numbers(self, X: Any, target: Any, n_classes: int | None, weights: np.ndarray) -> Any:
+        """The rows as the machine takes them; plans for columns where that needs some."""
+        self.__dict__.pop("_plans", None)
+        if sparse.issparse(X):
+            return X
+        if not _table.is_frame(X) and not np.isnan(X).any():
+            self._plans = _table.plain_plans(X)
+            return X
+        columns = _table.columns_of(X) if _table.is_frame(X) else list(X.astype(np.float64).T)
+        if n_classes is None or n_classes == 2:
+            values = np.asarray(target, dtype=np.float64)[:, None]
+        else:
+            values = (target[:, None] == np.arange(n_classes)).astype(np.float64)
+        self._plans, numbers = _table.learn(columns, values, weights, self._seed())
+        return np.ascontiguousarray(numbers, dtype=getattr(X, "dtype", np.float64))
+
+    def _new_rows(self, X: Any, dtypes: Any = None, **checks: Any) -> Any:
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        dtype, plans = self._dtype(), self._planned()
+        plain = plans is None or _table.changes_nothing(plans)
+        if plain and self._is_plain(X, (dtype,)):
+            return X
+        if _table.has_levels(X) or _table.wants_frame(plans):
+            if not _table.is_frame(X):
+                raise ValueError(
+                    "X must be a data frame, as the one that the machine was fitted to"
+                )
+            if plans is None:
+                raise ValueError("X has columns of text, which were numbers in fit")
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return np.ascontiguousarray(_table.apply(plans, _table.columns_of(X)), dtype=dtype)
+        as_numbers = plans is None or sparse.issparse(X)
+        found: Any = validate_data(
+            self, X, accept_sparse="csr", dtype=[dtype], reset=False,
+            ensure_all_finite=True if as_numbers else "allow-nan",
+        )  # fmt: skip
+        if plans is None or (plain and (as_numbers or not np.isnan(found).any())):
+            return found
+        columns = (found.toarray() if as_numbers else found).astype(np.float64).T
+        return np.ascontiguousarray(_table.apply(plans, list(columns)), dtype=dtype)
+
+    def _of_features(self, scales: list[np.ndarray]) -> np.ndarray:
+        """One scale a feature, of the parts' scales a column."""
+        mean = sum(w * part for w, part in zip(self.weights_, scales, strict=True))
+        plans = self._planned()
+        ends = np.cumsum([0, *(_table.widths(plans) if plans else [1] * len(mean))])
+        found = np.array([mean[a:b].max() for a, b in itertools.pairwise(ends)])
+        return found / max(found.max(), np.finfo(float).tiny)
+
+    @property
+    def kernels_(self) -> list[str]:
+        """The kernels that the machine is the sum of, the heavier first."""
+        return [line["kernel"] for line in self._parts()]
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """The weights of the kernels, of sum 1."""
+        return np.array([line["weight"] for line in self._parts()])
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The scales of the features as shares of their sum."""
+        scales = self._learnt("feature_scales_")
+        return scales / max(scales.sum(), np.finfo(float).tiny)
+
+    def _parts(self) -> list[dict[str, Any]]:
+        return [line for line in self._learnt("leaderboard_") if line["weight"] > 0]
+
+    def _width(self) -> int:
+        plans = self._planned()
+        return sum(_table.widths(plans)) if plans else self.n_features_in_
+
+    def _planned(self) -> list[_table.Plan] | None:
+        return self.__dict__.get("_plans")
+
+    def _passes(self) -> Any:
+        return 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,131 @@
+//! What the search chose, fitted to all rows.
+
+use super::config::AutoConfig;
+use crate::data::{Problem, Rows};
+use crate::error::Result;
+use crate::float::Real;
+use crate::model::{Coding, KernelModel};
+use crate::tuning::{Candidate, Chosen, Grid, Sought, recipe, ridge};
+use crate::watch::{Halt, Step, StopReason, Watch};
+
+/// Rows up to which every one of them is a term.
+const EXACT: usize = 16_000;
+/// Terms beyond that.
+const LANDMARKS: usize = 4_000;
+
+/// The samples in the order drawn: their rows, weights of mean 1, and values less their means, in
+/// units of `unit`.
+pub(super) struct Sources {
+    pub(super) index: Vec<usize>,
+    pub(super) weights: Vec<f64>,
+    pub(super) values: Grid,
+    /// Weighted means of the outputs.
+    pub(super) means: Vec<f64>,
+    pub(super) unit: f64,
+}
+
+impl Sources {
+    pub(super) fn new<F: Real>(
+        problem: &Problem<'_, F>,
+        index: Vec<usize>,
+        weights: Vec<f64>,
+    ) -> Result<Self> {
+        let (targets, n) = (problem.targets(), index.len());
+        let q = targets.n_outputs();
+        let total: f64 = weights.iter().sum();
+        let each = || index.iter().zip(&weights);
+        let mean = |c: usize| each().map(|(&i, w)| w / total * targets.value(i, c)).sum();
+        let means: Vec<f64> = (0..q).map(mean).collect();
+        let unit = match targets {
+            crate::data::Targets::Classes { .. } => 1.0,
+            crate::data::Targets::Values(_) => {
+                let square =
+                    |(&i, w): (&usize, &f64)| w / total * (targets.value(i, 0) - means[0]).powi(2);
+                let spread = each().map(square).sum::<f64>().sqrt();
+                if spread > 0.0 && spread.is_finite() { spread } else { 1.0 }
+            }
+        };
+        let mut values = Grid::zeros("targets", n, q)?;
+        for (row, &i) in values.values.chunks_exact_mut(q).zip(&index) {
+            for (c, v) in row.iter_mut().enumerate() {
+                *v = ((targets.value(i, c) - means[c]) / unit) as f32;
+            }
+        }
+        Ok(Self { index, weights, values, means, unit })
+    }
+}
+
+/// An expansion of coded rows.
+type Part<F> = (Coding, KernelModel<F>);
+
+/// The parts of the machine, and what stopped them before they were fitted to all rows.
+pub(super) fn finish<F: Real>(
+    config: &AutoConfig,
+    rows: &Rows<'_, F>,
+    sources: &Sources,
+    (codings, chosen): (&[Coding], &Chosen),
+    watch: &mut Watch<'_>,
+) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
+    let n = sources.index.len();
+    let most = config.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n);
+    // A budget is for all parts together; one of a single term leaves no room for a second part.
+    let shared = config.budget.is_some();
+    let terms = |weight: f64| match shared {
+        true => ((most as f64 * weight) as usize).max(1),
+        false => most,
+    };
+    let chosen_parts: Vec<&(Candidate, f64)> = match most {
+        0..=1 => chosen.parts.iter().take(1).collect(),
+        _ => chosen.parts.iter().collect(),
+    };
+    let total: f64 = chosen_parts.iter().map(|(_, weight)| weight).sum();
+    let mut stopped = None;
+    let (mut parts, mut means) = (Vec::new(), sources.means.clone());
+    for (part, weight) in chosen_parts {
+        let weight = weight / total;
+        let coding = codings[part.coding].with_scales(part.scales.clone())?;
+        let terms = terms(weight);
+        let all = fit(part, rows, (sources, n, terms), &coding, watch);
+        let (coef, terms) = match all {
+            Ok(coef) => (coef, terms),
+            Err(Halt::Fail(error)) => return Err(error),
+            // In the time left: on as many rows as the search saw.
+            Err(Halt::Stop(reason)) => {
+                stopped = Some(reason);
+                let (n, terms) = (n.min(recipe::ROWS), terms.min(recipe::LANDMARKS));
+                let few =
+                    |watch: &mut Watch<'_>| fit(part, rows, (sources, n, terms), &coding, watch);
+                (watch.unbroken(few)?, terms)
+            }
+        };
+        let by = weight * sources.unit;
+        let coef: Vec<f64> = coef.values.iter().map(|v| by * f64::from(*v)).collect();
+        let centers = coding.coded(rows, &sources.index[..terms])?;
+        let (kernel, d) = (part.shape.kernel(), rows.n_cols());
+        let intercept = std::mem::replace(&mut means, vec![0.0; sources.means.len()]);
+        let model = KernelModel::from_parts(kernel, Vec::new(), (centers, d), &coef, intercept)?;
+        parts.push((coding, model));
+    }
+    Ok((parts, stopped))
+}
+
+/// Coefficients of the first `terms` samples, fitted to the first `n`.
+fn fit<F: Real>(
+    part: &Candidate,
+    rows: &Rows<'_, F>,
+    (sources, n, terms): (&Sources, usize, usize),
+    coding: &Coding,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let columns = rows.n_cols();
+    let coded = Grid { values: coding.coded(rows, &sources.index[..n])?, columns };
+    let values = sources.values.range(0, n)?;
+    let sought =
+        Sought { values: &values, weights: &sources.weights[..n], landmarks: terms.min(n) };
+    if terms >= n {
+        let k = ridge::kernel(part.shape, &coded, watch)?;
+        ridge::on_all(&k, &sought, part.lambda, watch)
+    } else {
+        ridge::on_landmarks(part.shape, &coded, &sought, part.lambda, watch)
+    }
+}

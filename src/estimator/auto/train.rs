@@ -1,0 +1,226 @@
+//! The fit: rows drawn, coded and searched, the machine found fitted to all of them.
+
+use std::sync::Arc;
+
+use super::config::AutoConfig;
+use super::finish::{Sources, finish};
+use crate::config::Config as _;
+use crate::data::{Problem, Rows, Targets};
+use crate::error::{Error, Result, try_vec};
+use crate::estimator::machine::{Machine, State};
+use crate::estimator::samples::samples;
+use crate::float::Real;
+use crate::model::{CodedModel, Coding, Model};
+use crate::rng::Rng;
+use crate::tuning::{
+    Chosen, Grid, Search, Shape, Sought, Task, probabilities_of_classes, probabilities_of_two,
+    recipe,
+};
+use crate::watch::{StopReason, Watch};
+
+/// Rows up to which equal ones are taken together, and their order is their own.
+const SMALL: usize = 3000;
+/// Fewer rows are not held out.
+const LEAST_HELD_OUT: usize = 2;
+/// Share of the time that the search may take.
+const SEARCH: f64 = 0.5;
+/// Sharpness of probabilities where no rows were held out: values are about 2 P - 1.
+const UNSEEN: f64 = 2.0;
+/// Values that the coded rows of the search may be.
+const LARGEST: usize = 1 << 29;
+
+/// A kernel that was judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// "rbf" or "laplacian".
+    pub kernel: &'static str,
+    /// "standard" or "ranks".
+    pub coding: &'static str,
+    /// Where its scales come from: "width", "gradient products" or "descent".
+    pub scales: &'static str,
+    /// λ, as a share of the mean weight.
+    pub lambda: f64,
+    /// What it misses on rows held out, as a share of the variance.
+    pub error: f64,
+    /// Its weight in the machine.
+    pub weight: f64,
+}
+
+/// How a training went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AutoReport {
+    /// Why it ended.
+    pub stop: StopReason,
+    /// The kernels judged, best first.
+    pub judged: Vec<Judged>,
+    /// Scales of the features in the coordinates of each part, relative to the largest.
+    pub scales: Vec<Vec<f64>>,
+    /// `(A, B)` of the sigmoid of two classes, the sharpness of the softmax of several; empty
+    /// for values.
+    pub calibration: Vec<f64>,
+}
+
+impl AutoConfig {
+    /// Searches, and fits what was found to all rows.
+    ///
+    /// # Errors
+    /// Those of [`AutoConfig::check`]; `Unsupported` for rows of too many features;
+    /// `OutOfMemory`; `Interrupted`.
+    pub fn fit<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AutoReport)> {
+        self.check()?;
+        let (mut index, mut cost) = samples(problem, SMALL)?;
+        let d = problem.rows().n_cols();
+        if index.len().min(recipe::ROWS).saturating_mul(d) > LARGEST {
+            return Err(Error::Unsupported(format!(
+                "{d} features are too many for scales to be learnt: PrimalSVC(kernel='linear') \
+                 and AssetSVC take wide sparse rows"
+            )));
+        }
+        shuffle(&mut index, &mut cost, self.seed);
+        let mean = cost.iter().sum::<f64>() / cost.len() as f64;
+        cost.iter_mut().for_each(|c| *c /= mean);
+        let sources = Sources::new(problem, index, cost)?;
+        let rows = problem.rows();
+        let codings = [
+            Coding::standard(&rows, &sources.index, &sources.weights)?,
+            Coding::ranks(&rows, &sources.index, &sources.weights)?,
+        ];
+        watch.limit(self.max_time, SEARCH);
+        let chosen = self.search(&rows, &sources, &codings, watch)?;
+        watch.limit(self.max_time, 1.0);
+        let (parts, stopped) = finish(self, &rows, &sources, (&codings, &chosen), watch)?;
+        let calibration = calibration(problem.targets(), &sources, &chosen);
+        let stop = stopped.or(chosen.stopped).unwrap_or(StopReason::Converged);
+        let report = report(&chosen, &codings, stop, calibration);
+        let model = Model::Coded(Arc::new(CodedModel::new(parts)?));
+        Ok((Machine::new(model, State::None), report))
+    }
+
+    fn search<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        sources: &Sources,
+        codings: &[Coding],
+        watch: &mut Watch<'_>,
+    ) -> Result<Chosen> {
+        let n = sources.index.len();
+        let found_on = recipe::ROWS.min((2 * n).div_ceil(3)).max(1);
+        let landmarks = recipe::LANDMARKS.min(found_on / 3).max(1);
+        let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
+        // Of very few rows none can be spared: then candidates meet where they were found.
+        let held = if held < LEAST_HELD_OUT { 0 } else { held };
+        let fitted: Vec<usize> = (0..n - held).rev().take(recipe::ROWS).collect();
+        let held_out: Vec<usize> = if held == 0 { fitted.clone() } else { (n - held..n).collect() };
+        let first: Vec<usize> = (0..found_on).collect();
+        let coded = |of: &[usize]| -> Result<Vec<Grid>> {
+            let chosen: Vec<usize> = of.iter().map(|&i| sources.index[i]).collect();
+            let columns = rows.n_cols();
+            codings
+                .iter()
+                .map(|coding| Ok(Grid { values: coding.coded(rows, &chosen)?, columns }))
+                .collect()
+        };
+        let (found, weights) = sources.part(&first)?;
+        let (fitted_values, fitted_weights) = sources.part(&fitted)?;
+        let (held_values, held_weights) = sources.part(&held_out)?;
+        let task = Task {
+            rows: &coded(&first)?,
+            sought: Sought { values: &found, weights: &weights, landmarks },
+            fitted: &coded(&fitted)?,
+            fitted_sought: Sought {
+                values: &fitted_values,
+                weights: &fitted_weights,
+                landmarks: fitted.len(),
+            },
+            held_out: &coded(&held_out)?,
+            held_values: &held_values,
+            held_weights: &held_weights,
+            scales: self.learn_scales && rows.n_cols() > 1,
+            seed: self.seed,
+        };
+        Search::default().run(&task, watch)
+    }
+}
+
+fn shuffle(index: &mut [usize], cost: &mut [f64], seed: u64) {
+    let mut order: Vec<usize> = (0..index.len()).collect();
+    Rng::new(seed).shuffle(&mut order);
+    let (old, weights) = (index.to_vec(), cost.to_vec());
+    for (to, from) in order.into_iter().enumerate() {
+        (index[to], cost[to]) = (old[from], weights[from]);
+    }
+}
+
+/// From the blend's values on rows held out.
+fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Vec<f64> {
+    let Targets::Classes { index, n_classes } = targets else { return Vec::new() };
+    let Some(values) = &chosen.held_out else {
+        return if n_classes == 2 { vec![-UNSEEN, 0.0] } else { vec![UNSEEN] };
+    };
+    let n = sources.index.len();
+    let held: Vec<usize> = if values.rows() < n && values.rows() >= LEAST_HELD_OUT {
+        (n - values.rows()..n).collect()
+    } else {
+        (0..n).rev().take(recipe::ROWS).collect()
+    };
+    let classes: Vec<u32> = held.iter().map(|&i| index[sources.index[i]]).collect();
+    let weights: Vec<f64> = held.iter().map(|&i| sources.weights[i]).collect();
+    let mut decided = values.clone();
+    for row in decided.values.chunks_exact_mut(decided.columns) {
+        row.iter_mut().zip(&sources.means).for_each(|(v, m)| *v += *m as f32);
+    }
+    if n_classes == 2 {
+        let positive: Vec<bool> = classes.iter().map(|&c| c == 1).collect();
+        probabilities_of_two(&decided.values, &positive, &weights).to_vec()
+    } else {
+        vec![probabilities_of_classes(&decided, &classes, &weights)]
+    }
+}
+
+fn report(
+    chosen: &Chosen,
+    codings: &[Coding],
+    stop: StopReason,
+    calibration: Vec<f64>,
+) -> AutoReport {
+    let judged = chosen.judged.iter().map(|one| {
+        let same = |part: &&(crate::tuning::Candidate, f64)| {
+            (part.0.shape, part.0.kind) == (one.shape, one.kind)
+        };
+        Judged {
+            kernel: match one.shape {
+                Shape::Gaussian => "rbf",
+                Shape::Laplacian => "laplacian",
+            },
+            coding: codings[one.coding].name(),
+            scales: one.kind.name(),
+            lambda: one.lambda,
+            error: one.error,
+            weight: chosen.parts.iter().find(same).map_or(0.0, |(_, w)| *w),
+        }
+    });
+    let relative = |scales: &[f64]| -> Vec<f64> {
+        let most = scales.iter().fold(f64::MIN_POSITIVE, |a, &b| a.max(b));
+        scales.iter().map(|w| w / most).collect()
+    };
+    let scales = chosen.parts.iter().map(|(part, _)| relative(&part.scales)).collect();
+    AutoReport { stop, judged: judged.collect(), scales, calibration }
+}
+
+impl Sources {
+    /// Values and weights of some samples, by their numbers in the order drawn; of a memory that
+    /// nothing else holds.
+    fn part(&self, of: &[usize]) -> Result<(Grid, Vec<f64>)> {
+        let mut weights = try_vec("weights", of.len(), 0.0)?;
+        weights.iter_mut().zip(of).for_each(|(w, &i)| *w = self.weights[i]);
+        let mut values = Grid::zeros("targets", of.len(), self.means.len())?;
+        for (row, &i) in values.values.chunks_exact_mut(self.means.len()).zip(of) {
+            row.copy_from_slice(self.values.row(i));
+        }
+        Ok((values, weights))
+    }
+}

@@ -1,0 +1,109 @@
+//! Candidates judged on rows that have not found them, by ridge regression on all rows of the search:
+//! a few landmarks prefer scales that are too smooth, and too little regularisation.
+
+use super::distances::{distances, kernel_values, product};
+use super::grid::{Grid, Shape};
+use super::recipe::{JUDGE_LAMBDA, JUDGE_RAISES, JUDGE_WIDTHS};
+use super::reduced::Sought;
+use super::ridge;
+use crate::watch::{Step, Watch};
+
+/// Where scales come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The width alone.
+    Tuned,
+    /// Mean squares of the gradient.
+    Outer,
+    /// Descent.
+    Descended,
+}
+
+impl Kind {
+    /// Its name on the leaderboard.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tuned => "width",
+            Self::Outer => "gradient products",
+            Self::Descended => "descent",
+        }
+    }
+}
+
+/// A kernel on a coding, with scales and λ.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) shape: Shape,
+    pub(crate) coding: usize,
+    pub(crate) kind: Kind,
+    pub(crate) scales: Vec<f64>,
+    pub(crate) lambda: f64,
+    /// Leave-one-out on landmarks, then on the rows held out: a share of the variance.
+    pub(crate) error: f64,
+}
+
+/// Rows held out: coded, with values less the means of the rows that are fitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldOut<'a> {
+    pub(crate) rows: &'a Grid,
+    pub(crate) values: &'a Grid,
+    pub(crate) weights: &'a [f64],
+}
+
+/// Mean square of what is missed, as a share of the values'.
+pub(super) fn share_missed(found: &Grid, held_out: &HeldOut<'_>) -> f64 {
+    let (mut missed, mut whole) = (0.0, 0.0);
+    let q = found.columns;
+    let pairs = found.values.chunks_exact(q).zip(held_out.values.values.chunks_exact(q));
+    for ((f, y), c) in pairs.zip(held_out.weights) {
+        for (f, y) in f.iter().zip(y) {
+            missed += c * f64::from(y - f).powi(2);
+            whole += c * f64::from(*y).powi(2);
+        }
+    }
+    if whole > 0.0 { missed / whole } else { missed }
+}
+
+impl Candidate {
+    /// Moves λ and the width while that helps on the rows held out; gives the values there.
+    pub(crate) fn judge(
+        &mut self,
+        rows: &Grid,
+        sought: &Sought<'_>,
+        held_out: &HeldOut<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Step<Grid> {
+        let (rows, others) = (rows.scaled(&self.scales)?, held_out.rows.scaled(&self.scales)?);
+        let own = distances(self.shape, &rows, &rows, watch)?;
+        let across = distances(self.shape, &others, &rows, watch)?;
+        let look = |gamma: f64, lambda: f64, watch: &mut Watch<'_>| -> Step<(f64, Grid)> {
+            let coef = ridge::on_all(&kernel_values(&own, gamma)?, sought, lambda, watch)?;
+            let found = product(&kernel_values(&across, gamma)?, &coef)?;
+            Ok((share_missed(&found, held_out), found))
+        };
+        let (mut gamma, mut lambda) = (1.0, self.lambda);
+        let (mut error, mut values) = look(gamma, lambda, watch)?;
+        for other in [lambda / JUDGE_LAMBDA, lambda * JUDGE_LAMBDA] {
+            let (now, found) = look(gamma, other, watch)?;
+            if now < error {
+                (error, values, lambda) = (now, found, other);
+                break;
+            }
+        }
+        let raise = match self.shape {
+            Shape::Gaussian => JUDGE_WIDTHS.0,
+            Shape::Laplacian => JUDGE_WIDTHS.1,
+        };
+        for _ in 0..JUDGE_RAISES {
+            let (now, found) = look(gamma * raise, lambda, watch)?;
+            if now >= error {
+                break;
+            }
+            (error, values, gamma) = (now, found, gamma * raise);
+        }
+        let factor = self.shape.scale_of(gamma);
+        self.scales.iter_mut().for_each(|w| *w *= factor);
+        (self.lambda, self.error) = (lambda, error);
+        Ok(values)
+    }
+}

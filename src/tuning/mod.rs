@@ -1,0 +1,46 @@
+//! Machines that tune themselves: coding of the inputs, width, regularisation and the scale of every
+//! feature, found by least squares on a few landmarks.
+//!
+//! ```text
+//! k(x, z) = exp(-D(w∘x, w∘z)),   D the squared or the absolute distance, w one scale a feature
+//! ```
+//!
+//! # Method
+//!
+//! 1. Two codings of the inputs, standardised or by ranks; each with a Gaussian and a Laplacian:
+//!    the width by climbing, λ by exact leave-one-out residuals of least squares on landmarks
+//!    ([`Reduced`]), which cost one decomposition for all λ. The better coding a kernel is kept.
+//! 2. Scales by the average squared gradient of the function found ([`outer`]), a few rounds
+//!    (recursive feature machines \[RFM\], the diagonal).
+//! 3. Scales by descent along the gradient of a two-fold validation error ([`descend`]).
+//! 4. The candidates meet on rows that none of this has seen, each with its λ and width about the
+//!    ones found ([`Candidate::judge`]): a basis of few landmarks prefers scales that are too smooth.
+//! 5. The best of each kernel are blended by weights that are not negative ([`blend`]).
+//!
+//! All of it works on a bounded number of rows; what is fitted to all rows afterwards is the
+//! estimator's ([`ridge`]). Numbers of the recipe are in [`recipe`].
+//!
+//! # References
+//!
+//! \[RFM\], and \[PRIMAL\] section 6.3 for descent with respect to hyperparameters.
+
+mod blend;
+mod calibrate;
+mod choose;
+mod climb;
+mod descend;
+mod distances;
+mod grid;
+mod outer;
+pub(crate) mod recipe;
+mod reduced;
+pub(crate) mod ridge;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use calibrate::{probabilities_of_classes, probabilities_of_two};
+pub(crate) use choose::Candidate;
+pub(crate) use grid::{Grid, Shape};
+pub(crate) use reduced::Sought;
+pub(crate) use search::{Chosen, Search, Task};

@@ -1,0 +1,248 @@
+//! Kernel ridge regression: on all rows by preconditioned conjugate gradients, or on landmarks where
+//! the rows are too many.
+//!
+//! ```text
+//! (K + n λ C⁻¹) a = Y            all rows ([`on_all`])
+//! (KᵀCK/n + λ K_mm) a = KᵀCY/n   m landmarks ([`on_landmarks`])
+//! ```
+//!
+//! # Method
+//!
+//! - On all rows: with `b = C^-½ a` the matrix is `C^½KC^½ + nλ I`; conjugate gradients for every
+//!   column, preconditioned by `PPᵀ + nλ I` of the first rows' Nyström approximation.
+//! - On landmarks: `K_mm + jitter = LLᵀ`, `LᵀL/m + λ I = AAᵀ`, `a = L⁻ᵀA⁻ᵀb`: the matrix becomes
+//!   `A⁻¹(L⁻¹KᵀCKL⁻ᵀ/n + λ I)A⁻ᵀ`, near the identity where landmarks are drawn like rows (FALKON).
+//!   Kernel values are made again in every product.
+//!
+//! *Certificate* The residual of every column, as a share of its right side.
+
+use super::distances::{distances, into_kernel_values, kernel_values, product};
+use super::grid::{Grid, Shape};
+use super::reduced::{Sought, cross, gram, solved, whitening};
+use crate::error::Result;
+use crate::linalg::Cholesky;
+use crate::watch::{Step, Watch};
+
+/// Residual at which conjugate gradients end, and steps at most.
+const RESIDUAL: f64 = 3e-4;
+const STEPS: usize = 60;
+/// Landmarks of the preconditioner, as a share of the rows and at most.
+const PRECONDITIONER: (usize, usize) = (8, 800);
+/// Rows whose kernel values with the landmarks are held at a time.
+const PANEL: usize = 4096;
+/// Jitter of the landmarks' kernel matrix, times its entry and their mean.
+pub(super) const JITTER: f64 = 1e-6;
+
+/// Kernel values of all rows with all.
+pub(crate) fn kernel(shape: Shape, rows: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
+    Ok(into_kernel_values(distances(shape, rows, rows, watch)?))
+}
+
+/// Per-column conjugate gradients for a symmetric positive definite matrix; columns of `right`.
+fn conjugate_gradients(
+    right: &Grid,
+    mut times: impl FnMut(&Grid, &mut Watch<'_>) -> Step<Grid>,
+    mut precondition: impl FnMut(&Grid) -> Result<Grid>,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let q = right.columns;
+    let mut x = Grid::zeros("coefficients", right.rows(), q)?;
+    let mut r = right.clone();
+    let mut z = precondition(&r)?;
+    let mut p = z.clone();
+    let (mut rz, goal) = (dots(&r, &z), dots(&r, &r));
+    for _ in 0..STEPS {
+        if dots(&r, &r).iter().zip(&goal).all(|(now, goal)| *now <= RESIDUAL * RESIDUAL * goal) {
+            break;
+        }
+        let moved = times(&p, watch)?;
+        let curvature = dots(&p, &moved);
+        let ratio = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| if *b > 0.0 { a / b } else { 0.0 }).collect()
+        };
+        let step = ratio(&rz, &curvature);
+        add(&mut x, &step, &p);
+        add(&mut r, &step.iter().map(|s| -s).collect::<Vec<_>>(), &moved);
+        z = precondition(&r)?;
+        let next = dots(&r, &z);
+        let keep = ratio(&next, &rz);
+        for (row, from) in p.values.chunks_exact_mut(q).zip(z.values.chunks_exact(q)) {
+            for ((p, z), keep) in row.iter_mut().zip(from).zip(&keep) {
+                *p = z + *keep as f32 * *p;
+            }
+        }
+        rz = next;
+        watch.glance()?;
+    }
+    Ok(x)
+}
+
+/// `Σ_i a_ic b_ic` for every column.
+fn dots(a: &Grid, b: &Grid) -> Vec<f64> {
+    let mut sums = vec![0.0; a.columns];
+    for (a, b) in a.values.chunks_exact(a.columns).zip(b.values.chunks_exact(a.columns)) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += f64::from(*a) * f64::from(*b);
+        }
+    }
+    sums
+}
+
+fn add(to: &mut Grid, steps: &[f64], of: &Grid) {
+    let q = to.columns;
+    for (to, of) in to.values.chunks_exact_mut(q).zip(of.values.chunks_exact(q)) {
+        for ((to, of), step) in to.iter_mut().zip(of).zip(steps) {
+            *to += *step as f32 * of;
+        }
+    }
+}
+
+fn times_rows(grid: &mut Grid, by: &[f64]) {
+    let q = grid.columns;
+    for (row, by) in grid.values.chunks_exact_mut(q).zip(by) {
+        row.iter_mut().for_each(|v| *v *= *by as f32);
+    }
+}
+
+/// Coefficients of all rows, n x q, for the kernel values `k` of all rows with all.
+///
+/// *Cost* `O(n²)` a step and column.
+pub(crate) fn on_all(
+    k: &Grid,
+    sought: &Sought<'_>,
+    lambda: f64,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let n = k.rows();
+    let ridge = lambda * n as f64;
+    let m = (n / PRECONDITIONER.0).clamp(1, PRECONDITIONER.1);
+    let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
+    let mut columns = Grid::zeros("preconditioner", n, m)?;
+    for (to, row) in columns.values.chunks_exact_mut(m).zip(k.values.chunks_exact(n)) {
+        to.copy_from_slice(&row[..m]);
+    }
+    let inverse = whitening(&columns.range(0, m)?, watch)?;
+    let mut p = product(&columns, &inverse)?;
+    drop(columns);
+    times_rows(&mut p, &roots);
+    let mut matrix = gram(&p, None, watch)?;
+    for j in 0..m {
+        matrix[j * m + j] += ridge;
+    }
+    let factor = Cholesky::factor("preconditioner", &matrix, m, 0.0, &mut || watch.glance())?;
+    let precondition = |r: &Grid| -> Result<Grid> {
+        let inner = solved(&factor, cross(&p, r, None), r.columns);
+        let back = product(&p, &Grid::of_doubles(&inner, r.columns))?;
+        let mut out = r.clone();
+        for (out, back) in out.values.iter_mut().zip(&back.values) {
+            *out = (*out - back) / ridge as f32;
+        }
+        Ok(out)
+    };
+    let times = |v: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
+        let mut scaled = v.clone();
+        times_rows(&mut scaled, &roots);
+        let mut out = product(k, &scaled)?;
+        times_rows(&mut out, &roots);
+        for (out, v) in out.values.iter_mut().zip(&v.values) {
+            *out += ridge as f32 * v;
+        }
+        watch.glance()?;
+        Ok(out)
+    };
+    let mut right = sought.values.clone();
+    times_rows(&mut right, &roots);
+    let mut found = conjugate_gradients(&right, times, precondition, watch)?;
+    times_rows(&mut found, &roots);
+    Ok(found)
+}
+
+/// Coefficients of the first rows, the landmarks, m x q, for scaled rows.
+///
+/// *Cost* `O(n m d)` a step, `O(m³)` before.
+pub(crate) fn on_landmarks(
+    shape: Shape,
+    rows: &Grid,
+    sought: &Sought<'_>,
+    lambda: f64,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let (n, m) = (rows.rows(), sought.landmarks);
+    let landmarks = rows.range(0, m)?;
+    let k_mm = kernel_values(&distances(shape, &landmarks, &landmarks, watch)?, 1.0)?;
+    let matrix: Vec<f64> = k_mm.values.iter().map(|&v| f64::from(v)).collect();
+    drop(k_mm);
+    let ask = &mut || watch.glance();
+    let outer = Cholesky::factor("landmarks", &matrix, m, JITTER, ask)?;
+    drop(matrix);
+    let mut lower = outer.lower().to_vec();
+    for i in 0..m {
+        lower[i * m + i + 1..(i + 1) * m].fill(0.0);
+    }
+    let mut inner = gram(&Grid::of_doubles(&lower, m), None, watch)?;
+    drop(lower);
+    inner.iter_mut().for_each(|v| *v /= m as f64);
+    for j in 0..m {
+        inner[j * m + j] += lambda;
+    }
+    let inner = Cholesky::factor("landmarks", &inner, m, 0.0, &mut || watch.glance())?;
+    let q = sought.values.columns;
+    let by_column = |grid: &Grid, each: &dyn Fn(&mut [f64])| -> Grid {
+        let mut out = grid.clone();
+        let mut column = vec![0.0; m];
+        for c in 0..q {
+            (0..m).for_each(|j| column[j] = f64::from(grid.values[j * q + c]));
+            each(&mut column);
+            (0..m).for_each(|j| out.values[j * q + c] = column[j] as f32);
+        }
+        out
+    };
+    // L⁻ᵀA⁻ᵀ and its transpose.
+    let out_of = |b: &Grid| {
+        by_column(b, &|v| {
+            inner.solve_upper(v);
+            outer.solve_upper(v);
+        })
+    };
+    let share = 1.0 / n as f64;
+    let through = |values: Option<&Grid>, a: Option<&Grid>, watch: &mut Watch<'_>| -> Step<Grid> {
+        let mut sums = vec![0.0; m * q];
+        for first in (0..n).step_by(PANEL) {
+            let last = (first + PANEL).min(n);
+            let part = rows.range(first, last)?;
+            let k = kernel_values(&distances(shape, &part, &landmarks, watch)?, 1.0)?;
+            let fitted = match (values, a) {
+                (Some(values), _) => values.range(first, last)?,
+                (None, Some(a)) => product(&k, a)?,
+                (None, None) => continue,
+            };
+            let own = cross(&k, &fitted, Some(&sought.weights[first..last]));
+            sums.iter_mut().zip(own).for_each(|(s, v)| *s += share * v);
+            watch.glance()?;
+        }
+        Ok(Grid::of_doubles(&sums, q))
+    };
+    let right = through(Some(sought.values), None, watch)?;
+    let right = by_column(&right, &|v| {
+        outer.solve_lower(v);
+        inner.solve_lower(v);
+    });
+    let times = |b: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
+        let h = through(None, Some(&out_of(b)), watch)?;
+        let h = by_column(&h, &|v| {
+            outer.solve_lower(v);
+            inner.solve_lower(v);
+        });
+        let ridge = by_column(b, &|v| {
+            inner.solve_upper(v);
+            inner.solve_lower(v);
+        });
+        let mut out = h;
+        for (out, ridge) in out.values.iter_mut().zip(&ridge.values) {
+            *out += lambda as f32 * ridge;
+        }
+        Ok(out)
+    };
+    let found = conjugate_gradients(&right, times, |r| Ok(r.clone()), watch)?;
+    Ok(out_of(&found))
+}

@@ -1,0 +1,182 @@
+//! The search: from coded rows to the kernels, scales and weights of the machine.
+
+use super::blend::{blend, blended};
+use super::choose::{Candidate, HeldOut, Kind};
+use super::climb::{Tuned, climb};
+use super::descend::descend;
+use super::grid::{Grid, Shape};
+use super::outer::outer;
+use super::reduced::Sought;
+use crate::error::Result;
+use crate::watch::{Halt, Step, StopReason, Watch};
+
+/// Rows in every coding, what is sought of them, and the rows that candidates meet on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    /// Rows that kernels are found on, a grid a coding, landmarks first.
+    pub(crate) rows: &'a [Grid],
+    pub(crate) sought: Sought<'a>,
+    /// Rows that candidates are fitted to, not among those held out.
+    pub(crate) fitted: &'a [Grid],
+    pub(crate) fitted_sought: Sought<'a>,
+    pub(crate) held_out: &'a [Grid],
+    pub(crate) held_values: &'a Grid,
+    pub(crate) held_weights: &'a [f64],
+    /// Whether scales are learnt.
+    pub(crate) scales: bool,
+    pub(crate) seed: u64,
+}
+
+/// What the search found.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    /// Machines and their weights.
+    pub(crate) parts: Vec<(Candidate, f64)>,
+    /// Everything that was judged, best first.
+    pub(crate) judged: Vec<Candidate>,
+    /// The blend's values on the rows held out; none where the search was stopped before.
+    pub(crate) held_out: Option<Grid>,
+    /// What stopped the search before its end.
+    pub(crate) stopped: Option<StopReason>,
+}
+
+/// The kernels tried.
+const SHAPES: [Shape; 2] = [Shape::Gaussian, Shape::Laplacian];
+
+/// A kernel on a coding, tuned.
+type Found = ((Shape, usize), Tuned);
+
+/// The state of a search.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    candidates: Vec<Candidate>,
+    judged: Vec<(Candidate, Grid)>,
+}
+
+fn candidate(shape: Shape, coding: usize, kind: Kind, tuned: &Tuned) -> Candidate {
+    let (scales, lambda) = (tuned.scales.clone(), tuned.lambda);
+    Candidate { shape, coding, kind, scales, lambda, error: tuned.error }
+}
+
+impl Search {
+    /// Searches to the end, or until it is told to stop with what it has: at least one kernel.
+    ///
+    /// # Errors
+    /// `Interrupted`, `OutOfMemory`.
+    pub(crate) fn run(mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Chosen> {
+        let ones = vec![1.0; task.rows[0].columns];
+        let first = watch.unbroken(|watch| {
+            climb(Shape::Gaussian, &task.rows[0], &task.sought, (&ones, 1.0), watch)
+        })?;
+        self.candidates.push(candidate(Shape::Gaussian, 0, Kind::Tuned, &first));
+        let stopped = match self.go_on(task, first, watch) {
+            Ok(()) => None,
+            Err(Halt::Stop(reason)) => Some(reason),
+            Err(Halt::Fail(error)) => return Err(error),
+        };
+        Ok(self.end(task, stopped))
+    }
+
+    fn go_on(&mut self, task: &Task<'_>, first: Tuned, watch: &mut Watch<'_>) -> Step {
+        // 1.
+        let ones = vec![1.0; task.rows[0].columns];
+        let pairs: Vec<(Shape, usize)> = SHAPES
+            .into_iter()
+            .flat_map(|shape| (0..task.rows.len()).map(move |coding| (shape, coding)))
+            .skip(1)
+            .collect();
+        let others = watch.all_side_by_side(pairs.len(), |i, watch| {
+            let (shape, coding) = pairs[i];
+            climb(shape, &task.rows[coding], &task.sought, (&ones, 1.0), watch)
+        })?;
+        let mut tuned = vec![((Shape::Gaussian, 0), first)];
+        tuned.extend(pairs.into_iter().zip(others));
+        let mut best: Vec<Found> = Vec::new();
+        for shape in SHAPES {
+            let of = tuned.iter().filter(|((own, _), _)| *own == shape);
+            best.extend(of.min_by(|a, b| a.1.error.total_cmp(&b.1.error)).cloned());
+        }
+        self.candidates =
+            best.iter().map(|((s, c), tuned)| candidate(*s, *c, Kind::Tuned, tuned)).collect();
+        if task.scales {
+            self.learn_scales(&best, task, watch)?;
+        }
+        // 4.
+        let candidates = &self.candidates;
+        let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
+            let mut candidate = candidates[i].clone();
+            let held_out = held_out(task, candidate.coding);
+            let rows = &task.fitted[candidate.coding];
+            let values = candidate.judge(rows, &task.fitted_sought, &held_out, watch)?;
+            Ok((candidate, values))
+        })?;
+        self.judged = judged;
+        Ok(())
+    }
+
+    /// Candidates with scales of their own, from kernels of the best width.
+    fn learn_scales(&mut self, from: &[Found], task: &Task<'_>, watch: &mut Watch<'_>) -> Step {
+        // 2.
+        let of_outer = watch.all_side_by_side(from.len(), |i, watch| {
+            let ((shape, coding), tuned) = &from[i];
+            outer(*shape, &task.rows[*coding], &task.sought, tuned, watch)
+        })?;
+        // What one kernel has learnt may serve the other, in its coding.
+        let starts = watch.all_side_by_side(from.len(), |i, watch| {
+            let (shape, mut best) = (from[i].0.0, (from[i].0, of_outer[i].clone()));
+            for (((_, coding), _), other) in from.iter().zip(&of_outer) {
+                let start = (other.scales.as_slice(), 1.0);
+                let taken = climb(shape, &task.rows[*coding], &task.sought, start, watch)?;
+                if taken.error < best.1.error {
+                    best = ((shape, *coding), taken);
+                }
+            }
+            Ok(best)
+        })?;
+        for (((shape, coding), start), (_, tuned)) in starts.iter().zip(from) {
+            if start.error < tuned.error {
+                self.candidates.push(candidate(*shape, *coding, Kind::Outer, start));
+            }
+        }
+        // 3.
+        let descended = watch.all_side_by_side(starts.len(), |i, watch| {
+            let ((shape, coding), start) = &starts[i];
+            let rows = &task.rows[*coding];
+            let point = (start.scales.as_slice(), start.lambda, task.seed);
+            let (scales, _) = descend(*shape, rows, &task.sought, point, watch)?;
+            let found = climb(*shape, rows, &task.sought, (&scales, 1.0), watch)?;
+            Ok(candidate(*shape, *coding, Kind::Descended, &found))
+        })?;
+        self.candidates.extend(descended);
+        Ok(())
+    }
+
+    /// 5.
+    fn end(mut self, task: &Task<'_>, stopped: Option<StopReason>) -> Chosen {
+        if self.judged.is_empty() {
+            self.candidates.sort_by(|a, b| a.error.total_cmp(&b.error));
+            let parts = self.candidates.iter().take(1).map(|c| (c.clone(), 1.0)).collect();
+            return Chosen { parts, judged: self.candidates, held_out: None, stopped };
+        }
+        self.judged.sort_by(|a, b| a.0.error.total_cmp(&b.0.error));
+        let judged: Vec<Candidate> = self.judged.iter().map(|(c, _)| c.clone()).collect();
+        let (best, values) = &self.judged[0];
+        let other = self.judged.iter().find(|(c, _)| c.shape != best.shape);
+        let held = held_out(task, best.coding);
+        let (parts, values) = match other {
+            Some((second, others)) => {
+                let weights = blend(values, others, &held);
+                let both = blended(values, others, weights);
+                let parts = [(best.clone(), weights.0), (second.clone(), weights.1)];
+                (parts.into_iter().filter(|(_, w)| *w > 0.0).collect(), both)
+            }
+            None => (vec![(best.clone(), 1.0)], values.clone()),
+        };
+        Chosen { parts, judged, held_out: Some(values), stopped }
+    }
+}
+
+fn held_out<'a>(task: &Task<'a>, coding: usize) -> HeldOut<'a> {
+    let (values, weights) = (task.held_values, task.held_weights);
+    HeldOut { rows: &task.held_out[coding], values, weights }
+}

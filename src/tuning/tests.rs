@@ -1,0 +1,292 @@
+//! Twins, finite differences and certificates.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use super::climb::{Tuned, climb};
+use super::descend::Descent;
+use super::distances::{distances, kernel_values};
+use super::grid::{Grid, Shape};
+use super::outer::mean_squares;
+use super::reduced::{Reduced, Sought, lambdas};
+use super::{probabilities_of_classes, probabilities_of_two, ridge};
+use crate::linalg::Cholesky;
+use crate::rng::Rng;
+use crate::watch::{Halt, Watch};
+
+const SHAPES: [Shape; 2] = [Shape::Gaussian, Shape::Laplacian];
+
+fn random(rng: &mut Rng, rows: usize, columns: usize) -> Grid {
+    let values = (0..rows * columns).map(|_| rng.normal() as f32).collect();
+    Grid { values, columns }
+}
+
+/// Values of two outputs, centred by their weighted means.
+fn centred(x: &Grid, weights: &[f64]) -> Grid {
+    let mut values = Grid::zeros("y", x.rows(), 2).unwrap();
+    for i in 0..x.rows() {
+        let row = x.row(i);
+        values.values[2 * i] = (row[0] * 1.5).sin() + 0.3 * row[1];
+        values.values[2 * i + 1] = row[0] * row[1];
+    }
+    let total: f64 = weights.iter().sum();
+    for c in 0..2 {
+        let mean: f64 =
+            (0..x.rows()).map(|i| weights[i] / total * f64::from(values.values[2 * i + c])).sum();
+        (0..x.rows()).for_each(|i| values.values[2 * i + c] -= mean as f32);
+    }
+    values
+}
+
+fn weights(rng: &mut Rng, n: usize) -> Vec<f64> {
+    let raw: Vec<f64> = (0..n).map(|_| 0.2 + rng.uniform()).collect();
+    let mean = raw.iter().sum::<f64>() / n as f64;
+    raw.iter().map(|w| w / mean).collect()
+}
+
+fn plain_distance(shape: Shape, x: &[f32], z: &[f32]) -> f64 {
+    let pairs = x.iter().zip(z).map(|(a, b)| f64::from(a - b));
+    match shape {
+        Shape::Gaussian => pairs.map(|v| v * v).sum(),
+        Shape::Laplacian => pairs.map(f64::abs).sum(),
+    }
+}
+
+fn plain_kernel(shape: Shape, a: &Grid, b: &Grid) -> Vec<Vec<f64>> {
+    (0..a.rows())
+        .map(|i| {
+            (0..b.rows()).map(|j| (-plain_distance(shape, a.row(i), b.row(j))).exp()).collect()
+        })
+        .collect()
+}
+
+fn solve(matrix: &[f64], m: usize, right: &[f64]) -> Vec<f64> {
+    let factor =
+        Cholesky::factor::<Halt>("twin", matrix, m, 0.0, &mut || Ok(())).expect("definite");
+    let mut x = right.to_vec();
+    factor.solve(&mut x);
+    x
+}
+
+/// `(KᵀCK/n + λ K_mm) a = KᵀC y/n` of some rows, plainly.
+fn plain_fit(
+    (k, k_mm): (&[Vec<f64>], &[Vec<f64>]),
+    (y, c): (&[f64], &[f64]),
+    (lambda, n): (f64, f64),
+) -> Vec<f64> {
+    let m = k_mm.len();
+    let (mut matrix, mut right) = (vec![0.0; m * m], vec![0.0; m]);
+    for ((row, y), c) in k.iter().zip(y).zip(c) {
+        for p in 0..m {
+            right[p] += c * row[p] * y / n;
+            (0..m).for_each(|q| matrix[p * m + q] += c * row[p] * row[q] / n);
+        }
+    }
+    for p in 0..m {
+        (0..m).for_each(|q| matrix[p * m + q] += lambda * k_mm[p][q]);
+    }
+    solve(&matrix, m, &right)
+}
+
+#[test]
+fn leaving_a_row_out_is_leaving_it_out() {
+    let (n, m) = (60, 12);
+    for shape in SHAPES {
+        let mut rng = Rng::new(3);
+        let x = random(&mut rng, n, 3);
+        let c = weights(&mut rng, n);
+        let values = centred(&x, &c);
+        let z = x.range(0, m).unwrap();
+        let watch = &mut Watch::of_tests();
+        let k = kernel_values(&distances(shape, &x, &z, watch).unwrap(), 1.0).unwrap();
+        let k_mm = kernel_values(&distances(shape, &z, &z, watch).unwrap(), 1.0).unwrap();
+        let sought = Sought { values: &values, weights: &c, landmarks: m };
+        let found = Reduced::fit(&k, &k_mm, &sought, watch).unwrap();
+        let (plain, plain_mm) = (plain_kernel(shape, &x, &z), plain_kernel(shape, &z, &z));
+        let mut best = (f64::INFINITY, 0.0);
+        for lambda in lambdas() {
+            let (mut missed, mut whole) = (0.0, 0.0);
+            for out in m..n {
+                let kept: Vec<usize> = (0..n).filter(|&i| i != out).collect();
+                for o in 0..2 {
+                    let y = |i: usize| f64::from(values.values[2 * i + o]);
+                    let rows: Vec<Vec<f64>> = kept.iter().map(|&i| plain[i].clone()).collect();
+                    let targets: Vec<f64> = kept.iter().map(|&i| y(i)).collect();
+                    let costs: Vec<f64> = kept.iter().map(|&i| c[i]).collect();
+                    let a = plain_fit((&rows, &plain_mm), (&targets, &costs), (lambda, n as f64));
+                    let f: f64 = plain[out].iter().zip(&a).map(|(k, a)| k * a).sum();
+                    missed += c[out] * (y(out) - f).powi(2);
+                    whole += c[out] * y(out).powi(2);
+                }
+            }
+            if missed / whole < best.0 {
+                best = (missed / whole, lambda);
+            }
+        }
+        // The criterion adds what the mean takes of each row, at most (1 + c/n)² or so.
+        assert!((found.error / best.0 - 1.0).abs() < 0.12, "{shape:?} {} {best:?}", found.error);
+        let ratio = found.lambda / best.1;
+        assert!((0.17..6.0).contains(&ratio), "{shape:?} {} {best:?}", found.lambda);
+        // The coefficients are those of this λ.
+        let y: Vec<f64> = (0..n).map(|i| f64::from(values.values[2 * i])).collect();
+        let a = plain_fit((&plain, &plain_mm), (&y, &c), (found.lambda, n as f64));
+        for row in &plain {
+            let own: f64 =
+                row.iter().enumerate().map(|(j, k)| k * f64::from(found.coef.row(j)[0])).sum();
+            let twin: f64 = row.iter().zip(&a).map(|(k, a)| k * a).sum();
+            assert!((own - twin).abs() < 5e-3, "{shape:?}: {own} {twin}");
+        }
+    }
+}
+
+#[test]
+fn mean_squares_are_those_of_differences() {
+    let (n, m, d) = (80, 10, 3);
+    for shape in SHAPES {
+        let mut rng = Rng::new(5);
+        let x = random(&mut rng, n, d);
+        let tuned = Tuned {
+            error: 0.0,
+            lambda: 0.1,
+            scales: vec![0.7, 0.4, 0.9],
+            coef: random(&mut rng, m, 2),
+            width: 1.0,
+        };
+        let watch = &mut Watch::of_tests();
+        let found = mean_squares(shape, &x, m, &tuned, watch).unwrap();
+        let f = |row: &[f64], c: usize| -> f64 {
+            (0..m)
+                .map(|j| {
+                    let pairs = row.iter().zip(x.row(j)).zip(&tuned.scales);
+                    let apart = pairs.map(|((x, z), w)| w * (x - f64::from(*z)));
+                    let distance: f64 = match shape {
+                        Shape::Gaussian => apart.map(|v| v * v).sum(),
+                        Shape::Laplacian => apart.map(f64::abs).sum(),
+                    };
+                    f64::from(tuned.coef.row(j)[c]) * (-distance).exp()
+                })
+                .sum()
+        };
+        for k in 0..d {
+            let mut mean = 0.0;
+            for i in 0..n {
+                let row: Vec<f64> = x.row(i).iter().map(|&v| f64::from(v)).collect();
+                for c in 0..2 {
+                    let (mut up, mut down) = (row.clone(), row.clone());
+                    (up[k], down[k]) = (row[k] + 1e-4, row[k] - 1e-4);
+                    mean += ((f(&up, c) - f(&down, c)) / 2e-4).powi(2) / n as f64;
+                }
+            }
+            assert!((found[k] / mean - 1.0).abs() < 2e-3, "{shape:?} {k}: {} {mean}", found[k]);
+        }
+    }
+}
+
+#[test]
+fn the_gradient_of_the_two_fold_error_is_that_of_differences() {
+    let (n, m, d) = (120, 15, 3);
+    for shape in SHAPES {
+        let mut rng = Rng::new(7);
+        let x = random(&mut rng, n, d);
+        let c = weights(&mut rng, n);
+        let values = centred(&x, &c);
+        let sought = Sought { values: &values, weights: &c, landmarks: m };
+        let scales = [0.8, 0.5, 0.3];
+        let problem = Descent::new(shape, &x, &sought, (&scales, 1)).unwrap();
+        let watch = &mut Watch::of_tests();
+        let point = [0.3, -0.2, 0.1, 0.05f64.ln()];
+        let mut gradient = [0.0; 4];
+        problem.evaluate(&point, &mut gradient, watch).unwrap();
+        for k in 0..4 {
+            let mut at = |by: f64| {
+                let mut other = point;
+                other[k] += by;
+                problem.evaluate(&other, &mut [0.0; 4], watch).unwrap()
+            };
+            let slope = (at(1e-2) - at(-1e-2)) / 2e-2;
+            let near = (slope - gradient[k]).abs() < 1e-3 + 2e-2 * slope.abs();
+            assert!(near, "{shape:?} {k}: {slope} {}", gradient[k]);
+        }
+        assert!(gradient.iter().any(|g| g.abs() > 1e-2), "{gradient:?}");
+    }
+}
+
+#[test]
+fn ridge_regression_on_all_rows_and_on_landmarks_is_solved() {
+    let (n, m) = (200, 60);
+    for shape in SHAPES {
+        let mut rng = Rng::new(11);
+        let x = random(&mut rng, n, 2);
+        let c = weights(&mut rng, n);
+        let values = centred(&x, &c);
+        let lambda = 1e-3;
+        let watch = &mut Watch::of_tests();
+        let plain = plain_kernel(shape, &x, &x);
+        let sought = Sought { values: &values, weights: &c, landmarks: n };
+        let k = ridge::kernel(shape, &x, watch).unwrap();
+        let all = ridge::on_all(&k, &sought, lambda, watch).unwrap();
+        let mut matrix: Vec<f64> = plain.concat();
+        (0..n).for_each(|i| matrix[i * n + i] += n as f64 * lambda / c[i]);
+        let y: Vec<f64> = (0..n).map(|i| f64::from(values.values[2 * i])).collect();
+        let twin = solve(&matrix, n, &y);
+        let z = x.range(0, m).unwrap();
+        let sought = Sought { landmarks: m, ..sought };
+        let few = ridge::on_landmarks(shape, &x, &sought, lambda, watch).unwrap();
+        let (across, mut own) = (plain_kernel(shape, &x, &z), plain_kernel(shape, &z, &z));
+        // With the jitter, which is part of the ridge.
+        (0..m).for_each(|j| own[j][j] += 2.0 * ridge::JITTER);
+        let twin_few = plain_fit((&across, &own), (&y, &c), (lambda, n as f64));
+        let value = |k: &[f64], a: &dyn Fn(usize) -> f64| -> f64 {
+            k.iter().enumerate().map(|(j, k)| k * a(j)).sum()
+        };
+        for i in 0..n {
+            let found = value(&plain[i], &|j| f64::from(all.row(j)[0]));
+            let exact = value(&plain[i], &|j| twin[j]);
+            assert!((found - exact).abs() < 5e-3, "{shape:?} all {i}: {found} {exact}");
+            let found = value(&across[i], &|j| f64::from(few.row(j)[0]));
+            let exact = value(&across[i], &|j| twin_few[j]);
+            assert!((found - exact).abs() < 5e-3, "{shape:?} few {i}: {found} {exact}");
+        }
+    }
+}
+
+/// A feature among twenty decides: its scale comes out on top, and the error falls.
+#[test]
+fn the_feature_that_matters_is_found() {
+    for shape in SHAPES {
+        let mut rng = Rng::new(13);
+        let (n, d) = (900, 20);
+        let x = random(&mut rng, n, d);
+        let mut values = Grid::zeros("y", n, 1).unwrap();
+        (0..n).for_each(|i| values.values[i] = (2.0 * x.row(i)[4]).sin());
+        let sought = Sought { values: &values, weights: &vec![1.0; n], landmarks: 150 };
+        let watch = &mut Watch::of_tests();
+        let plain = climb(shape, &x, &sought, (&vec![1.0; d], 1.0), watch).unwrap();
+        let found = super::outer::outer(shape, &x, &sought, &plain, watch).unwrap();
+        assert!(found.error < 0.3 * plain.error, "{shape:?} {} {}", found.error, plain.error);
+        let most = found.scales.iter().fold(0.0f64, |a, &b| a.max(b));
+        assert!(found.scales[4] == most, "{shape:?} {:?}", found.scales);
+    }
+}
+
+#[test]
+fn probabilities_are_calibrated() {
+    let mut rng = Rng::new(17);
+    let n = 4000;
+    let values: Vec<f32> = (0..n).map(|_| rng.normal() as f32).collect();
+    let positive: Vec<bool> = values
+        .iter()
+        .map(|f| rng.uniform() < 1.0 / (1.0 + (-2.0 * f64::from(*f) + 0.5).exp()))
+        .collect();
+    let [a, b] = probabilities_of_two(&values, &positive, &vec![1.0; n]);
+    assert!((a + 2.0).abs() < 0.2 && (b - 0.5).abs() < 0.15, "{a} {b}");
+    let grid = random(&mut rng, n, 3);
+    let classes: Vec<u32> = (0..n)
+        .map(|i| {
+            let e: Vec<f64> = grid.row(i).iter().map(|f| (1.5 * f64::from(*f)).exp()).collect();
+            let at = rng.uniform() * e.iter().sum::<f64>();
+            if at < e[0] { 0 } else { 1 + u32::from(at >= e[0] + e[1]) }
+        })
+        .collect();
+    let t = probabilities_of_classes(&grid, &classes, &vec![1.0; n]);
+    assert!((t - 1.5).abs() < 0.15, "{t}");
+}
