@@ -246,10 +246,14 @@ class Classifier(_Wrapped, base.Classifier):
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
         """The label of a row; None while nothing was learnt."""
+        values = self.decide_one(x)
+        return self.classes[int(self._machine._labels(values[None])[0])] if self._seen else None
+
+    def decide_one(self, x: Mapping[Any, Any]) -> np.ndarray:
+        """Decision values of a row: one for two classes, else one a class; 0 at first."""
         X = self._row(x)
-        if not self._seen:
-            return None
-        return self.classes[int(self._machine._labels(self._values_at(X))[0])]
+        count = len(self.classes)
+        return self._values_at(X)[0] if self._seen else np.zeros(1 if count == 2 else count)
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each class, which a machine with the log loss knows: the logistic
@@ -259,8 +263,7 @@ class Classifier(_Wrapped, base.Classifier):
         """
         if getattr(self.estimator, "loss", None) != "log_loss":
             raise NotImplementedError('probabilities need an estimator with loss="log_loss"')
-        X = self._row(x)
-        values = self._values_at(X)[0] if self._seen else np.zeros(len(self.classes))
+        values = self.decide_one(x)
         told = np.maximum(expit(values), 1e-300)
         told = np.array([1 - told[0], told[0]]) if len(told) == 1 else told / told.sum()
         return dict(zip(self.classes, told.tolist(), strict=True))

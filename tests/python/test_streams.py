@@ -127,6 +127,20 @@ def test_what_is_forgotten_makes_room():
             clone(model).set_params(forgetting=wrong).partial_fit(X, Y, [0, 1])
 
 
+def test_the_past_counts_less_with_every_row_within_a_block_too():
+    rows, labels = np.tile(X[:1], (160, 1)), np.repeat([0, 1], [100, 60])
+    rows[::2] += 1e-3  # not one point
+    model = BudgetSVC(budget=4, gamma=2.0, random_state=0)
+    keeps = learn(model, rows, labels, 160, classes=[0, 1])
+    forgets = learn(model.set_params(forgetting=0.9), rows, labels, 160, classes=[0, 1])
+    assert keeps.predict(X[:1]) == [0]
+    assert forgets.predict(X[:1]) == [1]
+    # A row of long ago is as good as none.
+    more = [learn(model, np.vstack([X[:k], X[:1000]]), np.r_[1 - Y[:k], Y[:1000]], 9,
+                  classes=[0, 1]) for k in (24, 0)]  # fmt: skip
+    assert np.mean(more[0].predict(X_TEST) == more[1].predict(X_TEST)) > 0.9
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log_loss"])
 @pytest.mark.parametrize("own", [
     {}, {"fit_intercept": True}, {"solver": "bsgd"}, {"kernel": "laplacian"},
@@ -163,6 +177,21 @@ def test_a_refused_part_loses_nothing():
             model.set_params(**change).partial_fit(X[700:800], Y[700:800])
         model.set_params(fit_intercept=False, budget=20)
     np.testing.assert_array_equal(model.decision_function(X_TEST), expected)
+
+
+def test_a_stream_that_is_interrupted_by_bad_rows_again_and_again_loses_nothing():
+    """Rows with NaN in the middle of a stream are refused with their call, whatever waits."""
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0)
+    clean = clone(model)
+    for first in range(0, 1500, 75):
+        part = slice(first, first + 75)
+        spoilt = X[part].copy()
+        spoilt[first % 75, 1] = np.nan if first % 2 else np.inf
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.partial_fit(spoilt, Y[part], [0, 1])
+        for each in (model, clean):
+            each.partial_fit(X[part], Y[part], [0, 1])
+    np.testing.assert_array_equal(model.decision_function(X), clean.decision_function(X))
 
 
 def test_a_stopped_call_holds_whole_blocks():

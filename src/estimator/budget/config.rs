@@ -1,5 +1,7 @@
 //! The hyperparameters of a machine on a budget.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{AnyMaintenance, MergeSearch};
@@ -172,6 +174,20 @@ impl BudgetConfig {
             max_evaluations: self.refine_iter,
             seed: self.seed,
         }
+    }
+
+    /// The costs of rows that follow each other, the last of them in full.
+    pub(super) fn fading<'a>(&self, cost: &'a [f64]) -> Cow<'a, [f64]> {
+        if self.forgetting >= 1.0 {
+            return Cow::Borrowed(cost);
+        }
+        let mut factor = 1.0;
+        let mut faded = cost.to_vec();
+        for cost in faded.iter_mut().rev() {
+            *cost *= factor;
+            factor *= self.forgetting;
+        }
+        Cow::Owned(faded)
     }
 
     /// The offset that passes begin with: of values only.

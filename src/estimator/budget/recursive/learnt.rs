@@ -74,7 +74,8 @@ impl<F: Real> Learnt<F> {
         let model = state.model(config.solver)?;
         let (outputs, stepped) = (model.n_outputs(), model.coef());
         let seen = Seen::new(&rows, &model, config.fit_intercept, watch)?;
-        let block = block_of(config, (problem.targets(), problem.cost()), &seen);
+        let cost = config.fading(problem.cost());
+        let block = block_of(config, (problem.targets(), &cost), &seen);
         let Some(from) = from else {
             let model = first_solution(config, problem, &model, watch)?;
             let points = points_of(&model, config);
@@ -87,7 +88,7 @@ impl<F: Real> Learnt<F> {
         let mut points = vec![None; outputs];
         if is_new && model.n_terms() <= from.model.n_terms() {
             let held = Seen::new(&rows, &from.model, config.fit_intercept, watch)?;
-            let old = block_of(config, (problem.targets(), problem.cost()), &held);
+            let old = block_of(config, (problem.targets(), &cost), &held);
             let judged = judge((&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
@@ -118,10 +119,12 @@ impl<F: Real> Learnt<F> {
         watch: &mut Watch<'_>,
     ) -> Step<KernelModel<F>> {
         let seen = Seen::new(&problem.rows(), &self.model, config.fit_intercept, watch)?;
-        let block = block_of(config, (problem.targets(), problem.cost()), &seen);
+        let cost = config.fading(problem.cost());
+        let block = block_of(config, (problem.targets(), &cost), &seen);
+        let summaries = self.decayed(config, problem.len());
         let starts = points_of(&self.model, config);
         let points = side_by_side(watch, starts.len(), &|output, between| {
-            block.solve(&self.summaries[output], output, Some(starts[output].clone()), between)
+            block.solve(&summaries[output], output, Some(starts[output].clone()), between)
         })?;
         Ok(with_points(&self.model, &points, config)?)
     }
@@ -168,7 +171,10 @@ fn first_solution<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Step<KernelModel<F>> {
     let how = Polish { tol: FIRST_TOL, ..config.polisher() };
-    let polished = coefficients::polish(&how, problem, model, watch)?;
+    let cost = config.fading(problem.cost());
+    let rows = problem.rows();
+    let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
+    let polished = coefficients::polish(&how, &problem, model, watch)?;
     if polished.stop.is_early() {
         return Err(Halt::Stop(polished.stop));
     }
