@@ -30,7 +30,7 @@ from record import Record
 SIZES = [50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
 QUICK = [50, 100, 200, 500]
 #: As far as each way is taken: all of H in memory, the QP solver, the paper's own update.
-IN_MEMORY, BY_QP, BY_NEWTON = 5000, 2000, 10_000
+IN_MEMORY, BY_QP, BY_NEWTON = 5000, 2000, 5000
 THRESHOLDS = {"tol": 0.01, "constraint_tol": 1e-12, "constraint_atol": 0.01}
 #: update, working set.
 MODES = {"newton, the paper's": ("newton", 1), "augmented, sets of 1": ("augmented", 1),

@@ -9,11 +9,14 @@
 //! threads from [`MIN_PARALLEL_ROW`] and [`MIN_PARALLEL_SEARCH`] on: every value is the same
 //! wherever it is computed, and parts are gathered in their order, so threads change no bit.
 //!
-//! *Where it begins to pay*: handing a part to another thread costs microseconds. The row of
-//! B = 500 terms is one part up to d = 100 and takes 3 to 30 µs: nothing is shared. It pays from
-//! B d = 2¹⁸ on (B = 26,000 at d = 10, 5,200 at d = 50, 330 at d = 800), where a row takes 50 µs and
-//! more; the search by itself, which d is nothing to, from 16,000 terms on. In a pass on two threads
-//! the other one makes the rows of the samples to come, and shares only when it waits.
+//! *Where it begins to pay* (`cargo bench --bench engine -- partners`, least times of events that
+//! take turns, two threads, a machine with eight processes for a core). Where no other thread comes
+//! sharing costs nothing that can be measured (0 to 4 % of 1 to 3 µs up to B d = 2¹⁵, nothing
+//! after), so a threshold can only forgo a gain. A gain, 45 %, was seen from rows of 60 µs on
+//! (B d = 2¹⁸: B = 26,000 at d = 10, 5,200 at d = 50, 330 at d = 800), there now and then, from
+//! 2 ms on always; below 30 µs never: the other thread takes longer to come. The search by itself,
+//! which d is nothing to, is shared from 16,000 terms on. In a pass on two threads the other one
+//! makes the rows of the samples to come, and shares only when it waits.
 
 use crate::float::Real;
 use crate::model::Expansion;
