@@ -16,10 +16,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from budgetsvm import AutoSVC, AutoSVR
-from common import machine, parser, require
+from common import machine, parser, require, rows_of
 
 CLASSES = (
     "madelon spambase phishing higgs-sample satimage covtype-classes adult letter usps".split()
@@ -74,26 +75,18 @@ def ablations(regression: bool, threads: int, seed: int) -> dict[str, Callable[[
 
 def raw(folder: Any, name: str) -> tuple[np.ndarray, ...]:
     """Training and test rows as published, dense; labels as numbers from 0."""
-    import scipy.sparse as sp
-
     with np.load(folder / f"{name}.npz", allow_pickle=False) as stored:
         parts = {key: stored[key] for key in stored.files}
 
-    def rows(of: str) -> np.ndarray:
-        if f"X_{of}" in parts:
-            return np.asarray(parts[f"X_{of}"], dtype=np.float32)
-        data, indices, indptr, shape = (
-            parts[f"X_{of}_{part}"] for part in ("data", "indices", "indptr", "shape")
-        )
-        return np.asarray(
-            sp.csr_matrix((data, indices, indptr), shape=shape).toarray(), dtype=np.float32
-        )
+    def dense(of: str) -> np.ndarray:
+        X = rows_of(parts, of)
+        return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
 
     y, y_test = parts["y_train"], parts["y_test"]
     if name in CLASSES:
         labels = np.unique(y)
         y, y_test = np.searchsorted(labels, y), np.searchsorted(labels, y_test)
-    return rows("train"), y, rows("test"), y_test
+    return dense("train"), y, dense("test"), y_test
 
 
 def main() -> None:

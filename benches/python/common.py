@@ -57,7 +57,7 @@ def load(folder: Path, name: str):
     """(X_train, y_train, X_test, y_test), scaled as the papers do, by the training part alone."""
     with np.load(folder / f"{name}.npz", allow_pickle=False) as stored:
         parts = {key: stored[key] for key in stored.files}
-    X, X_test = _rows(parts, "train"), _rows(parts, "test")
+    X, X_test = rows_of(parts, "train"), rows_of(parts, "test")
     y, y_test = parts["y_train"], parts["y_test"]
     if name in ("cod-rna", "covtype-sample"):
         scaler = MinMaxScaler().fit(X)
@@ -72,7 +72,7 @@ def load(folder: Path, name: str):
     return X, y, X_test, y_test
 
 
-def _rows(parts, part):
+def rows_of(parts, part):
     if f"{part}_data" not in parts:
         return parts[f"X_{part}"]
     arrays = tuple(parts[f"{part}_{key}"] for key in ("data", "indices", "indptr"))

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use crate::data::Rows;
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
+use crate::parallel::{self, ROW_CHUNK};
 
 /// Standardised values beyond this are taken for it.
 const FARTHEST: f64 = 30.0;
@@ -246,11 +247,14 @@ impl Coding {
     pub fn coded<F: Real, G: Real>(&self, rows: &Rows<'_, F>, index: &[usize]) -> Result<Vec<G>> {
         let d = self.n_features();
         let mut out = try_vec("coded rows", index.len().saturating_mul(d), G::zero())?;
-        let mut row = try_vec("a row", d, F::zero())?;
-        for (out, &i) in out.chunks_exact_mut(d.max(1)).zip(index) {
-            rows.copy_row(i, &mut row);
-            self.code(&row, out);
-        }
+        let parts = out.chunks_mut(ROW_CHUNK * d.max(1)).zip(index.chunks(ROW_CHUNK));
+        parallel::each(parts, &|_, (out, index)| {
+            let mut row = vec![F::zero(); d];
+            for (out, &i) in out.chunks_exact_mut(d.max(1)).zip(index) {
+                rows.copy_row(i, &mut row);
+                self.code(&row, out);
+            }
+        });
         Ok(out)
     }
 

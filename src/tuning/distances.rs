@@ -11,8 +11,9 @@ use crate::watch::{Step, Watch};
 
 /// Rows of a task.
 pub(super) const CHUNK: usize = 64;
-/// Tasks between two looks at the watch.
+/// Tasks between two looks at the watch, and multiply-adds.
 const WAVE: usize = 64;
+const WORK_BETWEEN_LOOKS: usize = 1 << 31;
 
 /// Packed rows of one grid, for blocks of distances.
 pub(crate) fn packed(rows: &Grid) -> Result<Packed<f32>> {
@@ -95,11 +96,27 @@ pub(crate) fn kernel_values(distances: &Grid, gamma: f64) -> Result<Grid> {
 /// `A B`, rows of A in parallel.
 pub(crate) fn product(a: &Grid, b: &Grid) -> Result<Grid> {
     let mut out = Grid::zeros("a product", a.rows(), b.columns)?;
-    let (rows, columns) = (CHUNK * a.columns.max(1), CHUNK * b.columns.max(1));
-    let pairs = out.values.chunks_mut(columns).zip(a.values.chunks(rows));
+    multiply(&mut out.values, &a.values, (a.columns, b));
+    Ok(out)
+}
+
+/// [`product`] of many rows, with looks at the watch.
+pub(crate) fn long_product(a: &Grid, b: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
+    let mut out = Grid::zeros("a product", a.rows(), b.columns)?;
+    let work = a.columns.max(1) * b.columns.max(1);
+    let rows = (WORK_BETWEEN_LOOKS / work).max(1).next_multiple_of(CHUNK);
+    let pairs = out.values.chunks_mut(rows * b.columns.max(1));
+    for (to, from) in pairs.zip(a.values.chunks(rows * a.columns.max(1))) {
+        multiply(to, from, (a.columns, b));
+        watch.glance()?;
+    }
+    Ok(out)
+}
+
+fn multiply(to: &mut [f32], from: &[f32], (columns, b): (usize, &Grid)) {
+    let pairs = to.chunks_mut(CHUNK * b.columns.max(1)).zip(from.chunks(CHUNK * columns.max(1)));
     parallel::each(pairs, &|_, (to, from)| {
-        let (a, b) = (linalg::matrix(from, a.columns), linalg::matrix(&b.values, b.columns));
+        let (a, b) = (linalg::matrix(from, columns), linalg::matrix(&b.values, b.columns));
         linalg::multiply(to, a, b);
     });
-    Ok(out)
 }

@@ -17,7 +17,7 @@
 use super::distances::{CHUNK, product};
 use super::grid::Grid;
 use super::recipe::{JITTER, LAMBDA_STEP, LAMBDAS, LEAST_LEFT};
-use crate::error::{Result, try_vec};
+use crate::error::try_vec;
 use crate::linalg::{self, Cholesky, GramAccumulator, symmetric_eigen};
 use crate::parallel;
 use crate::watch::{Step, Watch};
@@ -174,7 +174,8 @@ impl Reduced {
                 }
             }
         }
-        let errors = errors(&rotated, (&coefs, &shrunk), sought, count)?;
+        let errors = errors(&rotated, (&coefs, &shrunk), sought, count);
+        watch.glance()?;
         // 4.
         let best = (0..count).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap_or(0);
         let mut own = Grid::zeros("coefficients", m, q)?;
@@ -193,26 +194,38 @@ fn errors(
     (coefs, shrunk): (&Grid, &Grid),
     sought: &Sought<'_>,
     count: usize,
-) -> Result<Vec<f64>> {
-    let (n, q) = (rotated.rows(), sought.values.columns);
+) -> Vec<f64> {
+    let (n, m, q) = (rotated.rows(), rotated.columns, sought.values.columns);
     // With few rows all count, or none would.
     let first = if 2 * n > 3 * sought.landmarks { sought.landmarks } else { 0 };
-    let fitted = product(rotated, coefs)?;
-    let squares =
-        Grid { values: rotated.values.iter().map(|v| v * v).collect(), columns: rotated.columns };
-    let leverage = product(&squares, shrunk)?;
-    let (mut sums, mut variance) = (vec![0.0; count], 0.0);
-    for i in first..n {
-        let (y, weight) = (sought.values.row(i), sought.weights[i]);
-        variance += weight * y.iter().map(|&y| f64::from(y).powi(2)).sum::<f64>();
-        for (l, sum) in sums.iter_mut().enumerate() {
-            let own = weight * f64::from(leverage.row(i)[l]) + weight / n as f64;
-            let left = (1.0 - own).max(LEAST_LEFT);
-            let row = &fitted.row(i)[l * q..][..q];
-            let square: f64 = row.iter().zip(y).map(|(&f, &y)| f64::from(y - f).powi(2)).sum();
-            *sum += weight * square / (left * left);
+    let parts = parallel::map((n - first).div_ceil(CHUNK), &|c| {
+        let (from, to) = (first + c * CHUNK, (first + (c + 1) * CHUNK).min(n));
+        let rows = &rotated.values[from * m..to * m];
+        let mut fitted = vec![0.0f32; (to - from) * count * q];
+        let coefs = linalg::matrix(&coefs.values, coefs.columns);
+        linalg::multiply(&mut fitted, linalg::matrix(rows, m), coefs);
+        let squares: Vec<f32> = rows.iter().map(|v| v * v).collect();
+        let mut leverage = vec![0.0f32; (to - from) * count];
+        let shrunk = linalg::matrix(&shrunk.values, count);
+        linalg::multiply(&mut leverage, linalg::matrix(&squares, m), shrunk);
+        let mut sums = vec![0.0f64; count + 1];
+        let each = fitted.chunks_exact(count * q).zip(leverage.chunks_exact(count));
+        for (i, (fitted, leverage)) in (from..to).zip(each) {
+            let (y, weight) = (sought.values.row(i), sought.weights[i]);
+            sums[count] += weight * y.iter().map(|&y| f64::from(y).powi(2)).sum::<f64>();
+            for (l, row) in fitted.chunks_exact(q).enumerate() {
+                let own = weight * f64::from(leverage[l]) + weight / n as f64;
+                let left = (1.0 - own).max(LEAST_LEFT);
+                let square: f64 = row.iter().zip(y).map(|(&f, &y)| f64::from(y - f).powi(2)).sum();
+                sums[l] += weight * square / (left * left);
+            }
         }
+        sums
+    });
+    let mut sums = vec![0.0; count + 1];
+    for part in parts {
+        sums.iter_mut().zip(part).for_each(|(s, p)| *s += p);
     }
-    let variance = if variance > 0.0 { variance } else { 1.0 };
-    Ok(sums.into_iter().map(|sum| sum / variance).collect())
+    let variance = sums.pop().filter(|v| *v > 0.0).unwrap_or(1.0);
+    sums.into_iter().map(|sum| sum / variance).collect()
 }

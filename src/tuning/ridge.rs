@@ -16,7 +16,7 @@
 //!
 //! *Certificate* The residual of every column, as a share of its right side.
 
-use super::distances::{distances, into_kernel_values, kernel_values, product};
+use super::distances::{distances, into_kernel_values, kernel_values, long_product, product};
 use super::grid::{Grid, Shape};
 use super::reduced::{Sought, cross, gram, solved, whitening};
 use crate::error::Result;
@@ -142,7 +142,7 @@ pub(crate) fn on_all(
     let times = |v: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
         let mut scaled = v.clone();
         times_rows(&mut scaled, &roots);
-        let mut out = product(k, &scaled)?;
+        let mut out = long_product(k, &scaled, watch)?;
         times_rows(&mut out, &roots);
         for (out, v) in out.values.iter_mut().zip(&v.values) {
             *out += ridge as f32 * v;

@@ -10,6 +10,8 @@ use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Rows up to which every one of them is a term.
 const EXACT: usize = 16_000;
+/// Rows coded between two looks at the watch.
+const CODED: usize = 1 << 14;
 /// Terms beyond that.
 const LANDMARKS: usize = 4_000;
 
@@ -117,8 +119,12 @@ fn fit<F: Real>(
     coding: &Coding,
     watch: &mut Watch<'_>,
 ) -> Step<Grid> {
-    let columns = rows.n_cols();
-    let coded = Grid { values: coding.coded(rows, &sources.index[..n])?, columns };
+    let mut coded = Grid::zeros("coded rows", n, rows.n_cols())?;
+    let parts = coded.values.chunks_mut(CODED * rows.n_cols());
+    for (to, index) in parts.zip(sources.index[..n].chunks(CODED)) {
+        to.copy_from_slice(&coding.coded::<F, f32>(rows, index)?);
+        watch.glance()?;
+    }
     let values = sources.values.range(0, n)?;
     let sought =
         Sought { values: &values, weights: &sources.weights[..n], landmarks: terms.min(n) };

@@ -22,6 +22,8 @@ use crate::watch::{StopReason, Watch};
 const SMALL: usize = 3000;
 /// Fewer rows are not held out.
 const LEAST_HELD_OUT: usize = 2;
+/// Rows that means and spreads are taken of, at most.
+const CODED_BY: usize = 200_000;
 /// Share of the time that the search may take.
 const SEARCH: f64 = 0.5;
 /// Sharpness of probabilities where no rows were held out: values are about 2 P - 1.
@@ -85,9 +87,10 @@ impl AutoConfig {
         cost.iter_mut().for_each(|c| *c /= mean);
         let sources = Sources::new(problem, index, cost)?;
         let rows = problem.rows();
+        let seen = sources.index.len().min(CODED_BY);
         let codings = [
-            Coding::standard(&rows, &sources.index, &sources.weights)?,
-            Coding::ranks(&rows, &sources.index, &sources.weights)?,
+            Coding::standard(&rows, &sources.index[..seen], &sources.weights[..seen])?,
+            Coding::ranks(&rows, &sources.index[..seen], &sources.weights[..seen])?,
         ];
         watch.limit(self.max_time, SEARCH);
         let chosen = self.search(&rows, &sources, &codings, watch)?;
