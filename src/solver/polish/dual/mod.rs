@@ -79,6 +79,8 @@ struct Output {
     plain: [f64; 2],
     /// The best dual objective yet.
     dual: f64,
+    /// Whether the last β is the best.
+    better: bool,
 }
 
 impl Output {
@@ -152,24 +154,30 @@ impl Dual<'_, '_> {
                 value: 0.0,
                 plain: [0.0; 2],
                 dual: f64::NEG_INFINITY,
+                better: false,
             });
         }
-        let coef: Vec<Vec<f64>> = (0..m).map(|index| result.coef_of(index)).collect();
+        let mut coef: Vec<Vec<f64>> = (0..m).map(|index| result.coef_of(index)).collect();
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let mut margins: Vec<_> = self.outputs.iter_mut().map(|o| o.f.as_mut_slice()).collect();
         panels.times(&vectors, &mut margins, watch)?;
         (result.smoothed, result.primal) = (0.0, 0.0);
         let zero = try_vec("margins", n, 0.0)?;
-        for (index, (o, mut coef)) in self.outputs.iter_mut().zip(coef).enumerate() {
+        for o in &self.outputs {
             check_finite("kernel matrix", &o.f, 1)?;
+        }
+        let outputs = self.outputs.iter_mut().zip(&mut coef);
+        parallel::each(outputs, &|index, (o, coef)| {
             let samples = shared.samples(index, shared.polish.h);
-            let quadratic = dot(&coef, &symmetric_times(&shared.gram, &coef));
+            let quadratic = dot(coef, &symmetric_times(&shared.gram, coef));
             let ray = Ray { samples, f: &zero, s: &o.f, base: 0.0, linear: 0.0, quadratic };
             let (t, value) = ray.minimise();
             coef.iter_mut().chain(&mut o.f).for_each(|v| *v *= t);
             o.value = value;
-            o.plain = shared.plain(&samples, &coef, 0.5 * t * t * quadratic, &o.f);
-            result.put(index, &coef, 0.0);
+            o.plain = shared.plain(&samples, coef, 0.5 * t * t * quadratic, &o.f);
+        });
+        for (index, (o, coef)) in self.outputs.iter().zip(&coef).enumerate() {
+            result.put(index, coef, 0.0);
             result.smoothed += o.plain[0];
             result.primal += o.plain[1];
         }
@@ -324,17 +332,22 @@ impl Dual<'_, '_> {
             });
         })?;
         (result.smoothed, result.primal) = (0.0, 0.0);
-        let (mut value, mut gap) = (0.0, 0.0);
-        for (index, (o, coef)) in self.outputs.iter_mut().zip(&coef).enumerate() {
+        parallel::each(self.outputs.iter_mut().zip(&coef), &|index, (o, coef)| {
             let samples = shared.samples(index, shared.polish.h);
             let penalty = 0.5 * dot(coef, &symmetric_times(&shared.gram, coef));
             let mut half = o.v.clone();
             self.exact.solve_lower(&mut half);
             o.dual = o.dual.max(o.terms(&samples) - 0.5 * dot(&half, &half));
             let here = penalty + samples.loss_at(&o.f);
-            if here < o.value {
+            o.better = here < o.value;
+            if o.better {
                 o.value = here;
                 o.plain = shared.plain(&samples, coef, penalty, &o.f);
+            }
+        });
+        let (mut value, mut gap) = (0.0, 0.0);
+        for (index, (o, coef)) in self.outputs.iter().zip(&coef).enumerate() {
+            if o.better {
                 result.put(index, coef, 0.0);
             }
             result.smoothed += o.plain[0];
