@@ -1,10 +1,9 @@
 //! The rows that matter: kernel values in `f32`, as many as memory holds, the others made again.
 
-use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{add_rows, add_scaled, inner, prefetch};
+use crate::simd::{add_rows, add_scaled, inner, prefetch, zeroed};
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
@@ -33,7 +32,7 @@ impl<'k, F: Real> Rows<'k, F> {
     ) -> Step<Self> {
         let b = kernel.n_terms();
         let count = most.min(bytes / (4 * b));
-        let mut held = try_vec("kernel values", count * b, 0.0)?;
+        let mut held = zeroed("kernel values", count * b)?;
         let samples_held = samples[..count].chunks(WAVE * TASK);
         for (out, samples) in held.chunks_mut(WAVE * TASK * b).zip(samples_held) {
             let tasks = out.chunks_mut(TASK * b).zip(samples.chunks(TASK));
