@@ -43,7 +43,7 @@ fn fit(
     let outputs = targets.n_outputs();
     let origin = origin_for(solver.kernel, &rows);
     let mut state = State::new(solver, origin, x.ncols(), outputs).unwrap();
-    let stop = Stop { max_iter: passes, tol: 0.0 };
+    let stop = Stop { max_iter: passes, tol: 0.0, rows: usize::MAX };
     Watch::run(threads, &mut Silent, |watch| {
         let outcome = run(solver, &problem, &mut state, &stop, watch)?;
         let model = state.model(solver.method).unwrap();

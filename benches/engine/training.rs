@@ -145,7 +145,7 @@ fn one_pass(data: &Data, budget: usize, block_len: Option<usize>, threads: usize
     if let Some(len) = block_len {
         state = state.with_block_len(len);
     }
-    let stop = Stop { max_iter: 1, tol: 0.0 };
+    let stop = Stop { max_iter: 1, tol: 0.0, rows: usize::MAX };
     let pass = |watch: &mut Watch<'_>| run(&solver, &problem, &mut state, &stop, watch);
     Watch::run(threads, &mut Silent, pass).expect("a pass");
 }

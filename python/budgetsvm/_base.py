@@ -66,7 +66,9 @@ class BudgetMachineEstimator(MachineEstimator):
         it changes neither accuracy nor time (docs/defaults.md), and no machine without polishing
         has one, so it is off unless set.
     max_iter : int, default=1
-        Passes over the data, >= 1.
+        Passes over the data, >= 1. Before polishing, which is on all rows, a pass in random order
+        visits at most 3,000 rows a term of the budget: more make the terms worse
+        (benches/python/added_rows.py).
     tol : float, default=1e-3
         With solver "bsca", passes end when none of a pass's steps changed its sample's decision
         value by more than this, >= 0.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::budgeted::{Budgeted, Method, State};
 use super::objective::objectives;
 use super::sweep::{Counts, Duals, pass};
-use crate::data::{Problem, passes};
+use crate::data::{Problem, SampleOrder, passes};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::watch::{Progress, Step, StopReason, Watch};
@@ -17,6 +17,8 @@ pub struct Stop {
     pub max_iter: usize,
     /// BSCA: no coefficient moved by more than this (in units of the margin) in a whole pass.
     pub tol: f64,
+    /// Samples that a pass in random order visits at most: others choose no terms.
+    pub rows: usize,
 }
 
 /// One pass, as it was.
@@ -114,8 +116,13 @@ pub fn run_watched<F: Real>(
     let start = watch.elapsed();
     let mut aside = Duration::ZERO;
     let rules = (&solver.order, problem.len(), stop.max_iter);
+    let visited = match solver.order {
+        SampleOrder::Shuffled | SampleOrder::Uniform => stop.rows.min(problem.len()),
+        SampleOrder::Sequential | SampleOrder::Scripted(_) => problem.len(),
+    };
     let stop = passes(watch, rules, &mut |watch, order| {
         let ids = order.ids(&mut state.rng)?;
+        let ids = &ids[..visited];
         let pool = watch.pool();
         let mut poll = |counts: &Counts, n_terms: usize| {
             tell(watch, counts, n_terms);

@@ -334,3 +334,25 @@ def test_max_time_is_shared_by_the_machines_of_all_classes(make):
     assert max(model.history_["time"]) < 8 * 0.4 / 2
     # How well is chance: with 30 terms the last rows decide.
     assert np.all(np.ptp(model.decision_function(X), axis=0) > 0)
+
+
+def test_a_pass_visits_no_more_rows_than_terms_can_use():
+    """Before polishing: 3,000 rows a term. Alone, in a given order or in a stream it is a pass."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    y = X[:, 0] * X[:, 1] > 0
+
+    def visited(call="fit", **options):
+        ends = []
+        model = BudgetSVC(
+            2, random_state=0, callback=lambda told: ends.append((told["phase"], told["seen"])),
+            **options,
+        )  # fmt: skip
+        getattr(model, call)(X, y, **({"classes": [False, True]} if call == "partial_fit" else {}))
+        return [seen for phase, seen in ends if phase == "end_of_pass"]
+
+    assert visited() == [6000]
+    assert visited(max_iter=2) == [6000, 6000]
+    assert visited(polishing=False) == [20_000]
+    assert visited(order="sequential") == [20_000]
+    assert all(seen == 20_000 for seen in visited("partial_fit"))

@@ -77,7 +77,8 @@ config! {
         /// Whether there is an offset, which polishing fits; true for regression. That of values
         /// begins as the constant of least loss, and stays there without polishing.
         fit_intercept: bool = false;
-        /// Passes over the data, at least 1.
+        /// Passes over the data, at least 1. Before polishing, which is on all rows, a pass in random
+        /// order visits at most 3,000 rows a term of the budget: more make the terms worse.
         max_iter: usize = 1;
         /// Passes end when the largest step of a pass is below this, at least 0.
         tol: f64 = 1e-3;

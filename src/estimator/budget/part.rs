@@ -19,6 +19,11 @@ use crate::solver::smoothed::{Polished, basis_gram};
 use crate::solver::{Look, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, Progress, StopReason, Watch};
 
+/// Samples a term of the budget that a pass visits at most before polishing on all of them. More merge
+/// the terms again and again: they end between the rows, and are worth less however they are
+/// weighted (benches/python/added_rows.py).
+const ROWS_A_TERM: usize = 3000;
+
 /// An expansion under training, and how far its passes are.
 #[derive(Clone, Debug)]
 pub(super) struct Part<F: Real> {
@@ -71,7 +76,12 @@ pub(super) fn fit<F: Real>(
     watch.limit(config.max_time, if polishing { 0.5 } else { 1.0 });
     let loss = if polishing { config.loss.of_passes() } else { config.loss };
     let of_passes = BudgetConfig { loss, ..config.clone() };
-    let mut trained = passes(&of_passes, problem, (from, held_out), watch, config.max_iter)?;
+    let visited = match config.budget {
+        Some(budget) if polishing => budget.saturating_mul(ROWS_A_TERM),
+        _ => usize::MAX,
+    };
+    let mut trained =
+        passes(&of_passes, problem, (from, held_out), watch, (config.max_iter, visited))?;
     let stepped = trained.part.model.coef();
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
@@ -150,7 +160,7 @@ pub(super) fn partial_fit<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
     watch.limit(config.max_time, 1.0);
-    let mut trained = passes(config, problem, (from, None), watch, 1)?;
+    let mut trained = passes(config, problem, (from, None), watch, (1, usize::MAX))?;
     // A stream has no end that could come too early.
     trained.outcome.advice = None;
     Ok(trained)
@@ -275,7 +285,7 @@ fn passes<F: Real>(
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
     watch: &mut Watch<'_>,
-    max_iter: usize,
+    (max_iter, visited): (usize, usize),
 ) -> Result<Trained<F>> {
     let solver = config.solver()?;
     let rows = problem.rows();
@@ -310,7 +320,7 @@ fn passes<F: Real>(
         let stop = (idle >= config.n_iter_no_change).then_some(StopReason::EarlyStopping);
         Ok(Look { stop, score: Some(now) })
     };
-    let stop = Stop { max_iter, tol: config.tol };
+    let stop = Stop { max_iter, tol: config.tol, rows: visited };
     let outcome = run_watched(&solver, problem, &mut state, &stop, watch, &mut after_pass)?;
     let entry = |(pass, record): (usize, &PassRecord)| Entry {
         moved: record.moved,
