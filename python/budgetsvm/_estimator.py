@@ -24,6 +24,10 @@ GUIDE = "https://github.com/budgetsvm/budgetsvm/blob/main/docs/guide.md"
 FLOATS = (np.float64, np.float32)
 
 
+#: Names of hyperparameters, which scikit-learn reads off a signature each time anew.
+_NAMES: dict[type, list[str]] = {}
+
+
 @hyperparameters
 class Estimator(Archived, BaseEstimator):
     """Base of all estimators; not for use on its own.
@@ -48,10 +52,16 @@ class Estimator(Archived, BaseEstimator):
     _doc_link_module = "budgetsvm"
     _doc_link_template = GUIDE
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        if cls not in _NAMES:
+            _NAMES[cls] = super()._get_param_names()
+        return list(_NAMES[cls])
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Check the hyperparameters; on an exception of any kind put everything back as it was."""
-        _parameters.check(self)
+        _parameters.once(self, self._check_hyperparameters)
         before = self.__dict__.copy()
         try:
             yield

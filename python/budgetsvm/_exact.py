@@ -192,7 +192,6 @@ class ExactEstimator(ExactKernel):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._validate_params()
         random_state = check_random_state(self.random_state) if self._is_classifier() else None
         if sp.issparse(X) and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
@@ -239,7 +238,21 @@ class ExactEstimator(ExactKernel):
             )  # fmt: skip
         self._take(machine, report)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n_samples,)
-        self._after_fit(X, y, sample_weight, random_state)
+
+        def values_of(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+            """Values of rows by a machine of others, all else as it is."""
+            part, rest = (
+                matrix[np.ix_(rows, train)] if kernel is None else matrix[rows]
+                for rows in (train, test)
+            )
+            learnt, _ = _core.train(
+                "exact", config, _validation.as_rows(part), target[train], n_classes, cost[train],
+                precomputed=kernel is None, functions=None, notify=None, threads=self._threads(),
+            )  # fmt: skip
+            wide = _validation.as_rows(rest.astype(np.float64, copy=False))
+            return self._sign() * learnt.decision_function(wide, self._threads())
+
+        self._after_fit(X, y, weights, random_state, values_of)
 
     def _take(self, machine: _core.Machine, report: dict) -> None:
         """Make what `_core` returned the fitted state."""
@@ -341,7 +354,7 @@ class ExactEstimator(ExactKernel):
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
 
-    def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
+    def _after_fit(self, X: Any, y: Any, weights: Any, random_state: Any, values_of: Any) -> None:
         pass
 
     def _validate_targets(self, y: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
@@ -71,7 +71,12 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         _validation.check_labels("y", labels)
         check_classification_targets(y)
         classes, index = np.unique(labels, return_inverse=True)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        # Asking for nothing takes as long as a small fit.
+        self.class_weight_ = (
+            np.ones(len(classes))
+            if self.class_weight is None
+            else compute_class_weight(self.class_weight, classes=classes, y=labels)
+        )
         if not np.all(np.isfinite(self.class_weight_)):
             raise ValueError(f"class_weight must be finite, got {self.class_weight!r}")
         if len(classes) < 2:
@@ -96,7 +101,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return y.astype(np.uint32), len(self.classes_), self._bounds(y, weights)
 
-    def _after_fit(self, X: Any, y: Any, sample_weight: Any, random_state: Any) -> None:
+    def _after_fit(self, X: Any, y: Any, weights: Any, random_state: Any, values_of: Any) -> None:
         self.__dict__.pop("_sigmoids", None)
         if self.probability == "deprecated":
             return
@@ -110,9 +115,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         )
         if self.probability:
             seed = int(random_state.randint(np.iinfo(np.int32).max))
-            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-            plain = clone(self).set_params(probability="deprecated")
-            self._sigmoids = sigmoids_of_pairs(plain, X, self.classes_[y], weights, seed)
+            self._sigmoids = sigmoids_of_pairs(values_of, y, weights, seed)
 
     @documented
     def decision_function(self, X: Any) -> np.ndarray:

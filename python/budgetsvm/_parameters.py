@@ -50,6 +50,28 @@ def check(estimator: Any) -> None:
             raise InvalidParameterError(f"{name} must be {expected}, got {_shown(value)}")
 
 
+#: Values that say all by what they are, and what has passed a check with such values alone.
+_PLAIN = frozenset((bool, int, float, str, type(None)))
+_PASSED: set[tuple] = set()
+_MOST_PASSED = 4096
+
+
+def once(estimator: Any, check: Callable[[], None]) -> None:
+    """Run a check of the hyperparameters, unless it has passed with the same values before.
+
+    A small fit takes less time than looking at its hyperparameters does.
+    """
+    values = tuple(estimator.get_params(deep=False).values())
+    kinds = tuple(type(value) for value in values)
+    key = (type(estimator), check.__name__, kinds, values)
+    plain = _PLAIN.issuperset(kinds)
+    if plain and key in _PASSED:
+        return
+    check()
+    if plain and len(_PASSED) < _MOST_PASSED:
+        _PASSED.add(key)
+
+
 def rules(cls: type) -> dict[str, Rule]:
     """What the hyperparameters of a class may be: the table's rules, and its own `_ranges`."""
     return RULES | gathered(cls, "_ranges")

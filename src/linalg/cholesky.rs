@@ -11,8 +11,6 @@ use faer::linalg::triangular_solve::{
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
-use rayon::prelude::*;
-
 use crate::error::{Error, try_vec};
 use crate::parallel;
 use crate::simd::{add_rows, dots, zeroed};
@@ -237,7 +235,7 @@ fn factor_in_place<E: From<Error>>(
         let panel = &*panel;
         let left = first + width;
         // Later strips are longer: one at a time goes to whoever is free.
-        below.par_chunks_mut(PANEL * n).with_max_len(1).enumerate().for_each(|(s, strip)| {
+        parallel::each(below.chunks_mut(PANEL * n), &|s, strip| {
             let panel = &panel[..((s + 1) * PANEL * width).min(panel.len())];
             update_strip(strip, n, left, panel, width);
         });

@@ -1,13 +1,30 @@
 //! What Python must know before a machine can be configured.
 
+use budgetsvm::data::Rows;
+use budgetsvm::error::Result;
 use budgetsvm::estimator::scales::drowned;
 use budgetsvm::estimator::summary::summarize;
 use budgetsvm::parallel;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::arrays::{Samples, contiguous, with_rows};
+use crate::arrays::{Float, Samples, contiguous, with_rows};
 use crate::enter::{enter, enter_briefly};
+
+/// Entries that are read where the call stands: another thread takes longer to begin.
+const BRIEF: usize = 1 << 17;
+
+/// Looks at rows, on the calling thread where there are few.
+fn watched<F: Float, T: Send>(
+    py: Python<'_>,
+    rows: &Rows<'_, F>,
+    task: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    match rows.n_rows().saturating_mul(rows.n_cols()) <= BRIEF {
+        true => enter_briefly(task),
+        false => enter(py, 1, None, |_| task()),
+    }
+}
 
 /// Weighted variance of all entries.
 #[pyfunction]
@@ -18,7 +35,7 @@ pub(crate) fn variance(
 ) -> PyResult<f64> {
     let samples = Samples::new("X", x)?;
     let weight = enter_briefly(|| contiguous(&weight))?;
-    let summary = with_rows!(&samples, |rows| enter(py, 1, None, |_| summarize(&rows, weight))?);
+    let summary = with_rows!(&samples, |rows| watched(py, &rows, || summarize(&rows, weight))?);
     Ok(summary.variance)
 }
 
@@ -32,7 +49,7 @@ pub(crate) fn scales(
 ) -> PyResult<Option<(usize, usize, f64)>> {
     let samples = Samples::new("X", x)?;
     let weight = enter_briefly(|| contiguous(&weight))?;
-    let found = with_rows!(&samples, |rows| enter(py, 1, None, |_| drowned(&rows, weight))?);
+    let found = with_rows!(&samples, |rows| watched(py, &rows, || drowned(&rows, weight))?);
     Ok(found.map(|scales| (scales.few, scales.varying, scales.share)))
 }
 

@@ -19,10 +19,10 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-use crate::observer::{Bridge, Reply, notify};
+use crate::observer::{Bridge, Reply, Signals, notify};
 
 /// How often the calling thread looks for signals.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 thread_local! {
     /// How many fits wait on this thread: above 0, a callback has called back into the library.
@@ -96,7 +96,8 @@ fn watch_over(
     let listener = listener.map(|l| l.clone().unbind());
     let (progress, inbox) = mpsc::channel();
     let (replies, answers) = mpsc::channel();
-    let (mut bridge, interrupt) = Bridge::new(progress, answers, listener.is_some());
+    let (bridge, interrupt) = Bridge::new(progress, answers, listener.is_some());
+    let mut bridge = bridge.measured(py);
     let (outcome, raised) = py.detach(move || {
         let mut raised = None;
         let outcome = std::thread::scope(|scope| {
@@ -151,6 +152,22 @@ fn watch_over(
         (outcome, raised)
     });
     match (outcome, raised) {
+        (_, Some(error)) => Err(error),
+        (Ok(outcome), None) => outcome.map_err(exception),
+        (Err(panic), None) => Err(bug(panic.as_ref())),
+    }
+}
+
+/// [`enter`] for work of milliseconds that nobody listens to: on the calling thread, for another one
+/// takes as long to begin.
+pub(crate) fn enter_here<T: Send>(
+    py: Python<'_>,
+    task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut signals = Signals::new(py);
+    let run = AssertUnwindSafe(|| Watch::run_here(&mut signals, task));
+    let outcome = py.detach(|| catch_unwind(run));
+    match (outcome, signals.raised) {
         (_, Some(error)) => Err(error),
         (Ok(outcome), None) => outcome.map_err(exception),
         (Err(panic), None) => Err(bug(panic.as_ref())),

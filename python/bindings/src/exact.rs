@@ -14,6 +14,11 @@ use crate::enter::{enter_briefly, exception};
 use crate::machine::Machine;
 use crate::train::{Call, Trained};
 
+/// Multiply-adds of all kernel values up to which a fit runs where it is called: some milliseconds.
+/// Several pairs of classes are trained side by side sooner.
+const FEW: usize = 1 << 25;
+const FEW_OF_PAIRS: usize = 1 << 22;
+
 pub(crate) fn train<'py>(
     py: Python<'py>,
     call: &Call<'py>,
@@ -43,7 +48,17 @@ pub(crate) fn train<'py>(
         })
     })?;
     let functions = functions.as_ref().map(|values| values.as_array());
-    let (machine, found) = call.enter(|watch| {
+    // Kernel values that are made in about a millisecond.
+    let (rows, columns) = match gram {
+        Gram::Kernel(_, rows) => (rows.n_rows(), rows.n_cols()),
+        Gram::Given(matrix) => (matrix.nrows(), 1),
+    };
+    let most = match targets {
+        ExactTargets::Classes(_, classes) if classes > 2 => FEW_OF_PAIRS,
+        ExactTargets::Classes(..) | ExactTargets::Values(_) | ExactTargets::None => FEW,
+    };
+    let few = rows.saturating_mul(rows).saturating_mul(columns) <= most;
+    let (machine, found) = call.enter_if(!few, |watch| {
         let found = ExactMachine::fit_with(&config, (gram, functions), targets, cost, watch)?;
         let model = match gram {
             Gram::Kernel(kernel, rows) => found.model(kernel, &rows)?,

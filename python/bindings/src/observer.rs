@@ -10,6 +10,9 @@ use budgetsvm::watch::{Cancel, Observer, Phase, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::enter::SIGNAL_INTERVAL;
+use crate::looks::Looks;
+
 /// How often Python is told, at most, between the ends of passes.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -34,6 +37,7 @@ pub(crate) struct Bridge {
     /// Nothing yet: the first look is told, however short the fit.
     told: Option<Instant>,
     score: Option<f64>,
+    looks: Option<Looks>,
 }
 
 impl Bridge {
@@ -45,7 +49,15 @@ impl Bridge {
     ) -> (Self, Arc<AtomicBool>) {
         let interrupt = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupt);
-        (Self { progress, answers, interrupt, listened, told: None, score: None }, flag)
+        (
+            Self { progress, answers, interrupt, listened, told: None, score: None, looks: None },
+            flag,
+        )
+    }
+
+    /// Measures the stretches between looks, where a test wants that.
+    pub(crate) fn measured(self, py: Python<'_>) -> Self {
+        Self { looks: Looks::begin(py), ..self }
     }
 
     /// A bridge to nobody.
@@ -56,6 +68,9 @@ impl Bridge {
 
 impl Observer for Bridge {
     fn observe(&mut self, progress: &Progress) -> ControlFlow<Cancel> {
+        if let Some(looks) = &mut self.looks {
+            looks.look();
+        }
         if self.interrupt.load(Ordering::Relaxed) {
             return ControlFlow::Break(Cancel::Discard);
         }
@@ -76,6 +91,36 @@ impl Observer for Bridge {
 
     fn scored(&mut self, score: f64) {
         self.score = Some(score);
+    }
+}
+
+/// Looks for signals where the work runs, which is the calling thread.
+pub(crate) struct Signals {
+    looked: Instant,
+    /// What a handler of a signal has raised.
+    pub(crate) raised: Option<PyErr>,
+    looks: Option<Looks>,
+}
+
+impl Signals {
+    pub(crate) fn new(py: Python<'_>) -> Self {
+        Self { looked: Instant::now(), raised: None, looks: Looks::begin(py) }
+    }
+}
+
+impl Observer for Signals {
+    fn observe(&mut self, _: &Progress) -> ControlFlow<Cancel> {
+        if let Some(looks) = &mut self.looks {
+            looks.look();
+        }
+        if self.raised.is_none() && self.looked.elapsed() >= SIGNAL_INTERVAL {
+            self.raised = Python::attach(|py| py.check_signals()).err();
+            self.looked = Instant::now();
+        }
+        match self.raised {
+            Some(_) => ControlFlow::Break(Cancel::Discard),
+            None => ControlFlow::Continue(()),
+        }
     }
 }
 

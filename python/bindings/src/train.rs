@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Float, Samples, Storage, contiguous, with_storage};
 use crate::convert::{self, Target};
-use crate::enter::{enter, enter_briefly, exception, type_error};
+use crate::enter::{enter, enter_briefly, enter_here, exception, type_error};
 use crate::machine::{self, Machine};
 use crate::{exact, features, primal};
 
@@ -70,6 +70,18 @@ impl<'py> Call<'py> {
         task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         enter(self.py, self.threads, self.notify.as_ref(), task)
+    }
+
+    /// Enters Rust, where the call stands if it is brief and nobody listens.
+    pub(crate) fn enter_if<T: Send>(
+        &self,
+        long: bool,
+        task: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        match long || self.notify.is_some() {
+            true => self.enter(task),
+            false => enter_here(self.py, task),
+        }
     }
 
     /// Rows, targets and costs: looking through them all is for where no lock of Python is held.

@@ -33,6 +33,7 @@
 
 mod active;
 mod dual;
+mod leap;
 mod machines;
 mod product;
 mod rounds;

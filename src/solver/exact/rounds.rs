@@ -24,6 +24,10 @@ const REFINED: f64 = 1e-11;
 /// for at most this many times the steps that `tol` took.
 const REFINING: u64 = 20;
 
+/// One leap over the free variables is tried each time that steps have made the violation so much
+/// smaller.
+const STAGE: f64 = 0.01;
+
 /// What rounding may add to a score, in units of the tolerance.
 pub(super) const DRIFT: f64 = 0.01;
 
@@ -50,13 +54,13 @@ pub(super) struct Goal {
 
 /// Rounds of working sets on a problem all of whose columns are in the cache.
 pub(super) struct Run<'r, 'a, 'w, F: Real> {
-    dual: &'r Dual,
+    pub(super) dual: &'r Dual,
     pub(super) product: Product<'r, 'a, 'w, F>,
     pub(super) scores: Vec<f64>,
     selector: Selector,
     pub(super) beta: Vec<f64>,
     /// The largest of the diagonal of K.
-    largest: f64,
+    pub(super) largest: f64,
     /// What rounding may have added to a value of `f`, at most.
     pub(super) drift: f64,
 }
@@ -92,7 +96,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
         loop {
             self.rescore();
             let extremes = extremes(self.dual, &self.beta, &self.scores);
-            let now = violation(&extremes);
+            let mut now = violation(&extremes);
             if now <= tol && !solved {
                 solved = true;
                 if !(settings.refine && whole && m > 1) {
@@ -107,6 +111,12 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 self.product.recompute(&self.dual.sample, &self.beta)?;
                 fresh = true;
                 continue;
+            }
+            if solved && now > tol {
+                now = match self.leap(now) {
+                    Ok(left) => left,
+                    Err(halt) => return halted(halt, solved),
+                };
             }
             if now <= tol || (solved && idle > 1) {
                 return Ok(StopReason::Converged);
@@ -126,7 +136,11 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 let state = (self.beta.as_slice(), self.scores.as_slice());
                 self.selector.select(self.dual, state, &extremes, (size, tol), &set)
             };
-            let inner = if whole { tol } else { tol.max(0.1 * now) };
+            let inner = match (whole, solved) {
+                (true, false) => tol,
+                (true, true) => tol.max(STAGE * now),
+                (false, _) => tol.max(0.1 * now),
+            };
             idle = match self.round(&set, inner, max_iter) {
                 Ok(true) => 0,
                 Ok(false) => idle + 1,

@@ -308,3 +308,39 @@ fn limits_end_a_run_on_parts_with_a_true_gap() {
         assert!((primal - dual - fitted.gap).abs() < 1e-8 * primal);
     }
 }
+
+#[test]
+fn a_small_problem_ends_by_a_linear_system_not_by_thousands_of_steps() {
+    let (mut x, t) = data(300, 3, 8);
+    // Copies of rows make the matrix of the free variables singular.
+    for i in 0..40 {
+        let row = x.row(i).to_owned();
+        x.row_mut(299 - i).assign(&row);
+    }
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
+    let (one, many) = (vec![1.0; 300], vec![100.0; 300]);
+    let kinds: [(Kind<'_>, &[f64]); 5] = [
+        (Kind::Classes(&y), &one),
+        (Kind::Classes(&y), &many),
+        (Kind::Values(&t, 0.1), &many),
+        (Kind::NuClasses(&y, 0.4), &one),
+        (Kind::OneClass(0.3), &one),
+    ];
+    for (kind, cost) in kinds {
+        let run = |tol: f64, refine: bool| {
+            let settings = Settings { tol, refine, ..TIGHT };
+            fit(part(&x, kind, cost, KERNEL), &settings, &mut Watch::of_tests()).unwrap()
+        };
+        let (plain, ended, steps) = (run(1e-3, false), run(1e-3, true), run(1e-11, false));
+        assert!(ended.violation < 1e-10, "{}", ended.violation);
+        // To go there by steps takes many times as many.
+        assert!(
+            2 * ended.n_iter < plain.n_iter + steps.n_iter,
+            "{} {}",
+            ended.n_iter,
+            steps.n_iter
+        );
+        let (a, b) = (decisions(&x, KERNEL, &ended), decisions(&x, KERNEL, &steps));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
+    }
+}
