@@ -154,6 +154,10 @@ fn known_functions_are_found() {
     let (a, b) = (svr.fit(&wide, of, &with_slope), svr.fit(&wide, matrix, &with_slope));
     let (a, b) = (a.unwrap(), b.unwrap());
     assert_eq!(a.predict(&wide, of).unwrap(), b.predict(&wide, matrix).unwrap());
+    let mut into = vec![0.0; 90];
+    a.predict_into(&wide, matrix, &mut into).unwrap();
+    assert_eq!(into, a.predict(&wide, of).unwrap());
+    assert!(a.predict_into(&wide, of, &mut into[..89]).is_err());
     assert!((a.parametric_coef()[(0, 1)] + 4.0).abs() < 0.3, "{}", a.parametric_coef());
 
     // Two classes: what is positive speaks for the second; three: a row a pair.
@@ -167,6 +171,10 @@ fn known_functions_are_found() {
     assert!(decided.iter().zip(&predicted).all(|(f, label)| (*f > 0.0) == *label));
     let model = svc.fit(&wide, of, &labels).unwrap();
     assert_eq!(model.parametric_coef().dim(), (3, 2));
+    let mut into = vec![0.0; 270];
+    model.decision_into(&wide, of, &mut into).unwrap();
+    assert_eq!(into, model.decision_function(&wide, matrix).unwrap().into_raw_vec_and_offset().0);
+    assert!(model.decision_into(&wide.range(0, 5), matrix, &mut into[..15]).is_err());
     let right =
         model.predict(&wide, of).unwrap().iter().zip(&labels).filter(|(a, b)| a == b).count();
     assert!(right > 60, "{right}");
@@ -200,6 +208,9 @@ fn known_functions_stand_beside_the_nu_machines() {
     let one = SemiparametricOneClassSvm::builder().gamma(GAMMA).nu(0.2).build().unwrap();
     let model = one.fit(&wide, of).unwrap();
     let decided = model.decision_function(&wide, matrix).unwrap();
+    let mut into = vec![0.0; 90];
+    model.decision_into(&wide, of, &mut into).unwrap();
+    assert_eq!(into, decided);
     let inside = model.predict(&wide, of).unwrap();
     assert!(decided.iter().zip(&inside).all(|(f, inside)| (*f >= 0.0) == *inside));
     let left_out = inside.iter().filter(|inside| !**inside).count();

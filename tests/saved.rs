@@ -4,10 +4,11 @@
 
 use std::path::PathBuf;
 
+use budgetsvm::config::ClassWeight;
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::Functions;
-use budgetsvm::model::persist::Labels;
+use budgetsvm::model::persist::{Archive, Labels};
 use budgetsvm::online::{AnyLearner, Projectron};
 use budgetsvm::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
@@ -17,6 +18,7 @@ use budgetsvm::{
     SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 use ndarray::Array2;
+use serde_json::json;
 
 fn rows() -> Array2<f64> {
     Array2::from_shape_fn((60, 1), |(i, _)| (i as f64 - 29.5) / 29.5)
@@ -242,4 +244,29 @@ fn write_files() {
     svc.fit(&rows, &names).unwrap().save(path("AssetSVC")).unwrap();
     let svr = AssetSvr::builder().c(10.0).gamma(1.0).n_components(20).build().unwrap();
     svr.fit(&rows, &y).unwrap().save(path("AssetSVR")).unwrap();
+}
+
+#[test]
+fn class_weights_and_early_stopping_are_in_the_file() {
+    let (x, three) = (rows(), three());
+    let rows = Rows::from(&x);
+    let each = ClassWeight::Each(vec![1.0, 4.0, 0.5]);
+    for (weight, told) in [
+        (each, json!({"pairs": [[-5, 1.0], [0, 4.0], [7, 0.5]]})),
+        (ClassWeight::Balanced, json!("balanced")),
+        (ClassWeight::One, json!(null)),
+    ] {
+        let balanced = weight == ClassWeight::Balanced;
+        let svc = BudgetSvc::builder().budget(8).gamma(1.0).early_stopping(true);
+        let svc = svc.max_iter(3).class_weight(weight).build().unwrap();
+        let mut model: BudgetSvcModel<f64, i16> = svc.fit(&rows, &three).unwrap();
+        let params = Archive::from_bytes(&model.to_bytes().unwrap()).unwrap().estimator;
+        assert_eq!(params["params"]["class_weight"], told);
+        assert_eq!(params["params"]["early_stopping"], json!(true));
+        let mut back = again(&model);
+        let learnt = (model.learn(&rows, &three).is_ok(), back.learn(&rows, &three).is_ok());
+        // What is balanced is not known of a stream, after a file either.
+        assert_eq!(learnt, (!balanced, !balanced));
+        assert_eq!(model.decision_function(&rows).unwrap(), back.decision_function(&rows).unwrap());
+    }
 }

@@ -1,4 +1,4 @@
-//! What a fit is told beside hyperparameters; no file holds it.
+//! What a fit is told beside hyperparameters; of it, files hold the class weights alone.
 
 use super::range::{count, not_negative, optional, positive};
 use crate::error::Result;

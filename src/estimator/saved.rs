@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::machine::{AnyMachine, Machine, Precision};
-use crate::config::{Config, changed};
+use crate::config::{ClassWeight, Config, changed};
 use crate::error::{Error, Result};
 use crate::model::persist::{Archive, Data, Label, Labels, Tensor, Tensors};
 use crate::watch::StopReason;
@@ -50,7 +50,7 @@ pub trait Saved: Sized {
     /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`, and those of
     /// [`Saved::to_archive`].
     fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.to_archive()?.save(path.as_ref())
+        self.to_archive()?.save(path.as_ref(), &mut || Ok(()))
     }
 
     /// Reads a file.
@@ -238,14 +238,52 @@ impl Attributes {
     }
 }
 
+/// Class weights as Python's estimators have them; nothing where there are none.
+fn weights_to_json(weights: &ClassWeight, labels: &Labels) -> Option<Value> {
+    match weights {
+        ClassWeight::One => None,
+        ClassWeight::Balanced => Some(json!("balanced")),
+        ClassWeight::Each(factors) => {
+            let labels = labels.to_json();
+            let pairs = labels[1].as_array()?.iter().zip(factors);
+            Some(
+                json!({"pairs": pairs.map(|(label, factor)| json!([label, factor])).collect::<Vec<_>>()}),
+            )
+        }
+    }
+}
+
+/// A class that Python's estimator names no factor of has 1.
+fn weights_from_json(stored: &Value, labels: &Labels) -> Result<ClassWeight> {
+    match (stored, &stored["pairs"]) {
+        (Value::Null, _) => Ok(ClassWeight::One),
+        (Value::String(text), _) if text == "balanced" => Ok(ClassWeight::Balanced),
+        (_, Value::Array(pairs)) => {
+            let same = |a: &Value, b: &Value| a == b || (a.is_number() && a.as_f64() == b.as_f64());
+            let mut factors = vec![1.0; labels.len()];
+            let known = labels.to_json();
+            for (label, factor) in known[1].as_array().into_iter().flatten().zip(&mut factors) {
+                if let Some(pair) = pairs.iter().find(|pair| same(&pair[0], label)) {
+                    *factor = pair[1].as_f64().ok_or_else(|| bad("class_weight"))?;
+                }
+            }
+            Ok(ClassWeight::Each(factors))
+        }
+        _ => Err(bad("class_weight")),
+    }
+}
+
 /// The archive of an estimator.
 pub(super) fn pack<F: Precision>(
     kind: &str,
-    mut params: Map<String, Value>,
+    (mut params, weights): (Map<String, Value>, &ClassWeight),
     machine: &Machine<F>,
     labels: &Labels,
     told: Attributes,
 ) -> Result<Archive> {
+    if let Some(weights) = weights_to_json(weights, labels).filter(|_| !labels.is_empty()) {
+        params.insert("class_weight".into(), weights);
+    }
     if labels.is_empty() {
         // Machines of classes alone have a choice there.
         params.remove("shared");
@@ -261,13 +299,18 @@ pub(super) fn pack<F: Precision>(
         "labels": labels.to_json(),
         "n_features": machine.n_features(),
     });
-    Ok(Archive { estimator, arrays: told.arrays, machine: Some(machine.to_section()?) })
+    Ok(Archive {
+        estimator,
+        arrays: told.arrays,
+        machine: Some(machine.to_section(&mut || Ok(()))?),
+    })
 }
 
 /// What an archive gives back.
 pub(super) struct Unpacked<F: Precision, C> {
     pub(super) config: C,
     pub(super) machine: Machine<F>,
+    pub(super) class_weight: ClassWeight,
     labels: Labels,
     pub(super) told: Attributes,
 }
@@ -290,6 +333,9 @@ pub(super) fn unpack<F: Precision, C: Config>(
         _ => Err(bad(what)),
     };
     let mut params = object(estimator["params"].take(), "params")?;
+    let labels = Labels::from_json(&estimator["labels"])?;
+    let class_weight = params.remove("class_weight").unwrap_or_default();
+    let class_weight = weights_from_json(&class_weight, &labels)?;
     // What Python settles from these is in the machine, or of no consequence for it.
     params.retain(|name, value| {
         !(value.is_object() || value == "auto" || (name == "random_state" && value.is_null()))
@@ -301,10 +347,9 @@ pub(super) fn unpack<F: Precision, C: Config>(
         params.insert("gamma".into(), json!(kernel.gamma()));
     }
     let config = changed(defaults, &params).map_err(|e| Error::Format(e.to_string()))?;
-    let labels = Labels::from_json(&estimator["labels"])?;
     let fields = object(estimator["fitted"].take(), "fitted")?;
     arrays.remove("feature_names");
-    Ok(Unpacked { config, machine, labels, told: Attributes { fields, arrays } })
+    Ok(Unpacked { config, machine, class_weight, labels, told: Attributes { fields, arrays } })
 }
 
 impl<F: Precision, C> Unpacked<F, C> {

@@ -63,14 +63,27 @@ pub(super) fn add<F: Precision>(
     functions: Functions<'_, F>,
     rows: &Rows<'_, F>,
 ) -> Result<Array2<f64>> {
+    let outputs = values.ncols().max(1);
+    let flat = values.as_slice_mut().unwrap_or_default();
+    add_into((flat, outputs), parametric, functions, rows)?;
+    Ok(values)
+}
+
+/// The same of values row by row, so many outputs each.
+pub(super) fn add_into<F: Precision>(
+    (values, outputs): (&mut [f64], usize),
+    parametric: &Array2<f64>,
+    functions: Functions<'_, F>,
+    rows: &Rows<'_, F>,
+) -> Result<()> {
     let phi = functions.on(rows)?;
     if rows.n_rows() > 0 {
         check_len("functions", parametric.ncols(), phi.ncols())?;
     }
-    for (mut values, phi) in values.rows_mut().into_iter().zip(phi.rows()) {
+    for (values, phi) in values.chunks_exact_mut(outputs).zip(phi.rows()) {
         for (value, c) in values.iter_mut().zip(parametric.rows()) {
             *value += c.iter().zip(phi).map(|(c, phi)| c * phi).sum::<f64>();
         }
     }
-    Ok(values)
+    Ok(())
 }

@@ -5,7 +5,7 @@
 use ndarray::Array2;
 
 use super::fitted::ExactMachine;
-use super::functions::{Functions, add, parameters};
+use super::functions::{Functions, add, add_into, parameters};
 use super::labelled::{Exact, Given, estimator};
 use super::machine::{ExactConfig, ExactKind, ExactMpd, ExactSolver, ExactTargets};
 use super::svc::SvcModel;
@@ -248,6 +248,20 @@ impl<F: Precision> SemiparametricSvrModel<F> {
         Ok(add(values, &self.parametric, functions, rows)?.into_raw_vec_and_offset().0)
     }
 
+    /// [`SemiparametricSvrModel::predict`] into `out`.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn predict_into(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.kernel.fitted.decide_into(rows, out)?;
+        add_into((out, 1), &self.parametric, functions, rows)
+    }
+
     /// The parameters c, 1 x functions.
     #[must_use]
     pub fn parametric_coef(&self) -> &Array2<f64> {
@@ -273,6 +287,20 @@ impl<F: Precision, L: Ord + Clone> SemiparametricSvcModel<F, L> {
         functions: Functions<'_, F>,
     ) -> Result<Array2<f64>> {
         add(self.kernel.decision_function(rows)?, &self.parametric, functions, rows)
+    }
+
+    /// [`SemiparametricSvcModel::decision_function`] into `out`, row by row.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn decision_into(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.kernel.decision_into(rows, out)?;
+        add_into((out, self.parametric.nrows()), &self.parametric, functions, rows)
     }
 
     /// The label of every row, elected as by [`SvcModel::predict`].

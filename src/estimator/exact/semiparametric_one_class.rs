@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::fitted::ExactMachine;
-use super::functions::{Functions, add, parameters};
+use super::functions::{Functions, add, add_into, parameters};
 use super::labelled::{Exact, Given, estimator};
 use super::machine::{ExactConfig, ExactKind, ExactTargets};
 use super::one_class::{HALF, OneClassSvmModel};
@@ -108,6 +108,22 @@ impl<F: Precision> SemiparametricOneClassSvmModel<F> {
             add(values, &self.parametric, functions, rows)?.into_raw_vec_and_offset().0;
         self.kernel.settle(&mut values);
         Ok(values)
+    }
+
+    /// [`SemiparametricOneClassSvmModel::decision_function`] into `out`.
+    ///
+    /// # Errors
+    /// As there, and `LengthMismatch` of `out`.
+    pub fn decision_into(
+        &self,
+        rows: &Rows<'_, F>,
+        functions: Functions<'_, F>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.kernel.fitted.decide_into(rows, out)?;
+        add_into((out, 1), &self.parametric, functions, rows)?;
+        self.kernel.settle(out);
+        Ok(())
     }
 
     /// Whether every row is inside, or on the boundary.

@@ -138,13 +138,15 @@ impl<C: Family, F: Precision> Fitted<C, F> {
         labels: &Labels,
         told: Attributes,
     ) -> Result<Archive> {
-        saved::pack(kind, self.config.kept(), &self.machine, labels, told)
+        let params = (self.config.kept(), &self.setup.class_weight);
+        saved::pack(kind, params, &self.machine, labels, told)
     }
 
-    /// What a file holds; the setup is not kept there.
+    /// What a file holds; of the setup, the class weights alone are kept there.
     pub(in crate::estimator) fn of(found: &mut Unpacked<F, C>) -> Result<Self> {
         let report = C::Report::of(&mut found.told, &found.machine)?;
         let (config, machine) = (found.config.clone(), found.machine.clone());
-        Ok(Self { config, setup: Setup::default(), machine, report, cautions: Vec::new() })
+        let setup = Setup { class_weight: found.class_weight.clone(), ..Setup::default() };
+        Ok(Self { config, setup, machine, report, cautions: Vec::new() })
     }
 }
