@@ -38,7 +38,7 @@ fn archive(machine: &AnyMachine) -> Archive {
             ("history.time".to_owned(), Tensor::doubles(vec![0.1, 0.2])),
         ]
         .into(),
-        machine: Some(machine.to_section().unwrap()),
+        machine: Some(machine.to_section(&mut || Ok(())).unwrap()),
     }
 }
 
@@ -371,20 +371,20 @@ fn files_are_whole_or_not_there() {
     let path = folder.path().join("model.safetensors");
     let any = || archive(&machine(vec![expansion(3, 1)]));
     assert!(matches!(
-        any().save(&folder.path().join("model.pickle")),
+        any().save(&folder.path().join("model.pickle"), &mut || Ok(())),
         Err(Error::InvalidParam { name: "path", .. })
     ));
-    any().save(&path).unwrap();
+    any().save(&path, &mut || Ok(())).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(Archive::load(&path).unwrap().into_bytes().unwrap(), bytes);
     // A model that cannot be saved leaves the file as it was, and nothing beside it.
     let mut broken = any();
     broken.arrays.insert("values".into(), Tensor::doubles(vec![f64::NAN]));
-    broken.save(&path).unwrap_err();
+    broken.save(&path, &mut || Ok(())).unwrap_err();
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     let missing = folder.path().join("no/such/model.safetensors");
-    assert!(matches!(any().save(&missing), Err(Error::Io { .. })));
+    assert!(matches!(any().save(&missing, &mut || Ok(())), Err(Error::Io { .. })));
     assert!(matches!(Archive::load(&missing), Err(Error::Io { .. })));
     assert!(matches!(Archive::load(folder.path()), Err(Error::Io { .. })));
 }
@@ -398,7 +398,7 @@ fn a_symbolic_link_is_replaced_not_followed() {
     std::fs::write(&target, b"precious").unwrap();
     let link = folder.path().join("model.safetensors");
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    archive(&machine(vec![expansion(3, 1)])).save(&link).unwrap();
+    archive(&machine(vec![expansion(3, 1)])).save(&link, &mut || Ok(())).unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), b"precious");
     let mode = std::fs::metadata(&link).unwrap().permissions().mode() & 0o777;
     let other = folder.path().join("other");

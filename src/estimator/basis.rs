@@ -1,5 +1,6 @@
 //! Rows against the terms of a model, as polishing asks for them; and the basis of all rows.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 
 use crate::data::{Gathered, Problem, Rows};
@@ -10,6 +11,9 @@ use crate::model::KernelModel;
 use crate::simd::{Packed, Tile};
 use crate::solver::smoothed::KernelRows;
 
+/// Rows of K_BB that are computed together: wide centres are read once for them.
+const GRAM_POINTS: usize = 8;
+
 /// K_nB of the rows and the terms of a model, computed when asked for.
 pub(super) struct ModelRows<'a, F: Real> {
     rows: Rows<'a, F>,
@@ -18,22 +22,30 @@ pub(super) struct ModelRows<'a, F: Real> {
     model: &'a KernelModel<F>,
     centers: &'a Packed<F>,
     /// The centres in double precision: K_BB in single precision has eigenvalues below 0, along
-    /// which the objective would have no bound.
-    exact: Packed<f64>,
+    /// which the objective would have no bound. None where they are in it.
+    exact: Option<Packed<f64>>,
 }
 
 impl<'a, F: Real> ModelRows<'a, F> {
     pub(super) fn new(rows: Rows<'a, F>, model: &'a KernelModel<F>) -> Result<Self> {
         let (d, centers) = (model.n_features(), model.packed_centers()?);
-        let mut exact = Packed::new(d)?;
-        exact.reserve(model.n_terms())?;
-        let (mut row, mut wide) = (vec![F::zero(); d], vec![0.0; d]);
-        for term in 0..model.n_terms() {
-            centers.get(term, &mut row);
-            wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
-            exact.push(&wide)?;
+        let mut made = Self { rows, samples: None, model, centers, exact: None };
+        if made.doubles().is_none() {
+            let exact = made.exact.insert(Packed::with_capacity(d, model.n_terms())?);
+            let (mut row, mut wide) = (vec![F::zero(); d], vec![0.0; d]);
+            for term in 0..model.n_terms() {
+                centers.get(term, &mut row);
+                wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
+                exact.push(&wide)?;
+            }
         }
-        Ok(Self { rows, samples: None, model, centers, exact })
+        Ok(made)
+    }
+
+    /// The centres in double precision.
+    fn doubles(&self) -> Option<&Packed<f64>> {
+        let centers: &dyn Any = self.centers;
+        self.exact.as_ref().or_else(|| centers.downcast_ref())
     }
 
     /// Of these rows alone, in this order.
@@ -89,15 +101,24 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
         kernel.sums(&tile, points, self.centers, (&padded, 1), (out, &mut Vec::new()));
     }
 
+    fn gram_work(&self) -> usize {
+        self.model.n_terms().saturating_mul(self.model.n_features())
+    }
+
     fn fill_gram(&self, first: usize, out: &mut [f64]) {
         let terms = self.n_terms().max(1);
-        let stride = self.exact.padded_len();
-        let mut row = vec![0.0; stride];
+        let Some(exact) = self.doubles() else { return };
+        let stride = exact.padded_len();
+        let mut rows = vec![0.0; GRAM_POINTS * stride];
         let mut tile = Tile::new(self.model.n_features());
-        for (term, out) in out.chunks_exact_mut(terms).enumerate() {
-            tile.fill_dense(1, |_, point| self.exact.get(first + term, point));
-            self.model.kernel().values(&tile, (0, 1), &self.exact, &mut row, stride);
-            out.copy_from_slice(&row[..terms]);
+        for (part, out) in out.chunks_mut(GRAM_POINTS * terms).enumerate() {
+            let (first, len) = (first + part * GRAM_POINTS, out.len() / terms);
+            tile.fill_dense(len, |i, point| exact.get(first + i, point));
+            let rows = &mut rows[..len * stride];
+            self.model.kernel().values(&tile, (0, len), exact, rows, stride);
+            for (out, row) in out.chunks_exact_mut(terms).zip(rows.chunks_exact(stride)) {
+                out.copy_from_slice(&row[..terms]);
+            }
         }
     }
 }

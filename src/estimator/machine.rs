@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::model::persist::Section;
 use crate::online::Stream;
 use crate::solver::asset;
+use crate::watch::{Look, Watch};
 
 /// What a training needs beside the model to go on.
 #[derive(Clone, Debug)]
@@ -85,7 +86,7 @@ impl<F: Real> Machine<F> {
             return Ok(model);
         }
         let model = match &self.state {
-            State::Online(streams) => crate::online::model_of(streams)?,
+            State::Online(streams) => crate::online::model_of(streams, &mut || Ok(()))?,
             State::Local(local) => local.model()?,
             State::Recursive(stream) => stream.model()?,
             State::None | State::Passes(_) | State::Asset(_) => {
@@ -94,6 +95,28 @@ impl<F: Real> Machine<F> {
         };
         // Another thread may have been quicker.
         Ok(self.model.get_or_init(|| model))
+    }
+
+    /// [`Machine::model`], made of a stream while a watch looks on.
+    ///
+    /// # Errors
+    /// As there; `Interrupted`.
+    pub fn prepare(&self, watch: &mut Watch<'_>) -> Result<&Model<F>> {
+        if let (State::Online(streams), None) = (&self.state, self.model.get()) {
+            let model = crate::online::model_of(streams, &mut || watch.unbroken(Watch::poll))?;
+            return Ok(self.model.get_or_init(|| model));
+        }
+        self.model()
+    }
+
+    /// A copy to learn in place, which shares nothing that learning changes.
+    pub(super) fn copy(&self, watch: &mut Watch<'_>) -> Result<Self> {
+        let State::Online(streams) = &self.state else { return Ok(self.clone()) };
+        let copies = streams.iter().map(|stream| {
+            watch.unbroken(Watch::poll)?;
+            Ok(stream.clone())
+        });
+        Ok(Self::of_streams(copies.collect::<Result<_>>()?))
     }
 
     /// The same machine without what the stream of a machine on a budget has learnt: a small file,
@@ -214,16 +237,21 @@ impl<F: Real> Machine<F> {
         self.model()?.decision(rows, threads)
     }
 
-    /// What a file holds of the machine.
+    /// What a file holds of the machine; `look` is asked now and then.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn to_section(&self) -> Result<Section> {
+    /// `OutOfMemory`; those of `look`.
+    pub fn to_section(&self, look: Look<'_>) -> Result<Section> {
         let mut section = Section::default();
         section.put("precision", F::NAME);
         match &self.state {
             State::Online(streams) => {
-                section.put_all("streams", streams.iter().map(Stream::to_section));
+                let mut parts = Vec::new();
+                for (at, stream) in streams.iter().enumerate() {
+                    parts.push(stream.to_section(streams.first().filter(|_| at > 0)));
+                    look()?;
+                }
+                section.put_all("streams", parts);
             }
             State::Local(local) => section.put_section("local", local.to_section()),
             State::Recursive(stream) => section.put_section("recursive", stream.to_section()?),
@@ -243,9 +271,10 @@ impl<F: Real> Machine<F> {
     fn from_section(mut section: Section) -> Result<Self> {
         let bad = |what: &str| Err(Error::Format(format!("machine: {what}")));
         let machine = if section.has("streams") {
-            let streams: Result<Vec<_>> =
-                section.take_all("streams")?.into_iter().map(Stream::from_section).collect();
-            let streams = streams?;
+            let mut streams: Vec<Stream<F>> = Vec::new();
+            for part in section.take_all("streams")? {
+                streams.push(Stream::from_section(part, streams.first())?);
+            }
             let Some(first) = streams.first().map(Stream::model) else { return bad("no stream") };
             let (d, kernel) = (first.n_features(), first.kernel());
             let same = |s: &Stream<F>| (s.model().n_features(), s.model().kernel()) == (d, kernel);
@@ -300,14 +329,14 @@ impl AnyMachine {
         }
     }
 
-    /// What a file holds of the machine.
+    /// What a file holds of the machine; `look` is asked now and then.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn to_section(&self) -> Result<Section> {
+    /// `OutOfMemory`; those of `look`.
+    pub fn to_section(&self, look: Look<'_>) -> Result<Section> {
         match self {
-            Self::F32(machine) => machine.to_section(),
-            Self::F64(machine) => machine.to_section(),
+            Self::F32(machine) => machine.to_section(look),
+            Self::F64(machine) => machine.to_section(look),
         }
     }
 

@@ -26,6 +26,12 @@ use crate::kernel::{AnyKernel, Spectrum, load_tile};
 use crate::linalg::dot;
 use crate::rng::Rng;
 use crate::simd::{self, Packed};
+use crate::watch::{Look, Watch};
+
+/// Frequencies that are packed between two looks: whole lines of them.
+const AT_ONCE: usize = 16;
+/// Values of frequencies that a row is made orthogonal to between two looks, or whole rows.
+const LOOK_AFTER: usize = 1 << 20;
 
 /// Which waves belong to a frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -82,11 +88,11 @@ impl Fourier {
         })
     }
 
-    /// Draws the map for rows of `d` features.
+    /// Draws the map for rows of `d` features, whole: a limit of time is heard afterwards.
     ///
     /// # Errors
-    /// As [`Fourier::check`]; `InvalidData` without features; `OutOfMemory`.
-    pub fn fit<F: Real>(&self, d: usize) -> Result<FourierMap<F>> {
+    /// As [`Fourier::check`]; `InvalidData` without features; `OutOfMemory`; `Interrupted`.
+    pub fn fit<F: Real>(&self, d: usize, watch: &mut Watch<'_>) -> Result<FourierMap<F>> {
         self.check()?;
         if d == 0 {
             return Err(Error::InvalidData { what: "X", reason: "0 features".into() });
@@ -99,31 +105,34 @@ impl Fourier {
         // 1.
         let mut frequencies = try_vec("frequencies", count.saturating_mul(d), 0.0)?;
         let spectrum = self.spectrum()?;
-        for group in frequencies.chunks_mut(d * d) {
-            spectrum.draw((group, d), &mut rng, |rows, rng| {
-                if self.orthogonal {
-                    rotate(rows, d, rng);
-                }
-            });
+        let look = &mut || watch.unbroken(Watch::glance);
+        for group in frequencies.chunks_mut(d.saturating_mul(d)) {
+            spectrum.draw((group, d), &mut rng, look, |rows, rng, look| match self.orthogonal {
+                true => rotate(rows, d, rng, look),
+                false => Ok(()),
+            })?;
         }
         let phases: Vec<f64> =
             (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform()).collect();
-        FourierMap::new((&frequencies, d), &phases)
+        FourierMap::packed((&frequencies, d), &phases, look)
     }
 }
 
 /// Replaces rows (at most d of them, drawn from N(0, I)) by orthogonal ones: Gram and Schmidt
 /// twice, then every row gets the length of an independent Gaussian vector. A square Gaussian
 /// matrix orthogonalised so is Haar distributed, and its first rows are what they would be alone.
-fn rotate(group: &mut [f64], d: usize, rng: &mut Rng) {
+fn rotate(group: &mut [f64], d: usize, rng: &mut Rng, look: Look<'_>) -> Result<()> {
     let rows = group.len() / d;
     for i in 0..rows {
         let (before, rest) = group.split_at_mut(i * d);
         let row = &mut rest[..d];
         for _ in 0..2 {
-            for other in before.chunks_exact(d) {
-                let along = dot(other, row);
-                row.iter_mut().zip(other).for_each(|(v, o)| *v -= along * o);
+            for others in before.chunks((LOOK_AFTER / d).max(1) * d) {
+                for other in others.chunks_exact(d) {
+                    let along = dot(other, row);
+                    row.iter_mut().zip(other).for_each(|(v, o)| *v -= along * o);
+                }
+                look()?;
             }
             let norm = dot(row, row).sqrt().max(f64::MIN_POSITIVE);
             row.iter_mut().for_each(|v| *v /= norm);
@@ -132,7 +141,9 @@ fn rotate(group: &mut [f64], d: usize, rng: &mut Rng) {
     for row in group.chunks_exact_mut(d) {
         let length = (0..d).map(|_| rng.normal().powi(2)).sum::<f64>().sqrt();
         row.iter_mut().for_each(|v| *v *= length);
+        look()?;
     }
+    Ok(())
 }
 
 /// `z(x)` of random waves: m cosines, then the sines of the paired ones.
@@ -150,7 +161,12 @@ impl<F: Real> FourierMap<F> {
     ///
     /// # Errors
     /// `LengthMismatch`, `NonFinite`, `OutOfMemory`.
-    pub fn new((frequencies, d): (&[f64], usize), phases: &[f64]) -> Result<Self> {
+    pub fn new(frequencies: (&[f64], usize), phases: &[f64]) -> Result<Self> {
+        Self::packed(frequencies, phases, &mut || Ok(()))
+    }
+
+    /// The same, and `look` is asked between frequencies.
+    fn packed((frequencies, d): (&[f64], usize), phases: &[f64], look: Look<'_>) -> Result<Self> {
         let m = frequencies.len() / d.max(1);
         if m == 0 || m * d != frequencies.len() {
             let (expected, got) = ((m * d).max(d), frequencies.len());
@@ -160,10 +176,17 @@ impl<F: Real> FourierMap<F> {
             return Err(Error::LengthMismatch { what: "phases", expected: m, got: phases.len() });
         }
         check_finite("phases", phases, 1)?;
-        let rounded: Vec<F> = frequencies.iter().map(|&v| F::from_f64(v)).collect();
-        check_finite("frequencies", &rounded, d)?;
-        let mut packed = Packed::new(d)?;
-        packed.extend(m, |j, row| row.copy_from_slice(&rounded[j * d..][..d]))?;
+        let mut packed = Packed::with_capacity(d, m)?;
+        for (j, wide) in frequencies.chunks(AT_ONCE * d).enumerate() {
+            let rounded: Vec<F> = wide.iter().map(|&v| F::from_f64(v)).collect();
+            if let Some(bad) = rounded.iter().position(|v| !v.is_finite()) {
+                let (what, row) = ("frequencies", j * AT_ONCE + bad / d);
+                return Err(Error::NonFinite { what, row, column: bad % d });
+            }
+            packed
+                .extend(rounded.len() / d, |i, row| row.copy_from_slice(&rounded[i * d..][..d]))?;
+            look()?;
+        }
         let paired = m - phases.len();
         let mut all = vec![0.0; m];
         all[paired..].copy_from_slice(phases);

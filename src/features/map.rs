@@ -7,7 +7,7 @@ use crate::data::Rows;
 use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::watch::Watch;
+use crate::watch::{Step, Watch};
 
 /// Multiply-adds between two looks at the watch: 10 to 50 ms.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
@@ -93,17 +93,31 @@ impl<F: Real> FeatureMap<F> {
     pub fn transform_some(
         &self,
         rows: &Rows<'_, F>,
+        some: (&(dyn Fn(usize) -> usize + Sync), usize),
+        out: (&mut [F], usize),
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        watch.unbroken(|watch| self.transform_until(rows, some, out, watch))
+    }
+
+    /// [`FeatureMap::transform_some`] for those who can do without the rest when the watch says so.
+    ///
+    /// # Errors
+    /// As there; what the watch says.
+    pub fn transform_until(
+        &self,
+        rows: &Rows<'_, F>,
         (row, count): (&(dyn Fn(usize) -> usize + Sync), usize),
         (out, width): (&mut [F], usize),
         watch: &mut Watch<'_>,
-    ) -> Result<()> {
+    ) -> Step {
         if rows.n_cols() != self.n_features() {
             let (expected, got) = (self.n_features(), rows.n_cols());
-            return Err(Error::FeatureMismatch { expected, got });
+            return Err(Error::FeatureMismatch { expected, got }.into());
         }
         if width < self.n_outputs() || width == 0 {
             let least = self.n_outputs().max(1);
-            return Err(Error::param("n_components", format!(">= {least}"), width));
+            return Err(Error::param("n_components", format!(">= {least}"), width).into());
         }
         check_len("out", count.saturating_mul(width), out.len())?;
         let chunk_work = self.row_work().max(1).saturating_mul(ROW_CHUNK);
@@ -118,7 +132,7 @@ impl<F: Real> FeatureMap<F> {
                     self.block(rows, |i| row(first + i), (out, width), scratch);
                 },
             );
-            watch.unbroken(Watch::glance)?;
+            watch.glance()?;
         }
         Ok(())
     }

@@ -74,7 +74,7 @@ impl FitFeatureMap {
                     return Err(Error::InvalidData { what: "X", reason: "0 rows".into() });
                 }
                 rows.check_finite("X")?;
-                config.fit(rows.n_cols()).map(FeatureMap::Fourier)
+                config.fit(rows.n_cols(), watch).map(FeatureMap::Fourier)
             }
             Self::IncompleteCholesky(config) => {
                 config.fit(rows, watch).map(|(map, _)| FeatureMap::Landmarks(map))

@@ -178,7 +178,7 @@ fn fourier_features_estimate_the_kernel() {
             // An odd number: the last of the paired waves is a shifted one.
             let many = if orthogonal { many + 1 } else { many };
             let config = Fourier { kernel, n_components: many, orthogonal, waves, seed: 5 };
-            let map = FeatureMap::Fourier(config.fit::<f64>(8).unwrap());
+            let map = FeatureMap::Fourier(config.fit::<f64>(8, &mut Watch::of_tests()).unwrap());
             let z = mapped(&map, &rows, many);
             for i in 0..12 {
                 for j in 0..12 {
@@ -203,7 +203,7 @@ fn orthogonal_frequencies_are_and_have_the_right_lengths() {
         waves: Waves::Shifted,
         seed: 2,
     };
-    let nu = config.fit::<f64>(6).unwrap().frequencies();
+    let nu = config.fit::<f64>(6, &mut Watch::of_tests()).unwrap().frequencies();
     let dot = |a: usize, b: usize| -> f64 { (0..6).map(|k| nu[a * 6 + k] * nu[b * 6 + k]).sum() };
     for group in (0..3000).step_by(6) {
         for a in group..group + 6 {

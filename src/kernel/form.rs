@@ -1,7 +1,9 @@
 //! What a kernel is made of, as the blocks and the feature maps need it.
 
+use crate::error::Result;
 use crate::rng::Rng;
 use crate::simd::Map;
+use crate::watch::Look;
 
 /// How a kernel's values are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,22 +89,32 @@ pub enum Spectrum {
 impl Spectrum {
     /// Fills `rows`, at most d of `d` entries, with frequencies; `turn` may rotate rows drawn from
     /// `N(0, I)` of a spectrum that is rotation invariant.
+    ///
+    /// # Errors
+    /// Those of `look`, which is asked between rows, and of `turn`.
     pub fn draw(
         self,
         (rows, d): (&mut [f64], usize),
         rng: &mut Rng,
-        turn: impl FnOnce(&mut [f64], &mut Rng),
-    ) {
+        look: Look<'_>,
+        turn: impl FnOnce(&mut [f64], &mut Rng, Look<'_>) -> Result<()>,
+    ) -> Result<()> {
         debug_assert!(rows.len().is_multiple_of(d), "whole rows");
+        let each = |rows: &mut [f64], look: Look<'_>, value: &mut dyn FnMut() -> f64| {
+            rows.chunks_mut(d).try_for_each(|row| {
+                row.fill_with(&mut *value);
+                look()
+            })
+        };
         match self {
             Self::Normal { scale } => {
-                rows.fill_with(|| rng.normal());
-                turn(rows, rng);
+                each(rows, look, &mut || rng.normal())?;
+                turn(rows, rng, look)?;
                 rows.iter_mut().for_each(|v| *v *= scale);
             }
             Self::Student { scale, degrees } => {
-                rows.fill_with(|| rng.normal());
-                turn(rows, rng);
+                each(rows, look, &mut || rng.normal())?;
+                turn(rows, rng, look)?;
                 for row in rows.chunks_exact_mut(d) {
                     let square = (0..degrees).map(|_| rng.normal().powi(2)).sum::<f64>();
                     let by = scale / (square / f64::from(degrees)).sqrt().max(1e-6);
@@ -111,10 +123,11 @@ impl Spectrum {
             }
             // The quantile function of the Cauchy distribution; a uniform of exactly 0 would give
             // a wave of no use.
-            Self::Cauchy { scale } => rows.fill_with(|| {
+            Self::Cauchy { scale } => each(rows, look, &mut || {
                 scale * (std::f64::consts::PI * (rng.uniform().max(1e-12) - 0.5)).tan()
-            }),
+            })?,
         }
+        Ok(())
     }
 
     /// Whether rotated frequencies are distributed alike.

@@ -88,7 +88,7 @@ impl<F: Real> CellPairs<F> {
         with_values(n * m + 2 * k, |room| {
             let (pairs, room) = room.split_at_mut(n * m);
             let (votes, sums) = room.split_at_mut(k);
-            self.machine.decision(rows, pairs)?;
+            self.machine.decision(rows, pairs, &mut || Ok(()))?;
             for (pairs, out) in pairs.chunks_exact(m).zip(out.chunks_exact_mut(outputs)) {
                 self.values(pairs, (&mut *votes, &mut *sums), out);
             }

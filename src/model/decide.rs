@@ -9,7 +9,7 @@ use crate::error::{Error, LARGE, Result, check_features, check_len, check_room, 
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::watch::{Progress, Silent, Watch};
+use crate::watch::{Look, Progress, Silent, Watch};
 
 /// Multiply-adds between two looks at the watch: a few tens of milliseconds.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
@@ -37,6 +37,19 @@ impl<F: Real> Model<F> {
         }
     }
 
+    /// Rows that are decided together at least: enough to be worth what is made ready for them.
+    fn rows_together(&self) -> usize {
+        match self {
+            Self::Pairwise(model) if !model.keeps_blocks() => 1 << 10,
+            Self::Pairwise(_)
+            | Self::Expansion(_)
+            | Self::Each(_)
+            | Self::Features(_)
+            | Self::Linear(_)
+            | Self::Cells(_) => ROW_CHUNK,
+        }
+    }
+
     /// Decision values, n x outputs row by row, in parallel inside the current pool. The same bits
     /// for any cut of the rows and any number of threads; neither rows nor values are looked at for
     /// NaN.
@@ -44,6 +57,11 @@ impl<F: Real> Model<F> {
     /// # Errors
     /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
     pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        self.decide_part(rows, out, &mut || Ok(()))
+    }
+
+    /// [`Model::decision_into`], and `look` is asked between parts of the model.
+    fn decide_part(&self, rows: &Rows<'_, F>, out: &mut [f64], look: Look<'_>) -> Result<()> {
         match self {
             Self::Expansion(model) => model.decision(rows, out),
             Self::Each(models) => with_values(rows.n_rows(), |column| {
@@ -51,13 +69,14 @@ impl<F: Real> Model<F> {
                 check_len("out", column.len() * outputs, out.len())?;
                 for (c, model) in models.iter().enumerate() {
                     model.decision(rows, column)?;
+                    look()?;
                     for (row, &value) in out.chunks_exact_mut(outputs).zip(&*column) {
                         row[c] = value;
                     }
                 }
                 Ok(())
             }),
-            Self::Pairwise(model) => model.decision(rows, out),
+            Self::Pairwise(model) => model.decision(rows, out, look),
             Self::Features(model) => model.decision(rows, out),
             Self::Linear(model) => model.decision(rows, out),
             Self::Cells(model) => model.decision(rows, out),
@@ -103,11 +122,13 @@ impl<F: Real> Model<F> {
         if bytes > LARGE {
             check_room("rows on their way", bytes)?;
         }
-        let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1).next_multiple_of(1 << 10);
+        let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1);
+        let step = step.next_multiple_of(self.rows_together());
         let mut first = 0;
         while first < n {
             let last = first.saturating_add(step).min(n);
-            self.decision_into(&rows.range(first, last), &mut out[first * k..last * k])?;
+            let part = (rows.range(first, last), &mut out[first * k..last * k]);
+            self.decide_part(&part.0, part.1, &mut || watch.unbroken(Watch::glance))?;
             first = last;
             watch.tick = Progress {
                 seen: first,

@@ -185,6 +185,17 @@ impl<F: Real> KernelModel<F> {
         self.points.packed()
     }
 
+    /// Packs the centres; `look` is asked now and then.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; those of `look`.
+    pub fn pack<E: From<Error>>(
+        &self,
+        look: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.points.pack(look).map(drop)
+    }
+
     /// The centres, moved by the origin, B x d.
     ///
     /// # Errors

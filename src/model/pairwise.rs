@@ -13,6 +13,7 @@ use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
 use crate::simd::{self, Packed, Tile};
+use crate::watch::Look;
 
 /// Support vectors of a packed block, fewer when rows are wide.
 const BLOCK: usize = 1024;
@@ -201,11 +202,11 @@ impl<F: Real> PairwiseModel<F> {
 
     /// Decision values, n x outputs (positive: class i of the pair i < j), in parallel inside the
     /// current pool: kernel values in the model's precision, their sums in `f64`. The same bits
-    /// for any cut of the rows and any number of threads.
+    /// for any cut of the rows and any number of threads. `look` is asked between groups of terms.
     ///
     /// # Errors
-    /// `LengthMismatch` of `out`, `FeatureMismatch`, `OutOfMemory`.
-    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+    /// `LengthMismatch` of `out`, `FeatureMismatch`, `OutOfMemory`; those of `look`.
+    pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64], look: Look<'_>) -> Result<()> {
         let width = self.classes().saturating_mul(self.coef.nrows());
         let n = rows.n_rows();
         check_len("out", n.saturating_mul(self.n_outputs()), out.len())?;
@@ -222,6 +223,7 @@ impl<F: Real> PairwiseModel<F> {
                     let (group, rest) = ranges.split_at(within.count().max(1));
                     ranges = rest;
                     self.add(rows, &self.pack(group)?, (parts, width))?;
+                    look()?;
                 }
             }
             self.combine(parts, out);
@@ -234,7 +236,7 @@ impl<F: Real> PairwiseModel<F> {
         if self.n_support.len() > 2 { self.n_support.len() } else { 1 }
     }
 
-    fn keeps_blocks(&self) -> bool {
+    pub(super) fn keeps_blocks(&self) -> bool {
         match &self.support {
             Support::Vectors(_, Gathered::Csr { .. }) => {
                 self.n_terms().saturating_mul(self.n_features()) <= KEPT_VALUES

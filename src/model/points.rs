@@ -3,13 +3,15 @@
 use std::sync::OnceLock;
 
 use crate::data::Gathered;
-use crate::error::{Result, try_reserve};
+use crate::error::{Error, Result, try_reserve};
 use crate::float::Real;
 use crate::simd::Packed;
 
 /// Bytes of the pieces in which points are given up: from this size on, glibc always asks the
 /// system for memory, and gives it back at once.
 const PIECE: usize = 32 << 20;
+/// Rows that are packed between two looks: whole lines.
+const TOGETHER: usize = 64;
 
 /// Points, and what they are moved by before rows are compared with them.
 #[derive(Clone, Debug)]
@@ -66,16 +68,27 @@ impl<F: Real> Points<F> {
 
     /// The packed points, moved by the origin.
     pub(super) fn packed(&self) -> Result<&Packed<F>> {
+        self.pack(&mut || Ok::<_, Error>(()))
+    }
+
+    /// [`Points::packed`], and `look` is asked now and then; its error leaves nothing packed.
+    pub(super) fn pack<E: From<Error>>(
+        &self,
+        look: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<&Packed<F>, E> {
         if let Some(packed) = self.packed.get() {
             return Ok(packed);
         }
         let mut packed = Packed::with_capacity(self.n_features, self.len)?;
         if let Some(rows) = &self.rows {
             let rows = rows.rows()?;
-            packed.extend(self.len, |i, center| {
-                rows.copy_row(i, center);
-                center.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
-            })?;
+            for first in (0..self.len).step_by(TOGETHER) {
+                packed.extend(TOGETHER.min(self.len - first), |i, center| {
+                    rows.copy_row(first + i, center);
+                    center.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
+                })?;
+                look()?;
+            }
         }
         // Another thread may have been quicker.
         Ok(self.packed.get_or_init(|| packed))

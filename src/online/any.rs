@@ -139,14 +139,15 @@ impl AnyLearner {
     /// The features that the learner works on, drawn anew, if it works on features.
     ///
     /// # Errors
-    /// `InvalidParam`, `OutOfMemory`.
+    /// `InvalidParam`, `OutOfMemory`, `Interrupted`.
     pub fn features<F: Real>(
         &self,
         kernel: AnyKernel,
         n_columns: usize,
         seed: u64,
+        watch: &mut Watch<'_>,
     ) -> Result<Option<FeatureMap<F>>> {
-        each!(self, learner => learner.features(kernel, n_columns, seed))
+        each!(self, learner => learner.features(kernel, n_columns, seed, watch))
     }
 
     pub(super) fn basis(&self) -> BasisForm {

@@ -1,5 +1,7 @@
 //! The budgeted expansion that every learner edits, and what a learner sees of a sample.
 
+use std::sync::Arc;
+
 use super::basis::Basis;
 use super::dropped::Dropped;
 use super::weights::Weights;
@@ -77,7 +79,7 @@ pub(super) enum Span<F: Real> {
     /// Functions in the span of the terms.
     Basis(Basis),
     /// Features; there are no terms.
-    Features(Box<FeatureMap<F>>),
+    Features(Arc<FeatureMap<F>>),
 }
 
 /// `f(x) = Σ_j β_j k(s_j, x)`. Slots are filled in the order of arrival; over budget a learner
@@ -119,22 +121,22 @@ impl<F: Real> BudgetedExpansion<F> {
         })
     }
 
-    /// A linear model on features, all coefficients 0.
+    /// A linear model on features, which others may share, all coefficients 0.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn on_features(kernel: AnyKernel, map: FeatureMap<F>, average: bool) -> Result<Self> {
+    pub fn on_features(kernel: AnyKernel, map: Arc<FeatureMap<F>>, average: bool) -> Result<Self> {
         let mut model = Self::new(kernel, Vec::new(), map.n_features(), average.then_some(0))?;
         for _ in 0..map.n_outputs() {
             model.weights.push(0.0)?;
         }
-        model.span = Span::Features(Box::new(map));
+        model.span = Span::Features(map);
         Ok(model)
     }
 
     /// The features, of a model that has no terms.
     #[must_use]
-    pub fn map(&self) -> Option<&FeatureMap<F>> {
+    pub fn map(&self) -> Option<&Arc<FeatureMap<F>>> {
         match &self.span {
             Span::Features(map) => Some(map),
             Span::Terms | Span::Basis(_) => None,

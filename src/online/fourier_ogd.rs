@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::features::{FeatureMap, Fourier, Waves};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
+use crate::watch::Watch;
 
 hyperparameters! {
     /// Gradient descent on the waves of D frequencies.
@@ -79,7 +80,8 @@ impl OnlineLearner for FourierOgd {
         kernel: AnyKernel,
         n_columns: usize,
         seed: u64,
+        watch: &mut Watch<'_>,
     ) -> Result<Option<FeatureMap<F>>> {
-        self.waves(kernel, seed).fit(n_columns).map(FeatureMap::Fourier).map(Some)
+        self.waves(kernel, seed).fit(n_columns, watch).map(FeatureMap::Fourier).map(Some)
     }
 }

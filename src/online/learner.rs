@@ -72,12 +72,13 @@ pub trait OnlineLearner: Clone {
     /// Those features for rows of `n_columns`, drawn anew.
     ///
     /// # Errors
-    /// `InvalidParam`, `OutOfMemory`.
+    /// `InvalidParam`, `OutOfMemory`, `Interrupted`.
     fn features<F: Real>(
         &self,
         _kernel: AnyKernel,
         _n_columns: usize,
         _seed: u64,
+        _watch: &mut Watch<'_>,
     ) -> Result<Option<FeatureMap<F>>> {
         Ok(None)
     }

@@ -1,5 +1,7 @@
 //! A stream as named arrays and JSON, and back, everything checked.
 
+use std::sync::Arc;
+
 use super::Stream;
 use super::any::AnyLearner;
 use super::basis::Basis;
@@ -65,9 +67,9 @@ fn take_basis(
 }
 
 impl<F: Real> Stream<F> {
-    /// What a file holds of the stream.
+    /// What a file holds of the stream: features that it shares with the first one are there once.
     #[must_use]
-    pub fn to_section(&self) -> Section {
+    pub fn to_section(&self, first: Option<&Self>) -> Section {
         let mut section = Section::default();
         let (model, weights) = (&self.model, &self.model.weights);
         let mut put = |name: &str, tensor| section.put_array(name, tensor);
@@ -96,8 +98,15 @@ impl<F: Real> Stream<F> {
             put("basis", Tensor::doubles(values));
             put("past", Tensor::doubles(basis.past.clone()));
         }
-        if let Some(FeatureMap::Fourier(map)) = model.map() {
-            put("frequencies", Tensor::doubles(map.frequencies()));
+        let shared = first.and_then(|first| first.model.map());
+        match model.map() {
+            Some(map) if shared.is_some_and(|shared| Arc::ptr_eq(shared, map)) => {}
+            Some(map) => {
+                if let FeatureMap::Fourier(map) = &**map {
+                    put("frequencies", Tensor::doubles(map.frequencies()));
+                }
+            }
+            None => {}
         }
         section.put("kernel", model.kernel());
         section.put("learner", &self.learner);
@@ -113,18 +122,18 @@ impl<F: Real> Stream<F> {
         section
     }
 
-    /// The stream of a file.
+    /// The stream of a file, whose first one may have the features.
     ///
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
-    pub fn from_section(mut section: Section) -> Result<Self> {
-        let stream = Self::take(&mut section)?;
+    pub fn from_section(mut section: Section, first: Option<&Self>) -> Result<Self> {
+        let stream = Self::take(&mut section, first)?;
         section.end()?;
         Ok(stream)
     }
 
     /// Takes what [`Stream::to_section`] put.
-    fn take(section: &mut Section) -> Result<Self> {
+    fn take(section: &mut Section, first: Option<&Self>) -> Result<Self> {
         let kernel = section.take_kernel()?;
         let learner: AnyLearner = section.take_exactly("learner")?;
         learner.check(kernel).map_err(|e| Error::Format(e.to_string()))?;
@@ -165,12 +174,22 @@ impl<F: Real> Stream<F> {
         if features.is_none() {
             model.weights.restart(&values)?;
         } else {
-            let frequencies = section.take_doubles("frequencies")?;
-            if (n / 2).checked_mul(d) != Some(frequencies.len()) {
-                return bad("frequencies");
-            }
-            let map = FourierMap::again((&frequencies, d), &[])?;
-            model = BudgetedExpansion::on_features(kernel, FeatureMap::Fourier(map), average)?;
+            let map = match first.and_then(|first| first.model.map()) {
+                Some(map) if !section.has("frequencies") => {
+                    if (map.n_features(), map.n_outputs()) != (d, n) {
+                        return bad("features");
+                    }
+                    Arc::clone(map)
+                }
+                _ => {
+                    let frequencies = section.take_doubles("frequencies")?;
+                    if (n / 2).checked_mul(d) != Some(frequencies.len()) {
+                        return bad("frequencies");
+                    }
+                    Arc::new(FeatureMap::Fourier(FourierMap::again((&frequencies, d), &[])?))
+                }
+            };
+            model = BudgetedExpansion::on_features(kernel, map, average)?;
             values.iter().enumerate().for_each(|(slot, &v)| model.weights.replace(slot, v));
         }
         if average {

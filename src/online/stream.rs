@@ -16,6 +16,9 @@ const BLOCK: usize = 128;
 /// Multiply-adds for the coordinates of a block at most, a tenth of a second of two threads.
 const MOST_WORK: usize = u32::MAX as usize;
 
+/// Columns of rows that are copied in much more time than a look takes.
+const WIDE: usize = 1 << 12;
+
 /// What the samples of a run came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -123,8 +126,8 @@ impl<F: Real> Stream<F> {
                     block.project(at, &self.model)?;
                 }
                 before(self.step(&mut block, at, label(id), counts)?);
-                // Steps of O(B²) make a block long.
-                if at % 16 == 15 {
+                // Steps of O(B²) make a block long, wide rows a step.
+                if at % 16 == 15 || self.model.n_features() >= WIDE {
                     self.tell(counts, watch);
                     watch.glance()?;
                 }

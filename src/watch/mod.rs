@@ -46,6 +46,9 @@ impl Halt {
     }
 }
 
+/// What work that knows no watch asks now and then: an error ends it.
+pub type Look<'a> = &'a mut dyn FnMut() -> Result<()>;
+
 /// What every part of the work returns.
 pub type Step<T = ()> = std::result::Result<T, Halt>;
 

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::AnyMachine;
 use budgetsvm::model::persist::{Archive, Data, Tensor, Tensors};
+use budgetsvm::watch::Watch;
 use numpy::{IntoPyArray as _, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::enter::{enter_briefly, exception, type_error};
+use crate::enter::{enter, enter_briefly, type_error};
 use crate::machine::Machine;
 
-/// Writes a file, whole or not at all.
+/// Writes a file, whole or not at all; Ctrl-C leaves what was there.
 #[pyfunction]
 pub(crate) fn archive_save(
     py: Python<'_>,
@@ -30,11 +31,11 @@ pub(crate) fn archive_save(
     let json = |text| serde_json::from_str(text).map_err(|e| Error::Format(format!("{e}")));
     let estimator = enter_briefly(|| json(description))?;
     let machine = machine.map(|machine| &machine.0);
-    py.detach(|| {
-        let machine = machine.map(AnyMachine::to_section).transpose()?;
-        Archive { estimator, arrays: tensors, machine }.save(&path)
+    enter(py, 1, None, |watch| {
+        let look = &mut || watch.unbroken(Watch::glance);
+        let machine = machine.map(|machine| machine.to_section(look)).transpose()?;
+        Archive { estimator, arrays: tensors, machine }.save(&path, look)
     })
-    .map_err(exception)
 }
 
 /// The description, the arrays and the machine of a file.

@@ -66,7 +66,9 @@ pub(crate) fn map_fit<'py>(
             }
             "fourier" => {
                 let config: Fourier = crate::config::read(config)?;
-                (FeatureMap::Fourier(enter_briefly(|| config.fit(rows.n_cols()))?), config.kernel)
+                let d = rows.n_cols();
+                let map = enter(py, threads, None, |watch| config.fit(d, watch))?;
+                (FeatureMap::Fourier(map), config.kernel)
             }
             _ => return Err(exception(Error::Unsupported(format!("no features '{family}'")))),
         };

@@ -8,6 +8,7 @@ mod describe;
 mod enter;
 mod exact;
 mod features;
+mod looks;
 mod machine;
 mod observer;
 mod primal;
@@ -40,5 +41,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(looks::_test_looks, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

@@ -83,6 +83,17 @@ fn part_to_python<'py, F: Float>(
     }))
 }
 
+impl Machine {
+    /// The model that decides about these rows, made of a stream first where training has left one.
+    fn prepared<F: Precision>(&self, py: Python<'_>, rows: &Rows<'_, F>) -> PyResult<Model<F>> {
+        let size = each!(self, machine => machine.n_terms().saturating_mul(machine.n_features()));
+        enter::predict(py, 1, size, |watch| {
+            each!(self, machine => machine.prepare(watch).map(drop))?;
+            model_of(rows, self)
+        })
+    }
+}
+
 #[pymethods]
 impl Machine {
     /// Decision values, shape (n_samples, n_outputs).
@@ -94,7 +105,7 @@ impl Machine {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let samples = Samples::new("X", x)?;
         let values: Array2<f64> = with_rows!(&samples, |rows| {
-            let model = enter_briefly(|| model_of(&rows, self))?;
+            let model = self.prepared(py, &rows)?;
             let work = model.work(rows.n_rows());
             enter::predict(py, threads, work, |watch| model.decide(&rows, watch))?
         });
@@ -111,7 +122,7 @@ impl Machine {
     ) -> PyResult<Bound<'py, PyAny>> {
         let samples = Samples::new("X", x)?;
         with_rows!(&samples, |rows| {
-            let model = enter_briefly(|| model_of(&rows, self))?;
+            let model = self.prepared(py, &rows)?;
             let map = model.map().ok_or_else(|| Error::Unsupported("no feature map".into()));
             transform(py, map.map_err(exception)?, &rows, width, threads)
         })
@@ -131,7 +142,7 @@ impl Machine {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = enter_briefly(|| {
             let estimator = serde_json::Value::Object(serde_json::Map::new());
-            let machine = Some(self.0.to_section()?);
+            let machine = Some(self.0.to_section(&mut || Ok(()))?);
             Archive { estimator, arrays: Tensors::new(), machine }.into_bytes()
         })?;
         Ok(PyBytes::new(py, &bytes))

@@ -62,7 +62,7 @@ impl AssetConfig {
                 Ok(FeatureMap::Landmarks(self.nystroem().fit_among(rows, index, watch)?))
             }
             AssetFeatures::Fourier { .. } => {
-                Ok(FeatureMap::Fourier(self.fourier().fit(rows.n_cols())?))
+                Ok(FeatureMap::Fourier(self.fourier().fit(rows.n_cols(), watch)?))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Training calls: passes over the data for `fit`, the rows as they come for `partial_fit`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OnlineConfig;
 use crate::config::Config as _;
@@ -51,7 +51,7 @@ impl OnlineConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         let plan = Plan { order: &self.order, passes: self.max_iter, record: false };
-        let mut streams = self.begin(problem)?;
+        let mut streams = self.begin(problem, watch)?;
         let report = train(self, problem, &mut streams, plan, watch)?;
         Ok((Machine::of_streams(streams), report))
     }
@@ -68,8 +68,8 @@ impl OnlineConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         let mut machine = match start {
-            Some(start) => start.clone(),
-            None => Machine::of_streams(self.begin(problem)?),
+            Some(start) => start.copy(watch)?,
+            None => Machine::of_streams(self.begin(problem, watch)?),
         };
         let report = self.learn(problem, (&mut machine, record), watch)?;
         Ok((machine, report))
@@ -108,13 +108,19 @@ impl OnlineConfig {
     }
 
     /// Streams before their first sample, one an output.
-    fn begin<F: Real>(&self, problem: &Problem<'_, F>) -> Result<Vec<Stream<F>>> {
+    fn begin<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Stream<F>>> {
         self.check_call(problem)?;
         let (rows, outputs) = (problem.rows(), problem.targets().n_outputs());
+        let map = self.learner.features(self.kernel, rows.n_cols(), self.seed, watch)?;
+        let map = map.map(Arc::new);
         let begin = |output: usize| {
             let origin = origin_for(self.kernel, &rows);
             let average = self.average.then(|| self.learner.places_aside(self.aside));
-            let model = match self.learner.features(self.kernel, rows.n_cols(), self.seed)? {
+            let model = match map.clone() {
                 Some(map) => BudgetedExpansion::on_features(self.kernel, map, self.average)?,
                 None => BudgetedExpansion::new(self.kernel, origin, rows.n_cols(), average)?,
             };
@@ -212,6 +218,10 @@ fn run<F: Real>(
         before.clear();
     }
     let stop = passes(watch, (plan.order, n, plan.passes), &mut |watch, pass| {
+        // The first machine learns something, whatever the limit; the others may be without a term.
+        if output > 0 {
+            watch.glance()?;
+        }
         let label = |i| targets.value(i, output);
         let keep = |f| {
             if plan.record {

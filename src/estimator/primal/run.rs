@@ -118,21 +118,24 @@ impl Run<'_, '_> {
         let start =
             Start { targets: part.targets(), cost: &part.cost, coef: &coef, intercept: &intercept };
         let polish = self.config.polish();
+        // Where there was no time to begin.
+        let none = |halt: Halt, coef: Vec<f64>, intercept: Vec<f64>| {
+            let (smoothed, primal, stop) = (f64::NAN, f64::NAN, halt.into_reason()?);
+            let (steps, converged) = (0, false);
+            let none = Polished { coef, intercept, smoothed, primal, steps, converged, stop };
+            Ok(machine_of(&part, none, m))
+        };
         let model = model_on(self.config.kernel, &problem.rows(), &part.samples, m)?;
+        if let Err(halt) = model.pack(&mut || self.watch.glance()) {
+            return none(halt, coef, intercept);
+        }
         let x = problem.rows();
         let all = ModelRows::of_some(x.view(), &part.samples, &model)?;
         let mut left_out = None;
         let solved = if by_newton {
             let gram = match basis_gram(&all, self.watch) {
                 Ok(gram) => gram,
-                Err(Halt::Fail(error)) => return Err(error),
-                Err(Halt::Stop(stop)) => {
-                    let (smoothed, primal) = (f64::NAN, f64::NAN);
-                    let (steps, converged) = (0, false);
-                    let none =
-                        Polished { coef, intercept, smoothed, primal, steps, converged, stop };
-                    return Ok(machine_of(&part, none, m));
-                }
+                Err(halt) => return none(halt, coef, intercept),
             };
             let mut solved = newton(&polish, &gram, start, self.watch)?;
             if self.config.leave_one_out && !solved.stop.is_early() {

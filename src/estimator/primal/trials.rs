@@ -116,6 +116,7 @@ impl<'t, 'a, 'p, F: Real> Trials<'t, 'a, 'p, F> {
     fn gram(&mut self, kernel: AnyKernel) -> Step<Vec<f64>> {
         let (rows, m) = (self.problem.rows(), self.problem.targets().n_outputs());
         let model = model_on(kernel, &rows, &self.part.samples, m)?;
+        model.pack(&mut || self.watch.glance())?;
         let all = ModelRows::of_some(rows.view(), &self.part.samples, &model)?;
         basis_gram(&all, self.watch)
     }

@@ -30,12 +30,12 @@ fn pairs_are_those_of_the_plain_sum() {
         let (each, dual, offsets) = parts();
         let model = PairwiseModel::new(made(Gathered::Dense(support.clone())), each, dual, offsets);
         let mut out = vec![0.0; 150 * 6];
-        model.unwrap().decision(&Rows::Dense(x.view()), &mut out).unwrap();
+        model.unwrap().decision(&Rows::Dense(x.view()), &mut out, &mut || Ok(())).unwrap();
         let (narrow, mut single) = (x.mapv(|v| v as f32), vec![0.0; 150 * 6]);
         let rows = Gathered::Dense(support.mapv(|v| v as f32));
         let (each, dual, offsets) = parts();
         let model = PairwiseModel::new(Support::Vectors(kernel, rows), each, dual, offsets);
-        model.unwrap().decision(&Rows::Dense(narrow.view()), &mut single).unwrap();
+        model.unwrap().decision(&Rows::Dense(narrow.view()), &mut single, &mut || Ok(())).unwrap();
         let outs = out.chunks(6).zip(single.chunks(6));
         for (row, (out, single)) in x.rows().into_iter().zip(outs) {
             let mut output = 0;
@@ -68,9 +68,9 @@ fn no_support_vector_leaves_the_offset() {
     let support = Support::Vectors(AnyKernel::Linear, Gathered::Dense(Array2::zeros((0, 2))));
     let model = PairwiseModel::new(support, vec![0], Array2::zeros((1, 0)), vec![1.5]).unwrap();
     let (x, mut out) = (Array2::<f64>::zeros((3, 2)), [0.0; 3]);
-    model.decision(&Rows::Dense(x.view()), &mut out).unwrap();
+    model.decision(&Rows::Dense(x.view()), &mut out, &mut || Ok(())).unwrap();
     assert_eq!(out, [1.5; 3]);
-    assert!(model.decision(&Rows::Dense(x.view()), &mut out[..2]).is_err());
+    assert!(model.decision(&Rows::Dense(x.view()), &mut out[..2], &mut || Ok(())).is_err());
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn columns_of_kernel_values_are_the_linear_machine_on_them() {
     let support = Support::Vectors(AnyKernel::Linear, Gathered::Dense(unit));
     let linear = PairwiseModel::new(support, n_support, coef, vec![0.1, 0.2, 0.3]).unwrap();
     let (mut a, mut b) = (vec![0.0; 210], vec![0.0; 210]);
-    model.decision(&Rows::Dense(x.view()), &mut a).unwrap();
-    linear.decision(&Rows::Dense(x.view()), &mut b).unwrap();
+    model.decision(&Rows::Dense(x.view()), &mut a, &mut || Ok(())).unwrap();
+    linear.decision(&Rows::Dense(x.view()), &mut b, &mut || Ok(())).unwrap();
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-13));
     let support = Support::<f64>::Columns(vec![40], 40);
     assert!(PairwiseModel::new(support, vec![1], Array2::zeros((1, 1)), vec![0.0]).is_err());

@@ -18,6 +18,7 @@ use super::section::Section;
 use super::tensors::{self, Data, Tensor, Tensors};
 use super::{atomic, safetensors_path, texts};
 use crate::error::{Error, Result};
+use crate::watch::Look;
 
 const FORMAT: &str = "budgetsvm";
 /// The version that is written, with a checksum.
@@ -49,12 +50,16 @@ impl Archive {
     /// `Format` when an array is not finite or the description is no object, `Unsupported` when
     /// the description is longer than a reader accepts.
     pub fn into_bytes(self) -> Result<Vec<u8>> {
+        self.encode(&mut || Ok(()))
+    }
+
+    fn encode(self, look: Look<'_>) -> Result<Vec<u8>> {
         let mut root = Section { arrays: self.arrays, ..Section::default() };
         match self.machine {
             Some(machine) => root.put_section(MACHINE, machine),
             None => root.put(MACHINE, Value::Null),
         }
-        check(&self.estimator, &root.arrays)?;
+        check(&self.estimator, &root.arrays, look)?;
         let metadata = json!({
             "format": FORMAT,
             "format_version": VERSION,
@@ -62,7 +67,7 @@ impl Archive {
             "estimator": self.estimator,
             "machine": root.fields.remove(MACHINE),
         });
-        tensors::encode(&metadata, &root.arrays)
+        tensors::encode(&metadata, root.arrays, look)
     }
 
     /// The archive in these bytes.
@@ -73,15 +78,16 @@ impl Archive {
         Self::read_exact(bytes, bytes.len() as u64)
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file, whole or not at all; `look` is asked now and then.
     ///
     /// # Errors
-    /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`, and those of
+    /// `InvalidParam` unless `path` ends in `.safetensors`, `Io`, those of `look` and of
     /// [`Archive::into_bytes`].
     #[cfg(feature = "train")]
-    pub fn save(self, path: &Path) -> Result<()> {
+    pub fn save(self, path: &Path, look: Look<'_>) -> Result<()> {
         safetensors_path(path)?;
-        atomic::write(path, &self.into_bytes()?)
+        let bytes = self.encode(look)?;
+        atomic::write(path, &bytes, look)
     }
 
     /// Reads a file.
@@ -139,7 +145,7 @@ impl Archive {
         if !fields.is_empty() || !library.is_some_and(|version| version.is_string()) {
             return bad("metadata".into());
         }
-        check(&estimator, &arrays)?;
+        check(&estimator, &arrays, &mut || Ok(()))?;
         check_names(&estimator, &arrays)?;
         let mut root = Section { arrays, ..Section::default() };
         let machine = match machine {
@@ -169,11 +175,12 @@ fn check_names(estimator: &Value, arrays: &Tensors) -> Result<()> {
     Err(Error::Format(format!("{count} {NAMES} for {} features", estimator["n_features"])))
 }
 
-fn check(estimator: &Value, arrays: &Tensors) -> Result<()> {
+fn check(estimator: &Value, arrays: &Tensors, look: Look<'_>) -> Result<()> {
     if !estimator.is_object() {
         return Err(Error::Format("estimator is not an object".into()));
     }
     for (name, tensor) in arrays {
+        look()?;
         let curve = name.starts_with(CURVES);
         let usable = |v: f64| v.is_finite() || (curve && v.is_nan());
         let fine = match &tensor.data {

@@ -5,6 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+#[cfg(feature = "train")]
+use crate::watch::Look;
+
+/// Bytes that are written between two looks.
+#[cfg(feature = "train")]
+const AT_ONCE: usize = 1 << 25;
 
 fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
     |source| Error::Io { path: path.to_path_buf(), source }
@@ -15,9 +21,9 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
 /// followed.
 ///
 /// # Errors
-/// `Io`; then the temporary file is gone and `path` as it was.
+/// `Io`, those of `look`; then the temporary file is gone and `path` as it was.
 #[cfg(feature = "train")]
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8], look: Look<'_>) -> Result<()> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
@@ -31,7 +37,10 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(&folder).map_err(io(path))?;
-    file.write_all(bytes).map_err(io(path))?;
+    for part in bytes.chunks(AT_ONCE) {
+        file.write_all(part).map_err(io(path))?;
+        look()?;
+    }
     file.as_file().sync_all().map_err(io(path))?;
     file.persist(path).map_err(|e| io(path)(e.error))?;
     // The rename itself is durable once the folder is synced; Windows has no such call.

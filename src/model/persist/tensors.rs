@@ -1,16 +1,19 @@
 //! Named tensors in a safetensors container, read with every length checked before it is used.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 
 use crc32fast::Hasher;
 use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
+use safetensors::tensor::{Dtype, Metadata, TensorInfo, View};
 use serde_json::Value;
 
 use super::strict;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
+use crate::watch::Look;
 
 /// The largest header that is read.
 pub(super) const MAX_HEADER: u64 = 1 << 20;
@@ -19,6 +22,8 @@ pub(super) const KEY: &str = "budgetsvm";
 /// The array that holds the checksum.
 const CHECKSUM: &str = "checksum";
 const CHUNK: usize = 1 << 16;
+/// Values that are written between two looks.
+const AT_ONCE: usize = 1 << 20;
 
 /// The values of a tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,44 +141,80 @@ fn bad(reason: impl Into<String>) -> Error {
     Error::Format(reason.into())
 }
 
-macro_rules! little_endian {
-    ($values:expr) => {
-        $values.iter().flat_map(|v| v.to_le_bytes()).collect()
-    };
+/// A tensor on its way into a container, and whom to ask between parts of it.
+struct Encoded<'a, 'l> {
+    tensor: Tensor,
+    asks: &'a RefCell<(Look<'l>, Result<()>)>,
+}
+
+impl Encoded<'_, '_> {
+    /// The bytes; none once the look has said so, for the container is not wanted then.
+    fn bytes<T, const N: usize>(&self, values: &[T], bytes: impl Fn(&T) -> [u8; N]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(values.len() * N);
+        for part in values.chunks(AT_ONCE) {
+            let (look, said) = &mut *self.asks.borrow_mut();
+            if said.is_ok() {
+                *said = look();
+            }
+            if said.is_err() {
+                return Vec::new();
+            }
+            out.extend(part.iter().flat_map(&bytes));
+        }
+        out
+    }
+}
+
+impl View for Encoded<'_, '_> {
+    fn dtype(&self) -> Dtype {
+        match &self.tensor.data {
+            Data::F32(_) => Dtype::F32,
+            Data::F64(_) => Dtype::F64,
+            Data::I64(_) => Dtype::I64,
+            Data::U64(_) => Dtype::U64,
+            Data::U8(_) => Dtype::U8,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.tensor.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(match &self.tensor.data {
+            Data::F32(v) => self.bytes(v, |v| v.to_le_bytes()),
+            Data::F64(v) => self.bytes(v, |v| v.to_le_bytes()),
+            Data::I64(v) => self.bytes(v, |v| v.to_le_bytes()),
+            Data::U64(v) => self.bytes(v, |v| v.to_le_bytes()),
+            Data::U8(v) => return Cow::Borrowed(v),
+        })
+    }
+
+    fn data_len(&self) -> usize {
+        let each = match &self.tensor.data {
+            Data::F64(_) | Data::I64(_) | Data::U64(_) => 8,
+            Data::F32(_) => 4,
+            Data::U8(_) => 1,
+        };
+        each * self.tensor.data.len()
+    }
 }
 
 /// The container's bytes: the same tensors and metadata give the same bytes.
 ///
 /// One array more, `checksum`, holds the CRC-32 of the whole file, its own eight bytes taken as 0.
-pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
-    if tensors.contains_key(CHECKSUM) {
+pub(super) fn encode(metadata: &Value, mut tensors: Tensors, look: Look<'_>) -> Result<Vec<u8>> {
+    if tensors.insert(CHECKSUM.to_owned(), Tensor::counts(vec![0])).is_some() {
         return Err(bad(format!("{CHECKSUM:?} is no name of an array")));
     }
-    let nothing = Tensor::counts(vec![0]);
-    let all = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
-    let encoded: Vec<(&str, Dtype, &[usize], Vec<u8>)> = all
-        .chain([(CHECKSUM, &nothing)])
-        .map(|(name, tensor)| {
-            let (dtype, bytes) = match &tensor.data {
-                Data::F32(v) => (Dtype::F32, little_endian!(v)),
-                Data::F64(v) => (Dtype::F64, little_endian!(v)),
-                Data::I64(v) => (Dtype::I64, little_endian!(v)),
-                Data::U64(v) => (Dtype::U64, little_endian!(v)),
-                Data::U8(v) => (Dtype::U8, v.clone()),
-            };
-            (name, dtype, tensor.shape.as_slice(), bytes)
-        })
-        .collect();
-    let views = encoded
-        .iter()
-        .map(|(name, dtype, shape, bytes)| {
-            let view = TensorView::new(*dtype, shape.to_vec(), bytes);
-            view.map(|view| (*name, view)).map_err(|e| bad(e.to_string()))
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let asks = RefCell::new((look, Ok(())));
+    let views = tensors.into_iter().map(|(name, tensor)| (name, Encoded { tensor, asks: &asks }));
     // Which map it is, safetensors says: another one without its standard library.
     let info = [(KEY.to_owned(), metadata.to_string())].into_iter().collect();
-    let mut bytes = safetensors::serialize(views, Some(info)).map_err(|e| bad(e.to_string()))?;
+    let made = safetensors::serialize(views, Some(info));
+    let (look, said) = asks.into_inner();
+    said?;
+    let mut bytes = made.map_err(|e| bad(e.to_string()))?;
     let header = u64::from_le_bytes(bytes[..8].try_into().unwrap_or([0xff; 8]));
     if header > MAX_HEADER {
         return Err(Error::Unsupported(format!(
@@ -183,7 +224,12 @@ pub(super) fn encode(metadata: &Value, tensors: &Tensors) -> Result<Vec<u8>> {
     }
     let (_, directory) = SafeTensors::read_metadata(&bytes).map_err(|e| bad(e.to_string()))?;
     let place = directory.info(CHECKSUM).map_or(0, |info| info.data_offsets.0);
-    let sum = u64::from(crc32fast::hash(&bytes));
+    let mut sum = Hasher::new();
+    for part in bytes.chunks(8 * AT_ONCE) {
+        sum.update(part);
+        look()?;
+    }
+    let sum = u64::from(sum.finalize());
     bytes[8 + header as usize + place..][..8].copy_from_slice(&sum.to_le_bytes());
     Ok(bytes)
 }

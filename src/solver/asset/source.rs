@@ -5,7 +5,7 @@ use crate::error::{Result, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::simd;
-use crate::watch::Watch;
+use crate::watch::{Halt, Step, Watch};
 
 /// Features of the samples `index` of some rows.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ pub struct Source<'a, F: Real> {
 }
 
 impl<'a, F: Real> Source<'a, F> {
-    /// All features at once when they take at most `bytes`, else none yet.
+    /// All features at once when they take at most `bytes` (whatever the time, if that is all that
+    /// there could be), else none yet.
     ///
     /// # Errors
     /// `FeatureMismatch`, `OutOfMemory`, `Interrupted`.
@@ -36,7 +37,16 @@ impl<'a, F: Real> Source<'a, F> {
             made.kept = try_vec("features (lower n_components or cache_size)", values, F::zero())?;
             let row = |i: usize| index[i];
             let out = (&mut made.kept[..], width);
-            map.transform_some(&rows, (&row, index.len()), out, watch)?;
+            match map.transform_until(&rows, (&row, index.len()), out, watch) {
+                Ok(()) => {}
+                // Without them: whoever goes on asks the watch first.
+                Err(Halt::Stop(_)) if bytes < usize::MAX => made.kept = Vec::new(),
+                Err(Halt::Stop(_)) => {
+                    let out = (&mut made.kept[..], width);
+                    map.transform_some(&rows, (&row, index.len()), out, watch)?;
+                }
+                Err(Halt::Fail(error)) => return Err(error),
+            }
         }
         Ok(made)
     }
@@ -62,8 +72,8 @@ impl<'a, F: Real> Source<'a, F> {
     /// Prepares the samples of `order` for [`Source::row`].
     ///
     /// # Errors
-    /// As [`Source::new`].
-    pub fn load(&mut self, order: &[usize], watch: &mut Watch<'_>) -> Result<()> {
+    /// As [`Source::new`]; what the watch says.
+    pub fn load(&mut self, order: &[usize], watch: &mut Watch<'_>) -> Step {
         if !self.kept.is_empty() {
             return Ok(());
         }
@@ -71,7 +81,7 @@ impl<'a, F: Real> Source<'a, F> {
         self.block.resize(order.len() * width, F::zero());
         let row = |i: usize| self.index[order[i]];
         let out = (&mut self.block[..], width);
-        self.map.transform_some(&self.rows, (&row, order.len()), out, watch)
+        self.map.transform_until(&self.rows, (&row, order.len()), out, watch)
     }
 
     /// Features of a sample, where all are kept.

@@ -43,6 +43,10 @@ pub trait KernelRows<F: Real>: Sync {
     }
     /// Rows `first..` of K_BB, row-major, as many as `out` holds. Called from several threads.
     fn fill_gram(&self, first: usize, out: &mut [f64]);
+    /// Multiply-adds of a row of K_BB, about.
+    fn gram_work(&self) -> usize {
+        self.n_terms()
+    }
 }
 
 /// What is minimised, and how far.

@@ -12,9 +12,11 @@ use crate::watch::{Step, Watch};
 /// Bytes of one wave of blocks: what is computed between two looks at the watch.
 const WAVE_BYTES: usize = 4 << 20;
 const MOST_WAVE_CHUNKS: usize = 64;
-/// Rows of K_BB between two looks at the watch, and those of a task.
+/// Rows of K_BB between two looks at the watch, and those of a task, at most.
 const GRAM_ROWS: usize = 256;
 const GRAM_CHUNK: usize = 16;
+/// Multiply-adds of them, about: a few tenths of a second of one core where rows are wide.
+const GRAM_WORK: usize = 1 << 29;
 
 /// The rows of K_nB, a wave at a time.
 pub(in crate::solver) struct Panels<'a, F: Real> {
@@ -158,9 +160,11 @@ impl<'a, F: Real> Panels<'a, F> {
 pub fn basis_gram<F: Real>(rows: &dyn KernelRows<F>, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
     let b = rows.n_terms();
     let mut gram = zeroed("kernel matrix", b.saturating_mul(b))?;
-    for (part, block) in gram.chunks_mut((GRAM_ROWS * b).max(1)).enumerate() {
-        parallel::each(block.chunks_mut(GRAM_CHUNK * b), &|c, out| {
-            rows.fill_gram(part * GRAM_ROWS + c * GRAM_CHUNK, out);
+    let at_once = (GRAM_WORK / rows.gram_work().max(1)).clamp(1, GRAM_ROWS);
+    let task = GRAM_CHUNK.min(at_once.div_ceil(GRAM_CHUNK));
+    for (part, block) in gram.chunks_mut((at_once * b).max(1)).enumerate() {
+        parallel::each(block.chunks_mut(task * b), &|c, out| {
+            rows.fill_gram(part * at_once + c * task, out);
         });
         watch.poll()?;
     }
