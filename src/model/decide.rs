@@ -46,6 +46,7 @@ impl<F: Real> Model<F> {
             | Self::Each(_)
             | Self::Features(_)
             | Self::Linear(_)
+            | Self::Coded(_)
             | Self::Cells(_) => ROW_CHUNK,
         }
     }
