@@ -252,7 +252,7 @@ class ExactEstimator(ExactKernel):
             wide = _validation.as_rows(rest.astype(np.float64, copy=False))
             return self._sign() * learnt.decision_function(wide, self._threads())
 
-        self._after_fit(X, y, weights, random_state, values_of)
+        self._after_fit(X, y, sample_weight, random_state, values_of)
 
     def _take(self, machine: _core.Machine, report: dict) -> None:
         """Make what `_core` returned the fitted state."""
@@ -354,7 +354,9 @@ class ExactEstimator(ExactKernel):
     def _is_classifier(self) -> bool:
         return self._impl in ("c_svc", "nu_svc")
 
-    def _after_fit(self, X: Any, y: Any, weights: Any, random_state: Any, values_of: Any) -> None:
+    def _after_fit(
+        self, X: Any, y: Any, sample_weight: Any, random_state: Any, values_of: Any
+    ) -> None:
         pass
 
     def _validate_targets(self, y: Any) -> np.ndarray:

@@ -101,7 +101,9 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         return y.astype(np.uint32), len(self.classes_), self._bounds(y, weights)
 
-    def _after_fit(self, X: Any, y: Any, weights: Any, random_state: Any, values_of: Any) -> None:
+    def _after_fit(
+        self, X: Any, y: Any, sample_weight: Any, random_state: Any, values_of: Any
+    ) -> None:
         self.__dict__.pop("_sigmoids", None)
         if self.probability == "deprecated":
             return
@@ -115,6 +117,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         )
         if self.probability:
             seed = int(random_state.randint(np.iinfo(np.int32).max))
+            weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
             self._sigmoids = sigmoids_of_pairs(values_of, y, weights, seed)
 
     @documented

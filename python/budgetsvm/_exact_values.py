@@ -150,7 +150,9 @@ class OneClass(OutlierMixin, ExactEstimator):
 
     _archived: ClassVar[dict[str, str]] = {"offset_": "float64"}
 
-    def _after_fit(self, X: Any, y: Any, weights: Any, random_state: Any, values_of: Any) -> None:
+    def _after_fit(
+        self, X: Any, y: Any, sample_weight: Any, random_state: Any, values_of: Any
+    ) -> None:
         self.offset_ = -self.intercept_
 
     def _check_archived(self) -> None:
