@@ -57,7 +57,8 @@ def make(name, shape, **options):
     known = kind().get_params()
     options |= {"n_jobs": 1, "random_state": 0}
     if shape == "large budget":
-        options |= LARGE
+        # Cells that learn online have no map.
+        options |= LARGE if name != "LocalBudgetSVC" else {"budget": 2000, "n_clusters": 200}
     return kind(**{key: value for key, value in options.items() if key in known})
 
 
