@@ -1,7 +1,9 @@
 """Whether every dependency has an allowed licence, comes from the registry, and comes once.
 
-What is allowed stands in deny.toml, as `cargo deny` reads it (which also looks for advisories);
-this reads `cargo metadata` alone and needs no tool.
+    python tests/dependencies.py [a git folder of github.com/rustsec/advisory-db]
+
+What is allowed stands in deny.toml, as `cargo deny` reads it; this reads `cargo metadata` alone and
+needs no tool. With the advisories at hand it says which of them concern a version in Cargo.lock.
 """
 
 from __future__ import annotations
@@ -73,6 +75,57 @@ def faults(packages: list[dict], rules: dict) -> list[str]:
     return found
 
 
+def number(version: str) -> tuple:
+    """Versions in their order: what comes before a release is less than it."""
+    release, _, before = version.strip().partition("+")[0].partition("-")
+    figures = [int(part) for part in release.split(".")]
+    parts = [(not part.isdigit(), int(part) if part.isdigit() else part)
+             for part in before.split(".") if before]  # fmt: skip
+    return tuple(figures + [0] * (3 - len(figures))), not before, tuple(parts)
+
+
+def meets(version: str, requirement: str) -> bool:
+    """Whether a version is in a range as advisories write it: bounds with commas between."""
+    at = number(version)
+    for bound in requirement.split(","):
+        sign, told = re.fullmatch(r"\s*(>=|<=|>|<|=|\^|~)?\s*(\S+)\s*", bound).groups()
+        to = number(told)
+        if sign in ("^", "~", None):
+            figures = to[0]
+            kept = 2 if sign == "~" else next((i + 1 for i, f in enumerate(figures) if f), 3)
+            kept = min(kept, told.partition("-")[0].count(".") + 1) if sign == "~" else kept
+            fine = at >= to and at[0][:kept] == figures[:kept]
+        else:
+            fine = {">=": at >= to, "<=": at <= to, ">": at > to, "<": at < to, "=": at == to}[sign]
+        if not fine:
+            return False
+    return True
+
+
+def advisories(folder: Path, packages: list[tuple[str, str]], ignored: list[str]) -> list[str]:
+    """Those that concern these versions."""
+
+    def git(*command: str) -> str:
+        return subprocess.run(["git", "-C", str(folder), *command],
+                              capture_output=True, text=True, check=True).stdout  # fmt: skip
+
+    of_crate = defaultdict(list)
+    for path in git("ls-tree", "-r", "HEAD", "--name-only", "crates").splitlines():
+        of_crate[path.split("/")[1]].append(path)
+    found = []
+    for name, version in packages:
+        for path in of_crate.get(name, []):
+            told = tomllib.loads(git("show", f"HEAD:{path}").split("```")[1].removeprefix("toml"))
+            if told["advisory"].get("withdrawn") or told["advisory"]["id"] in ignored:
+                continue
+            ranges = told.get("versions", {})
+            safe = ranges.get("patched", []) + ranges.get("unaffected", [])
+            if not any(meets(version, requirement) for requirement in safe):
+                kind = told["advisory"].get("informational", "vulnerability")
+                found.append(f"{name} {version}: {told['advisory']['id']} ({kind})")
+    return found
+
+
 def main() -> None:
     rules = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
     told = subprocess.run(
@@ -81,6 +134,9 @@ def main() -> None:
     )  # fmt: skip
     packages = json.loads(told.stdout)["packages"]
     found = faults(packages, rules)
+    if len(sys.argv) > 1:
+        pairs = [(package["name"], package["version"]) for package in packages]
+        found += advisories(Path(sys.argv[1]), pairs, rules["advisories"]["ignore"])
     print("\n".join(found) or f"{len(packages)} packages: licences, sources and versions are fine")
     sys.exit(bool(found))
 

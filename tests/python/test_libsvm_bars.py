@@ -176,6 +176,37 @@ def test_extremes_end_in_finite_machines_of_libsvms_accuracy(C, gamma, kernel):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("degree", [0, 1, 3, 10, 50])
+@pytest.mark.parametrize("gamma", [0.0, 1e-300, 1e-12, 1.0, 1e3, 1e12])
+@pytest.mark.parametrize("coef0", [0.0, 1e6, -1e6])
+def test_extreme_polynomials_end(degree, gamma, coef0):
+    X, y, _ = data(0, 60)
+    params = {"kernel": "poly", "degree": degree, "gamma": gamma, "coef0": coef0, "max_iter": 5000}
+    # The largest value, as a power of ten; LIBSVM does not end where it is too large.
+    size = degree * np.log10(max(gamma * (X**2).sum(axis=1).max() + abs(coef0), 1e-300))
+    ours = budgetsvm.SVC(**params)
+    if size > 305:
+        with pytest.raises(ValueError, match="out of the range of floating point numbers"):
+            ours.fit(X, y)
+        return
+    ours.fit(X, y)
+    assert np.all(np.isfinite(ours.decision_function(X)))
+    assert np.all(np.isfinite(ours.dual_coef_))
+    if size > 22:
+        return
+    theirs = sklearn.svm.SVC(**params)
+    if degree == 1 and coef0:
+        # A constant in the kernel is what the offset is: without it LIBSVM rounds less.
+        theirs.set_params(coef0=0.0)
+        if gamma < 1e-3:
+            return
+    theirs.fit(X, y)
+    told = np.ptp(theirs.decision_function(X)) > 0
+    if theirs.fit_status_ == 0 and ours.fit_status_ == 0 and told:
+        assert ours.score(X, y) >= theirs.score(X, y) - 0.01
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("gamma", [0.05, 0.5, 3.0])
 @pytest.mark.parametrize("coef0", [-1.0, 0.0, 1.0])
 def test_indefinite_sigmoid_kernels_end_as_libsvm_does(gamma, coef0):
