@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
+import budgetsvm
 from budgetsvm import SVC, BudgetSVC, IncompleteCholesky, NuSVC, Nystroem, PrimalSVC
 from interrupting import PROMISE, ctrl_c
 
@@ -210,3 +212,24 @@ def test_sparse_rows_of_a_great_many_columns_with_the_laplacian_kernel():
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("alive\n")
     assert "SVC" in done.stdout.split()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize(
+    "name",
+    ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SemiparametricSVC", "SemiparametricNuSVC",
+     "SemiparametricSVR", "SemiparametricNuSVR", "SemiparametricOneClassSVM"],
+)  # fmt: skip
+def test_a_limit_before_the_beginning_leaves_a_machine(name, classes):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = X[:, 0] if "SVR" in name else np.arange(60) % classes
+    own = {"nu": 0.3} if "Nu" in name or "One" in name else {}
+    own |= {"functions": np.sin} if name.startswith("Semi") else {"solver": "mpd"}
+    model = getattr(budgetsvm, name)(max_time=1e-9, **own)
+    model.fit(X, y)
+    assert model.stop_reason_ == "max_time"
+    assert np.isfinite(model.predict(X)).all()
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert len(np.atleast_1d(again.n_updates_)) == len(np.atleast_1d(model.duality_gap_))

@@ -1,8 +1,7 @@
 """Random files and random lives of estimators: documented exceptions, finite output, no more.
 
-Every case is made from one integer, which a failure names. `make test` runs the first hundreds of
-them, the same on every machine; `make fuzz` as many as come in BUDGETSVM_FUZZ seconds a test,
-beginning where BUDGETSVM_FUZZ_FROM says.
+Every case is made from one integer, which a failure names. `make test` runs the same hundreds on
+every machine, `make fuzz` what comes in BUDGETSVM_FUZZ seconds a test, from BUDGETSVM_FUZZ_FROM on.
 """
 
 from __future__ import annotations

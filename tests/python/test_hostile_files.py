@@ -311,13 +311,22 @@ def test_frequencies_of_another_precision_are_refused(name, tmp_path):
         refused(joined(header, description, values[:at] + other + values[at + 8 :]), tmp_path)
 
 
-@pytest.mark.parametrize("average", [2, 7, 255])
-def test_a_mean_is_kept_or_not(average, written, tmp_path):
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [
+        ("average", 2),
+        ("average", 255),
+        ("age", 2**63 - 1),
+        ("age", 2**53 + 1),
+        ("scale", 2**64 - 1),
+    ],
+)
+def test_numbers_that_would_be_written_as_others(field, other, written, tmp_path):
     header, description, values = parts(written["BudgetOGD-0-two"])
 
     def told(value):
         if isinstance(value, dict):
-            return {k: average if k == "average" else told(v) for k, v in value.items()}
+            return {k: other if k == field else told(v) for k, v in value.items()}
         return [told(v) for v in value] if isinstance(value, list) else value
 
     assert told(description["machine"]) != description["machine"]

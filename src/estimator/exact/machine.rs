@@ -10,9 +10,9 @@ use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::multiclass::one_vs_one;
-use crate::solver::exact::{Fitted, Kind, Part, Settings, fit};
+use crate::solver::exact::{Fitted, Kind, MpdOutcome, Part, Settings, fit};
 use crate::solver::mpd::{self, MpdSettings, Update};
-use crate::watch::{Halt, Watch};
+use crate::watch::{Halt, StopReason, Watch};
 
 /// Samples from which on kernel rows may be `f32`.
 const SINGLE_FROM: usize = 2048;
@@ -370,6 +370,17 @@ impl<'g> Task<'g, '_> {
         mpd::fit(part, &form, &settings, watch)
     }
 
+    /// A machine that was stopped before it began; MPD's tells what others of its kind do.
+    fn unfinished(&self, n: usize, stop: StopReason) -> Fitted {
+        let mut fitted = Fitted::unfinished(n, stop);
+        if let ExactSolver::Mpd(_) = self.config.solver {
+            let parametric = vec![0.0; self.functions.map_or(0, |values| values.ncols())];
+            let constraint = f64::INFINITY;
+            fitted.mpd = Some(MpdOutcome { parametric, constraint, ..MpdOutcome::default() });
+        }
+        fitted
+    }
+
     /// Values, or one class.
     fn one(&self, y: &[f64], samples: Vec<usize>, watch: &mut Watch<'_>) -> Result<ExactMachine> {
         let kind = match self.config.kind {
@@ -382,7 +393,7 @@ impl<'g> Task<'g, '_> {
         };
         let fitted = match AnyColumns::new(self.gram, samples.clone(), self.single, watch) {
             Ok(columns) => self.train(kind, columns, self.bytes, watch)?,
-            Err(halt) => Fitted::unfinished(samples.len(), halt.into_reason()?),
+            Err(halt) => self.unfinished(samples.len(), halt.into_reason()?),
         };
         let chosen: Vec<usize> = (0..samples.len()).filter(|&i| fitted.coef[i] != 0.0).collect();
         let dual_coef = Array2::from_shape_fn((1, chosen.len()), |(_, s)| fitted.coef[chosen[s]]);
@@ -430,7 +441,7 @@ impl<'g> Task<'g, '_> {
                 Ok(columns) => columns,
                 Err(halt) => {
                     let n = of_class[i].len() + of_class[j].len();
-                    return Ok(Fitted::unfinished(n, halt.into_reason()?));
+                    return Ok(self.unfinished(n, halt.into_reason()?));
                 }
             };
             let y: Vec<bool> = (0..columns.index().len()).map(|s| s < of_class[i].len()).collect();

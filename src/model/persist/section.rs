@@ -73,8 +73,15 @@ impl Section {
     /// # Errors
     /// As [`Section::take`].
     pub fn take_number(&mut self, name: &str) -> Result<f64> {
-        let value: f64 = self.take(name)?;
-        if value.is_finite() { Ok(value) } else { bad(name) }
+        let told: serde_json::Number = self.take(name)?;
+        // An integer that no float is would be another number when it is written again.
+        let whole = told.as_i64().map(i128::from).or(told.as_u64().map(i128::from));
+        match told.as_f64() {
+            Some(value) if value.is_finite() && whole.is_none_or(|w| w == value as i128) => {
+                Ok(value)
+            }
+            _ => bad(name),
+        }
     }
 
     /// Takes a struct, every field of which is there and no other.
