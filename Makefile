@@ -74,7 +74,7 @@ long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
 
 FUZZ ?= 300
-TARGETS := model csr_rows
+TARGETS := model csr_rows fit stream
 
 # Coverage-guided fuzzing needs cargo-fuzz, and atheris in the virtual environment; memcheck needs
 # valgrind. What is not there is left out, and said so. Corpora grow in fuzz/corpus.
@@ -82,8 +82,9 @@ fuzz: $(VENV)/.built $(VENV)/.tools ## random files, lives, bytes and streams, F
 	BUDGETSVM_FUZZ=$(FUZZ) $(BIN)/pytest -n $(JOBS) tests/python/test_fuzz.py
 	@if command -v cargo-fuzz > /dev/null; then for target in $(TARGETS); do \
 	  mkdir -p fuzz/corpus/$$target; seeds=; \
-	  case $$target in m*) seeds="tests/files/1 tests/files/2 tests/files/rust";; esac; \
-	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target fuzz/corpus/$$target $$seeds -- -max_total_time=$(FUZZ) -max_len=8192 -timeout=20 || exit 1; \
+	  with=; case $$target in m*) seeds="tests/files/1 tests/files/2 tests/files/rust";; \
+	    fit|stream) with="--features train";; esac; \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$with $$target fuzz/corpus/$$target $$seeds -- -max_total_time=$(FUZZ) -max_len=8192 -timeout=20 -malloc_limit_mb=12000 || exit 1; \
 	done; else echo "left out, no cargo-fuzz: $(TARGETS)"; fi
 	@if $(BIN)/python -c "import atheris" 2> /dev/null; then \
 	  $(BIN)/python fuzz/load.py -max_total_time=$(FUZZ) -max_len=20000; \
