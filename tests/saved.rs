@@ -11,11 +11,11 @@ use budgetsvm::estimator::Functions;
 use budgetsvm::model::persist::{Archive, Labels};
 use budgetsvm::online::{AnyLearner, Projectron};
 use budgetsvm::{
-    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, OneClassSvm, OneClassSvmModel, OnlineSvc,
-    OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved,
-    SemiparametricOneClassSvm, SemiparametricOneClassSvmModel, SemiparametricSvc,
-    SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
+    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetOneClassSvm, BudgetOneClassSvmModel,
+    BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel,
+    OneClassSvm, OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
+    PrimalSvrModel, Saved, SemiparametricOneClassSvm, SemiparametricOneClassSvmModel,
+    SemiparametricSvc, SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 use ndarray::Array2;
 use serde_json::json;
@@ -101,6 +101,9 @@ fn every_estimator_is_what_it_was_after_its_bytes() {
         OneClassSvmModel<f64>,
         |m| m.decision_function(&rows).unwrap()
     );
+    let svm = BudgetOneClassSvm::builder().budget(8).nu(0.2).gamma(1.0).build().unwrap();
+    same!(svm.fit(&rows), BudgetOneClassSvmModel<f64>, |m| m.decision_function(&rows).unwrap());
+    same!(svm.partial_fit(&narrow), BudgetOneClassSvmModel<f32>, |m| m.offset().unwrap());
     let known = Functions::Values(x.view());
     same!(
         SemiparametricSvc::builder().gamma(1.0).build().unwrap().fit(&rows, known, &names),
@@ -211,6 +214,7 @@ fn what_python_wrote_loads() {
             ("BudgetSVR", _) => predicts!(BudgetSvrModel,),
             ("PrimalSVR", _) => predicts!(PrimalSvrModel,),
             ("AssetSVR", _) => predicts!(AssetSvrModel,),
+            ("BudgetOneClassSVM", _) => predicts!(BudgetOneClassSvmModel,),
             _ => continue,
         };
         assert_eq!(rows, 5);
@@ -244,6 +248,8 @@ fn write_files() {
     svc.fit(&rows, &names).unwrap().save(path("AssetSVC")).unwrap();
     let svr = AssetSvr::builder().c(10.0).gamma(1.0).n_components(20).build().unwrap();
     svr.fit(&rows, &y).unwrap().save(path("AssetSVR")).unwrap();
+    let svm = BudgetOneClassSvm::builder().budget(8).nu(0.2).gamma(1.0).build().unwrap();
+    svm.fit(&rows).unwrap().save(path("BudgetOneClassSVM")).unwrap();
 }
 
 #[test]

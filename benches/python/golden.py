@@ -70,6 +70,7 @@ def estimators(kind: str) -> Iterator[tuple[str, Any]]:
         yield "SVR-mpd", b.SVR(solver="mpd", **c)
         yield "NuSVR", b.NuSVR(**c)
         yield "OneClassSVM", b.OneClassSVM(gamma=0.05, nu=0.2)
+        yield "BudgetOneClassSVM", b.BudgetOneClassSVM(budget=40, gamma=0.05, nu=0.2, **r)
         yield "PrimalSVR", b.PrimalSVR(**c)
         yield "PrimalSVR-basis", b.PrimalSVR(basis="random", n_components=40, **c, **r)
         yield "PrimalSVR-linear", b.PrimalSVR(kernel="linear", C=1)

@@ -9,6 +9,7 @@ from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._features import IncompleteCholesky, Nystroem, RandomFourier
 from ._local import LocalBudgetSVC
+from ._one_class import BudgetOneClassSVM
 from ._online_features import FourierOGD, NystroemOGD
 from ._online_gradient import (
     BudgetOGD,
@@ -43,6 +44,7 @@ __all__ = [
     "AutoSVC",
     "AutoSVR",
     "BudgetOGD",
+    "BudgetOneClassSVM",
     "BudgetPassiveAggressive",
     "BudgetSVC",
     "BudgetSVR",

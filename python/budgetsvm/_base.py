@@ -25,19 +25,11 @@ Maintenance: TypeAlias = Literal[
 
 
 @hyperparameters
-class BudgetMachineEstimator(MachineEstimator):
-    r"""Base of the estimators on a budget; not for use on its own.
+class OnBudget(MachineEstimator):
+    """What all estimators on a budget share; not for use on its own.
 
     Parameters
     ----------
-    budget : int or None, default=200
-        The most terms that the model may hold, at least 1: all classes together when they share
-        them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
-    C : float, default=1.0
-        Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
-    solver : {"bsca", "bsgd"}, default="bsca"
-        Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
-        budget.
     maintenance : {"auto", "merge", "multi-merge", "remove-smallest", "remove-random", \
         "remove-oldest", "project", "stop"}, default="auto"
         What happens when there is a term too many. "merge" makes one term of `merge_size`
@@ -51,6 +43,78 @@ class BudgetMachineEstimator(MachineEstimator):
     merge_size : int, default=2
         Terms merged into one at an event, >= 2 and <= budget + 1: more make events rarer [4]_.
         "multi-merge" takes a 2 for 3.
+    max_iter : int, default=1
+        Passes over the data, >= 1. Before polishing, which is on all rows, a pass in random order
+        visits at most 3,000 rows a term of the budget: more make the terms worse
+        (benches/python/added_rows.py).
+    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass: a fresh permutation, independent draws (the order of [1]_), as given, or
+        these row indices over and over.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the model it has, > 0. Passes take at most half of
+        them when polishing follows.
+    forgetting : float, default=1.0
+        In `partial_fit`: what has been learnt counts this much after one row more, > 0 and at most
+        1. Below 1 the past is forgotten, for data that drift: 1/(1 - forgetting) rows count.
+    cache_size : float, default=200
+        Megabytes that polishing may hold kernel values in, > 0; beyond that they are recomputed.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray of shape (n_terms, n_features)
+        Points of the terms; with merging they are not training rows.
+    dual_coef_ : ndarray of shape (n_outputs, n_terms)
+        Coefficients of the terms.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Weights of the features, for the kernel "linear".
+    n_terms_ : int
+        Number of terms.
+    stop_reason_ : str
+        "converged", "max_iter", "max_time", "early_stopping" or "callback".
+        Refining ends by `refine_iter` or where it gains nothing; neither is told here.
+    """
+
+    maintenance: Maintenance = "auto"
+    merge_search: Literal["auto", "golden", "table"] = "auto"
+    merge_size: int = 2
+    max_iter: int = 1
+    order: _names.Order = "shuffled"
+    forgetting: float = 1.0
+    cache_size: float = 200
+
+    _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
+    _states = ("passes", "recursive")
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features, shape (n_outputs, n_features); kernel "linear" only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        coef = np.asarray(safe_sparse_dot(self.dual_coef_, self.support_vectors_))
+        coef.flags.writeable = False
+        return coef
+
+    def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
+        super()._take(machine, report, watcher)
+        self.objective_ = report["objective"]
+        if report["advice"] is not None:
+            _validation.warn(report["advice"], ConvergenceWarning)
+
+
+@hyperparameters
+class BudgetMachineEstimator(OnBudget):
+    r"""Base of the estimators on a budget for classes and values; not for use on its own.
+
+    Parameters
+    ----------
+    budget : int or None, default=200
+        The most terms that the model may hold, at least 1: all classes together when they share
+        them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
+    C : float, default=1.0
+        Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
+    solver : {"bsca", "bsgd"}, default="bsca"
+        Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
+        budget.
     polishing : bool, default=True
         Whether `fit` ends by solving for the coefficients of the terms found.
     refine : bool, default=False
@@ -65,16 +129,9 @@ class BudgetMachineEstimator(MachineEstimator):
         Whether polishing fits an offset that is not penalised. On the sets of the README's table
         it changes neither accuracy nor time (docs/defaults.md), and no machine without polishing
         has one, so it is off unless set.
-    max_iter : int, default=1
-        Passes over the data, >= 1. Before polishing, which is on all rows, a pass in random order
-        visits at most 3,000 rows a term of the budget: more make the terms worse
-        (benches/python/added_rows.py).
     tol : float, default=1e-3
         With solver "bsca", passes end when none of a pass's steps changed its sample's decision
         value by more than this, >= 0.
-    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
-        Order of a pass: a fresh permutation, independent draws (the order of [1]_), as given, or
-        these row indices over and over.
     early_stopping : bool, default=False
         Whether to hold out a validation part and stop when its score no longer rises; the best
         model seen is kept.
@@ -82,9 +139,6 @@ class BudgetMachineEstimator(MachineEstimator):
         Size of that part, in (0, 1).
     n_iter_no_change : int, default=5
         Passes without a better score that end the fit, >= 1.
-    max_time : float or None, default=None
-        Seconds after which the fit ends with the model it has, > 0. Passes take at most half of
-        them when polishing follows.
     record_objective : bool, default=False
         Whether to record the primal and dual objective after every pass, at the cost of
         predicting every sample once more.
@@ -93,24 +147,11 @@ class BudgetMachineEstimator(MachineEstimator):
     n_expected : int or None, default=None
         For solver "bsgd" in `partial_fit`: samples that the stream will have, which sets the
         step. None: the samples seen so far.
-    forgetting : float, default=1.0
-        In `partial_fit`: what has been learnt counts this much after one row more, > 0 and at most
-        1. Below 1 the past is forgotten, for data that drift: 1/(1 - forgetting) rows count.
-    cache_size : float, default=200
-        Megabytes that polishing may hold kernel values in, > 0; beyond that they are recomputed.
 
     Attributes
     ----------
-    support_vectors_ : ndarray of shape (n_terms, n_features)
-        Points of the terms; with merging they are not training rows.
-    dual_coef_ : ndarray of shape (n_outputs, n_terms)
-        Coefficients of the terms.
     intercept_ : ndarray of shape (n_outputs,)
         Offsets; zero without `fit_intercept`.
-    coef_ : ndarray of shape (n_outputs, n_features)
-        Weights of the features, for the kernel "linear".
-    n_terms_ : int
-        Number of terms.
     history_ : dict of ndarray
         Curves of the last training call, an entry a pass: "time" (seconds), "n_sv", "moved" and
         "maintained" (shares of the steps), "degradation" (sum of the ‖Δw‖² that maintenance cost),
@@ -122,9 +163,6 @@ class BudgetMachineEstimator(MachineEstimator):
     objective_ : dict
         "smoothed": what polishing minimised, "primal": the objective with the loss itself; None
         where not computed.
-    stop_reason_ : str
-        "converged", "max_iter", "max_time", "early_stopping" or "callback".
-        Refining ends by `refine_iter` or where it gains nothing; neither is told here.
 
     References
     ----------
@@ -141,37 +179,19 @@ class BudgetMachineEstimator(MachineEstimator):
     budget: int | None = field(default=200, kw_only=False)
     C: float = field(default=1.0, kw_only=False)
     solver: Literal["bsca", "bsgd"] = "bsca"
-    maintenance: Maintenance = "auto"
-    merge_search: Literal["auto", "golden", "table"] = "auto"
-    merge_size: int = 2
     polishing: bool = True
     refine: bool = False
     refine_iter: int = 100
     fit_intercept: bool = False
-    max_iter: int = 1
     tol: float = 1e-3
-    order: _names.Order = "shuffled"
     early_stopping: bool = False
     validation_fraction: float = 0.1
     n_iter_no_change: int = 5
     record_objective: bool = False
     warm_start: bool = False
     n_expected: int | None = None
-    forgetting: float = 1.0
-    cache_size: float = 200
 
     _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
-    _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
-    _states = ("passes", "recursive")
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the features, shape (n_outputs, n_features); kernel "linear" only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        coef = np.asarray(safe_sparse_dot(self.dual_coef_, self.support_vectors_))
-        coef.flags.writeable = False
-        return coef
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
@@ -263,9 +283,3 @@ class BudgetMachineEstimator(MachineEstimator):
             raise ValueError("sample_weight is all zero in the validation or the training part")
         held_out = (_validation.as_rows(_safe_indexing(X, test)), target[test], weights[test])
         return _safe_indexing(X, train), target[train], weights[train], held_out
-
-    def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
-        super()._take(machine, report, watcher)
-        self.objective_ = report["objective"]
-        if report["advice"] is not None:
-            _validation.warn(report["advice"], ConvergenceWarning)

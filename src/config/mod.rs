@@ -21,5 +21,7 @@ pub use builder::{Builder, FromConfig};
 pub(crate) use builder::{config, hyperparameters};
 pub use json::Config;
 pub(crate) use json::{changed, exactly, side_by_side};
-pub(crate) use range::{at_least, count, megabytes, not_negative, optional, positive, share};
+pub(crate) use range::{
+    at_least, at_most_one, count, megabytes, not_negative, optional, positive, share,
+};
 pub use setup::{ClassWeight, Gamma, Setup};

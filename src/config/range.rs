@@ -20,6 +20,12 @@ pub(crate) fn share(name: &'static str, value: f64) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::param(name, "in [0, 1)", value)) }
 }
 
+/// In (0, 1].
+pub(crate) fn at_most_one(name: &'static str, value: f64) -> Result<()> {
+    let fits = value > 0.0 && value <= 1.0;
+    if fits { Ok(()) } else { Err(Error::param(name, "> 0 and <= 1", value)) }
+}
+
 /// `>= 1`.
 pub(crate) fn count(name: &'static str, value: usize) -> Result<()> {
     at_least(1, name, value)

@@ -36,8 +36,8 @@ pub use asset::{
 };
 pub use auto::{AutoConfig, AutoReport, Judged};
 pub use budget::{
-    BudgetConfig, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, Recursive,
-    Start,
+    BudgetConfig, BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
+    BudgetSvrModel, Maintenance, OneClassConfig, Recursive, Start,
 };
 pub use caution::Caution;
 pub use exact::{

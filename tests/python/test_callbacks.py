@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from budgetsvm import (
     AssetSVC,
     AssetSVR,
+    BudgetOneClassSVM,
     BudgetSVC,
     BudgetSVR,
     LocalBudgetSVC,
@@ -57,7 +58,8 @@ ALL = [
     BudgetSVC(10), BudgetSVR(10), BudgetSVC(200), PrimalSVC(), PrimalSVR(), PrimalSVC(solver="cg"),
     PrimalSVC(kernel="linear"), PrimalSVC(basis="random", n_components=10),
     AssetSVC(n_components=10), AssetSVC(solver="dual"), AssetSVR(solver="dual"), Stoptron(20),
-    NystroemOGD(20), LocalBudgetSVC(4), LocalBudgetSVC(4, local="bsca"),
+    NystroemOGD(20), LocalBudgetSVC(4), LocalBudgetSVC(4, local="bsca"), BudgetOneClassSVM(10),
+    BudgetOneClassSVM(200),
 ]  # fmt: skip
 
 

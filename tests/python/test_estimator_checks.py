@@ -4,6 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from budgetsvm import (
     BudgetOGD,
+    BudgetOneClassSVM,
     BudgetPassiveAggressive,
     BudgetSVC,
     BudgetSVR,
@@ -38,7 +39,15 @@ ONLINE = [
 
 
 @parametrize_with_checks(
-    [BudgetSVC(), BudgetSVR(), LocalBudgetSVC(), LocalBudgetSVC(budget=100), *ONLINE]
+    [
+        BudgetSVC(),
+        BudgetSVR(),
+        BudgetOneClassSVM(),
+        BudgetOneClassSVM(budget=20, nu=0.1),
+        LocalBudgetSVC(),
+        LocalBudgetSVC(budget=100),
+        *ONLINE,
+    ]
 )
 def test_contract(estimator, check):
     check(estimator)

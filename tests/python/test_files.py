@@ -56,7 +56,10 @@ def test_what_the_rust_crate_wrote_loads(path):
     loaded = budgetsvm.load(path)
     assert type(loaded).__name__ == path.stem
     X = np.linspace(-1, 1, 30)[:, None]
-    if path.stem.endswith("SVC"):
+    if path.stem.endswith("OneClassSVM"):
+        assert list(loaded.predict([[0.0], [5.0]])) == [1, -1]
+        loaded.partial_fit(X)
+    elif path.stem.endswith("SVC"):
         assert list(loaded.classes_) == ["high", "low"]
         assert list(loaded.predict(X)) == ["low"] * 15 + ["high"] * 15
     else:

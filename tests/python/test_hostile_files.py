@@ -108,7 +108,9 @@ def test_labels_that_no_fit_leaves(name, labels, written, tmp_path):
     refused(edited(written[f"{name}-0-two"], labels=labels), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["BudgetSVR", "SVR", "PrimalSVR", "AssetSVR", "OneClassSVM"])
+@pytest.mark.parametrize(
+    "name", ["BudgetSVR", "SVR", "PrimalSVR", "AssetSVR", "OneClassSVM", "BudgetOneClassSVM"]
+)
 def test_labels_of_machines_without_classes(name, written, tmp_path):
     refused(edited(written[f"{name}-0-values"], labels=["int64", [0, 1]]), tmp_path)
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import files
-from budgetsvm import BudgetSVC, BudgetSVR
+from budgetsvm import BudgetOneClassSVM, BudgetSVC, BudgetSVR
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4000, 12))
@@ -38,6 +38,7 @@ def digest(model):
         BudgetSVC(budget=40, maintenance="project", random_state=3),
         BudgetSVC(budget=4000, random_state=3).set_params(budget=300, merge_size=4),
         BudgetSVR(budget=100, random_state=3, record_objective=True),
+        BudgetOneClassSVM(budget=100, nu=0.2, random_state=3),
     ],
 )
 def test_same_bits_for_any_number_of_threads(model):

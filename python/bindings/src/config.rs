@@ -3,8 +3,8 @@
 use budgetsvm::config::Config;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    AssetSvc, AssetSvr, AutoConfig, BudgetSvc, BudgetSvr, ExactConfig, LocalConfig, OnlineConfig,
-    PrimalSvc, PrimalSvr,
+    AssetSvc, AssetSvr, AutoConfig, BudgetSvc, BudgetSvr, ExactConfig, LocalConfig, OneClassConfig,
+    OnlineConfig, PrimalSvc, PrimalSvr,
 };
 use budgetsvm::features::{Fourier, IncompleteCholesky, Nystroem};
 use pyo3::prelude::*;
@@ -32,6 +32,7 @@ pub(crate) fn hyperparameters(family: &str, config: &str) -> PyResult<String> {
     enter_briefly(|| match family {
         "budget_svc" => changed(BudgetSvc::builder().config(), config),
         "budget_svr" => changed(BudgetSvr::builder().config(), config),
+        "one_class" => changed(&OneClassConfig::default(), config),
         "online" => changed(&OnlineConfig::default(), config),
         "local" => changed(&LocalConfig::default(), config),
         "asset_svc" => changed(AssetSvc::builder().config(), config),

@@ -249,7 +249,8 @@ impl Machine {
         each!(self, machine => !matches!(machine.state(), estimator::State::None))
     }
 
-    /// What training goes on from: "none", "passes", "streams", "local" or "asset".
+    /// What training goes on from: "none", "passes", "recursive", "streams", "local" or
+    /// "asset".
     #[getter]
     fn state(&self) -> &'static str {
         each!(self, machine => machine.state().name())

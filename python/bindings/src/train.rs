@@ -6,7 +6,7 @@ use budgetsvm::data::{Problem, Rows, Targets};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
     self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, LocalConfig,
-    OnlineConfig, Report, Start,
+    OneClassConfig, OnlineConfig, Report, Start,
 };
 use budgetsvm::watch::Watch;
 use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
@@ -117,6 +117,7 @@ impl<'py> Call<'py> {
 /// Trains a machine of a family: (machine, report). What a family alone is given:
 ///
 /// - all but "exact" and "primal": `start`, a machine that training goes on from
+/// - "one_class": `task` as below
 /// - "budget": `task` ("fit", "partial_fit" or "polish") and `validation`, a part (X, y, weights)
 /// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand
 /// - "online": `record`, whether the history has decision values from before each row was learnt
@@ -146,6 +147,7 @@ pub(crate) fn train<'py>(
     }
     with_storage!(&samples, storage => match family {
         "budget" => budget(&call, storage),
+        "one_class" => one_class(&call, storage),
         "online" => online(&call, storage),
         "local" => local(&call, storage),
         "asset" => asset(&call, storage),
@@ -190,6 +192,17 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
             };
             config.fit(problem, Start { from, held_out: held_out.as_ref() }, watch)
         }
+    })?;
+    told(call, trained)
+}
+
+fn one_class<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
+    let config: OneClassConfig = call.config()?;
+    let task: String = call.own("task")?.map_or(Ok(String::new()), |task| task.extract())?;
+    let trained = call.train(storage, |problem, from, watch| match (&task[..], from) {
+        ("polish", Some(start)) => config.polish(problem, start, watch),
+        ("partial_fit", start) => config.partial_fit(problem, start, watch),
+        _ => config.fit(problem, watch),
     })?;
     told(call, trained)
 }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{AnyMaintenance, MergeSearch};
-use crate::config::{Config, at_least, config, count, megabytes, not_negative, optional, positive};
+use crate::config::{
+    Config, at_least, at_most_one, config, count, megabytes, not_negative, optional, positive,
+};
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
 use crate::estimator::centre::centre;
@@ -123,9 +125,7 @@ impl Config for BudgetConfig {
             let got = self.validation_fraction;
             return Err(Error::param("validation_fraction", "> 0 and < 1", got));
         }
-        if !(self.forgetting > 0.0 && self.forgetting <= 1.0) {
-            return Err(Error::param("forgetting", "> 0 and <= 1", self.forgetting));
-        }
+        at_most_one("forgetting", self.forgetting)?;
         positive("C", self.c)?;
         positive("smoothing", self.smoothing)?;
         optional(positive, "max_time", self.max_time)?;

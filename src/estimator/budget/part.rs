@@ -113,7 +113,7 @@ fn keep<F: Real>(
     (trained, stepped): (&mut Trained<F>, Vec<f64>),
     watch: &mut Watch<'_>,
 ) -> Result<()> {
-    match summaries_of_fit(config, problem, &trained.part.model, watch) {
+    match summaries_of_fit(config, problem, (&trained.part.model, None), watch) {
         Ok(summaries) => {
             trained.part.left = summaries.map(|summaries| Left { stepped, summaries });
         }
@@ -280,7 +280,7 @@ struct Best<F: Real> {
     model: Option<KernelModel<F>>,
 }
 
-fn passes<F: Real>(
+pub(super) fn passes<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),

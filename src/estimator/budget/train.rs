@@ -98,8 +98,7 @@ impl BudgetConfig {
             _ => None,
         };
         if self.polishing && self.budget.is_some() && (start.is_none() || stream.is_some()) {
-            self.check_stream(problem, stream)?;
-            return self.learn(problem, stream, watch);
+            return self.learn(None, problem, stream, watch);
         }
         let parts = self.parts(problem, start)?;
         train(self, problem, watch, &|problem, class, watch| {
@@ -126,15 +125,17 @@ impl BudgetConfig {
 }
 
 impl BudgetConfig {
-    /// By the recursive polish.
-    fn learn<F: Real>(
+    /// By the recursive polish; `nu` of one class.
+    pub(super) fn learn<F: Real>(
         &self,
+        nu: Option<f64>,
         problem: &Problem<'_, F>,
         stream: Option<&Recursive<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
+        self.check_stream(nu, problem, stream)?;
         watch.limit(self.max_time, 1.0);
-        let (stream, stop) = Recursive::learn(self, problem, stream, watch)?;
+        let (stream, stop) = Recursive::learn((self, nu), problem, stream, watch)?;
         let entry = Entry::new(Kind::Pass, watch.elapsed(), stream.known_terms());
         let report = Report {
             n_iter: 1,
@@ -150,6 +151,7 @@ impl BudgetConfig {
     /// Whether a stream can go on with these hyperparameters and data.
     fn check_stream<F: Real>(
         &self,
+        nu: Option<f64>,
         problem: &Problem<'_, F>,
         stream: Option<&Recursive<F>>,
     ) -> Result<()> {
@@ -159,6 +161,9 @@ impl BudgetConfig {
         if stream.n_outputs() != problem.targets().n_outputs() {
             let text = "another number of classes than the machine has";
             return Err(Error::BadLabels(text.into()));
+        }
+        if stream.nu() != nu {
+            return unsupported("nu cannot be changed while training goes on");
         }
         let before = stream.config();
         if before.kernel != self.kernel {
@@ -227,7 +232,8 @@ pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> 
 fn machine<F: Real>(config: &BudgetConfig, parts: Vec<Part<F>>) -> Machine<F> {
     let learnt = |part: &Part<F>| {
         let Left { stepped, summaries } = part.left.clone()?;
-        Some(Learnt { model: part.model.clone(), stepped, passes: part.passes, summaries })
+        let (model, passes, units) = (part.model.clone(), part.passes, None);
+        Some(Learnt { model, stepped, passes, summaries, units })
     };
     if let Some(learnt) = parts.iter().map(learnt).collect::<Option<Vec<_>>>() {
         return Machine::of_recursive(Recursive::of_fit(config, learnt));

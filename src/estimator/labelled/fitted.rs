@@ -36,7 +36,7 @@ pub(in crate::estimator) struct Fitted<C: Family, F: Real> {
 }
 
 impl<C: Trains, F: Real> Fitted<C, F> {
-    pub(super) fn train(
+    pub(in crate::estimator) fn train(
         (config, setup): (&C, &Setup),
         (rows, targets, weights): Samples<'_, '_, F>,
         observer: &mut dyn Observer,
@@ -62,7 +62,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
     }
 
     /// Rows or targets that are refused leave the machine as it was.
-    pub(super) fn go_on(
+    pub(in crate::estimator) fn go_on(
         &mut self,
         (rows, targets, weights): Samples<'_, '_, F>,
         (shares_work, observer): (bool, &mut dyn Observer),
@@ -82,7 +82,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
 }
 
 impl<C: Streams, F: Real> Fitted<C, F> {
-    pub(super) fn begin(
+    pub(in crate::estimator) fn begin(
         (config, setup): (&C, &Setup),
         samples: Samples<'_, '_, F>,
         observer: &mut dyn Observer,
@@ -97,7 +97,7 @@ impl<C: Streams, F: Real> Fitted<C, F> {
         Ok(begun)
     }
 
-    pub(super) fn learn(
+    pub(in crate::estimator) fn learn(
         &mut self,
         samples: Samples<'_, '_, F>,
         observer: &mut dyn Observer,

@@ -8,5 +8,5 @@ mod regressor;
 
 pub use classifier::{Classifier, ClassifierModel};
 pub use family::{Family, OfValues, Streams, Told, Trains, Weighted};
-pub(super) use fitted::Fitted;
+pub(super) use fitted::{Fitted, GoOn, Train};
 pub use regressor::{Regressor, RegressorModel};

@@ -72,6 +72,7 @@ mod steps;
 mod tests;
 
 use super::smoothed::{KernelRows, Polish, Polished, Start};
+use crate::config::not_negative;
 use crate::error::Result;
 use crate::float::Real;
 use crate::watch::Watch;
@@ -89,8 +90,23 @@ impl Polish {
         start: Start<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<Polished> {
+        self.solve_tilted(rows, (start, 0.0), watch)
+    }
+
+    /// The same of the objective with `tilt` times the offset added, which there must be: that of one
+    /// class, whose threshold the tilt holds up.
+    ///
+    /// # Errors
+    /// As [`Polish::solve`]; `InvalidParam` for a tilt that is negative or not finite.
+    pub fn solve_tilted<F: Real>(
+        &self,
+        rows: &dyn KernelRows<F>,
+        (start, tilt): (Start<'_>, f64),
+        watch: &mut Watch<'_>,
+    ) -> Result<Polished> {
         start.check(self, rows.n_rows(), rows.n_terms())?;
+        not_negative("tilt", tilt)?;
         let sizes = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
-        run::solve(self, choice::Choice::of(self, sizes), rows, start, watch)
+        run::solve(self, choice::Choice::of(self, sizes), rows, (start, tilt), watch)
     }
 }

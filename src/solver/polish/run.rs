@@ -17,7 +17,7 @@ pub(super) fn solve<F: Real>(
     polish: &Polish,
     choice: Choice,
     rows: &dyn KernelRows<F>,
-    start: Start<'_>,
+    (start, tilt): (Start<'_>, f64),
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
     watch.begin();
@@ -32,7 +32,7 @@ pub(super) fn solve<F: Real>(
     let done = if rows.n_terms() == 0 {
         constant(polish, start, watch, &mut result)
     } else {
-        by_choice(polish, choice, rows, start, watch, &mut result)
+        by_choice(polish, choice, rows, (start, tilt), watch, &mut result)
     };
     match done {
         Ok(()) if result.converged => {}
@@ -47,12 +47,13 @@ fn by_choice<F: Real>(
     polish: &Polish,
     choice: Choice,
     rows: &dyn KernelRows<F>,
-    start: Start<'_>,
+    (start, tilt): (Start<'_>, f64),
     watch: &mut Watch<'_>,
     result: &mut Polished,
 ) -> Step {
-    let made = basis_gram(rows, watch)
-        .and_then(|gram| Ok(Shared::new(polish, start, gram, RIDGE * F::epsilon().to_f64())?));
+    let made = basis_gram(rows, watch).and_then(|gram| {
+        Ok(Shared::new(polish, (start, tilt), gram, RIDGE * F::epsilon().to_f64())?)
+    });
     let shared = made.inspect_err(|_| result.forget())?;
     if choice == Choice::Dual {
         let bytes = polish.cache_bytes;

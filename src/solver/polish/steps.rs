@@ -37,6 +37,8 @@ fn times<'o, F: Real>(
 pub(super) struct Shared<'a> {
     pub(super) polish: &'a Polish,
     start: Start<'a>,
+    /// What the objective has beside the rest for one unit of the offset.
+    pub(super) tilt: f64,
     /// K_BB with the ridge on its diagonal.
     pub(super) gram: Vec<f64>,
     ridge: f64,
@@ -49,7 +51,7 @@ impl<'a> Shared<'a> {
     /// the next evaluation of the kernel rounds differently.
     pub(super) fn new(
         polish: &'a Polish,
-        start: Start<'a>,
+        (start, tilt): (Start<'a>, f64),
         mut gram: Vec<f64>,
         share: f64,
     ) -> Result<Self> {
@@ -58,17 +60,22 @@ impl<'a> Shared<'a> {
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b.max(1) as f64;
         let ridge = share * mean.max(0.0);
         (0..b).for_each(|j| gram[j * b + j] += ridge);
-        Ok(Self { polish, start, gram, ridge, b })
+        Ok(Self { polish, start, tilt, gram, ridge, b })
     }
 
     pub(super) fn n_samples(&self) -> usize {
         self.start.cost.len()
     }
 
+    /// What stands in the objective beside the losses.
+    pub(super) fn penalty(&self, output: &Output) -> f64 {
+        output.penalty() + self.tilt * output.point[self.b]
+    }
+
     /// The penalty without the ridge.
     pub(super) fn plain_penalty(&self, output: &Output) -> f64 {
         let coef = &output.point[..self.b];
-        output.penalty() - 0.5 * self.ridge * dot(coef, coef)
+        self.penalty(output) - 0.5 * self.ridge * dot(coef, coef)
     }
 
     /// The objective at these coefficients and margins without the ridge, which the penalty given
@@ -105,12 +112,13 @@ impl<'a> Shared<'a> {
             }
             let samples = self.samples(o.index, o.h);
             let quadratic = dot(&o.point[..b], &o.pull);
-            let ray = Ray { samples, f: &o.f, s: &o.s, base: 0.0, linear: 0.0, quadratic };
+            let linear = self.tilt * o.point[b];
+            let ray = Ray { samples, f: &o.f, s: &o.s, base: 0.0, linear, quadratic };
             check_finite("kernel matrix", &o.s, 1)?;
             let (t, value) = ray.minimise();
             let at_the_end = self.samples(o.index, self.polish.h);
             let norm = dot(&o.point[..b], &o.point[..b]);
-            let penalty = 0.5 * (quadratic - self.ridge * norm);
+            let penalty = 0.5 * (quadratic - self.ridge * norm) + linear;
             let before = [at_the_end.loss_at(&o.s), at_the_end.plain_loss_at(&o.s)];
             o.before = Some((o.point.clone(), before.map(|loss| penalty + loss)));
             o.point.iter_mut().chain(&mut o.pull).for_each(|v| *v *= t);
@@ -149,6 +157,9 @@ impl<'a> Shared<'a> {
         })?;
         for o in live.iter_mut() {
             o.derivatives.finish(watch)?;
+            if let Some(offset) = o.derivatives.gradient.get_mut(self.b) {
+                *offset += self.tilt;
+            }
         }
         Ok(())
     }
@@ -171,8 +182,8 @@ impl<'a> Shared<'a> {
                 samples: self.samples(o.index, o.h),
                 f: &o.f,
                 s: &o.s,
-                base: o.penalty(),
-                linear: dot(&o.direction[..b], &o.pull),
+                base: self.penalty(o),
+                linear: dot(&o.direction[..b], &o.pull) + self.tilt * o.direction[b],
                 quadratic: dot(&o.direction[..b], &pushed),
             };
             let (t, value) = ray.minimise();
@@ -194,7 +205,7 @@ impl<'a> Shared<'a> {
         if o.h < 1.5 * last {
             o.h = last;
         }
-        o.value = o.penalty() + self.samples(o.index, o.h).loss_at(&o.f);
+        o.value = self.penalty(o) + self.samples(o.index, o.h).loss_at(&o.f);
         (o.stalls, o.jitter) = (0, JITTER);
     }
 }

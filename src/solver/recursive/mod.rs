@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `φ_i = k(S, x_i)` are the kernel values of a row with the basis S, `K = k(S, S)`; with an offset
-//! the last entry of φ is 1 and the last row and column of K are 0.
+//! the last entry of φ is 1 and the last row and column of K are 0. Of one class a block has one term
+//! more, a tilt of the offset that its rows bring ([`Block::tilt`]), and K counts as much as all rows.
 //!
 //! # Method
 //!

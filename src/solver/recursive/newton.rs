@@ -37,6 +37,10 @@ pub struct Block<'a, F: Real> {
     pub penalty: &'a [f64],
     /// Whether the last unknown is an offset.
     pub with_offset: bool,
+    /// What the objective has beside the rest for one unit of the offset; 0 without one.
+    pub tilt: f64,
+    /// How much of the penalty is this block's: 1, or of one class the share of its rows.
+    pub portion: f64,
 }
 
 impl<F: Real> Block<'_, F> {
@@ -213,11 +217,12 @@ impl<F: Real> Block<'_, F> {
     pub fn value(&self, summary: &Summary, output: usize, point: &[f64]) -> Result<(f64, f64)> {
         let mut f = try_vec("margins", self.cost.len(), 0.0)?;
         self.decide(point, &mut f);
-        let own = 0.5 * dot(&symmetric_times(self.penalty, point), point)
-            + self.samples(output, self.loss.h).loss_at(&f);
+        let penalty = 0.5 * dot(&symmetric_times(self.penalty, point), point);
+        let loss = self.samples(output, self.loss.h).loss_at(&f);
+        let tilt = if self.with_offset { self.tilt * point[point.len() - 1] } else { 0.0 };
         let past = 0.5 * dot(&symmetric_times(&summary.hessian, point), point)
             - dot(&summary.linear, point);
-        Ok((own + past, own))
+        Ok((penalty + loss + tilt + past, self.portion * penalty + loss))
     }
 
     /// `Φᵀ W Φ` with the curvature that wide corners have at most: what the outputs have in common,
@@ -284,7 +289,7 @@ impl<F: Real> Block<'_, F> {
         }
         add_scaled_rows(self.features, &pulls, &mut summary.linear[..b]);
         if self.with_offset {
-            summary.linear[b] += pulls.iter().map(|row| row.1).sum::<f64>();
+            summary.linear[b] += pulls.iter().map(|row| row.1).sum::<f64>() - self.tilt;
         }
         Ok(())
     }
@@ -298,7 +303,7 @@ fn most_curvature(loss: Smoothed) -> f64 {
 /// Where the steps stand.
 struct Point {
     point: Vec<f64>,
-    /// `(K + H) β - g`.
+    /// `(K + H) β - g`, with the tilt in the offset's place.
     pull: Vec<f64>,
     /// Decision values.
     f: Vec<f64>,
@@ -315,6 +320,9 @@ impl Point {
         block.decide(&point, &mut f);
         let mut pull = symmetric_times(curved, &point);
         axpy(-1.0, &summary.linear, &mut pull);
+        if block.with_offset {
+            pull[point.len() - 1] += block.tilt;
+        }
         Ok(Self { point, pull, f })
     }
 

@@ -47,6 +47,8 @@ impl Data {
             loss,
             penalty: &self.penalty,
             with_offset: self.with_offset,
+            tilt: 0.0,
+            portion: 1.0,
         }
     }
 
@@ -277,4 +279,36 @@ fn what_classes_have_in_common_is_summed_once() {
             .unwrap()
             .is_none()
     );
+}
+
+#[test]
+fn a_tilt_is_learnt_with_its_rows() {
+    // A squared loss is learnt exactly, whatever the blocks, with the tilt that each of them brings.
+    let data = data(90, 5, true);
+    let loss = Smoothed { loss: AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 }, h: 0.1 };
+    let tilted = |cuts: &[usize]| {
+        let mut summary = Summary::new(data.unknowns()).unwrap();
+        let (mut point, mut first) = (vec![0.0; data.unknowns()], 0);
+        for &last in cuts {
+            let tilt = 0.4 * data.cost[first..last].iter().sum::<f64>();
+            let block = Block { tilt, ..data.block(loss, first..last) };
+            point = block.solve(&summary, 0, Some(point), &mut on).unwrap();
+            block.absorb(&mut summary, 0, &point, None, &mut on).unwrap();
+            first = last;
+        }
+        assert!(far(&summary.minimum(&data.penalty).unwrap(), &point) < 1e-7);
+        point
+    };
+    let all = tilted(&[90]);
+    assert!(far(&tilted(&[30, 41, 90]), &all) < 1e-8);
+    // It is a minimum of the objective with the tilt.
+    let tilt = 0.4 * data.cost.iter().sum::<f64>();
+    let at = |point: &[f64]| objective(&data, loss, point) + tilt * point[5];
+    for axis in 0..6 {
+        for step in [-1e-3, 1e-3] {
+            let mut moved = all.clone();
+            moved[axis] += step;
+            assert!(at(&moved) > at(&all), "{axis} {step}");
+        }
+    }
 }

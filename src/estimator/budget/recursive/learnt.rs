@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::judge::{judge, settled, solved};
-use super::seen::{Seen, block_of, bordered, features, side_by_side};
+use super::seen::{Seen, Terms, bordered, features, side_by_side};
 use crate::data::{Gathered, Problem, SomeTargets};
 use crate::error::{Result, check_room, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
+use crate::estimator::budget::units::Units;
 use crate::estimator::coefficients;
 use crate::estimator::passes::Passes;
 use crate::float::Real;
@@ -40,24 +41,37 @@ pub(in crate::estimator::budget) struct Learnt<F: Real> {
     pub(in crate::estimator::budget) passes: Passes,
     /// One an output.
     pub(in crate::estimator::budget) summaries: Vec<Summary>,
+    /// Of one class.
+    pub(in crate::estimator::budget) units: Option<Units>,
 }
 
 impl<F: Real> Learnt<F> {
     /// After one block more.
     pub(super) fn block(
-        config: &BudgetConfig,
+        (config, nu): (&BudgetConfig, Option<f64>),
         problem: &Problem<'_, F>,
         from: Option<&Self>,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let rows = problem.rows();
+        let factor = config.forgetting.powf(problem.len() as f64);
+        let units = match (nu, from) {
+            (None, _) => None,
+            (Some(_), Some(from)) => from.units,
+            (Some(nu), None) => Some(Units::new(config.kernel, nu, problem, watch)?),
+        };
+        let cost = config.fading(problem.cost());
+        let units = units.map(|units| units.and(factor, &cost));
         let loss = config.loss.of_passes();
         let solver = BudgetConfig { loss, ..config.clone() }.solver()?;
         let mut state = match from {
             Some(from) => {
                 let Passes { seen, steps } = from.passes;
-                // What counts less goes first when there is no room.
-                let factor = config.forgetting.powf(problem.len() as f64);
+                // What counts less goes first when there is no room. Steps of gradient descent
+                // shrink what was: they are as long as those of so many rows as count.
+                let most = (1.0 / (1.0 - config.forgetting)).ceil() as u64;
+                let (factor, steps) =
+                    if units.is_some() { (1.0, steps.min(most)) } else { (factor, steps) };
                 let stepped: Vec<f64> = from.stepped.iter().map(|a| factor * a).collect();
                 let model = from.model.with_coef(&stepped, from.model.intercept().to_vec())?;
                 State::from_model(&solver, &model, steps, seen)?
@@ -69,36 +83,55 @@ impl<F: Real> Learnt<F> {
                 State::new(&solver, origin, d, outputs)?.with_intercept(intercept)
             }
         };
-        run_part(&solver, problem, &mut state, watch)?;
+        let of_steps = match (units, from) {
+            (Some(units), None) => Some(units.of_steps(config, problem, watch)?),
+            (units, _) => units,
+        };
+        match of_steps {
+            Some(units) => {
+                let cost = units.costs(problem.cost(), problem.cost().iter().sum());
+                let steps = Problem::new(rows.view(), problem.targets(), &cost)?;
+                run_part(&solver, &steps, &mut state, watch)?;
+            }
+            None => run_part(&solver, problem, &mut state, watch)?,
+        }
         let passes = Passes { seen: state.seen(), steps: state.steps() };
         let model = state.model(config.solver)?;
-        let (outputs, stepped) = (model.n_outputs(), model.coef());
-        let seen = Seen::new(&rows, &model, config.fit_intercept, watch)?;
-        let cost = config.fading(problem.cost());
-        let block = block_of(config, (problem.targets(), &cost), &seen);
+        let (outputs, mut stepped) = (model.n_outputs(), model.coef());
+        if let (Some(units), Some(of_steps)) = (units, of_steps) {
+            units.take(&of_steps, &mut stepped);
+        }
+        let seen = Seen::new(&rows, &model, config.fit_intercept, watch)?.weigh(units.as_ref());
         let Some(from) = from else {
-            let model = first_solution(config, problem, &model, watch)?;
+            let model = model.with_coef(&stepped, model.intercept().to_vec())?;
+            let model = first_solution(config, (problem, units.as_ref()), &model, watch)?;
             let points = points_of(&model, config);
-            let summaries = settled(&block, &points, watch)?;
-            return Ok(Self { model, stepped, passes, summaries });
+            let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
+            let summaries = settled(&terms.block(&seen), &points, watch)?;
+            return Ok(Self { model, stepped, passes, summaries, units });
         };
+        let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &from.model));
+        let block = terms.block(&seen);
         let known = from.decayed(config, problem.len());
         let (basis, is_new) = from.change(&model, config.fit_intercept, watch)?;
         let moved = side_by_side(watch, outputs, &|output, _| Ok(known[output].moved(&basis)?))?;
         let mut points = vec![None; outputs];
         if is_new && model.n_terms() <= from.model.n_terms() {
             let held = Seen::new(&rows, &from.model, config.fit_intercept, watch)?;
-            let old = block_of(config, (problem.targets(), &cost), &held);
+            let held = held.weigh(units.as_ref());
+            let old = terms.block(&held);
             let judged = judge((&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
                 let (points, summaries) = solved(&old, known, points, watch)?;
                 let model = with_points(&from.model, &points, config)?;
-                return Ok(Self { model, stepped: from.stepped.clone(), passes, summaries });
+                let stepped = from.stepped.clone();
+                return Ok(Self { model, stepped, passes, summaries, units });
             }
         }
         let (points, summaries) = solved(&block, moved, points, watch)?;
-        Ok(Self { model: with_points(&model, &points, config)?, stepped, passes, summaries })
+        let model = with_points(&model, &points, config)?;
+        Ok(Self { model, stepped, passes, summaries, units })
     }
 
     /// The summaries when so many rows more have come.
@@ -118,15 +151,24 @@ impl<F: Real> Learnt<F> {
         problem: &Problem<'_, F>,
         watch: &mut Watch<'_>,
     ) -> Step<KernelModel<F>> {
-        let seen = Seen::new(&problem.rows(), &self.model, config.fit_intercept, watch)?;
         let cost = config.fading(problem.cost());
-        let block = block_of(config, (problem.targets(), &cost), &seen);
+        let factor = config.forgetting.powf(problem.len() as f64);
+        let units = self.units.map(|units| units.and(factor, &cost));
+        let seen = Seen::new(&problem.rows(), &self.model, config.fit_intercept, watch)?;
+        let seen = seen.weigh(units.as_ref());
+        let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &self.model));
+        let block = terms.block(&seen);
         let summaries = self.decayed(config, problem.len());
         let starts = points_of(&self.model, config);
         let points = side_by_side(watch, starts.len(), &|output, between| {
             block.solve(&summaries[output], output, Some(starts[output].clone()), between)
         })?;
-        Ok(with_points(&self.model, &points, config)?)
+        Ok(outside(units.as_ref(), with_points(&self.model, &points, config)?)?)
+    }
+
+    /// The model as others see it.
+    pub(in crate::estimator::budget) fn outside(&self) -> Result<KernelModel<F>> {
+        outside(self.units.as_ref(), self.model.clone())
     }
 
     /// How the basis of `model` follows from this one, and whether it is another.
@@ -163,10 +205,22 @@ impl<F: Real> Learnt<F> {
     }
 }
 
+/// The units of one class, with the offset that tells the threshold.
+fn at<'a, F: Real>(units: Option<&'a Units>, model: &KernelModel<F>) -> Option<(&'a Units, f64)> {
+    units.map(|units| (units, model.intercept()[0]))
+}
+
+fn outside<F: Real>(units: Option<&Units>, model: KernelModel<F>) -> Result<KernelModel<F>> {
+    match units {
+        Some(units) => units.outside(&model),
+        None => Ok(model),
+    }
+}
+
 /// The best coefficients for the first block, of which nothing was known: as a batch fit has them.
 fn first_solution<F: Real>(
     config: &BudgetConfig,
-    problem: &Problem<'_, F>,
+    (problem, units): (&Problem<'_, F>, Option<&Units>),
     model: &KernelModel<F>,
     watch: &mut Watch<'_>,
 ) -> Step<KernelModel<F>> {
@@ -174,7 +228,10 @@ fn first_solution<F: Real>(
     let cost = config.fading(problem.cost());
     let rows = problem.rows();
     let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
-    let polished = coefficients::polish(&how, &problem, model, watch)?;
+    let polished = match units {
+        Some(units) => units.solve(&how, &problem, model, watch)?,
+        None => coefficients::polish(&how, &problem, model, watch)?,
+    };
     if polished.stop.is_early() {
         return Err(Halt::Stop(polished.stop));
     }
@@ -239,7 +296,7 @@ fn with_points<F: Real>(
 pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
-    model: &KernelModel<F>,
+    (model, units): (&KernelModel<F>, Option<&Units>),
     watch: &mut Watch<'_>,
 ) -> Step<Option<Vec<Summary>>> {
     let (terms, outputs) = (model.n_terms(), model.n_outputs());
@@ -254,10 +311,10 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     let every = problem.len().div_ceil(SAMPLES_A_TERM * terms).max(1);
     let chosen: Vec<usize> = (0..problem.len()).step_by(every).collect();
     let rows = Gathered::new(&problem.rows(), &chosen)?;
-    let seen = Seen::new(&rows.rows()?, model, config.fit_intercept, watch)?;
+    let seen = Seen::new(&rows.rows()?, model, config.fit_intercept, watch)?.weigh(units);
     let targets = SomeTargets::new(problem.targets(), chosen.iter().copied());
     let cost: Vec<f64> = chosen.iter().map(|&i| every as f64 * problem.cost()[i]).collect();
-    let block = block_of(config, (targets.view(), &cost), &seen);
+    let terms = Terms::new(config, (targets.view(), &cost), at(units, model));
     let points = points_of(model, config);
-    Ok(Some(settled(&block, &points, watch)?))
+    Ok(Some(settled(&terms.block(&seen), &points, watch)?))
 }

@@ -38,6 +38,8 @@ const MOST: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Recursive<F: Real> {
     config: Arc<BudgetConfig>,
+    /// ν of one class, which the hyperparameters are then made of.
+    nu: Option<f64>,
     /// One, or one a class; none before the first whole block.
     parts: Arc<Vec<Learnt<F>>>,
     waiting: Waiting<F>,
@@ -57,9 +59,10 @@ fn block_len(config: &BudgetConfig) -> usize {
 
 impl<F: Real> Recursive<F> {
     /// Nothing learnt yet of data like this problem's.
-    fn new(config: &BudgetConfig, problem: &Problem<'_, F>) -> Self {
+    fn new((config, nu): (&BudgetConfig, Option<f64>), problem: &Problem<'_, F>) -> Self {
         Self {
             config: Arc::new(config.clone()),
+            nu,
             parts: Arc::default(),
             waiting: Waiting::default(),
             outputs: problem.targets().n_outputs(),
@@ -71,19 +74,20 @@ impl<F: Real> Recursive<F> {
     pub(super) fn of_fit(config: &BudgetConfig, parts: Vec<Learnt<F>>) -> Self {
         let outputs = if parts.len() == 1 { parts[0].model.n_outputs() } else { parts.len() };
         let n_features = parts.first().map_or(0, |part| part.model.n_features());
+        let nu = parts.first().and_then(|part| part.units).map(|units| units.nu);
         let (config, parts) = (Arc::new(config.clone()), Arc::new(parts));
-        Self { config, parts, waiting: Waiting::default(), outputs, n_features }
+        Self { config, nu, parts, waiting: Waiting::default(), outputs, n_features }
     }
 
     /// Goes on with new rows: the stream, and why it ended. Stopped early, it holds the blocks that
     /// were learnt whole.
     pub(super) fn learn(
-        config: &BudgetConfig,
+        (config, nu): (&BudgetConfig, Option<f64>),
         problem: &Problem<'_, F>,
         start: Option<&Self>,
         watch: &mut Watch<'_>,
     ) -> Result<(Self, StopReason)> {
-        let mut stream = start.cloned().unwrap_or_else(|| Self::new(config, problem));
+        let mut stream = start.cloned().unwrap_or_else(|| Self::new((config, nu), problem));
         if *stream.config != *config {
             stream.config = Arc::new(config.clone());
         }
@@ -145,7 +149,7 @@ impl<F: Real> Recursive<F> {
     /// The parts after the rows that wait, which are a whole block.
     fn whole_block(&self, watch: &mut Watch<'_>) -> Step<Vec<Learnt<F>>> {
         self.each_part(watch, &|part, problem, watch| {
-            Learnt::block(&self.config, problem, part, watch)
+            Learnt::block((&self.config, self.nu), problem, part, watch)
         })
     }
 
@@ -168,13 +172,16 @@ impl<F: Real> Recursive<F> {
     /// `OutOfMemory`.
     pub(in crate::estimator) fn model(&self) -> Result<Model<F>> {
         let models: Vec<KernelModel<F>> = if self.waiting.len() == 0 {
-            self.parts.iter().map(|part| part.model.clone()).collect()
+            self.parts.iter().map(Learnt::outside).collect::<Result<_>>()?
         } else {
             Watch::run_here(&mut Silent, |watch| {
                 watch.unbroken(|watch| {
                     self.each_part(watch, &|part, problem, watch| match part {
                         Some(part) => part.answer(&self.config, problem, watch),
-                        None => Ok(Learnt::block(&self.config, problem, None, watch)?.model),
+                        None => {
+                            let how = (&*self.config, self.nu);
+                            Ok(Learnt::block(how, problem, None, watch)?.outside()?)
+                        }
                     })
                 })
             })?
@@ -193,6 +200,11 @@ impl<F: Real> Recursive<F> {
     /// Number of features.
     pub(in crate::estimator) fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// ν of one class.
+    pub(in crate::estimator) fn nu(&self) -> Option<f64> {
+        self.nu
     }
 
     /// The hyperparameters of the last call.

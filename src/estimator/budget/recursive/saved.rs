@@ -9,8 +9,10 @@ use crate::config::Config as _;
 use crate::data::SomeTargets;
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::budget::BudgetConfig;
+use crate::estimator::budget::units::Units;
 use crate::estimator::passes::Passes;
 use crate::float::Real;
+use crate::loss::AnyLoss;
 use crate::model::persist::{Section, Tensor};
 use crate::model::{KernelModel, Model};
 use crate::solver::recursive::Summary;
@@ -52,6 +54,10 @@ impl<F: Real> Recursive<F> {
         let mut section = Section::default();
         section.put("config", &*self.config);
         section.put("sizes", [self.outputs, self.n_features]);
+        if let Some(nu) = self.nu {
+            section.put("nu", nu);
+            section.put("units", self.parts.first().and_then(|part| part.units));
+        }
         let models: Vec<KernelModel<F>> = self.parts.iter().map(|p| p.model.clone()).collect();
         let passes: Vec<Passes> = self.passes().collect();
         section.put("passes", passes);
@@ -90,6 +96,16 @@ impl<F: Real> Recursive<F> {
         config.check().map_err(|e| Error::Format(e.to_string()))?;
         let [outputs, n_features]: [usize; 2] = section.take("sizes")?;
         let passes: Vec<Passes> = section.take_exactly("passes")?;
+        let nu: Option<f64> = if section.has("nu") { Some(section.take("nu")?) } else { None };
+        let units: Option<Units> = if nu.is_some() { section.take_exactly("units")? } else { None };
+        let one = nu.is_none_or(|nu| {
+            let fits = units.is_none_or(|units| units.nu == nu && units.check().is_ok());
+            let hinge = config.loss == AnyLoss::Hinge && config.fit_intercept && outputs == 1;
+            fits && hinge && nu > 0.0 && nu <= 1.0 && units.is_some() != passes.is_empty()
+        });
+        if !one {
+            return bad("one class");
+        }
         let separate = outputs > 1 && !config.shared;
         let expected = if separate { outputs } else { 1 };
         let mut parts = Vec::new();
@@ -121,7 +137,8 @@ impl<F: Real> Recursive<F> {
                 };
                 rest = others;
                 let stepped = own.to_vec();
-                parts.push(Learnt { model: Clone::clone(model), stepped, passes, summaries });
+                let model = Clone::clone(model);
+                parts.push(Learnt { model, stepped, passes, summaries, units });
             }
         }
         if !rest.is_empty() {
@@ -155,6 +172,6 @@ impl<F: Real> Recursive<F> {
         }
         section.end()?;
         let (config, parts) = (Arc::new(config), Arc::new(parts));
-        Ok(Self { config, parts, waiting, outputs, n_features })
+        Ok(Self { config, nu, parts, waiting, outputs, n_features })
     }
 }

@@ -1,9 +1,12 @@
 //! Models and rows as the recursion sees them.
 
+use std::borrow::Cow;
+
 use crate::data::{Rows, Targets};
 use crate::error::{Result, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
+use crate::estimator::budget::units::Units;
 use crate::float::Real;
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
@@ -31,6 +34,14 @@ impl<F: Real> Seen<F> {
             penalty: bordered(&gram, model.n_terms(), with_offset)?,
             features: features(&all, rows.n_rows())?,
         })
+    }
+
+    /// Of one class the penalty counts as much as all rows.
+    pub(super) fn weigh(mut self, units: Option<&Units>) -> Self {
+        if let Some(units) = units {
+            self.penalty.iter_mut().for_each(|v| *v *= units.weight());
+        }
+        self
     }
 }
 
@@ -60,18 +71,47 @@ pub(super) fn features<F: Real>(rows: &ModelRows<'_, F>, count: usize) -> Result
     Ok(out)
 }
 
-pub(super) fn block_of<'a, F: Real>(
-    config: &BudgetConfig,
-    (targets, cost): (Targets<'a>, &'a [f64]),
-    seen: &'a Seen<F>,
-) -> Block<'a, F> {
-    Block {
-        features: &seen.features,
-        targets,
-        cost,
-        loss: Smoothed { loss: config.loss, h: config.smoothing },
-        penalty: &seen.penalty,
-        with_offset: config.fit_intercept,
+/// What a block is beside its rows.
+pub(super) struct Terms<'a> {
+    targets: Targets<'a>,
+    cost: Cow<'a, [f64]>,
+    loss: Smoothed,
+    with_offset: bool,
+    tilt: f64,
+    portion: f64,
+}
+
+impl<'a> Terms<'a> {
+    /// The samples as they are, or of one class, whose corners are measured by the threshold at this
+    /// offset.
+    pub(super) fn new(
+        config: &BudgetConfig,
+        (targets, cost): (Targets<'a>, &'a [f64]),
+        units: Option<(&Units, f64)>,
+    ) -> Self {
+        let (loss, with_offset) = (config.loss, config.fit_intercept);
+        let Some((units, offset)) = units else {
+            let loss = Smoothed { loss, h: config.smoothing };
+            return Self { targets, cost: cost.into(), loss, with_offset, tilt: 0.0, portion: 1.0 };
+        };
+        let portion = cost.iter().sum::<f64>() / units.weight();
+        let loss = Smoothed { loss, h: config.smoothing * units.threshold(offset) };
+        let cost = units.costs(cost, 1.0);
+        let tilt = units.tilt(&cost);
+        Self { targets, cost: cost.into(), loss, with_offset, tilt, portion }
+    }
+
+    pub(super) fn block<F: Real>(&'a self, seen: &'a Seen<F>) -> Block<'a, F> {
+        Block {
+            features: &seen.features,
+            targets: self.targets,
+            cost: &self.cost,
+            loss: self.loss,
+            penalty: &seen.penalty,
+            with_offset: self.with_offset,
+            tilt: self.tilt,
+            portion: self.portion,
+        }
     }
 }
 

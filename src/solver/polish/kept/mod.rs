@@ -137,9 +137,19 @@ fn solve_one<F: Real>(
 
 impl<F: Real> Solver<'_, '_, '_, F> {
     /// `1/2 βᵀ K_BB β` with the ridge.
-    fn penalty(&self, point: &[f64]) -> f64 {
+    fn norm(&self, point: &[f64]) -> f64 {
         let coef = &point[..self.kernel.n_terms()];
         0.5 * dot(coef, &gram_times(&self.shared.gram, coef))
+    }
+
+    /// What stands in the objective beside the losses.
+    fn penalty(&self, point: &[f64]) -> f64 {
+        self.norm(point) + self.tilt(point)
+    }
+
+    /// The offset's own part.
+    fn tilt(&self, point: &[f64]) -> f64 {
+        self.shared.tilt * point.get(self.kernel.n_terms()).copied().unwrap_or(0.0)
     }
 
     /// Down to the minimum, or until a step promises little; whether it came there.
@@ -220,9 +230,9 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             samples,
             f: &place.f,
             s,
-            base: 0.5 * dot(&place.point[..b], &pull),
-            linear: dot(&change[..b], &pull),
-            quadratic: 2.0 * self.penalty(&change),
+            base: 0.5 * dot(&place.point[..b], &pull) + self.tilt(&place.point),
+            linear: dot(&change[..b], &pull) + self.tilt(&change),
+            quadratic: 2.0 * self.norm(&change),
         };
         let (t, value) = ray.minimise();
         axpy(t, &change, &mut place.point);

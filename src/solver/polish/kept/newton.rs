@@ -76,7 +76,7 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<End> {
         let (gram, rows) = (&self.shared.gram[..], self.rows);
-        let (b, order) = (gram.len().isqrt(), point.len());
+        let (b, order, tilt) = (gram.len().isqrt(), point.len(), self.shared.tilt);
         let chosen = || rows.samples.iter().map(|&i| i as usize);
         let targets = SomeTargets::new(self.samples.targets, chosen());
         let cost: Vec<f64> = chosen().map(|i| self.samples.cost[i]).collect();
@@ -95,6 +95,9 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let mut gradient = rows.weigh(&places(&|i| slopes[i] != 0.0), &slopes, watch)?;
             axpy(1.0, &pull, &mut gradient[..b]);
             gradient.truncate(order);
+            if let Some(offset) = gradient.get_mut(b) {
+                *offset += tilt;
+            }
             // Step 2.
             let long = last.promise > LONG;
             let mut curvature: Vec<f64> = if last.cautious {
@@ -116,7 +119,8 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             last.like = serves.then_some(factor);
             // Step 3.
             let predicted = -0.5 * dot(&d, &gradient);
-            let base = 0.5 * dot(&point[..b], &pull);
+            let tilted = |v: &[f64]| v.get(b).map_or(0.0, |offset| tilt * offset);
+            let base = 0.5 * dot(&point[..b], &pull) + tilted(point);
             let value = base + samples.loss_at(&f);
             let promise = predicted / value.abs();
             let exact = !last.cautious;
@@ -133,7 +137,8 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             }
             rows.times(&d, &mut s, watch)?;
             let pushed = gram_times(gram, &d[..b]);
-            let (linear, quadratic) = (dot(&d[..b], &pull), dot(&d[..b], &pushed));
+            let linear = dot(&d[..b], &pull) + tilted(&d);
+            let quadratic = dot(&d[..b], &pushed);
             let (t, _) = Ray { samples, f: &f, s: &s, base, linear, quadratic }.minimise();
             axpy(t, &d, point);
             axpy(t, &pushed, &mut pull);

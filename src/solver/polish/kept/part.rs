@@ -1,10 +1,9 @@
 //! The first long steps, on a part of the samples that stands for all: far from the minimum a quarter
 //! of them says as well where to go.
 
-use super::{Place, Solver, gram_times};
+use super::{Place, Solver};
 use crate::data::SomeTargets;
 use crate::float::Real;
-use crate::linalg::dot;
 use crate::rng::Rng;
 use crate::solver::smoothed::KernelRows;
 use crate::solver::smoothed::ray::Samples;
@@ -78,9 +77,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             until: UNTIL,
         };
         let (point, steps) = (place.point.clone(), place.steps);
-        let coef = &point[..self.kernel.n_terms()];
-        let penalty = 0.5 * dot(coef, &gram_times(&self.shared.gram, coef));
-        let value = penalty + part.samples.loss_at(&f);
+        let value = self.penalty(&point) + part.samples.loss_at(&f);
         let mut there = Place { point, f, value, steps };
         part.begin(&mut there, watch)?;
         part.descend(&mut there, &mut |_, _| Ok(()), watch)?;

@@ -10,7 +10,7 @@ fn solve<F: Real>(toy: &Toy<F>, choice: Choice, polish: &Polish, coef: &[f64]) -
     let targets = toy.targets(polish.loss);
     let intercept = vec![0.3; targets.n_outputs()];
     let start = Start { targets, cost: &toy.cost, coef, intercept: &intercept };
-    run::solve(polish, choice, &toy.kernel, start, &mut Watch::of_tests()).unwrap()
+    run::solve(polish, choice, &toy.kernel, (start, 0.0), &mut Watch::of_tests()).unwrap()
 }
 
 fn polish(loss: AnyLoss, fit_intercept: bool, tol: f64) -> Polish {
@@ -119,7 +119,7 @@ fn every_solver_gives_the_same_bits_for_any_number_of_threads() {
                 let mut observer = crate::watch::Silent;
                 let watch = &mut Watch::new(&mut observer, pool);
                 let polish = polish(AnyLoss::Hinge, false, 1e-4);
-                run::solve(&polish, choice, &toy.kernel, start, watch).unwrap()
+                run::solve(&polish, choice, &toy.kernel, (start, 0.0), watch).unwrap()
             })
             .unwrap()
         };
@@ -128,4 +128,39 @@ fn every_solver_gives_the_same_bits_for_any_number_of_threads() {
             assert_eq!(alone, with(threads), "{choice:?}, {threads} threads");
         }
     }
+}
+
+#[test]
+fn a_tilt_of_the_offset_is_a_part_of_the_objective_in_every_solver() {
+    // All of one label: one class, whose threshold would fall without end but for the tilt.
+    let nu = 0.3;
+    let mut toy = Toy::<f64>::new(5, 400, 20, 2);
+    toy.classes.fill(1);
+    let tilt = nu * toy.cost.iter().sum::<f64>();
+    let polish = polish(AnyLoss::Hinge, true, 1e-10);
+    let targets = toy.targets(polish.loss);
+    let start = Start { targets, cost: &toy.cost, coef: &[0.05; 20], intercept: &[0.0] };
+    for choice in [Choice::Newton, Choice::Kept] {
+        let watch = &mut Watch::of_tests();
+        let found = run::solve(&polish, choice, &toy.kernel, (start, tilt), watch).unwrap();
+        let objective = |coef: &[f64], b: f64| {
+            let (value, mut gradient) = naive(&toy, &polish, 0, coef, b);
+            gradient[20] += tilt;
+            (value + tilt * b, gradient)
+        };
+        let (value, gradient) = objective(&found.coef, found.intercept[0]);
+        assert!((found.smoothed / value - 1.0).abs() < 1e-9, "{choice:?}");
+        // The gradient is that of differences, and about 0.
+        for axis in [0, 7, 20] {
+            let at = |step: f64| {
+                let (mut coef, mut b) = (found.coef.clone(), found.intercept[0]);
+                *coef.get_mut(axis).unwrap_or(&mut b) += step;
+                objective(&coef, b).0
+            };
+            let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+            assert!((slope - gradient[axis]).abs() < 1e-4 * (1.0 + tilt), "{choice:?} {axis}");
+            assert!(gradient[axis].abs() < 1e-3 * tilt, "{choice:?} {axis} {}", gradient[axis]);
+        }
+    }
+    assert!(polish.solve_tilted(&toy.kernel, (start, f64::NAN), &mut Watch::of_tests()).is_err());
 }
