@@ -41,7 +41,7 @@ FIXED = {
 }  # fmt: skip
 
 #: Formats of files that are older than the estimator.
-SINCE = {"AutoSVC": 2, "AutoSVR": 2}
+SINCE = {"AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2}
 
 
 def rows(single: bool, sparse: bool) -> Any:
