@@ -22,7 +22,7 @@ use crate::watch::{Phase, Progress, StopReason, Watch};
 /// Samples a term of the budget that a pass visits at most before polishing on all of them. More merge
 /// the terms again and again: they end between the rows, and are worth less however they are
 /// weighted (benches/python/added_rows.py).
-const ROWS_A_TERM: usize = 3000;
+pub(super) const ROWS_A_TERM: usize = 3000;
 
 /// An expansion under training, and how far its passes are.
 #[derive(Clone, Debug)]

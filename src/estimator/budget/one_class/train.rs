@@ -45,8 +45,9 @@ impl OneClassConfig {
             let rows = problem.rows();
             let cost = of_steps.costs(problem.cost(), units.weight());
             let scaled = Problem::new(rows.view(), problem.targets(), &cost)?;
+            let most = (self.max_iter, self.budget.saturating_mul(part::ROWS_A_TERM));
             let part::Trained { mut part, outcome } =
-                part::passes(config, &scaled, (None, None), watch, self.max_iter)?;
+                part::passes(config, &scaled, (None, None), watch, most)?;
             let mut stepped = part.model.coef();
             units.take(&of_steps, &mut stepped);
             part.model = part.model.with_coef(&stepped, vec![0.0])?;
