@@ -26,7 +26,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "BudgetSVC": [{"shared": False}],
     "PrimalSVC": [{"kernel": "linear"}, {"basis": "random", "n_components": 5}],
     "AssetSVC": [{"features": "fourier"}, {"solver": "dual"}],
-    "LocalBudgetSVC": [{"local": "bsca"}],
+    "LocalBudgetSVC": [{"local": "bsca"}, {"n_components": 2}],
     "SVC": [{"kernel": "poly"}],
     "KernelOGD": [{"average": True}],
     "BudgetOGD": [{"average": True, "budget": 6}],
@@ -41,7 +41,7 @@ FIXED = {
 }  # fmt: skip
 
 #: Formats of files that are older than the estimator.
-SINCE = {"AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2}
+SINCE = {"AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2}
 
 
 def rows(single: bool, sparse: bool) -> Any:

@@ -17,7 +17,8 @@ CASES = [
     (folder, *case)
     for folder in FOLDERS
     for case in files.cases()
-    if int(folder.name) >= files.SINCE.get(type(case[1]).__name__, 1)
+    for known in [(type(case[1]).__name__, case[0].rpartition("-")[0])]
+    if int(folder.name) >= max(files.SINCE.get(name, 1) for name in known)
 ]
 
 
