@@ -246,7 +246,7 @@ def basis(value: Any) -> str | None:
 
 
 _FLAGS = (
-    "average early_stopping fit_intercept leave_one_out orthogonal polishing record_objective "
+    "average early_stopping fit_intercept learn_scales leave_one_out orthogonal polishing record_objective "
     "refine shared shrinking strongly_convex tune warm_start"
 )
 _COUNTS = (
@@ -267,6 +267,7 @@ RULES: dict[str, Rule] = {
     "basis": basis,
     "callback": _callback,
     "center_step": partial(number, least=0, most=1),
+    "nu": partial(number, above=0, most=1),
     "class_weight": _class_weight,
     "coef0": number,
     "degree": partial(count, least=0, most=2**31 - 1),

@@ -78,6 +78,7 @@ impl Search {
     }
 
     fn go_on(&mut self, task: &Task<'_>, first: Tuned, watch: &mut Watch<'_>) -> Step {
+        watch.poll()?;
         // 1.
         let ones = vec![1.0; task.rows[0].columns];
         let pairs: Vec<(Shape, usize)> = SHAPES
@@ -101,6 +102,7 @@ impl Search {
         if task.scales {
             self.learn_scales(&best, task, watch)?;
         }
+        watch.poll()?;
         // 4.
         let candidates = &self.candidates;
         let judged = watch.all_side_by_side(candidates.len(), |i, watch| {

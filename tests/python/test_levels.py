@@ -67,6 +67,8 @@ def main() -> None:
     for name, estimator, kind, single, sparse in files.cases():
         X = files.rows(single, sparse)
         for folder in FOLDERS:
+            if int(folder.name) < files.SINCE.get(type(estimator).__name__, 1):
+                continue
             model = budgetsvm.load(folder / f"{name}.safetensors")
             told[f"{folder.name}/{name}"] = files.said(model, X)
         if type(estimator).__name__ in EXACT:

@@ -314,7 +314,6 @@ def test_every_hyperparameter_matters(name, value):
     ({"local": "smo"}, "local must be"),
     ({"local": "exact"}, "budget must be None where cells are exact"),
     ({"n_components": 0}, "n_components must be"),
-    ({"n_components": 2}, "n_components must be None where cells learn online"),
     ({"assign": "random"}, "assign must be"),
     ({"max_iter": 0}, "max_iter must be"),
     ({"max_time": 0.0}, "max_time must be"),

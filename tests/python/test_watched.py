@@ -25,7 +25,6 @@ PROMISE = 0.5 * LOADED
 LIMIT = 0.2
 
 #: Late on wide rows, by minutes: what learns scales has a number a column to learn.
-LATE = pytest.mark.xfail(run=False, reason="AutoSVC and AutoSVR look too seldom on wide rows")
 ESTIMATORS = [name for name in budgetsvm.__all__ if isinstance(getattr(budgetsvm, name), type)]
 SHAPES = ("dense", "wide sparse", "many classes", "large budget")
 #: What makes a model large.
@@ -94,7 +93,7 @@ def of_map(name, shape):
 
 
 CASES = [
-    pytest.param(name, shape, marks=[LATE] if "Auto" in name and shape in SHAPES[1:3] else [])
+    (name, shape)
     for name in ESTIMATORS
     for shape in SHAPES
 ]
@@ -111,6 +110,9 @@ def test_every_call_asks_in_time(name, shape, tmp_path):
     assert spent < limited, f"fit took {spent:.2f} s of {LIMIT}"
     for call in ("partial_fit", "polish"):
         if hasattr(model, call):
+            if name == "BudgetOneClassSVM" and call == "partial_fit":
+                # One that was cut short has no summary to go on from, and says so.
+                model = make(name, shape, max_time=LIMIT)
             spent = watched(call, lambda call=call: getattr(model, call)(*given))
             assert call == "polish" or spent < limited, f"{call} took {spent:.2f} s of {LIMIT}"
     for call in ("predict", "decision_function", "transform"):

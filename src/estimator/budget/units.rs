@@ -30,6 +30,10 @@ use crate::watch::Watch;
 /// Rows that tell the first threshold, and terms for it, at most.
 const ROWS: usize = 2048;
 const TERMS: usize = 256;
+/// Values that these rows are, at most, and as few rows as wide ones may be: this comes before a
+/// limit can be heard.
+const VALUES: usize = 1 << 22;
+const FEW: usize = 64;
 /// Steps are for a ν by which so many rows a term are left out at least: those that ν itself leaves
 /// out would leave terms unused.
 const VIOLATIONS: f64 = 2.0;
@@ -71,11 +75,13 @@ impl Units {
         watch: &mut Watch<'_>,
     ) -> Result<Self> {
         let weighty: Vec<usize> = (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0).collect();
+        let most = (VALUES / problem.rows().n_cols().max(1)).clamp(FEW, ROWS);
         let chosen: Vec<usize> =
-            weighty.iter().step_by(weighty.len().div_ceil(ROWS)).copied().collect();
+            weighty.iter().step_by(weighty.len().div_ceil(most)).copied().collect();
         let rows = Gathered::new(&problem.rows(), &chosen)?;
         let rows = rows.rows()?;
-        let basis: Vec<usize> = (0..chosen.len()).step_by(chosen.len().div_ceil(TERMS)).collect();
+        let basis: Vec<usize> =
+            (0..chosen.len()).step_by(chosen.len().div_ceil(TERMS.min(most / 4))).collect();
         let model = model_on(kernel, &rows, &basis, 1)?;
         let all = ModelRows::new(rows.view(), &model)?;
         let gram = watch.unbroken(|watch| basis_gram(&all, watch))?;

@@ -129,9 +129,6 @@ impl Config for LocalConfig {
         if let (Cells::Exact, Some(budget)) = (self.cells, self.budget) {
             return Err(Error::param("budget", "None where cells are exact", budget));
         }
-        if let (Some(count), true) = (self.n_components, self.learns()) {
-            return Err(Error::param("n_components", "None where cells learn online", count));
-        }
         at_least(1, "n_components", self.n_components.unwrap_or(1))?;
         at_least(1, "max_iter", self.max_iter)?;
         optional(positive, "max_time", self.max_time)?;
