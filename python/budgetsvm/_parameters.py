@@ -246,8 +246,8 @@ def basis(value: Any) -> str | None:
 
 
 _FLAGS = (
-    "average early_stopping fit_intercept learn_scales leave_one_out orthogonal polishing record_objective "
-    "refine shared shrinking strongly_convex tune warm_start"
+    "average early_stopping fit_intercept learn_scales leave_one_out orthogonal polishing "
+    "record_objective refine shared shrinking strongly_convex tune warm_start"
 )
 _COUNTS = (
     "budget max_iter n_clusters n_components n_frequencies n_iter_no_change overlap refine_iter "

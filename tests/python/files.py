@@ -44,6 +44,12 @@ FIXED = {
 SINCE = {"AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2}
 
 
+def is_in(folder: Path, name: str, estimator: Any) -> bool:
+    """Whether this folder's format is old enough to know the case."""
+    known = (type(estimator).__name__, name.rpartition("-")[0])
+    return int(folder.name) >= max(SINCE.get(part, 1) for part in known)
+
+
 def rows(single: bool, sparse: bool) -> Any:
     """Rows that no random number has a part in."""
     grid = np.arange(40)

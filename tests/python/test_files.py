@@ -17,8 +17,7 @@ CASES = [
     (folder, *case)
     for folder in FOLDERS
     for case in files.cases()
-    for known in [(type(case[1]).__name__, case[0].rpartition("-")[0])]
-    if int(folder.name) >= max(files.SINCE.get(name, 1) for name in known)
+    if files.is_in(folder, *case[:2])
 ]
 
 

@@ -67,7 +67,7 @@ def main() -> None:
     for name, estimator, kind, single, sparse in files.cases():
         X = files.rows(single, sparse)
         for folder in FOLDERS:
-            if int(folder.name) < files.SINCE.get(type(estimator).__name__, 1):
+            if not files.is_in(folder, name, estimator):
                 continue
             model = budgetsvm.load(folder / f"{name}.safetensors")
             told[f"{folder.name}/{name}"] = files.said(model, X)

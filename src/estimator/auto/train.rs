@@ -29,7 +29,7 @@ const SEARCH: f64 = 0.5;
 /// Sharpness of probabilities where no rows were held out: values are about 2 P - 1.
 const UNSEEN: f64 = 2.0;
 /// Values that the coded rows of the search may be.
-const LARGEST: usize = 1 << 29;
+const LARGEST: usize = 1 << 25;
 
 /// A kernel that was judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,14 +74,14 @@ impl AutoConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AutoReport)> {
         self.check()?;
-        let (mut index, mut cost) = samples(problem, SMALL)?;
         let d = problem.rows().n_cols();
-        if index.len().min(recipe::ROWS).saturating_mul(d) > LARGEST {
+        if problem.len().min(recipe::ROWS).saturating_mul(d) > LARGEST {
             return Err(Error::Unsupported(format!(
                 "{d} features are too many for scales to be learnt: PrimalSVC(kernel='linear') \
                  and AssetSVC take wide sparse rows"
             )));
         }
+        let (mut index, mut cost) = samples(problem, SMALL)?;
         shuffle(&mut index, &mut cost, self.seed);
         let mean = cost.iter().sum::<f64>() / cost.len() as f64;
         cost.iter_mut().for_each(|c| *c /= mean);

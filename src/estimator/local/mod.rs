@@ -146,15 +146,6 @@ impl LocalConfig {
         }
     }
 
-    /// Whether a fit learns as rows come, which does not see all of them before.
-    fn learns(&self) -> bool {
-        match self.cells {
-            Cells::Auto => self.budget.is_some(),
-            Cells::Online => true,
-            Cells::Exact | Cells::Bsca => false,
-        }
-    }
-
     /// Cells of a fit to so many rows of so many classes.
     #[must_use]
     pub fn clusters_for(&self, (n, n_classes): (usize, usize)) -> usize {
