@@ -10,8 +10,8 @@ and gradual (streams.py). Beside the recursive `BudgetSVC`, with and without for
 ALMA, and scikit-learn's SGDClassifier on Nyström features. gamma and `forgetting` are chosen for
 each stream on its first 5,000 rows, by the recursive machine's own prequential accuracy.
 
-The no-change rule says the label of the row before. On elec2 that label is most of what there is to
-know, and it is no feature: "no change as a feature" gives it to the same machine as one more.
+The no-change rule says the label of the row before. On elec2 that rule is hard to beat, and
+the label before is no feature: "no change as a feature" gives it to the same machine as one more.
 
 On elec2 and the drifts every machine predicts a row before it learns it and learns it at once
 (ours by `budgetsvm.river`, the twelve learners by `test_then_train`). On the others a label comes
