@@ -6,7 +6,7 @@
 
 scikit-learn's HistGradientBoosting always; LightGBM, XGBoost and CatBoost where they are installed
 (dependency group "boosting"). All at their defaults, on all training rows, with as many threads as
-``--threads`` says. The recipe's numbers (src/tuning/recipe.rs) were chosen on these sets.
+``--threads`` says. The recipe's numbers (src/tuning/recipe.rs) are those of a trial on other sets.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def peers(regression: bool, threads: int, seed: int) -> dict[str, Callable[[], A
     """Makers of the machines compared, those that are installed."""
     found: dict[str, Callable[[], Any]] = {
         "auto": lambda: (AutoSVR if regression else AutoSVC)(random_state=seed, n_jobs=threads),
+        # OpenMP's threads, of which it takes one a core: set OMP_NUM_THREADS.
         "hist": lambda: (
             HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
         )(random_state=seed),

@@ -1,5 +1,5 @@
-//! The numbers of the recipe, all in one place. Chosen on the development sets alone
-//! (`benches/python/auto.py --choose`).
+//! The numbers of the recipe, all in one place: those of a trial in NumPy, not searched for since;
+//! `benches/python/auto.py` says what comes of them.
 
 /// Rows that the search works on, at most.
 pub(crate) const ROWS: usize = 3000;

@@ -11,7 +11,7 @@
 //! - On all rows: with `b = C^-½ a` the matrix is `C^½KC^½ + nλ I`; conjugate gradients for every
 //!   column, preconditioned by `PPᵀ + nλ I` of the first rows' Nyström approximation.
 //! - On landmarks: `K_mm + jitter = LLᵀ`, `LᵀL/m + λ I = AAᵀ`, `a = L⁻ᵀA⁻ᵀb`: the matrix becomes
-//!   `A⁻¹(L⁻¹KᵀCKL⁻ᵀ/n + λ I)A⁻ᵀ`, near the identity where landmarks are drawn like rows (FALKON).
+//!   `A⁻¹(L⁻¹KᵀCKL⁻ᵀ/n + λ I)A⁻ᵀ`, near the identity where landmarks are drawn like rows \[FALKON\].
 //!   Kernel values are made again in every product.
 //!
 //! *Certificate* The residual of every column, as a share of its right side.
