@@ -25,8 +25,8 @@ pub(crate) const OUTER_FLOOR: f64 = 1e-4;
 pub(crate) const OUTER_PATIENCE: usize = 3;
 /// Evaluations of the two-fold error at most, the gain of a few steps below which they end, and what
 /// holds the logarithms of the scales together.
-pub(crate) const DESCENT_EVALUATIONS: usize = 60;
-pub(crate) const DESCENT_GAIN: f64 = 0.01;
+pub(crate) const DESCENT_EVALUATIONS: usize = 40;
+pub(crate) const DESCENT_GAIN: f64 = 0.002;
 pub(crate) const DESCENT_PULL: f64 = 1e-3;
 /// Logarithms of the scales and of λ stay in these ranges.
 pub(crate) const SCALE_RANGE: (f64, f64) = (-6.0, 3.0);

@@ -111,11 +111,11 @@ impl AutoConfig {
         watch: &mut Watch<'_>,
     ) -> Result<Chosen> {
         let n = sources.index.len();
-        let found_on = recipe::ROWS.min((2 * n).div_ceil(3)).max(1);
-        let landmarks = recipe::LANDMARKS.min(found_on / 3).max(1);
         let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
         // Of very few rows none can be spared: then candidates meet where they were found.
         let held = if held < LEAST_HELD_OUT { 0 } else { held };
+        let found_on = recipe::ROWS.min(n - held).max(1);
+        let landmarks = recipe::LANDMARKS.min(found_on / 3).max(1);
         let fitted: Vec<usize> = (0..n - held).rev().take(recipe::ROWS).collect();
         let held_out: Vec<usize> = if held == 0 { fitted.clone() } else { (n - held..n).collect() };
         let first: Vec<usize> = (0..found_on).collect();
