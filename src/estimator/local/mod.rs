@@ -206,6 +206,15 @@ impl LocalConfig {
         })
     }
 
+    /// Whether cells learn as rows come, which no map of all rows goes before.
+    fn learns(&self) -> bool {
+        match self.cells {
+            Cells::Auto => self.budget.is_some(),
+            Cells::Online => true,
+            Cells::Exact | Cells::Bsca => false,
+        }
+    }
+
     /// The machine of each cell, when it is an exact one.
     fn exact(&self) -> ExactConfig {
         let Self { c, kernel, max_time, .. } = *self;
@@ -227,7 +236,7 @@ impl LocalConfig {
         check_classes(problem)?;
         watch.limit(self.max_time, 1.0);
         let projection = Projection {
-            given: self.n_components,
+            given: self.n_components.filter(|_| !self.learns()),
             kernel: self.is_exact().then_some(self.kernel),
             seed: self.seed,
         };
