@@ -10,13 +10,11 @@
 //! wherever it is computed, and parts are gathered in their order, so threads change no bit.
 //!
 //! *Where it begins to pay* (`cargo bench --bench engine -- partners`, least times of events that
-//! take turns, two threads, a machine with eight processes for a core). Where no other thread comes
-//! sharing costs nothing that can be measured (0 to 4 % of 1 to 3 µs up to B d = 2¹⁵, nothing
-//! after), so a threshold can only forgo a gain. A gain, 45 %, was seen for rows of 2 ms and more
-//! always, for rows of 60 µs (B d = 2¹⁸: B = 26,000 at d = 10, 5,200 at d = 50, 330 at d = 800)
-//! once, below 30 µs never: the other thread takes longer to come. The search by itself, which d is
-//! nothing to, is shared from 16,000 terms on, which this did not resolve. In a pass on two threads the other one
-//! makes the rows of the samples to come, and shares only when it waits.
+//! take turns, two threads, a quiet machine of four cores). Below B d = 2¹⁷ (20 µs a row) sharing
+//! costs and gains nothing that can be measured; from B d = 2¹⁸ on (60 µs: B = 5,200 at d = 50, 330
+//! at d = 800) an event takes 0.53 to 0.74 of its time, but at d = 10, where memory is what it waits
+//! for. The search by itself, which d is nothing to, is shared from 16,000 terms on. In a pass on
+//! two threads the other one makes the rows of the samples to come, and shares only when it waits.
 
 use crate::float::Real;
 use crate::model::Expansion;
