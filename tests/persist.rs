@@ -81,13 +81,16 @@ fn header(bytes: &[u8]) -> String {
     String::from_utf8(bytes[8..8 + len].to_vec()).unwrap()
 }
 
+/// Longer than any refusal on any machine, shorter than what a hostile length would have it do.
+const HANGS: Duration = Duration::from_secs(5);
+
 fn refused(what: &str, bytes: &[u8]) {
     let start = Instant::now();
     match read(bytes) {
         Err(Error::Format(_) | Error::OutOfMemory { .. }) => {}
         other => panic!("{what}: {other:?}"),
     }
-    assert!(start.elapsed() < Duration::from_millis(100), "{what} took {:?}", start.elapsed());
+    assert!(start.elapsed() < HANGS, "{what} took {:?}", start.elapsed());
 }
 
 #[test]
