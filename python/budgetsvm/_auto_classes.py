@@ -38,9 +38,9 @@ class AutoSVC(Classifier, AutoEstimator):
 
     Notes
     -----
-    *Cost* About 30 evaluations of O(3000 · 300 · d), whatever n; then O(n²) a step of conjugate
-    gradients (n <= 16,000; memory 4 n² bytes) or O(4000 n d). A prediction costs `n_terms_` kernel
-    values.
+    *Cost* Up to some 150 evaluations of O(3000 · 300 · (d + 300)), whatever n; then O(n²) a step of
+    conjugate gradients (n <= 16,000; memory 4 n² bytes) or O(4000 n d). A prediction costs
+    `n_terms_` kernel values.
 
     Examples
     --------
@@ -55,18 +55,6 @@ class AutoSVC(Classifier, AutoEstimator):
     """
 
     class_weight: _names.ClassWeight = None
-
-    @documented
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row.
-
-        @rows@
-
-        @labels@
-
-        @unless-fitted@
-        """
-        return self._labels(self._decision(X))
 
     @documented
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -111,6 +99,7 @@ class AutoSVC(Classifier, AutoEstimator):
         return weights * self._class_factors(target, weights, balance)
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
+        """The most probable class of each row."""
         if values.shape[1] > 1:
             return self.classes_[values.argmax(axis=1)]
         a, b = self._calibration

@@ -230,17 +230,7 @@ class BudgetMachineEstimator(OnBudget):
             Targets, of known classes.
         @weights@
 
-        Returns
-        -------
-        self : object
-            The estimator with new coefficients.
-
-        Raises
-        ------
-        NotFittedError
-            If there are no support vectors yet.
-        ValueError, KeyboardInterrupt
-            As in `fit`; the estimator is then as before.
+        @polished@
         """
         check_is_fitted(self)
         with self._training() as watcher:

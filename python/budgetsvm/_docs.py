@@ -157,6 +157,19 @@ COMMON = {
         KeyboardInterrupt
             On Ctrl-C, within half a second. After any exception the estimator is as before.
 """,
+    "polished": """
+        Returns
+        -------
+        self : object
+            The estimator with new coefficients.
+
+        Raises
+        ------
+        NotFittedError
+            If there are no support vectors yet.
+        ValueError, KeyboardInterrupt
+            As in `fit`; the estimator is then as before.
+""",
     "trained-on": """
         Returns
         -------

@@ -150,6 +150,7 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         """
         return self._go_on(X, sample_weight, "partial_fit")
 
+    @documented
     def polish(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the support vectors and solve for coefficients and threshold on these rows.
 
@@ -162,17 +163,7 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0, not all zero.
 
-        Returns
-        -------
-        self : object
-            The estimator with new coefficients.
-
-        Raises
-        ------
-        NotFittedError
-            If there are no support vectors yet.
-        ValueError, KeyboardInterrupt
-            As in `fit`; the estimator is then as before.
+        @polished@
         """
         check_is_fitted(self)
         return self._go_on(X, sample_weight, "polish")

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::persist::{Section, Tensor};
 use crate::data::Rows;
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
@@ -113,14 +114,19 @@ pub(super) fn normal_quantile(p: f64) -> f64 {
     }
 }
 
-/// Weighted mean, and one over the standard deviation; 0 for a constant.
+/// One over the root of a variance; 0 for a constant.
+fn reciprocal_spread(mean: f64, variance: f64) -> f64 {
+    let spread = variance.sqrt();
+    let varies = spread > LEAST_SPREAD * mean.abs() && spread > 0.0;
+    if varies && spread.is_finite() { spread.recip() } else { 0.0 }
+}
+
+/// Weighted mean, and one over the standard deviation.
 fn moments(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
     let total: f64 = pairs.clone().map(|(_, c)| c).sum();
     let mean = pairs.clone().map(|(v, c)| c * v).sum::<f64>() / total;
     let variance = pairs.map(|(v, c)| c * (v - mean) * (v - mean)).sum::<f64>() / total;
-    let spread = variance.sqrt();
-    let varies = spread > LEAST_SPREAD * mean.abs() && spread > 0.0;
-    (mean, if varies && spread.is_finite() { spread.recip() } else { 0.0 })
+    (mean, reciprocal_spread(mean, variance))
 }
 
 impl Coding {
@@ -144,12 +150,7 @@ impl Coding {
                 *s += c / total * (Real::to_f64(*v) - m).powi(2);
             }
         }
-        let factor = mean.iter().zip(&*square).map(|(mean, square)| {
-            let spread = square.sqrt();
-            let varies = spread > LEAST_SPREAD * mean.abs() && spread > 0.0;
-            if varies && spread.is_finite() { spread.recip() } else { 0.0 }
-        });
-        let factor: Vec<f64> = factor.collect();
+        let factor = mean.iter().zip(&*square).map(|(m, s)| reciprocal_spread(*m, *s)).collect();
         Ok(Self { centre: mean.to_vec(), factor, scales: vec![1.0; d], ranks: None })
     }
 
@@ -258,8 +259,7 @@ impl Coding {
         Ok(out)
     }
 
-    pub(super) fn to_section(&self) -> super::persist::Section {
-        use super::persist::{Section, Tensor};
+    pub(super) fn to_section(&self) -> Section {
         let mut section = Section::default();
         section.put_array("centre", Tensor::doubles(self.centre.clone()));
         section.put_array("factor", Tensor::doubles(self.factor.clone()));
@@ -273,7 +273,7 @@ impl Coding {
         section
     }
 
-    pub(super) fn from_section(mut section: super::persist::Section) -> Result<Self> {
+    pub(super) fn from_section(mut section: Section) -> Result<Self> {
         let bad = || Error::Format("coding".into());
         let centre = section.take_doubles("centre")?;
         let factor = section.take_doubles("factor")?;
