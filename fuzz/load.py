@@ -52,7 +52,7 @@ def of_a_file(data: bytes) -> None:
     expected, found = content(data), content(again.read_bytes())
     defaults, given = (told[""]["estimator"]["params"] for told in (found, expected))
     expected[""]["estimator"]["params"] = {**defaults, **given}
-    assert set(found) == set(expected)
+    assert set(found) >= set(expected)  # files of earlier versions say less
 
 
 def of_a_pickle(data: bytes) -> None:
