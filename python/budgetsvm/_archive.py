@@ -108,7 +108,7 @@ class Archived:
             "params": to_json(params),
             "fitted": fitted,
             "labels": labels,
-            "n_features": int(getattr(self, "n_features_in_", 0)),
+            "n_features": int(self.n_features_in_),  # type: ignore[attr-defined]
         }
         # What would not be read is not written: hyperparameters may have changed since the fit.
         try:
@@ -156,13 +156,13 @@ class Archived:
             attribute = cls._points.get(name, "")
             require(stored[name] == {"fitted": attribute}, "hyperparameter")
             setattr(estimator, name, getattr(estimator, attribute).copy())
-        if description["n_features"]:
-            require(type(description["n_features"]) is int, "number of features")
-            estimator.n_features_in_ = description["n_features"]  # type: ignore[attr-defined]
+        n_features = description["n_features"]
+        require(type(n_features) is int and n_features > 0, "number of features")
+        estimator.n_features_in_ = n_features  # type: ignore[attr-defined]
         if "feature_names" in arrays:
             names = json.loads(bytes(arrays.pop("feature_names")).decode("utf-8"))
             fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            require(fits and len(names) == description["n_features"], "feature names")
+            require(fits and len(names) == n_features, "feature names")
             estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
         if description["labels"] is not None:
             labels = description["labels"]

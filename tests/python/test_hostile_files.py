@@ -150,6 +150,7 @@ VALUES = [
     ("BudgetSVC-0-two", "fitted__objective_", 1.0), ("BudgetSVC-0-two", "params__budget", 0),
     ("BudgetSVC-0-two", "params__kernel", "laplacian"), ("BudgetSVC-0-two", "params__C", "1"),
     ("BudgetSVC-0-two", "fitted__history_", ["time"]), ("BudgetSVC-0-two", "n_features", True),
+    ("AutoSVC-0-several", "n_features", 0), ("Nystroem-0-values", "n_features", 0),
     ("BudgetSVC-0-two", "params__class_weight", {"pairs": [[0, "1"]]}),
     ("BudgetSVC-0-two", "params__class_weight", {"pairs": [[0, 1.0], [0, 2.0]]}),
     ("PrimalSVC-0-two", "fitted__gamma_", 3.0), ("PrimalSVC-0-two", "fitted__C_", -1.0),
