@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist bench reproduce long fuzz sanitize clean
+.PHONY: help demo test check rust python sdist docs docs-serve bench reproduce long fuzz sanitize clean
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -48,6 +48,16 @@ python: $(VENV)/.built $(VENV)/.tools ## Python tests
 
 sdist: $(VENV)/.tools ## the source archive builds, installs and imports in an empty environment
 	$(BIN)/python tests/sdist.py
+
+# Every picture of the gallery is drawn anew; a warning is an error. Tools of its own, so that
+# `make test` need not install them.
+docs: $(VENV)/.built $(VENV)/.docs ## the site: out/docs/index.html
+	rm -rf out/docs docs/gallery docs/api/generated
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
+	@echo "make docs: out/docs/index.html"
+
+docs-serve: docs ## the site at http://localhost:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/docs 8000
 
 # Needs the data sets of BUDGETSVM_DATA, and the network for scikit-learn-intelex; what is not
 # there is left out, and said so.
@@ -117,4 +127,8 @@ $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST)
 
 $(VENV)/.tools: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install --group check
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m pip install --group docs
 	@touch $@

@@ -72,7 +72,7 @@ class Archived:
             from it: `support_vectors_`.
         resume : bool, default=True
             Whether the file of a machine on a budget holds what `partial_fit` goes on from beside
-            the model: a summary of all rows so far (``n_terms_``² / 2 numbers an output) and the
+            the model: a summary of all rows so far (n² / 2 numbers an output, n the terms) and the
             rows of the block begun. Without it the file is small, and training goes on by plain
             steps. The files of other machines do not change by it.
 

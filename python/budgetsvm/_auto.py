@@ -45,11 +45,11 @@ class AutoEstimator(TrainedMachine):
         The kernels that the machine is the sum of, the heavier first.
     weights_ : ndarray of shape (n_kernels,)
         Their weights, of sum 1.
-    feature_scales_ : ndarray of shape (n_features_in_,)
+    feature_scales_ : ndarray of shape (n_features,)
         What the features are multiplied by once they are coded, as a share of the largest: how
         much the machine looks at each. The weighted mean over the kernels; of a feature that
         becomes several columns the largest.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         `feature_scales_` as shares of their sum.
     n_terms_ : int
         Number of terms, those of all kernels together.

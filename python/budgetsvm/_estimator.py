@@ -42,7 +42,7 @@ class Estimator(Archived, BaseEstimator):
     ----------
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when X had string column names.
     """
 

@@ -48,7 +48,7 @@ class Nystroem(_OnLandmarks):
     ----------
     components_ : ndarray of shape (n_landmarks, n_features)
         The landmarks.
-    normalization_ : ndarray of shape (n_landmarks, rank_)
+    normalization_ : ndarray of shape (n_landmarks, rank)
         ``Q Λ^{-1/2}``.
     rank_ : int
         Columns that are not zero by construction.
@@ -96,11 +96,11 @@ class IncompleteCholesky(_OnLandmarks):
 
     Attributes
     ----------
-    components_ : ndarray of shape (rank_, n_features)
+    components_ : ndarray of shape (rank, n_features)
         The landmarks, in the order in which they were chosen.
-    component_indices_ : ndarray of shape (rank_,)
+    component_indices_ : ndarray of shape (rank,)
         Their rows in X.
-    normalization_ : ndarray of shape (rank_, rank_)
+    normalization_ : ndarray of shape (rank, rank)
         ``L_SS^{-T}``.
     rank_ : int
         Number of pivots.

@@ -38,19 +38,21 @@ class SemiparametricRegressor(Semiparametric, ExactRegressor):
 
 @hyperparameters
 class SemiparametricSVR(SemiparametricRegressor):
-    r"""Semi-parametric ε support vector regression.
+    r"""Semi-parametric ε support vector regression [6]_.
 
     Fits ``f(x) = Σ_i β_i k(x_i, x) + Σ_j c_j φ_j(x) (+ b)``, the parameters c unpenalised beside
     the kernel machine: what is known of the target goes into the functions φ, and the kernel
     learns the rest. Each function is one more equality constraint of the dual problem, and its
-    parameter that constraint's multiplier; the minimal primal-dual method solves it [1]_, by an
+    parameter that constraint's multiplier; the minimal primal-dual method solves it [3]_, by an
     augmented Lagrangian unless ``update="newton"``. `n_iter_` counts steps of one variable.
 
     References
     ----------
-    .. [1] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
+    .. [3] W. Kienzle, B. Schölkopf, "Training support vector machines with multiple equality
        constraints", ECML 2005.
-    .. [2] A. J. Smola, T. Friess, B. Schölkopf, "Semiparametric support vector and linear
+    .. [5] O. L. Mangasarian, D. R. Musicant, "Successive overrelaxation for support vector
+       machines", IEEE Transactions on Neural Networks 10, 1999.
+    .. [6] A. J. Smola, T. Friess, B. Schölkopf, "Semiparametric support vector and linear
        programming machines", NIPS 1998.
 
     Examples

@@ -22,8 +22,13 @@ def test_the_documents_have_examples():
     assert len(blocks("docs/guide.md")) == 5
 
 
+#: Those of a lesson go on from one to the next.
+LESSONS = ["\n".join(blocks("docs/start.md"))]
+
+
 @pytest.mark.parametrize(
-    "source", [block for name in ("README.md", "docs/guide.md") for block in blocks(name)]
+    "source",
+    [*LESSONS, *(block for name in ("README.md", "docs/guide.md") for block in blocks(name))],
 )
 def test_an_example_reaches_what_it_shows(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,27 @@
+"""
+Bands of quantiles
+==================
+
+The quantile loss asks not for the mean but for the value that a share of the targets stays below.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from budgetsvm import BudgetSVR
+
+rng = np.random.default_rng(0)
+x = np.sort(rng.uniform(0, 6, 1500))
+y = np.sin(x) + rng.normal(size=x.size) * (0.1 + 0.12 * x)
+grid = np.linspace(0, 6, 200)
+
+fig, ax = plt.subplots(figsize=(7, 4))
+ax.plot(x, y, ".", ms=2, color="0.7")
+for quantile in [0.05, 0.25, 0.5, 0.75, 0.95]:
+    machine = BudgetSVR(50, loss="quantile", quantile=quantile, C=10, gamma=1.0, random_state=0)
+    machine.fit(x[:, None], y)
+    below = np.mean(y < machine.predict(x[:, None]))
+    ax.plot(grid, machine.predict(grid[:, None]), label=f"{quantile}: {100 * below:.0f} % below")
+ax.set(xlabel="x", ylabel="y")
+ax.legend(ncols=2, fontsize=8)
+plt.show()
