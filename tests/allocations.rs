@@ -128,6 +128,11 @@ fn nothing_is_allocated<F: Precision>(k: usize) {
         .build()
         .unwrap();
     check!("BudgetSvr, polynomial", svr.fit(&rows, &values), value);
+    let scales = [2.0, 0.5, 0.0].repeat(4);
+    let scaled = BudgetSvc::builder().budget(30).kernel(kernel).feature_scales(scales.clone());
+    check!("BudgetSvc, scaled", scaled.build().unwrap().fit(&rows, &y), class);
+    let scaled = Svr::builder().kernel(kernel).feature_scales(scales).build().unwrap();
+    check!("Svr, scaled", scaled.fit(&rows, &values), value);
     check!("Svc", Svc::builder().kernel(kernel).build().unwrap().fit(&rows, &y), class);
     check!("Svr", Svr::builder().kernel(kernel).build().unwrap().fit(&rows, &values), value);
     let primal = PrimalSvc::builder().kernel(kernel).build().unwrap();

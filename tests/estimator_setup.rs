@@ -5,9 +5,14 @@
 
 use budgetsvm::config::{ClassWeight, Gamma};
 use budgetsvm::data::Rows;
+use budgetsvm::estimator::{LocalBudgetSvc, OnlineSvc, Saved};
+use budgetsvm::model::AnyModel;
 use budgetsvm::rng::Rng;
 use budgetsvm::watch::{Cancel, Progress, Silent, StopReason};
-use budgetsvm::{AssetSvc, AssetSvr, BudgetSvc, BudgetSvr, PrimalSvc, PrimalSvr, Svc};
+use budgetsvm::{
+    AssetSvc, AssetSvr, BudgetOneClassSvm, BudgetSvc, BudgetSvr, OneClassSvm, PrimalSvc, PrimalSvr,
+    Svc, Svr,
+};
 use ndarray::Array2;
 
 fn data(n: usize) -> (Array2<f64>, Vec<bool>, Vec<f64>) {
@@ -277,4 +282,126 @@ fn training_goes_on_with_weights_and_an_observer() {
     model.learn_observed(&part(200), &values[200..], Some(&more), &mut Silent).unwrap();
     model.polish_observed(&part(200), &values[200..], Some(&more), &mut Silent).unwrap();
     assert!(model.learn_observed(&part(200), &values[200..], Some(&[1.0]), &mut Silent).is_err());
+}
+
+const SCALES: [f64; 2] = [4.0, 0.5];
+
+/// What is said of rows by a model of the type of this one.
+fn of<M, T, S: Fn(&M, &Rows<'_, f64>) -> T>(_: &M, said: S) -> S {
+    said
+}
+
+/// With scales the machine is that of scaled rows, for rows as they come; its file too. Powers of
+/// two: the same bits.
+macro_rules! scaled {
+    ($builder:expr, |$svm:ident, $rows:ident| $fit:expr, |$model:ident, $seen:ident| $said:expr) => {{
+        let (plain, _, _) = data(150);
+        let mut times = plain.clone();
+        times.rows_mut().into_iter().for_each(|mut row| {
+            row.iter_mut().zip(SCALES).for_each(|(v, w)| *v *= w);
+        });
+        let (plain, times) = (Rows::from(&plain), Rows::from(&times));
+        let ($svm, $rows) = ($builder.feature_scales(SCALES).build().unwrap(), &plain);
+        let with = $fit.unwrap();
+        let ($svm, $rows) = ($builder.build().unwrap(), &times);
+        let without = $fit.unwrap();
+        let said = of(&with, |$model, $seen| $said);
+        let told = said(&with, &plain);
+        assert_eq!(told, said(&without, &times));
+        let again = Saved::from_archive(with.to_archive().unwrap()).unwrap();
+        assert_eq!(told, said(&again, &plain));
+        with
+    }};
+}
+
+#[test]
+fn features_are_scaled() {
+    let (_, labels, y) = data(150);
+    macro_rules! classes {
+        ($builder:expr) => {
+            scaled!($builder, |svm, rows| svm.fit(rows, &labels), |model, rows| {
+                model.decision_function(rows).unwrap()
+            })
+        };
+    }
+    macro_rules! values {
+        ($builder:expr) => {
+            scaled!($builder, |svm, rows| svm.fit(rows, &y), |m, rows| m.predict(rows).unwrap())
+        };
+    }
+    let scale = Gamma::Scale;
+    classes!(BudgetSvc::builder().budget(20).gamma(scale));
+    classes!(PrimalSvc::builder().gamma(scale));
+    classes!(AssetSvc::builder().gamma(scale));
+    classes!(OnlineSvc::builder().gamma(scale));
+    classes!(LocalBudgetSvc::builder().n_clusters(3).gamma(scale));
+    values!(BudgetSvr::builder().budget(20).gamma(scale));
+    values!(PrimalSvr::builder().gamma(scale));
+    values!(AssetSvr::builder().gamma(scale));
+    values!(Svr::builder().gamma(scale));
+    scaled!(
+        BudgetOneClassSvm::builder().budget(20).gamma(scale),
+        |svm, rows| svm.fit(rows),
+        |model, rows| model.decision_function(rows).unwrap()
+    );
+    scaled!(OneClassSvm::builder().gamma(scale), |svm, rows| svm.fit(rows), |model, rows| model
+        .decision_function(rows)
+        .unwrap());
+    let svc = classes!(Svc::builder().gamma(scale));
+    // Whoever has only the model of a file decides alike.
+    let (plain, _, _) = data(150);
+    let rows = Rows::from(&plain);
+    let AnyModel::F64(model) = AnyModel::of_archive(svc.to_archive().unwrap()).unwrap() else {
+        unreachable!()
+    };
+    let decided = model.decision(&rows, 1).unwrap();
+    assert_eq!(decided, svc.decision_function(&rows).unwrap());
+    // Support vectors are rows as they came.
+    let vectors = model.support_vectors().unwrap().unwrap();
+    let mut row = [0.0; 2];
+    for (slot, &sample) in svc.machine().support.iter().enumerate() {
+        vectors.rows().unwrap().copy_row(slot, &mut row);
+        assert_eq!(row.as_slice(), plain.row(sample).as_slice().unwrap());
+    }
+}
+
+#[test]
+fn a_stream_goes_on_scaled() {
+    let (plain, labels, _) = data(150);
+    let times = Array2::from_shape_fn((150, 2), |(i, k)| plain[(i, k)] * SCALES[k]);
+    let svc = BudgetSvc::builder().budget(20).gamma(1.0);
+    let mut with = svc.clone().feature_scales(SCALES).build().unwrap();
+    let run = |svc: &BudgetSvc, rows: &Array2<f64>| {
+        let part = |a, b| Rows::from(rows).range(a, b);
+        let mut model = svc.partial_fit(&part(0, 70), &labels[..70], &[false, true]).unwrap();
+        model.learn(&part(70, 150), &labels[70..]).unwrap();
+        model.decision_function(&Rows::from(rows)).unwrap()
+    };
+    assert_eq!(run(&with, &plain), run(&svc.build().unwrap(), &times));
+    with = BudgetSvc::builder().feature_scales([1.0]).build().unwrap();
+    let error = with.fit(&Rows::from(&plain), &labels).unwrap_err().to_string();
+    assert!(error.contains("feature_scales"), "{error}");
+    for bad in [[1.0, -1.0], [f64::NAN, 1.0]] {
+        let error = BudgetSvc::builder().feature_scales(bad).build().unwrap_err().to_string();
+        assert!(error.contains("feature_scales"), "{error}");
+    }
+}
+
+#[test]
+fn a_basis_and_an_earlier_machine_are_scaled_too() {
+    let (plain, labels, _) = data(150);
+    let times = Array2::from_shape_fn((150, 2), |(i, k)| plain[(i, k)] * SCALES[k]);
+    let svc = PrimalSvc::builder().gamma(1.0);
+    let with = svc.clone().feature_scales(SCALES).build().unwrap();
+    let without = svc.build().unwrap();
+    let (a, b) = (Rows::from(&plain), Rows::from(&times));
+    let (on, other) =
+        (with.fit_on(&a, &labels, &a.range(0, 20)), without.fit_on(&b, &labels, &b.range(0, 20)));
+    let (on, other) = (on.unwrap(), other.unwrap());
+    assert_eq!(on.decision_function(&a).unwrap(), other.decision_function(&b).unwrap());
+    let again = with.fit_from(&a, &labels, &with.fit(&a, &labels).unwrap()).unwrap();
+    let other = without.fit_from(&b, &labels, &without.fit(&b, &labels).unwrap()).unwrap();
+    assert_eq!(again.decision_function(&a).unwrap(), other.decision_function(&b).unwrap());
+    let error = without.fit_from(&a, &labels, &again).unwrap_err().to_string();
+    assert!(error.contains("feature_scales"), "{error}");
 }

@@ -90,7 +90,7 @@ class OnBudget(MachineEstimator):
         """Weights of the features, shape (n_outputs, n_features); kernel "linear" only."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        coef = np.asarray(safe_sparse_dot(self.dual_coef_, self.support_vectors_))
+        coef = self._of_squares(np.asarray(safe_sparse_dot(self.dual_coef_, self.support_vectors_)))
         coef.flags.writeable = False
         return coef
 
@@ -196,6 +196,8 @@ class BudgetMachineEstimator(OnBudget):
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
         known = None if previous is None else getattr(self, "classes_", None)
+        if previous is not None:
+            self._check_scales_stay(previous)
         X, y = self._check_X_y(X, y, True, None if previous is None else self._dtype())
         target, n_classes = self._encode(y, known)
         weights = _validation.check_weights(sample_weight, X)

@@ -169,6 +169,7 @@ class ExactEstimator(ExactKernel):
         **dict.fromkeys(_parameters.RULES, _parameters.anything),
         **dict.fromkeys(_NUMBERS, _parameters.in_range),
         "degree": _parameters.RULES["degree"],
+        "feature_scales": _parameters.RULES["feature_scales"],
         "n_jobs": _parameters.RULES["n_jobs"],
     }
 
@@ -212,6 +213,8 @@ class ExactEstimator(ExactKernel):
                 f" Input is a {X.shape[0]}x{X.shape[1]} matrix."
             )
         matrix = self._training_matrix(X)
+        if self.feature_scales is not None:
+            matrix = self._scaled(matrix)
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)
         target, n_classes, cost = self._problem(y, weights)
@@ -236,6 +239,9 @@ class ExactEstimator(ExactKernel):
                 "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
                 functions=self._function_values(X), notify=watcher.notify, threads=self._threads(),
             )  # fmt: skip
+        if self.feature_scales is not None:
+            given = X[report["support"]].astype(np.float64, copy=False)
+            machine = self._in_units(machine, _validation.as_rows(given))
         self._take(machine, report)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n_samples,)
 
@@ -411,7 +417,7 @@ class ExactEstimator(ExactKernel):
         """Weights of the features, shape (n_outputs, n_features); read-only, linear kernel only."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        coef = self._linear_coef()
+        coef = self._of_squares(self._linear_coef())
         values = coef if isinstance(coef, np.ndarray) else coef.data
         values.flags.writeable = False
         return coef

@@ -45,6 +45,16 @@ class ExactKernel(Machined):
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
+    def _check_hyperparameters(self) -> None:
+        super()._check_hyperparameters()
+        if self.feature_scales is not None and not isinstance(self.kernel, str):
+            raise ValueError("feature_scales needs a kernel by its name, got a callable")
+        if self.feature_scales is not None and self.kernel == "precomputed":
+            raise ValueError(
+                "feature_scales needs the features, and rows of kernel='precomputed' are kernel "
+                "values"
+            )
+
     def _training_matrix(self, X: Any) -> Any:
         """What training reads: rows as they are, or float64 kernel values."""
         if not callable(self.kernel):
@@ -132,9 +142,11 @@ class ExactKernel(Machined):
         """Which float32 rows hold a number too large for float32 arithmetic."""
         sparse = hasattr(X, "indptr")
         values = X.data if sparse else X
-        if values.size == 0 or max(values.max(), -values.min()) <= _SINGLE_MOST:
+        scales = self._machine.scales
+        most = _SINGLE_MOST / (1.0 if scales is None else max(1.0, float(scales.max())))
+        if values.size == 0 or max(values.max(), -values.min()) <= most:
             return np.zeros(1, dtype=bool)
-        beyond = np.abs(values) > _SINGLE_MOST
+        beyond = np.abs(values) > most
         if not sparse:
             return np.any(beyond, axis=1)
         counts = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[beyond])

@@ -14,11 +14,12 @@ from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import OnMap, kernel_fits
+from ._scales import ScaledFeatures
 from ._stored import require
 
 
 @hyperparameters
-class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
+class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFeatures, OnMap):
     """Base of the transformers; not for use on its own.
 
     Parameters
@@ -56,13 +57,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
         with self._all_or_nothing():
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
             self._check_width(X.dtype)
-            rows = _validation.as_rows(X)
+            rows = _validation.as_rows(self._scaled(X))
             gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], np.ones(X.shape[0]))
             seed = {"random_state": self._seed()} if hasattr(self, "random_state") else {}
             config = _parameters.config(self, gamma=gamma, **seed)
             machine, told = _core.map_fit(self._family, config, rows, self._threads())
             self._take(told)
-            self._machine, self._n_features_out = machine, int(self.n_components)
+            self._machine = self._in_units(machine)
+            self._n_features_out = int(self.n_components)
         return self
 
     @documented
@@ -102,6 +104,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnMap):
         fits = fits and machine.n_features == self.n_features_in_
         fits = fits and machine.state == "none" and kernel_fits(self)
         require(fits and machine.map_width <= width, "map and columns")
+        self._check_scales()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")

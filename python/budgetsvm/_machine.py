@@ -13,11 +13,12 @@ from . import _core, _names, _validation
 from ._estimator import Estimator, Trained
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
+from ._scales import ScaledFeatures
 from ._stored import require
 
 
 @hyperparameters
-class AnyKernel(Estimator):
+class AnyKernel(ScaledFeatures):
     """Base of the estimators that take any kernel; not for use on its own.
 
     Parameters
@@ -69,6 +70,17 @@ def kernel_fits(estimator: Any) -> bool:
     )
 
 
+def points_of(machine: _core.Machine) -> Any:
+    """Points of the terms, an array or a CSR matrix."""
+    rows = machine.support_vectors
+    if rows is None:
+        raise AttributeError("this machine has no support vectors")
+    if isinstance(rows, np.ndarray):
+        return rows
+    *arrays, width = rows
+    return sp.csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, width))
+
+
 class OnMap(Estimator):
     """Base of the estimators whose machine has a feature map; not for use on its own."""
 
@@ -101,13 +113,7 @@ class Held(Estimator):
     @property
     def support_vectors_(self) -> Any:
         """Points of the terms, shape (n_terms, n_features), CSR where they are rows of one."""
-        rows = self._learnt("_machine").support_vectors
-        if rows is None:
-            raise AttributeError("this machine has no support vectors")
-        if isinstance(rows, np.ndarray):
-            return rows
-        *arrays, width = rows
-        return sp.csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, width))
+        return points_of(self._learnt("_machine"))
 
     @property
     def dual_coef_(self) -> Any:
@@ -146,6 +152,7 @@ class Held(Estimator):
         fits = fits and machine.n_outputs == self._outputs_wanted()
         require(fits and machine.n_features == self._width(), "machine and labels")
         require(self._kernel_fits(), "another kernel than the machine has")
+        self._check_scales()
 
     def _width(self) -> int:
         """Columns of the rows that the machine takes."""
@@ -155,8 +162,16 @@ class Held(Estimator):
         """Whether the machine's kernel is the one that the hyperparameters name."""
         return True
 
+    def _check_scales(self) -> None:
+        """Whether the machine's features are scaled as the hyperparameters say."""
+        require(self._machine.scales is None, "feature_scales")
 
-class Machined(Held, AnyKernel):
+    def _in_units(self, machine: _core.Machine, given: Any = None) -> _core.Machine:
+        """The machine of rows as they come, where it was trained on scaled ones."""
+        return machine
+
+
+class Machined(AnyKernel, Held):
     """Base of the estimators that hold a machine of one kernel; not for use on its own."""
 
     def _kernel_fits(self) -> bool:
@@ -172,6 +187,7 @@ class TrainedMachine(Held, Trained):
 
     def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
         """Make what `_core` returned the fitted state: the last thing that a training does."""
+        machine = self._in_units(machine)
         self._machine = machine
         self.n_iter_ = report["n_iter"]
         self.history_ = report["history"]

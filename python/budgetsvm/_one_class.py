@@ -177,6 +177,7 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         reset = start is None
         dtype: Any = list(FLOATS) if reset else self._dtype()
         X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
+        X = self._scaled(X, start)
         weights = _validation.check_weights(sample_weight, X)
         rows = _validation.as_rows(X)
         gamma = self._settle_gamma(rows, X.shape[1], weights, start)

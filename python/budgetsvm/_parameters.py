@@ -32,7 +32,7 @@ QUOTED = 100
 
 #: What means something in Python alone, or is told to `_core` beside the hyperparameters.
 PYTHON_OWN = frozenset(
-    "basis callback class_weight functions n_jobs random_state verbose warm_start".split()
+    "basis callback class_weight feature_scales functions n_jobs random_state verbose warm_start".split()
 )
 
 KERNELS = tuple(_names.KERNELS)
@@ -245,6 +245,21 @@ def basis(value: Any) -> str | None:
     return f"None, one of {listed}, an array or a fitted machine with support vectors"
 
 
+def feature_scales(value: Any) -> str | None:
+    """Factors of features; how many there are is looked at with the data."""
+    if value is None:
+        return None
+    expected = "None or a vector of finite numbers >= 0, not all 0"
+    try:
+        scales = np.asarray(value)
+    except (TypeError, ValueError):
+        return expected
+    if scales.ndim != 1 or scales.dtype.kind not in "iuf":
+        return expected
+    fits = bool(np.isfinite(scales).all() and (scales >= 0).all() and (scales > 0).any())
+    return None if fits else expected
+
+
 _FLAGS = (
     "average early_stopping fit_intercept learn_scales leave_one_out orthogonal polishing "
     "record_objective refine shared shrinking strongly_convex tune warm_start"
@@ -273,6 +288,7 @@ RULES: dict[str, Rule] = {
     "degree": partial(count, least=0, most=2**31 - 1),
     "eigenvalue_threshold": optional(partial(number, least=0, below=1)),
     "forgetting": partial(number, above=0, most=1),
+    "feature_scales": feature_scales,
     "features": one_of("nystroem", "fourier"),
     "gamma": _gamma,
     "kernel": _kernel,

@@ -13,8 +13,9 @@ from sklearn.utils import check_array
 from . import _core, _parameters, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
-from ._machine import MachineEstimator
+from ._machine import MachineEstimator, points_of
 from ._progress import Watcher
+from ._scales import times
 from ._stored import require
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
@@ -227,6 +228,8 @@ class PrimalEstimator(MachineEstimator):
             raise ValueError(f"basis: {error}") from None
         if points.shape[1] != X.shape[1]:
             raise ValueError(f"basis has {points.shape[1]} features, X has {X.shape[1]}")
+        if self._scales_in_use is not None:
+            points = times(points, self._scales_in_use)
         if isinstance(self.basis, (np.ndarray, list, tuple)) or sp.issparse(self.basis):
             count = points.shape[0]
         return (_validation.as_rows(points), int(count)), points
@@ -241,7 +244,10 @@ class PrimalEstimator(MachineEstimator):
 
     def _start(self, last: dict[str, Any], X: Any, basis: Any, points: Any) -> tuple:
         """Basis, points and start for `warm_start`: what of the last fit fits this one."""
-        machine, (count, d) = last["_machine"], X.shape
+        # Of rows as this fit has them: scaled alike.
+        if not np.array_equal(_factors(last["_machine"].scales), _factors(self._scales_in_use)):
+            return basis, points, None
+        machine, (count, d) = last["_machine"].behind(), X.shape
         intercept, none = machine.intercept, np.zeros(0, dtype=np.int64)
         if self.basis is None and self.kernel == "linear":
             if machine.kind != "linear" or machine.n_features != d:
@@ -249,7 +255,7 @@ class PrimalEstimator(MachineEstimator):
             return basis, points, (none, machine.coef.T, intercept)
         if machine.kind == "linear" or machine.n_features != d or machine.dtype != X.dtype:
             return basis, points, None
-        terms, support, coef = self.support_vectors_, last.get("support_"), machine.dual_coef.T
+        terms, support, coef = points_of(machine), last.get("support_"), machine.dual_coef.T
         if self.basis is None:
             if support is None or (len(support) and support.max() >= count):
                 return basis, points, None
@@ -268,6 +274,10 @@ class PrimalEstimator(MachineEstimator):
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         raise NotImplementedError
+
+
+def _factors(scales: np.ndarray | None) -> np.ndarray:
+    return np.ones(0) if scales is None else scales
 
 
 def _same_rows(a: Any, b: Any) -> bool:

@@ -40,6 +40,8 @@ pub struct Setup {
     /// In the place of the kernel's own γ.
     pub(crate) gamma: Option<Gamma>,
     pub(crate) class_weight: ClassWeight,
+    /// Factors of the features.
+    pub(crate) feature_scales: Option<Vec<f64>>,
     /// None: one a core.
     pub(crate) threads: Option<usize>,
 }
@@ -51,6 +53,9 @@ impl Setup {
         }
         if let ClassWeight::Each(factors) = &self.class_weight {
             factors.iter().try_for_each(|&factor| not_negative("class_weight", factor))?;
+        }
+        if let Some(scales) = &self.feature_scales {
+            scales.iter().try_for_each(|&scale| not_negative("feature_scales", scale))?;
         }
         optional(count, "threads", self.threads)
     }

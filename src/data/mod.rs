@@ -6,6 +6,7 @@ mod order;
 mod passes;
 mod problem;
 mod rows;
+mod scales;
 
 pub use csr::{Csr, Indices};
 pub use gathered::Gathered;
@@ -15,3 +16,4 @@ pub(crate) use problem::SomeTargets;
 pub use problem::{Problem, Targets};
 pub use rows::{AnyRows, Point, RowFloat, Rows};
 pub(crate) use rows::{check_finite, each_rows};
+pub use scales::Scales;

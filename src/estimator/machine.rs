@@ -6,13 +6,13 @@ use ndarray::Array2;
 
 use super::budget::Recursive;
 use super::passes::Passes;
-use crate::data::{Problem, RowFloat, Rows};
+use crate::data::{Problem, Rows};
 use crate::error::{Error, Result, check_features};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::LocalModel;
-use crate::model::Model;
 use crate::model::persist::Section;
+use crate::model::{Model, Scaling};
 use crate::online::Stream;
 use crate::solver::asset;
 use crate::watch::{Look, Watch};
@@ -41,6 +41,8 @@ pub struct Machine<F: Real> {
     /// train row by row.
     model: OnceLock<Model<F>>,
     state: State<F>,
+    /// Of the rows, where their features are scaled: the state knows scaled rows alone.
+    scaling: Option<Arc<Scaling<F>>>,
 }
 
 impl<F: Real> State<F> {
@@ -62,19 +64,66 @@ impl<F: Real> Machine<F> {
     /// A machine of a model, and of the state of its training.
     #[must_use]
     pub fn new(model: Model<F>, state: State<F>) -> Self {
-        Self { model: OnceLock::from(model), state }
+        let scaling = model.scaling().cloned();
+        Self { model: OnceLock::from(model), state, scaling }
+    }
+
+    fn of_state(state: State<F>) -> Self {
+        Self { model: OnceLock::new(), state, scaling: None }
     }
 
     pub(super) fn of_streams(streams: Vec<Stream<F>>) -> Self {
-        Self { model: OnceLock::new(), state: State::Online(streams.into()) }
+        Self::of_state(State::Online(streams.into()))
     }
 
     pub(super) fn of_recursive(stream: Recursive<F>) -> Self {
-        Self { model: OnceLock::new(), state: State::Recursive(stream) }
+        Self::of_state(State::Recursive(stream))
     }
 
     pub(super) fn of_local(local: LocalModel<F>) -> Self {
-        Self { model: OnceLock::new(), state: State::Local(Arc::new(local)) }
+        Self::of_state(State::Local(Arc::new(local)))
+    }
+
+    /// What the features of rows are multiplied by.
+    #[must_use]
+    pub fn scaling(&self) -> Option<&Arc<Scaling<F>>> {
+        self.scaling.as_ref()
+    }
+
+    /// This machine, which was trained on scaled rows, for rows as they come.
+    ///
+    /// # Errors
+    /// Those of [`Model::scaled`].
+    pub fn scaled(mut self, scaling: Arc<Scaling<F>>) -> Result<Self> {
+        self.put_scaling(scaling)?;
+        Ok(self)
+    }
+
+    /// [`Machine::scaled`] in place.
+    pub(super) fn put_scaling(&mut self, scaling: Arc<Scaling<F>>) -> Result<()> {
+        match self.model.take() {
+            Some(model) => self.model = OnceLock::from(model.scaled(Arc::clone(&scaling))?),
+            None => scaling.scales().check(self.n_features())?,
+        }
+        self.scaling = Some(scaling);
+        Ok(())
+    }
+
+    /// The machine behind the scales, which training goes on with; and they.
+    pub(super) fn take_scaling(&mut self) -> Option<Arc<Scaling<F>>> {
+        let scaling = self.scaling.take()?;
+        if let Some(model) = self.model.take() {
+            self.model = OnceLock::from(model.behind().clone());
+        }
+        Some(scaling)
+    }
+
+    /// A copy of the machine behind the scales, which training goes on with.
+    #[must_use]
+    pub fn behind(&self) -> Self {
+        let mut machine = self.clone();
+        machine.take_scaling();
+        machine
     }
 
     /// What it decides with.
@@ -93,6 +142,15 @@ impl<F: Real> Machine<F> {
                 return Err(Error::Unsupported("a machine without a model".into()));
             }
         };
+        self.keep(model)
+    }
+
+    /// Keeps the model that was made of the state.
+    fn keep(&self, model: Model<F>) -> Result<&Model<F>> {
+        let model = match &self.scaling {
+            Some(scaling) => model.scaled(Arc::clone(scaling))?,
+            None => model,
+        };
         // Another thread may have been quicker.
         Ok(self.model.get_or_init(|| model))
     }
@@ -104,7 +162,7 @@ impl<F: Real> Machine<F> {
     pub fn prepare(&self, watch: &mut Watch<'_>) -> Result<&Model<F>> {
         if let (State::Online(streams), None) = (&self.state, self.model.get()) {
             let model = crate::online::model_of(streams, &mut || watch.unbroken(Watch::poll))?;
-            return Ok(self.model.get_or_init(|| model));
+            return self.keep(model);
         }
         self.model()
     }
@@ -116,7 +174,8 @@ impl<F: Real> Machine<F> {
             watch.unbroken(Watch::poll)?;
             Ok(stream.clone())
         });
-        Ok(Self::of_streams(copies.collect::<Result<_>>()?))
+        let copies: Result<Vec<_>> = copies.collect();
+        Ok(Self { scaling: self.scaling.clone(), ..Self::of_streams(copies?) })
     }
 
     /// The same machine without what the stream of a machine on a budget has learnt: a small file,
@@ -244,6 +303,11 @@ impl<F: Real> Machine<F> {
     pub fn to_section(&self, look: Look<'_>) -> Result<Section> {
         let mut section = Section::default();
         section.put("precision", F::NAME);
+        // A model has them itself.
+        let models = matches!(self.state, State::None | State::Passes(_) | State::Asset(_));
+        if let Some(scaling) = self.scaling.as_ref().filter(|_| !models) {
+            section.put_section("scaling", scaling.to_section());
+        }
         match &self.state {
             State::Online(streams) => {
                 let mut parts = Vec::new();
@@ -268,8 +332,12 @@ impl<F: Real> Machine<F> {
         Ok(section)
     }
 
-    fn from_section(mut section: Section) -> Result<Self> {
+    pub(super) fn from_section(mut section: Section) -> Result<Self> {
         let bad = |what: &str| Err(Error::Format(format!("machine: {what}")));
+        let scaling = match section.has("scaling") {
+            true => Some(Arc::new(Scaling::from_section(section.take_section("scaling")?)?)),
+            false => None,
+        };
         let machine = if section.has("streams") {
             let mut streams: Vec<Stream<F>> = Vec::new();
             for part in section.take_all("streams")? {
@@ -306,108 +374,12 @@ impl<F: Real> Machine<F> {
             Self::new(model, state)
         };
         section.end()?;
-        Ok(machine)
-    }
-}
-
-/// A machine of either precision: what a file has.
-#[derive(Clone, Debug)]
-pub enum AnyMachine {
-    /// Single precision.
-    F32(Machine<f32>),
-    /// Double precision.
-    F64(Machine<f64>),
-}
-
-impl AnyMachine {
-    /// "float32" or "float64".
-    #[must_use]
-    pub fn precision(&self) -> &'static str {
-        match self {
-            Self::F32(_) => f32::NAME,
-            Self::F64(_) => f64::NAME,
-        }
-    }
-
-    /// What a file holds of the machine; `look` is asked now and then.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; those of `look`.
-    pub fn to_section(&self, look: Look<'_>) -> Result<Section> {
-        match self {
-            Self::F32(machine) => machine.to_section(look),
-            Self::F64(machine) => machine.to_section(look),
-        }
-    }
-
-    /// The machine of a file.
-    ///
-    /// # Errors
-    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
-    pub fn from_section(mut section: Section) -> Result<Self> {
-        let precision: String = section.take("precision")?;
-        match precision.as_str() {
-            f32::NAME => Machine::from_section(section).map(Self::F32),
-            f64::NAME => Machine::from_section(section).map(Self::F64),
-            _ => Err(Error::Format(format!("precision {precision:?}"))),
-        }
-    }
-}
-
-/// The precisions that a machine may be of.
-pub trait Precision: RowFloat {
-    /// The machine, said to be of this precision.
-    fn any(machine: Machine<Self>) -> AnyMachine;
-
-    /// The machine, if it is of this precision.
-    fn of_any(machine: &AnyMachine) -> Option<&Machine<Self>>;
-
-    /// What decides about rows of this precision: a linear model does, and an exact one about rows
-    /// of single precision where that is as good; else only one of this precision.
-    ///
-    /// # Errors
-    /// As [`Machine::model`].
-    fn model_of(machine: &AnyMachine) -> Result<Option<Model<Self>>>;
-}
-
-/// A model that decides about rows of any precision.
-fn of_any_rows<F: Real, G: Real>(model: &Model<G>) -> Option<Model<F>> {
-    if let Model::Linear(model) = model { Some(Model::Linear(Arc::clone(model))) } else { None }
-}
-
-impl Precision for f32 {
-    fn any(machine: Machine<Self>) -> AnyMachine {
-        AnyMachine::F32(machine)
-    }
-
-    fn of_any(machine: &AnyMachine) -> Option<&Machine<Self>> {
-        if let AnyMachine::F32(machine) = machine { Some(machine) } else { None }
-    }
-
-    fn model_of(machine: &AnyMachine) -> Result<Option<Model<Self>>> {
-        match machine {
-            AnyMachine::F32(machine) => machine.model().cloned().map(Some),
-            AnyMachine::F64(machine) => match machine.model()? {
-                Model::Pairwise(model) => Ok(model.single()?.map(Model::Pairwise)),
-                model => Ok(of_any_rows(model)),
-            },
-        }
-    }
-}
-
-impl Precision for f64 {
-    fn any(machine: Machine<Self>) -> AnyMachine {
-        AnyMachine::F64(machine)
-    }
-
-    fn of_any(machine: &AnyMachine) -> Option<&Machine<Self>> {
-        if let AnyMachine::F64(machine) = machine { Some(machine) } else { None }
-    }
-
-    fn model_of(machine: &AnyMachine) -> Result<Option<Model<Self>>> {
-        match machine {
-            AnyMachine::F32(machine) => Ok(of_any_rows(machine.model()?)),
-            AnyMachine::F64(machine) => machine.model().cloned().map(Some),
+        match scaling {
+            Some(scaling) if machine.scaling.is_none() && machine.model.get().is_none() => {
+                machine.scaled(scaling).map_err(|error| Error::Format(error.to_string()))
+            }
+            Some(_) => bad("scales that the model has itself"),
+            None => Ok(machine),
         }
     }
 }

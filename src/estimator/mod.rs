@@ -21,10 +21,12 @@ mod local;
 mod machine;
 pub mod online;
 mod passes;
+mod precision;
 mod primal;
 mod report;
 mod samples;
 mod saved;
+mod scaled;
 pub mod scales;
 mod score;
 mod setup;
@@ -52,9 +54,10 @@ pub use labelled::{
     Trains, Weighted,
 };
 pub use local::{Cells, LocalBudgetSvc, LocalBudgetSvcModel, LocalConfig};
-pub use machine::{AnyMachine, Machine, Precision, State};
+pub use machine::{Machine, State};
 pub use online::{OnlineConfig, OnlineSvc, OnlineSvcModel};
 pub use passes::Passes;
+pub use precision::{AnyMachine, Precision};
 pub use primal::{
     Choice, PrimalBasis, PrimalConfig, PrimalReport, PrimalSolver, PrimalStart, PrimalSvc,
     PrimalSvcModel, PrimalSvr, PrimalSvrModel, Tuned,

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::machine::{AnyMachine, Machine, Precision};
+use super::machine::Machine;
+use super::precision::{AnyMachine, Precision};
 use crate::config::{ClassWeight, Config, changed};
 use crate::error::{Error, Result};
 use crate::model::persist::{Archive, Data, Label, Labels, Tensor, Tensors};

@@ -26,6 +26,17 @@ impl<C: KernelConfig, E> Builder<C, E> {
     }
 }
 
+impl<C: KernelConfig, E> Builder<C, E> {
+    /// Factors of the features, >= 0 and not all 0: the machine is that of rows whose columns are
+    /// multiplied by them, and takes rows as they come. One that is 0 drops its feature.
+    /// [`Gamma::Scale`] is that of the scaled rows.
+    #[must_use]
+    pub fn feature_scales(mut self, scales: impl Into<Vec<f64>>) -> Self {
+        self.setup.feature_scales = Some(scales.into());
+        self
+    }
+}
+
 impl<C, E: ClassWeighted> Builder<C, E> {
     /// What the samples of each class cost beside their own weights; one unless set.
     #[must_use]

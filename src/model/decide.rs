@@ -2,8 +2,8 @@
 
 use ndarray::Array2;
 
-use super::scratch::with_values;
-use super::{KernelModel, Model};
+use super::scratch::{with_room, with_values};
+use super::{KernelModel, Model, Scaling};
 use crate::data::Rows;
 use crate::error::{Error, LARGE, Result, check_features, check_len, check_room, try_vec};
 use crate::features::FeatureMap;
@@ -13,6 +13,8 @@ use crate::watch::{Look, Progress, Silent, Watch};
 
 /// Multiply-adds between two looks at the watch: a few tens of milliseconds.
 const WORK_BETWEEN_LOOKS: usize = 1 << 30;
+/// Values of rows that are scaled at a time, about.
+const SCALED_TOGETHER: usize = 1 << 20;
 
 impl<F: Real> Model<F> {
     /// Multiply-adds of the decision values of so many rows.
@@ -34,6 +36,7 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.coef().len(),
             Self::Cells(model) => model.row_work(),
             Self::Coded(model) => model.row_work(),
+            Self::Scaled(_, model) => model.row_work(),
         }
     }
 
@@ -41,6 +44,7 @@ impl<F: Real> Model<F> {
     fn rows_together(&self) -> usize {
         match self {
             Self::Pairwise(model) if !model.keeps_blocks() => 1 << 10,
+            Self::Scaled(_, model) => model.rows_together(),
             Self::Pairwise(_)
             | Self::Expansion(_)
             | Self::Each(_)
@@ -82,7 +86,36 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.decision(rows, out),
             Self::Cells(model) => model.decision(rows, out),
             Self::Coded(model) => model.decision(rows, out),
+            Self::Scaled(scaling, model) => model.decide_scaled(scaling, rows, out, look),
         }
+    }
+
+    /// Scales rows, some at a time, and decides about them.
+    fn decide_scaled(
+        &self,
+        scaling: &Scaling<F>,
+        rows: &Rows<'_, F>,
+        out: &mut [f64],
+        look: Look<'_>,
+    ) -> Result<()> {
+        let (n, d, outputs) = (rows.n_rows(), rows.n_cols(), self.n_outputs());
+        check_features(scaling.scales().values().len(), d)?;
+        check_len("out", n.saturating_mul(outputs), out.len())?;
+        if let Rows::Csr(_) = rows {
+            return self.decide_part(&scaling.scales().times(rows)?.rows()?, out, look);
+        }
+        let step = (SCALED_TOGETHER / d).max(1).next_multiple_of(self.rows_together());
+        let mut first = 0;
+        while first < n {
+            let last = first.saturating_add(step).min(n);
+            with_room((last - first) * d, |room| {
+                scaling.scales().write(&rows.range(first, last), room)?;
+                let scaled = Rows::of_slice(room, d)?;
+                self.decide_part(&scaled, &mut out[first * outputs..last * outputs], look)
+            })?;
+            first = last;
+        }
+        Ok(())
     }
 
     /// Decision values, samples x outputs, of finite rows.

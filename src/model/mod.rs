@@ -8,6 +8,7 @@
 //! linear      f_c(x) = w_c·x + b_c
 //! cells       the expansion of the cell that x lies in
 //! coded       Σ_p of expansions, each of coordinates coding_p(x) of its own
+//! scaled      one of these, of rows whose features are multiplied by factors
 //! ```
 
 mod any;
@@ -26,6 +27,7 @@ mod linear;
 mod pairwise;
 pub mod persist;
 mod points;
+mod scaled;
 mod scratch;
 mod stored;
 
@@ -49,6 +51,7 @@ pub use feature_model::FeatureModel;
 pub use kernel_model::KernelModel;
 pub use linear::LinearModel;
 pub use pairwise::{PairwiseModel, Support};
+pub use scaled::Scaling;
 
 /// A fitted model: it never changes, a clone shares it, and threads may use it together.
 #[derive(Clone, Debug)]
@@ -67,6 +70,8 @@ pub enum Model<F: Real> {
     Cells(Arc<CellModel<F>>),
     /// Expansions of coded rows.
     Coded(Arc<CodedModel<F>>),
+    /// A model of rows whose features are scaled; what it tells is in the user's units.
+    Scaled(Arc<Scaling<F>>, Arc<Model<F>>),
 }
 
 impl<F: Real> Model<F> {
@@ -82,6 +87,46 @@ impl<F: Real> Model<F> {
         }
     }
 
+    /// This model, of rows whose features are scaled.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`; `LengthMismatch` where the points given are not those of its terms.
+    pub fn scaled(self, scaling: Arc<Scaling<F>>) -> Result<Self> {
+        let points = if scaling.given().is_some() { self.support_vectors()? } else { None };
+        scaling.check(self.n_features(), points)?;
+        Ok(Self::Scaled(scaling, Arc::new(self)))
+    }
+
+    /// The model that decides, of scaled rows where it is behind [`Model::Scaled`].
+    #[must_use]
+    pub fn behind(&self) -> &Self {
+        match self {
+            Self::Scaled(_, model) => model,
+            Self::Expansion(_)
+            | Self::Each(_)
+            | Self::Pairwise(_)
+            | Self::Features(_)
+            | Self::Linear(_)
+            | Self::Cells(_)
+            | Self::Coded(_) => self,
+        }
+    }
+
+    /// What its rows are scaled by before it decides.
+    #[must_use]
+    pub fn scaling(&self) -> Option<&Arc<Scaling<F>>> {
+        match self {
+            Self::Scaled(scaling, _) => Some(scaling),
+            Self::Expansion(_)
+            | Self::Each(_)
+            | Self::Pairwise(_)
+            | Self::Features(_)
+            | Self::Linear(_)
+            | Self::Cells(_)
+            | Self::Coded(_) => None,
+        }
+    }
+
     /// The expansions that it consists of; none for a machine that is no sum of them.
     #[must_use]
     pub fn expansions(&self) -> &[KernelModel<F>] {
@@ -89,11 +134,12 @@ impl<F: Real> Model<F> {
             Self::Expansion(model) => std::slice::from_ref(model),
             Self::Each(models) => models,
             Self::Features(model) => model.expansion().map_or(&[], std::slice::from_ref),
+            Self::Scaled(_, model) => model.expansions(),
             Self::Pairwise(_) | Self::Linear(_) | Self::Cells(_) | Self::Coded(_) => &[],
         }
     }
 
-    /// Its name in files.
+    /// Its name in files; of one that is scaled, that of the model behind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -104,6 +150,7 @@ impl<F: Real> Model<F> {
             Self::Linear(_) => "linear",
             Self::Cells(_) => "cells",
             Self::Coded(_) => "coded",
+            Self::Scaled(_, model) => model.kind(),
         }
     }
 
@@ -112,6 +159,7 @@ impl<F: Real> Model<F> {
     pub fn sizes(&self) -> Vec<usize> {
         match self {
             Self::Cells(model) => model.cells().iter().map(CellMachine::n_terms).collect(),
+            Self::Scaled(_, model) => model.sizes(),
             Self::Expansion(_)
             | Self::Each(_)
             | Self::Pairwise(_)
@@ -135,6 +183,7 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.n_features(),
             Self::Cells(model) => model.cells().iter().map(CellMachine::n_terms).sum(),
             Self::Coded(model) => model.n_terms(),
+            Self::Scaled(_, model) => model.n_terms(),
         }
     }
 
@@ -149,6 +198,7 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.n_outputs(),
             Self::Cells(model) => model.n_outputs(),
             Self::Coded(model) => model.n_outputs(),
+            Self::Scaled(_, model) => model.n_outputs(),
         }
     }
 
@@ -163,6 +213,7 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.n_features(),
             Self::Cells(model) => model.n_features(),
             Self::Coded(model) => model.n_features(),
+            Self::Scaled(_, model) => model.n_features(),
         }
     }
 
@@ -180,6 +231,7 @@ impl<F: Real> Model<F> {
             Self::Linear(_) => Some(AnyKernel::Linear),
             Self::Cells(model) => model.cells().first().map(CellMachine::kernel),
             Self::Coded(model) => model.parts().first().map(|(_, part)| part.kernel()),
+            Self::Scaled(_, model) => model.kernel(),
         }
     }
 
@@ -191,6 +243,7 @@ impl<F: Real> Model<F> {
             Self::Pairwise(model) => {
                 matches!(model.support(), Support::Vectors(_, Gathered::Csr { .. }))
             }
+            Self::Scaled(_, model) => model.is_sparse(),
             Self::Each(_)
             | Self::Features(_)
             | Self::Linear(_)
@@ -222,6 +275,7 @@ impl<F: Real> Model<F> {
                 Support::Columns(..) => None,
             }),
             Self::Features(model) => model.landmarks().transpose(),
+            Self::Scaled(scaling, model) => Ok(scaling.points(model.support_vectors()?)),
             Self::Linear(_) | Self::Cells(_) | Self::Coded(_) => Ok(None),
         }
     }
@@ -230,7 +284,7 @@ impl<F: Real> Model<F> {
     /// as [`PairwiseModel`] lays them out; no columns for a machine without terms.
     #[must_use]
     pub fn dual_coef(&self) -> Array2<f64> {
-        if let Self::Pairwise(model) = self {
+        if let Self::Pairwise(model) = self.behind() {
             return model.coef().clone();
         }
         let models = self.expansions();
@@ -253,6 +307,13 @@ impl<F: Real> Model<F> {
     /// for a machine of terms.
     #[must_use]
     pub fn coef(&self) -> Array2<f64> {
+        if let Self::Scaled(scaling, model) = self {
+            let (mut coef, scales) = (model.coef(), scaling.scales().values());
+            if let Self::Linear(_) = &**model {
+                coef.indexed_iter_mut().for_each(|((_, k), weight)| *weight *= scales[k]);
+            }
+            return coef;
+        }
         let values = match self {
             Self::Features(model) => model.coef(),
             Self::Linear(model) => model.coef(),
@@ -260,7 +321,8 @@ impl<F: Real> Model<F> {
             | Self::Each(_)
             | Self::Pairwise(_)
             | Self::Cells(_)
-            | Self::Coded(_) => &[],
+            | Self::Coded(_)
+            | Self::Scaled(..) => &[],
         };
         let outputs = self.n_outputs();
         let width = values.len().checked_div(outputs).unwrap_or(0);
@@ -278,14 +340,16 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.intercept().to_vec(),
             Self::Cells(_) => Vec::new(),
             Self::Coded(model) => model.intercept(),
+            Self::Scaled(_, model) => model.intercept(),
         }
     }
 
-    /// The feature map of a machine on features.
+    /// The feature map of a machine on features, scaled ones where it is behind [`Model::Scaled`].
     #[must_use]
     pub fn map(&self) -> Option<&FeatureMap<F>> {
         match self {
             Self::Features(model) => Some(model.map()),
+            Self::Scaled(_, model) => model.map(),
             Self::Expansion(_)
             | Self::Each(_)
             | Self::Pairwise(_)

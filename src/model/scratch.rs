@@ -30,6 +30,7 @@ struct Both {
 thread_local! {
     static SCRATCH: Cell<Option<Box<Both>>> = const { Cell::new(None) };
     static VALUES: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+    static SINGLE: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Calls `work` with the scratch of this thread. It holds a chunk of rows of little work, thus not
@@ -51,14 +52,35 @@ pub(super) fn with_scratch<F: Real, T>(work: impl FnOnce(&mut Scratch<F>) -> T) 
 /// # Errors
 /// `OutOfMemory`, and those of `work`.
 pub(super) fn with_values<T>(len: usize, work: impl FnOnce(&mut [f64]) -> Result<T>) -> Result<T> {
+    with_room(len, work)
+}
+
+/// [`with_values`] of either precision.
+///
+/// # Errors
+/// As there.
+pub(super) fn with_room<F: Real, T>(
+    len: usize,
+    work: impl FnOnce(&mut [F]) -> Result<T>,
+) -> Result<T> {
     if len > KEPT_VALUES {
-        return work(&mut try_vec("decision values", len, 0.0)?);
+        return work(&mut try_vec("values on their way", len, F::zero())?);
     }
-    let mut values =
-        VALUES.try_with(|kept| kept.borrow_mut().pop()).ok().flatten().unwrap_or_default();
+    let mut values: Vec<F> = with_kept(Vec::pop).flatten().unwrap_or_default();
     values.clear();
-    values.resize(len, 0.0);
+    values.resize(len, F::zero());
     let done = work(&mut values);
-    let _ = VALUES.try_with(|kept| kept.borrow_mut().push(values));
+    with_kept(|kept| kept.push(values));
     done
+}
+
+/// Calls `work` with the memory that this thread keeps; a thread that ends keeps nothing.
+fn with_kept<F: Real, T>(work: impl FnOnce(&mut Vec<Vec<F>>) -> T) -> Option<T> {
+    let run = |kept: &mut dyn Any| kept.downcast_mut().map(work);
+    let done = if F::NAME == f32::NAME {
+        SINGLE.try_with(|kept| run(&mut *kept.borrow_mut()))
+    } else {
+        VALUES.try_with(|kept| run(&mut *kept.borrow_mut()))
+    };
+    done.ok().flatten()
 }

@@ -7,8 +7,9 @@ use ndarray::Array2;
 use super::persist::{Section, Tensor};
 use super::{
     CellMachine, CellModel, CellPairs, CodedModel, Coding, FeatureModel, KernelModel, LinearModel,
-    Model, PairwiseModel, Support,
+    Model, PairwiseModel, Scaling, Support,
 };
+use crate::data::Scales;
 use crate::error::{Error, Result};
 use crate::features::{FeatureMap, FourierMap, LandmarkMap};
 use crate::float::Real;
@@ -68,6 +69,30 @@ impl<F: Real> KernelModel<F> {
     }
 }
 
+impl<F: Real> Scaling<F> {
+    /// What a file holds of it.
+    #[must_use]
+    pub fn to_section(&self) -> Section {
+        let mut section = Section::default();
+        section.put_array("scales", Tensor::doubles(self.scales().values().to_vec()));
+        if let Some(given) = self.given() {
+            section.put_rows("given", given);
+        }
+        section
+    }
+
+    /// That of a file.
+    ///
+    /// # Errors
+    /// `Format` for anything that is not exactly valid, `OutOfMemory`.
+    pub fn from_section(mut section: Section) -> Result<Self> {
+        let scales = fits(Scales::new(section.take_doubles("scales")?))?;
+        let given = if section.has("given") { Some(section.take_rows("given")?) } else { None };
+        section.end()?;
+        fits(Self::new(scales, given))
+    }
+}
+
 impl<F: Real> Model<F> {
     /// What a file holds of the model.
     ///
@@ -75,6 +100,12 @@ impl<F: Real> Model<F> {
     /// `OutOfMemory`.
     pub fn to_section(&self) -> Result<Section> {
         let mut section = Section::default();
+        if let Self::Scaled(scaling, model) = self {
+            section.put("kind", "scaled");
+            section.put_section("scaling", scaling.to_section());
+            section.put_section("model", model.to_section()?);
+            return Ok(section);
+        }
         section.put("kind", self.kind());
         match self {
             Self::Expansion(model) => {
@@ -107,6 +138,8 @@ impl<F: Real> Model<F> {
                 }
                 section.put_all("parts", parts);
             }
+            // Above.
+            Self::Scaled(..) => {}
         }
         Ok(section)
     }
@@ -162,6 +195,14 @@ impl<F: Real> Model<F> {
                     parts.push((coding, KernelModel::from_section(expansion)?));
                 }
                 Self::Coded(Arc::new(fits(CodedModel::new(parts))?))
+            }
+            "scaled" => {
+                let scaling = Scaling::from_section(section.take_section("scaling")?)?;
+                let model = section.take_section("model")?;
+                // One in another would be no end of calls.
+                let nested = model.has("scaling");
+                let model = if nested { return bad("kind") } else { Self::from_section(model)? };
+                fits(model.scaled(Arc::new(scaling)))?
             }
             _ => return bad("kind"),
         };

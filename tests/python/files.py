@@ -23,12 +23,12 @@ import budgetsvm as b
 
 #: Transformers, classifiers and regressors with a configuration that is another path of a file.
 MORE: dict[str, list[dict[str, Any]]] = {
-    "BudgetSVC": [{"shared": False}],
+    "BudgetSVC": [{"shared": False}, {"feature_scales": [2.0, 0.3, 0.0]}],
     "PrimalSVC": [{"kernel": "linear"}, {"basis": "random", "n_components": 5}],
     "AssetSVC": [{"features": "fourier"}, {"solver": "dual"}],
     "LocalBudgetSVC": [{"local": "bsca"}, {"n_components": 2}],
-    "SVC": [{"kernel": "poly"}],
-    "KernelOGD": [{"average": True}],
+    "SVC": [{"kernel": "poly"}, {"feature_scales": [2.0, 0.3, 0.0]}],
+    "KernelOGD": [{"average": True}, {"feature_scales": [2.0, 0.3, 0.0]}],
     "BudgetOGD": [{"average": True, "budget": 6}],
 }
 FIXED = {
@@ -41,7 +41,10 @@ FIXED = {
 }  # fmt: skip
 
 #: Formats of files that are older than the estimator.
-SINCE = {"AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2}
+SINCE = {
+    "AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2,
+    "BudgetSVC-2": 2, "SVC-2": 2, "KernelOGD-2": 2,
+}  # fmt: skip
 
 
 def is_in(folder: Path, name: str, estimator: Any) -> bool:

@@ -31,6 +31,7 @@ CHANGES = {
     "C": ({}, [7.0]),
     "kernel": ({}, ["laplacian", "poly", "matern32"]),
     "gamma": ({}, [3.0, "auto"]),
+    "feature_scales": ({}, [np.linspace(0.5, 2.0, X.shape[1])]),
     "degree": (POLY, [2]),
     "coef0": (POLY, [1.0]),
     "loss": ({}, ["squared_hinge", "squared_epsilon_insensitive", "quantile", "log_loss"]),

@@ -61,6 +61,8 @@ OTHERS = {
     "callback": ["a", 3, {}, [], True, math.nan],
     "class_weight": ["even", "", 3, math.nan, [1.0], {0: -1.0}, {0: math.nan}, {0: "1"},
                      {0: math.inf}, {0: HUGE}, {0: None}, {0: [1]}, np.array([1.0])],
+    "feature_scales": ["nonsense", "", 3, math.nan, {}, object(), True, [], [[1.0]], ["1"], [True],
+                       [HUGE], [1.0, -1.0], [0.0], [math.nan], [math.inf], np.zeros(3)],
     "forgetting": [*NO_NUMBER, 0, -1, 1.5, None],
     "functions": ["a", 3, object()],
     "gamma": [*NO_NUMBER[:2], *NO_NUMBER[3:], -1, "wide", None],

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use budgetsvm::data::{Gathered, Rows};
+use budgetsvm::data::{Gathered, Rows, Scales};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{self, AnyMachine, Precision};
 use budgetsvm::features::FeatureMap;
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::model::Model;
 use budgetsvm::model::persist::{Archive, Tensors};
+use budgetsvm::model::{Model, Scaling};
 use budgetsvm::online::Stream;
 use ndarray::Array2;
-use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray2};
+use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -62,25 +62,59 @@ fn rows_to_python<F: Float>(py: Python<'_>, rows: Gathered<F>) -> PyResult<Bound
     })
 }
 
-/// An array of a feature map, if it has one of this name.
+/// An array of a model's feature map in the user's units, if it has one of this name.
 fn part_to_python<'py, F: Float>(
     py: Python<'py>,
-    map: &FeatureMap<F>,
+    model: &Model<F>,
     name: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(map) = model.map() else { return Ok(None) };
     Ok(Some(match (map, name) {
         (FeatureMap::Landmarks(map), "components") => {
-            matrix(py, map.landmarks().to_vec(), map.n_features())?.into_any()
+            let points = in_units(model, map.landmarks().to_vec()).map_err(exception)?;
+            matrix(py, points, map.n_features())?.into_any()
         }
         (FeatureMap::Landmarks(map), "normalization") => {
             matrix(py, map.weights(), map.n_outputs())?.into_any()
         }
         (FeatureMap::Fourier(map), "frequencies") => {
-            matrix(py, map.frequencies(), map.n_features())?.into_any()
+            let mut frequencies = map.frequencies();
+            if let Some(scaling) = model.scaling() {
+                let scales = scaling.scales().values();
+                for row in frequencies.chunks_exact_mut(scales.len()) {
+                    row.iter_mut().zip(scales).for_each(|(f, w)| *f *= w);
+                }
+            }
+            matrix(py, frequencies, map.n_features())?.into_any()
         }
         (FeatureMap::Fourier(map), "phases") => map.phases().to_vec().into_pyarray(py).into_any(),
         _ => return Ok(None),
     }))
+}
+
+/// Factors of the features, and the rows that terms are, as a machine of this precision has them.
+fn scaling<F: Float>(
+    scales: &PyReadonlyArray1<'_, f64>,
+    given: Option<&Samples<'_>>,
+) -> Result<Arc<Scaling<F>>> {
+    let given = match given {
+        Some(samples) => {
+            let rows = F::of(samples).ok_or_else(mixed)?.rows()?;
+            let all: Vec<usize> = (0..rows.n_rows()).collect();
+            Some(Gathered::new(&rows, &all)?)
+        }
+        None => None,
+    };
+    Ok(Arc::new(Scaling::new(Scales::new(scales.as_array().to_vec())?, given)?))
+}
+
+/// Points, row by row, in the user's units.
+fn in_units<F: Float>(model: &Model<F>, points: Vec<F>) -> Result<Vec<F>> {
+    let Some(scaling) = model.scaling() else { return Ok(points) };
+    match scaling.scales().undone(Gathered::from_values(points, model.n_features())?) {
+        Gathered::Dense(rows) => Ok(rows.into_raw_vec_and_offset().0),
+        Gathered::Csr { .. } => Err(Error::Unsupported("sparse centres".into())),
+    }
 }
 
 impl Machine {
@@ -124,7 +158,50 @@ impl Machine {
         with_rows!(&samples, |rows| {
             let model = self.prepared(py, &rows)?;
             let map = model.map().ok_or_else(|| Error::Unsupported("no feature map".into()));
-            transform(py, map.map_err(exception)?, &rows, width, threads)
+            let map = map.map_err(exception)?;
+            let Some(scaling) = model.scaling() else {
+                return transform(py, map, &rows, width, threads);
+            };
+            let scaled =
+                enter::predict(py, threads, rows.n_rows(), |_| scaling.scales().times(&rows))?;
+            transform(py, map, &scaled.rows().map_err(exception)?, width, threads)
+        })
+    }
+
+    /// This machine, which was trained on scaled rows, for rows as they come; `given` are the
+    /// points of its terms where they are rows of the user's.
+    #[pyo3(signature = (scales, given=None))]
+    fn scaled<'py>(
+        &self,
+        scales: PyReadonlyArray1<'py, f64>,
+        given: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let given = given.map(|given| Samples::new("X", given)).transpose()?;
+        enter_briefly(|| {
+            Ok(Self(match &self.0 {
+                AnyMachine::F32(machine) => {
+                    AnyMachine::F32(machine.clone().scaled(scaling(&scales, given.as_ref())?)?)
+                }
+                AnyMachine::F64(machine) => {
+                    AnyMachine::F64(machine.clone().scaled(scaling(&scales, given.as_ref())?)?)
+                }
+            }))
+        })
+    }
+
+    /// The machine behind the scales: of scaled rows.
+    fn behind(&self) -> Self {
+        Self(match &self.0 {
+            AnyMachine::F32(machine) => AnyMachine::F32(machine.behind()),
+            AnyMachine::F64(machine) => AnyMachine::F64(machine.behind()),
+        })
+    }
+
+    /// What the features are multiplied by, shape (n_features,); None where they are as they come.
+    #[getter]
+    fn scales<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        each!(self, machine => {
+            machine.scaling().map(|s| s.scales().values().to_vec().into_pyarray(py))
         })
     }
 
@@ -221,9 +298,13 @@ impl Machine {
         let coef = coef.as_array().to_owned();
         enter_briefly(|| {
             if let AnyMachine::F64(machine) = &self.0
-                && let Model::Pairwise(model) = machine.model()?
+                && let Model::Pairwise(model) = machine.model()?.behind()
             {
                 let model = Model::Pairwise(Arc::new(model.with_coef(coef)?));
+                let model = match machine.scaling() {
+                    Some(scaling) => model.scaled(Arc::clone(scaling))?,
+                    None => model,
+                };
                 let machine = estimator::Machine::new(model, machine.state().clone());
                 return Ok(Self(AnyMachine::F64(machine)));
             }
@@ -272,7 +353,7 @@ impl Machine {
     #[getter]
     fn n_support(&self) -> PyResult<Vec<usize>> {
         enter_briefly(|| {
-            each!(self, machine => Ok(match machine.model()? {
+            each!(self, machine => Ok(match machine.model()?.behind() {
                 Model::Pairwise(model) => model.n_support().to_vec(),
                 _ => Vec::new(),
             }))
@@ -327,10 +408,7 @@ impl Machine {
     /// An array of the feature map: "components" and "normalization", or "frequencies" and
     /// "phases"; None for another name.
     fn map_part<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        each!(self, machine => match machine.model().map_err(exception)?.map() {
-            Some(map) => part_to_python(py, map, name),
-            None => Ok(None),
-        })
+        each!(self, machine => part_to_python(py, machine.model().map_err(exception)?, name))
     }
 
     /// Terms of each cell.
@@ -344,7 +422,7 @@ impl Machine {
     #[getter]
     fn cell_width(&self) -> PyResult<usize> {
         enter_briefly(|| {
-            each!(self, machine => Ok(match machine.model()? {
+            each!(self, machine => Ok(match machine.model()?.behind() {
                 Model::Cells(model) => model.n_inner_features(),
                 _ => 0,
             }))
@@ -354,11 +432,15 @@ impl Machine {
     /// Cell centres, shape (n_cells, n_features); None without cells.
     #[getter]
     fn centers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        each!(self, machine => match machine.model().map_err(exception)? {
-            Model::Cells(model) => {
-                Ok(Some(matrix(py, model.centers(), model.n_features())?.into_any()))
+        each!(self, machine => {
+            let whole = machine.model().map_err(exception)?;
+            match whole.behind() {
+                Model::Cells(model) => {
+                    let centers = in_units(whole, model.centers()).map_err(exception)?;
+                    Ok(Some(matrix(py, centers, model.n_features())?.into_any()))
+                }
+                _ => Ok(None),
             }
-            _ => Ok(None),
         })
     }
 }

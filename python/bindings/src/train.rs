@@ -107,6 +107,9 @@ impl<'py> Call<'py> {
         let start = self.own("start")?;
         let start = start.as_ref().map(|machine| machine.cast::<Machine>()).transpose()?;
         let start = enter_briefly(|| machine::of_rows(start.map(Bound::get)))?;
+        // Rows come scaled.
+        let behind = start.filter(|machine| machine.scaling().is_some()).map(|m| m.behind());
+        let start = behind.as_ref().or(start);
         let (rows, targets, cost) = self.parts(storage)?;
         let (machine, report) =
             self.enter(|watch| task(&Problem::new(rows, targets, cost)?, start, watch))?;
@@ -116,7 +119,8 @@ impl<'py> Call<'py> {
 
 /// Trains a machine of a family: (machine, report). What a family alone is given:
 ///
-/// - all but "exact" and "primal": `start`, a machine that training goes on from
+/// - all but "exact" and "primal": `start`, a machine that training goes on from (where its rows
+///   are scaled, those of this call are, and its answer is the machine of such rows)
 /// - "one_class": `task` as below
 /// - "budget": `task` ("fit", "partial_fit" or "polish") and `validation`, a part (X, y, weights)
 /// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand

@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::fitted::ExactMachine;
 use crate::data::Rows;
 use crate::error::{Error, Result, check_len, try_vec};
-use crate::estimator::machine::Precision;
+use crate::estimator::precision::Precision;
 use crate::solver::exact;
 
 /// Parametric functions φ: their values on rows, or what computes them.

@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 use super::fitted::ExactMachine;
 use super::machine::{ExactConfig, ExactKind, ExactSolver, ExactTargets};
 use crate::config::Setup;
-use crate::data::{Rows, Targets};
+use crate::data::{Gathered, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::caution;
 use crate::estimator::labelled::{Family, Fitted, OfValues, Told};
-use crate::estimator::machine::{Machine, Precision, State};
+use crate::estimator::machine::{Machine, State};
+use crate::estimator::precision::Precision;
 use crate::estimator::saved::Attributes;
 use crate::float::Real;
 use crate::kernel::Gram;
@@ -71,7 +72,7 @@ impl Told for ExactMachine {
     /// How each part of the fit went is not told.
     fn of<F: Real>(told: &mut Attributes, machine: &Machine<F>) -> Result<Self> {
         let support = told.take_counts("support_")?;
-        let Model::Pairwise(pairs) = machine.model()? else {
+        let Model::Pairwise(pairs) = machine.model()?.behind() else {
             return Err(Error::Format("a machine that is not exact".into()));
         };
         if support.len() != pairs.n_terms() {
@@ -118,6 +119,9 @@ impl Exact {
         given: Given<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Fitted<ExactConfig, F>> {
+        let scaled = self.setup.scaled(rows)?;
+        let user_rows = rows;
+        let rows = &scaled.rows(user_rows)?;
         let config = self.setup.settled(&self.config, rows, given.weights)?;
         let classes = match targets {
             ExactTargets::Classes(index, n_classes) => Targets::Classes { index, n_classes },
@@ -129,7 +133,9 @@ impl Exact {
             ExactMachine::fit_with(&config, gram, targets, &cost, watch)
         })?;
         let model = report.model(config.kernel, &rows.view().into())?;
-        let (setup, machine) = (self.setup.clone(), Machine::new(model, State::None));
+        let points = || Gathered::new(user_rows, &report.support).map(Some);
+        let machine = scaled.machine(Machine::new(model, State::None), points)?;
+        let setup = self.setup.clone();
         let tube = match (config.kind, targets) {
             (ExactKind::EpsilonSvr { epsilon }, ExactTargets::Values(y)) => Some((epsilon, y)),
             _ => None,

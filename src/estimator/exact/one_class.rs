@@ -7,7 +7,7 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::labelled::Fitted;
-use crate::estimator::machine::Precision;
+use crate::estimator::precision::Precision;
 use crate::estimator::saved::{self, Saved};
 use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Silent};

@@ -14,7 +14,7 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::estimator::labelled::{Family as _, Fitted, OfValues as _};
-use crate::estimator::machine::Precision;
+use crate::estimator::precision::Precision;
 use crate::estimator::saved::{self, Saved, Unpacked};
 use crate::estimator::setup::ClassWeighted;
 use crate::model::persist::{Archive, Label, Labels};

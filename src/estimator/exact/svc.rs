@@ -8,7 +8,7 @@ use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::labelled::ClassifierModel;
 use crate::estimator::labels::{classes, encode};
-use crate::estimator::machine::Precision;
+use crate::estimator::precision::Precision;
 use crate::estimator::setup::ClassWeighted;
 use crate::float::Real;
 use crate::watch::{Observer, Silent};

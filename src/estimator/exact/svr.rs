@@ -7,7 +7,7 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::estimator::labelled::{OfValues as _, RegressorModel};
-use crate::estimator::machine::Precision;
+use crate::estimator::precision::Precision;
 use crate::float::Real;
 use crate::watch::{Observer, Silent};
 

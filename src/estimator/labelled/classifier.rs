@@ -9,7 +9,8 @@ use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::estimator::caution::Caution;
 use crate::estimator::labels::{classes, encode};
-use crate::estimator::machine::{Machine, Precision};
+use crate::estimator::machine::Machine;
+use crate::estimator::precision::Precision;
 use crate::estimator::saved::{self, Saved};
 use crate::estimator::setup::ClassWeighted;
 use crate::float::Real;
@@ -44,6 +45,10 @@ fn targets(index: &[u32], n_classes: usize) -> Targets<'_> {
 }
 
 impl<C: Trains> Classifier<C> {
+    pub(in crate::estimator) fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
     /// Sets hyperparameters.
     #[must_use]
     pub fn builder() -> Builder<C, Self> {

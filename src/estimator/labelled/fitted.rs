@@ -7,8 +7,10 @@ use crate::config::Setup;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
 use crate::estimator::caution::{self, Caution};
-use crate::estimator::machine::{Machine, Precision};
+use crate::estimator::machine::Machine;
+use crate::estimator::precision::Precision;
 use crate::estimator::saved::{self, Attributes, Unpacked};
+use crate::estimator::scaled::Scaled;
 use crate::float::Real;
 use crate::model::persist::{Archive, Labels};
 use crate::watch::{Observer, Watch};
@@ -42,6 +44,8 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         observer: &mut dyn Observer,
         train: &Train<'_, C, F>,
     ) -> Result<Self> {
+        let scaled = setup.scaled(rows)?;
+        let rows = &scaled.rows(rows)?;
         let mut config = setup.settled(config, rows, weights)?;
         let values = match targets {
             Targets::Values(values) => Some(values),
@@ -53,6 +57,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         let threads = setup.n_threads()?;
         let (machine, report) =
             Watch::run(threads, observer, |watch| train(&config, &problem, watch))?;
+        let machine = scaled.machine(machine, || Ok(None))?;
         let kernel = *config.kernel_mut();
         let mut cautions = caution::before(kernel, (rows, weights), tube)?;
         if values.is_some() {
@@ -69,14 +74,23 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         go_on: &GoOn<'_, C, F>,
     ) -> Result<()> {
         let Self { config, setup, machine, report, cautions: _ } = self;
+        let scales = machine.scaling().map(|scaling| scaling.scales().clone());
+        let scaled = Scaled::new(scales, rows)?;
+        let rows = scaled.rows(rows)?;
         let cost = setup.cost(config.c(), weights, (targets, targets.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
+        let threads = setup.n_threads()?;
+        let scaling = machine.take_scaling();
         let work = |watch: &mut Watch<'_>| go_on(config, &problem, machine, watch);
-        *report = if shares_work {
-            Watch::run(setup.n_threads()?, observer, work)?
+        let told = if shares_work {
+            Watch::run(threads, observer, work)
         } else {
-            Watch::run_here(observer, work)?
+            Watch::run_here(observer, work)
         };
+        if let Some(scaling) = scaling {
+            machine.put_scaling(scaling)?;
+        }
+        *report = told?;
         Ok(())
     }
 }
@@ -142,11 +156,16 @@ impl<C: Family, F: Precision> Fitted<C, F> {
         saved::pack(kind, params, &self.machine, labels, told)
     }
 
-    /// What a file holds; of the setup, the class weights alone are kept there.
+    /// What a file holds; of the setup, the class weights and the scales alone are kept there.
     pub(in crate::estimator) fn of(found: &mut Unpacked<F, C>) -> Result<Self> {
         let report = C::Report::of(&mut found.told, &found.machine)?;
         let (config, machine) = (found.config.clone(), found.machine.clone());
-        let setup = Setup { class_weight: found.class_weight.clone(), ..Setup::default() };
+        let scales = machine.scaling().map(|scaling| scaling.scales().values().to_vec());
+        let setup = Setup {
+            class_weight: found.class_weight.clone(),
+            feature_scales: scales,
+            ..Setup::default()
+        };
         Ok(Self { config, setup, machine, report, cautions: Vec::new() })
     }
 }

@@ -6,7 +6,8 @@ use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
 use crate::estimator::caution::Caution;
-use crate::estimator::machine::{Machine, Precision};
+use crate::estimator::machine::Machine;
+use crate::estimator::precision::Precision;
 use crate::estimator::saved::{self, Saved};
 use crate::float::Real;
 use crate::model::persist::{Archive, Labels};
@@ -33,6 +34,10 @@ impl<C: Weighted + OfValues> FromConfig<C> for Regressor<C> {
 }
 
 impl<C: Weighted + OfValues> Regressor<C> {
+    pub(in crate::estimator) fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
     /// Sets hyperparameters; the loss is ε-insensitive with ε = 0.1 unless set.
     #[must_use]
     pub fn builder() -> Builder<C, Self> {

@@ -23,7 +23,7 @@ impl PrimalConfig {
         let chosen = self.basis.map(|choice| (choice, self.n_components));
         let (mut start, mut kept) = (None, None);
         if let Some(previous) = previous {
-            let model = previous.machine.model()?;
+            let model = previous.machine.model()?.behind();
             check_features(model.n_features(), problem.rows().n_cols())?;
             if chosen.is_none() {
                 start = Some(start_of(model, &previous.report));

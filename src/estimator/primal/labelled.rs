@@ -118,6 +118,8 @@ impl PrimalSvc {
         labels: &[L],
         points: &Rows<'_, F>,
     ) -> Result<PrimalSvcModel<F, L>> {
+        let scaled = self.setup().scaled(points)?;
+        let points = &scaled.rows(points)?;
         self.train((rows, labels, None), &mut Silent, &|config, problem, watch| {
             config.fit_given(problem, Some(points), None, watch)
         })
@@ -129,7 +131,8 @@ impl PrimalSvc {
     ///
     /// # Errors
     /// Those of [`PrimalSvc::fit`], `BadLabels` for other classes than that machine has,
-    /// `LengthMismatch` and `FeatureMismatch` where it does not fit.
+    /// `LengthMismatch` and `FeatureMismatch` where it does not fit, `Unsupported` for features
+    /// that are scaled otherwise.
     pub fn fit_from<F: Real, L: Ord + Clone>(
         &self,
         rows: &Rows<'_, F>,
@@ -140,6 +143,7 @@ impl PrimalSvc {
             return Err(Error::BadLabels("other classes than the machine was fitted on".into()));
         }
         let previous = &previous.fitted;
+        self.setup().check_scales(&previous.machine)?;
         self.train((rows, labels, None), &mut Silent, &|config, problem, watch| {
             config.fit_given(problem, None, Some(previous), watch)
         })
@@ -157,6 +161,8 @@ impl PrimalSvr {
         values: &[f64],
         points: &Rows<'_, F>,
     ) -> Result<PrimalSvrModel<F>> {
+        let scaled = self.setup().scaled(points)?;
+        let points = &scaled.rows(points)?;
         self.train((rows, values, None), &mut Silent, &|config, problem, watch| {
             config.fit_given(problem, Some(points), None, watch)
         })
@@ -172,6 +178,7 @@ impl PrimalSvr {
         values: &[f64],
         previous: &PrimalSvrModel<F>,
     ) -> Result<PrimalSvrModel<F>> {
+        self.setup().check_scales(&previous.fitted.machine)?;
         self.train((rows, values, None), &mut Silent, &|config, problem, watch| {
             config.fit_given(problem, None, Some(&previous.fitted), watch)
         })
