@@ -14,8 +14,13 @@ from ._hyperparameters import hyperparameters
 from ._stored import require
 
 
+class _Held(Estimator):
+    # Not where hyperparameters are declared.
+    _machine: _core.Machine
+
+
 @hyperparameters
-class ScaledFeatures(Estimator):
+class ScaledFeatures(_Held):
     """Base of the machines whose kernel may see features scaled; not for use on its own.
 
     Parameters
@@ -33,8 +38,6 @@ class ScaledFeatures(Estimator):
     """
 
     feature_scales: ArrayLike | None = None
-
-    _machine: _core.Machine
 
     @property
     def feature_scales_(self) -> np.ndarray:
@@ -100,17 +103,20 @@ class ScaledFeatures(Estimator):
         require(self._has_scales_of(self._machine), "feature_scales")
 
 
-def times(X: Any, scales: np.ndarray) -> Any:
+def times(rows: Any, scales: np.ndarray) -> Any:
     """The rows with their columns multiplied, in their own precision."""
-    factors = scales.astype(X.dtype)
+    factors = scales.astype(rows.dtype)
+    scaled: Any
     with np.errstate(over="ignore", under="ignore"):
-        if not sp.issparse(X):
-            scaled = values = X * factors
+        if isinstance(rows, np.ndarray):
+            scaled = values = rows * factors
         else:
             drops = not np.all(scales > 0)
             # Columns that are dropped leave their places: those of the user's rows stay.
-            indices, indptr = (X.indices.copy(), X.indptr.copy()) if drops else (X.indices, X.indptr)
-            scaled = type(X)((X.data * factors[X.indices], indices, indptr), shape=X.shape)
+            indices, indptr = rows.indices, rows.indptr
+            indices, indptr = (indices.copy(), indptr.copy()) if drops else (indices, indptr)
+            data = rows.data * factors[rows.indices]
+            scaled = type(rows)((data, indices, indptr), shape=rows.shape)
             if drops:
                 scaled.eliminate_zeros()
             values = scaled.data
