@@ -32,7 +32,9 @@ QUOTED = 100
 
 #: What means something in Python alone, or is told to `_core` beside the hyperparameters.
 PYTHON_OWN = frozenset(
-    "basis callback class_weight feature_scales functions n_jobs random_state verbose warm_start".split()
+    """
+basis callback class_weight feature_scales functions n_jobs random_state verbose warm_start
+""".split()
 )
 
 KERNELS = tuple(_names.KERNELS)

@@ -96,7 +96,8 @@ class ScaledFeatures(_Held):
         if scales is None:
             return coef
         squares = scales * scales
-        return sp.csr_matrix(coef.multiply(squares)) if sp.issparse(coef) else coef * squares
+        dense = isinstance(coef, np.ndarray)
+        return coef * squares if dense else sp.csr_matrix(coef.multiply(squares))
 
     def _check_scales(self) -> None:
         """Whether the machine of a file is scaled as the hyperparameter says."""

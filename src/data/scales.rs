@@ -84,7 +84,7 @@ impl Scales {
         parallel::each_if(shared, parts, &|chunk, part| {
             for (i, row) in part.chunks_exact_mut(d.max(1)).enumerate() {
                 rows.copy_row(chunk * ROW_CHUNK + i, row);
-                row.iter_mut().zip(&*self.values).for_each(|(v, w)| *v = *v * F::from_f64(*w));
+                row.iter_mut().zip(&*self.values).for_each(|(v, w)| *v *= F::from_f64(*w));
             }
         });
         Ok(())
