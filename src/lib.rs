@@ -133,3 +133,8 @@ pub use estimator::{
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// So do those of the site's page.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct Page;
