@@ -84,7 +84,7 @@ long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
 
 FUZZ ?= 300
-TARGETS := model csr_rows fit stream
+TARGETS := model csr_rows svmlight fit stream
 
 # Coverage-guided fuzzing needs cargo-fuzz, and atheris in the virtual environment; memcheck needs
 # valgrind. What is not there is left out, and said so. Corpora grow in fuzz/corpus.
@@ -93,6 +93,7 @@ fuzz: $(VENV)/.built $(VENV)/.tools ## random files, lives, bytes and streams, F
 	@if command -v cargo-fuzz > /dev/null; then for target in $(TARGETS); do \
 	  mkdir -p fuzz/corpus/$$target; seeds=; \
 	  with=; case $$target in m*) seeds="tests/files/1 tests/files/2 tests/files/rust";; \
+	    sv*) seeds=fuzz/seeds;; \
 	    fit|stream) with="--features train";; esac; \
 	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$with $$target fuzz/corpus/$$target $$seeds -- -max_total_time=$(FUZZ) -max_len=8192 -timeout=20 -malloc_limit_mb=12000 || exit 1; \
 	done; else echo "left out, no cargo-fuzz: $(TARGETS)"; fi
@@ -127,6 +128,8 @@ $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST)
 
 $(VENV)/.tools: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install --group check
+	@$(BIN)/python -m pip install --group libsvm \
+	  || echo "left out, no C++ compiler: the tests against LIBSVM's own program"
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml

@@ -15,9 +15,13 @@ __all__ = [
     "archive_load",
     "archive_save",
     "hyperparameters",
+    "libsvm_read",
+    "libsvm_write",
     "local_clusters",
     "map_fit",
     "scales",
+    "svmlight_read",
+    "svmlight_write",
     "thread_count",
     "train",
     "variance",
@@ -41,6 +45,7 @@ class Machine:
     @property
     def scales(self) -> NDArray[np.float64] | None: ...
     def without_summary(self) -> Machine: ...
+    def parts(self) -> tuple[str, dict[str, NDArray[Any]]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Machine: ...
@@ -116,6 +121,31 @@ def archive_load(
     path: str | PathLike[str],
 ) -> tuple[str, dict[str, NDArray[Any]], Machine | None]: ...
 def map_fit(family: str, config: str, x: _Rows, threads: int) -> tuple[Machine, dict[str, Any]]: ...
+def svmlight_read(
+    source: bytes | str,
+    *,
+    single: bool,
+    zero_based: bool | None,
+    n_features: int | None,
+    dense: bool,
+    threads: int,
+) -> tuple[Any, ...]: ...
+def svmlight_write(x: _Rows, y: NDArray[np.float64], first: int, threads: int) -> list[str]: ...
+def libsvm_read(
+    source: bytes | str, n_features: int | None, threads: int
+) -> tuple[str, Machine, list[int], tuple[list[float], list[float]] | None]: ...
+def libsvm_write(
+    kind: str,
+    kernel: str,
+    x: _Rows,
+    coef: NDArray[np.float64],
+    *,
+    labels: list[int],
+    n_support: list[int],
+    rho: list[float],
+    sigmoids: tuple[list[float], list[float]] | None,
+    threads: int,
+) -> list[str]: ...
 def local_clusters(config: str, n: int, n_classes: int) -> int: ...
 def hyperparameters(family: str, config: str = "{}") -> str: ...
 def variance(x: _Rows, weight: _Weights) -> float: ...

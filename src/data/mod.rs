@@ -7,6 +7,7 @@ mod passes;
 mod problem;
 mod rows;
 mod scales;
+pub mod svmlight;
 
 pub use csr::{Csr, Indices};
 pub use gathered::Gathered;

@@ -22,6 +22,7 @@ mod decide;
 mod expansion;
 mod feature_model;
 mod kernel_model;
+pub mod libsvm;
 mod lightest;
 mod linear;
 mod pairwise;

@@ -49,6 +49,12 @@ pub(crate) fn archive_load<'py>(
         Ok((estimator, arrays, machine.map(AnyMachine::from_section).transpose()?))
     };
     let (estimator, tensors, machine) = enter_briefly(|| py.detach(read))?;
+    let arrays = arrays_of(py, tensors)?;
+    Ok((estimator.to_string(), arrays, machine.map(Machine)))
+}
+
+/// Arrays by their names.
+pub(crate) fn arrays_of(py: Python<'_>, tensors: Tensors) -> PyResult<Bound<'_, PyDict>> {
     let arrays = PyDict::new(py);
     for (name, Tensor { shape, data }) in tensors {
         macro_rules! put {
@@ -64,7 +70,7 @@ pub(crate) fn archive_load<'py>(
             Data::U8(values) => put!(values),
         }
     }
-    Ok((estimator.to_string(), arrays, machine.map(Machine)))
+    Ok(arrays)
 }
 
 fn tensor(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Tensor> {

@@ -12,6 +12,7 @@ mod looks;
 mod machine;
 mod observer;
 mod primal;
+mod svmlight;
 mod train;
 
 use pyo3::prelude::*;
@@ -41,6 +42,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(svmlight::svmlight_read, module)?)?;
+    module.add_function(wrap_pyfunction!(svmlight::svmlight_write, module)?)?;
+    module.add_function(wrap_pyfunction!(svmlight::libsvm_read, module)?)?;
+    module.add_function(wrap_pyfunction!(svmlight::libsvm_write, module)?)?;
     module.add_function(wrap_pyfunction!(looks::_test_looks, module)?)?;
     module.add_function(wrap_pyfunction!(_test_panic, module)?)
 }

@@ -14,8 +14,9 @@ use budgetsvm::online::Stream;
 use ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
+use crate::archive::arrays_of;
 use crate::arrays::{Float, Samples, with_rows};
 use crate::enter::{self, enter_briefly, exception};
 use crate::features::{matrix, transform};
@@ -49,6 +50,11 @@ fn mixed() -> Error {
 /// The model that decides about these rows.
 fn model_of<F: Precision>(_: &Rows<'_, F>, machine: &Machine) -> Result<Model<F>> {
     F::model_of(&machine.0)?.ok_or_else(mixed)
+}
+
+/// Rows of the caller's in double precision.
+pub(crate) fn gathered(samples: &Samples<'_>) -> PyResult<Gathered<f64>> {
+    with_rows!(samples, |rows| enter_briefly(|| Ok(Gathered::joined(&[rows])?.cast::<f64>())))
 }
 
 /// Rows as NumPy holds them: a matrix, or (data, indices, indptr, n_features).
@@ -213,6 +219,14 @@ impl Machine {
                 AnyMachine::F64(machine) => AnyMachine::F64(machine.without_summary()?),
             }))
         })
+    }
+
+    /// The model as a file holds it: JSON, and arrays by their paths.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let section =
+            enter_briefly(|| each!(self, machine => machine.model().and_then(Model::to_section)))?;
+        let (fields, tensors) = section.into_parts();
+        Ok((serde_json::Value::Object(fields).to_string(), arrays_of(py, tensors)?))
     }
 
     /// The bytes that a pickle holds: those of a file without an estimator.

@@ -23,6 +23,12 @@ fn bad<T>(what: impl Into<String>) -> Result<T> {
 }
 
 impl Section {
+    /// The fields and the arrays, those of parts by their paths.
+    #[must_use]
+    pub fn into_parts(self) -> (Map<String, Value>, Tensors) {
+        (self.fields, self.arrays)
+    }
+
     /// Writes a field.
     pub fn put(&mut self, name: &str, value: impl Serialize) {
         // What is put is of numbers, names and lists, which always become JSON.

@@ -1,0 +1,145 @@
+//! Rows and models as text.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use budgetsvm::data::svmlight::{Origin, Reader, Table, dense, write_rows};
+use budgetsvm::error::{Error, Result};
+use budgetsvm::estimator::{self, AnyMachine, State};
+use budgetsvm::model::Model;
+use budgetsvm::model::libsvm::{Kind, LibsvmModel};
+use budgetsvm::watch::Watch;
+use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arrays::{Float, Samples, contiguous, with_rows};
+use crate::enter::{enter, exception};
+use crate::features::matrix;
+use crate::machine::{Machine, gathered};
+
+/// A file's name, or the bytes themselves.
+#[derive(FromPyObject)]
+pub(crate) enum Source {
+    Bytes(Vec<u8>),
+    Path(PathBuf),
+}
+
+impl Source {
+    fn open(self) -> Result<Box<dyn std::io::Read + Send>> {
+        match self {
+            Self::Bytes(bytes) => Ok(Box::new(std::io::Cursor::new(bytes))),
+            Self::Path(path) => match File::open(&path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(source) => Err(Error::Io { path, source }),
+            },
+        }
+    }
+}
+
+fn table<'py, F: Float>(
+    py: Python<'py>,
+    source: Source,
+    (origin, n_features): (Origin, Option<usize>),
+    (as_dense, threads): (bool, usize),
+) -> PyResult<Bound<'py, PyTuple>> {
+    let (table, whole) = enter(py, threads, None, |watch| {
+        let look = &mut || watch.unbroken(Watch::glance);
+        let table = Table::<F>::read(Reader::new(source.open()?), origin, n_features, look)?;
+        let whole = if as_dense { Some(dense(&table)?) } else { None };
+        Ok((table, whole))
+    })?;
+    let labels = table.labels.into_pyarray(py);
+    if let Some(rows) = whole {
+        return (labels, matrix(py, rows, table.n_cols)?).into_pyobject(py);
+    }
+    let (values, columns) = (table.values.into_pyarray(py), table.columns.into_pyarray(py));
+    (labels, values, columns, table.starts.into_pyarray(py), table.n_cols).into_pyobject(py)
+}
+
+/// Labels and rows of a text: a matrix, or (data, indices, indptr, n_features).
+#[pyfunction]
+#[pyo3(signature = (source, *, single, zero_based, n_features, dense, threads))]
+pub(crate) fn svmlight_read(
+    py: Python<'_>,
+    source: Source,
+    single: bool,
+    zero_based: Option<bool>,
+    n_features: Option<usize>,
+    dense: bool,
+    threads: usize,
+) -> PyResult<Bound<'_, PyTuple>> {
+    let origin = match zero_based {
+        None => Origin::Found,
+        Some(true) => Origin::Zero,
+        Some(false) => Origin::One,
+    };
+    let (wanted, how) = ((origin, n_features), (dense, threads));
+    match single {
+        true => table::<f32>(py, source, wanted, how),
+        false => table::<f64>(py, source, wanted, how),
+    }
+}
+
+/// Rows as text, in parts.
+#[pyfunction]
+pub(crate) fn svmlight_write<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    y: PyReadonlyArray1<'py, f64>,
+    first: usize,
+    threads: usize,
+) -> PyResult<Vec<String>> {
+    let samples = Samples::new("X", x)?;
+    let y = contiguous(&y).map_err(exception)?;
+    with_rows!(&samples, |rows| enter(py, threads, None, |_| write_rows(&rows, (y, 1), first)))
+}
+
+type Read = (String, Machine, Vec<i64>, Option<(Vec<f64>, Vec<f64>)>);
+
+/// The machine of a model of LIBSVM's: its name there, the machine, labels, sigmoids.
+#[pyfunction]
+pub(crate) fn libsvm_read(
+    py: Python<'_>,
+    source: Source,
+    n_features: Option<usize>,
+    threads: usize,
+) -> PyResult<Read> {
+    enter(py, threads, None, |watch| {
+        let look = &mut || watch.unbroken(Watch::glance);
+        let text = LibsvmModel::read(source.open()?, n_features, look)?;
+        let kind = text.kind.name().to_owned();
+        let (model, labels, sigmoids) = text.into_model()?;
+        let machine = estimator::Machine::new(Model::Pairwise(Arc::new(model)), State::None);
+        Ok((kind, Machine(AnyMachine::F64(machine)), labels, sigmoids))
+    })
+}
+
+/// A model as LIBSVM's text, in parts.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each is a line of the text")]
+#[pyo3(signature = (kind, kernel, x, coef, *, labels, n_support, rho, sigmoids, threads))]
+pub(crate) fn libsvm_write<'py>(
+    py: Python<'py>,
+    kind: &str,
+    kernel: &str,
+    x: &Bound<'py, PyAny>,
+    coef: PyReadonlyArray2<'py, f64>,
+    labels: Vec<i64>,
+    n_support: Vec<usize>,
+    rho: Vec<f64>,
+    sigmoids: Option<(Vec<f64>, Vec<f64>)>,
+    threads: usize,
+) -> PyResult<Vec<String>> {
+    let samples = Samples::new("X", x)?;
+    let coef = coef.as_array().to_owned();
+    let kind = Kind::of_name(kind).ok_or_else(|| Error::Unsupported(kind.to_owned()));
+    let kind = kind.map_err(exception)?;
+    let kernel = serde_json::from_str(kernel).map_err(|e| Error::Format(format!("kernel: {e}")));
+    let kernel = kernel.map_err(exception)?;
+    let rows = gathered(&samples)?;
+    enter(py, threads, None, |_| {
+        LibsvmModel { kind, kernel, labels, n_support, coef, rho, sigmoids, rows }.write()
+    })
+}

@@ -1,0 +1,45 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+#: A file's name, or a file open for bytes.
+Target = str | os.PathLike[str] | IO[bytes]
+
+
+def _mode() -> int:
+    """What a new file's permissions are."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@contextmanager
+def whole(target: Target) -> Iterator[Any]:
+    """A file for bytes that stands at its place when the block ends, or, if it fails, nowhere."""
+    if hasattr(target, "write"):
+        yield target
+        return
+    path = os.fsdecode(target)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:  # a pipe, or /dev/stdout
+            yield device
+        return
+    folder = os.path.dirname(path) or "."
+    number, beside = tempfile.mkstemp(prefix=".budgetsvm-", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, _mode())
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside)
+        raise

@@ -1,0 +1,122 @@
+"""What an estimator makes of its model's values: labels, sides, probabilities, features.
+
+With `_parts`, this is all that ONNX, C and LIBSVM's text know of estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from . import _parts, _table
+from ._archive import Archived
+from ._auto import AutoEstimator
+from ._exact import ExactEstimator
+from ._exact_classifier import ExactClassifier
+from ._exact_values import BOUNDARY, OneClass
+from ._semiparametric import Semiparametric
+
+
+@dataclass(frozen=True)
+class Says:
+    """How values become answers.
+
+    1. The values of the model are multiplied by `sign`, and get what known functions add.
+    2. "classes": the label of a positive value (or of the largest); of `pairs`, by votes. "values":
+       themselves. "sides": 1 from -`boundary` on. "features": themselves and zeros up to `width`.
+    3. `probability` is a sigmoid of the one value, a softmax of several, or sigmoids of pairs that
+       are coupled; `most_probable` says that they decide labels.
+    """
+
+    task: Literal["classes", "values", "sides", "features"]
+    n_features: int
+    dtype: Any
+    sign: float = 1.0
+    classes: Any = None
+    pairs: bool = False
+    shape: str = "ovr"
+    break_ties: bool = False
+    probability: tuple[str, Any] | None = None
+    most_probable: bool = False
+    boundary: float = 0.0
+    width: int = 0
+    #: Parameters of known functions, shape (n_functions, n_outputs).
+    functions: Any = None
+    #: How columns of a table with missing numbers become those of the model.
+    plans: Any = None
+
+
+def taken_apart(estimator: Any) -> tuple[Any, Says]:
+    """The model (a `_parts.Part`) and what is made of its values.
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    ValueError, TypeError
+        If what it decides with cannot be written down.
+    """
+    if not isinstance(estimator, Archived):
+        raise TypeError(
+            f"{type(estimator).__name__} is no estimator of budgetsvm; of a pipeline write the "
+            "steps, or use budgetsvm.onnx.register() and skl2onnx"
+        )
+    check_is_fitted(estimator)
+    fitted: Any = estimator
+    if callable(getattr(fitted, "kernel", None)):
+        raise ValueError(
+            f"{type(fitted).__name__} with a function as its kernel cannot be written down: give "
+            "the kernel by name, such as kernel='rbf'"
+        )
+    try:
+        return _parts.model_of(fitted._machine), _says(fitted)
+    except ValueError as error:
+        raise ValueError(f"{type(fitted).__name__}: {error}") from None
+
+
+def _says(fitted: Any) -> Says:
+    common: dict[str, Any] = {"n_features": fitted.n_features_in_, "dtype": fitted._machine.dtype}
+    if isinstance(fitted, ExactEstimator):
+        common["sign"] = float(fitted._sign())
+    if isinstance(fitted, Semiparametric) and fitted._n_functions:
+        common["functions"] = common["sign"] * np.atleast_2d(fitted.parametric_coef_).T
+    if isinstance(fitted, AutoEstimator):
+        common["plans"] = _plans(fitted)
+    if is_classifier(fitted):
+        return _classes(fitted, common)
+    if is_outlier_detector(fitted):
+        edge = BOUNDARY * (1.0 + abs(float(fitted.offset_[0])))
+        return Says("sides", **common, boundary=edge if isinstance(fitted, OneClass) else 0.0)
+    if is_regressor(fitted):
+        return Says("values", **common)
+    return Says("features", **common, width=fitted._n_features_out)
+
+
+def _plans(fitted: Any) -> Any:
+    plans = fitted._planned()
+    if _table.wants_frame(plans):
+        raise ValueError(
+            "columns of text have no place in rows of numbers: encode them before the machine (in "
+            "a pipeline), or save() it"
+        )
+    return plans
+
+
+def _classes(fitted: Any, common: dict[str, Any]) -> Says:
+    common["classes"] = fitted.classes_
+    if isinstance(fitted, ExactClassifier):
+        sigmoids = fitted.__dict__.get("_sigmoids")
+        return Says(
+            "classes", **common, pairs=True, shape=fitted.decision_function_shape,
+            break_ties=bool(fitted.break_ties),
+            probability=None if sigmoids is None else ("pairs", sigmoids),
+        )  # fmt: skip
+    if isinstance(fitted, AutoEstimator):
+        how = "softmax" if len(fitted.classes_) > 2 else "sigmoid"
+        told = (how, np.asarray(fitted._calibration, dtype=np.float64))
+        return Says("classes", **common, probability=told, most_probable=how == "sigmoid")
+    return Says("classes", **common)

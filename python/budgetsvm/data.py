@@ -1,0 +1,153 @@
+"""Rows from files: the text of SVM-light and LIBSVM, read and written by all cores."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+from typing import Any, Literal, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from . import _core, _validation
+from ._files import Target, whole
+
+__all__ = ["dump_svmlight_file", "load_svmlight_file"]
+
+_PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+def source_of(file: Any) -> Any:
+    """What `_core` reads: a file's name, or bytes of an open or a packed file."""
+    if hasattr(file, "read"):
+        content = file.read()
+        return content.encode() if isinstance(content, str) else bytes(content)
+    path = os.fsdecode(file)
+    if os.path.splitext(path)[1] in _PACKED:
+        with cast(Any, _PACKED[os.path.splitext(path)[1]])(path, "rb") as packed:
+            return packed.read()
+    return path
+
+
+def load_svmlight_file(
+    f: Any,
+    *,
+    n_features: int | None = None,
+    dtype: Any = np.float64,
+    zero_based: bool | Literal["auto"] = "auto",
+    dense: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[Any, np.ndarray]:
+    """Read rows of the form ``label index:value index:value ... # comment``.
+
+    As `sklearn.datasets.load_svmlight_file`, by all cores and without its Python objects.
+
+    Parameters
+    ----------
+    f : str, path-like or file
+        A file's name (".gz", ".bz2" and ".xz" are unpacked), or an open file.
+    n_features : int or None, default=None
+        Columns, as many as the largest index needs at least; None: as many as it needs. Give the
+        training data's number for test data.
+    dtype : float32 or float64, default=float64
+        The type of the values.
+    zero_based : bool or "auto", default="auto"
+        Whether the index of the first column is 0, or 1. "auto": 1 unless an index is 0.
+    dense : bool, default=False
+        Whether to return an array in the place of a CSR matrix.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+
+    Returns
+    -------
+    X : CSR matrix or ndarray of shape (n_samples, n_features)
+        The rows.
+    y : ndarray of shape (n_samples,)
+        The labels, float64.
+
+    Raises
+    ------
+    ValueError
+        If a line is not exactly valid, by its number: no finite label or several, indices that do
+        not rise, a value that is no finite number, ``qid:`` (rows of ranking); if there is no row;
+        or if a dense matrix would hold a thousand times what the rows store.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from budgetsvm.data import load_svmlight_file
+    >>> X, y = load_svmlight_file(io.BytesIO(b"1 1:0.5 3:2\\n-1 2:1\\n"), dense=True)
+    >>> X
+    array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]])
+    >>> y
+    array([ 1., -1.])
+    """
+    single = np.dtype(dtype) == np.float32
+    if not single and np.dtype(dtype) != np.float64:
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    if not isinstance(zero_based, (bool, np.bool_)) and zero_based != "auto":
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
+    if n_features is not None and (isinstance(n_features, bool) or int(n_features) < 1):
+        raise ValueError(f"n_features must be None or >= 1, got {n_features!r}")
+    read = _core.svmlight_read(
+        source_of(f), single=single, zero_based=None if zero_based == "auto" else bool(zero_based),
+        n_features=None if n_features is None else int(n_features), dense=bool(dense),
+        threads=_validation.thread_count(n_jobs),
+    )  # fmt: skip
+    if dense:
+        y, X = read
+        return X, y
+    y, values, columns, starts, width = read
+    if len(values) <= np.iinfo(np.int32).max:
+        starts = starts.astype(np.int32)
+    return sp.csr_matrix((values, columns, starts), shape=(len(y), width)), y
+
+
+def dump_svmlight_file(
+    X: Any,
+    y: Any,
+    f: Target,
+    *,
+    zero_based: bool = True,
+    comment: str | None = None,
+    n_jobs: int | None = None,
+) -> None:
+    """Write rows as ``label index:value index:value ...``: read again, they are the same bits.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        Rows, finite; zeros are left out.
+    y : array-like of shape (n_samples,)
+        Numbers.
+    f : str, path-like or file
+        A file's name, which is written whole or not at all, or a file open for bytes.
+    zero_based : bool, default=True
+        Whether the first column has the index 0 or 1, which is LIBSVM's.
+    comment : str or None, default=None
+        Lines at the beginning, behind ``#``.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+
+    Raises
+    ------
+    ValueError
+        If `X` or `y` is not finite, not numbers, or they do not fit.
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    y = np.asarray(y)
+    if y.ndim != 1 or y.dtype.kind not in "biuf":
+        raise ValueError("y must be a vector of numbers: map labels of text to numbers first")
+    target = np.ascontiguousarray(y, dtype=np.float64)
+    rows, threads = _validation.as_rows(X), _validation.thread_count(n_jobs)
+    parts = _core.svmlight_write(rows, target, int(not zero_based), threads)
+    lines = [f"# {line}\n" for line in (comment or "").splitlines()]
+    with whole(f) as file:
+        for part in (*lines, *parts):
+            file.write(part.encode())
