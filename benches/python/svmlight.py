@@ -20,6 +20,7 @@ from sklearn.datasets import load_svmlight_file as theirs
 
 from budgetsvm.data import dump_svmlight_file
 from budgetsvm.data import load_svmlight_file as ours
+from common import load
 
 
 def sets():
@@ -28,17 +29,12 @@ def sets():
     yield "sparse", sp.random(50_000, 1000, 0.05, format="csr", random_state=0)
     yield "dense", rng.normal(size=(50_000, 30))
     folder = os.environ.get("BUDGETSVM_DATA")
-    if folder is None:
-        print("left out, no BUDGETSVM_DATA: adult, cod-rna")
-        return
-    for name in ("adult", "cod-rna"):
-        path = Path(folder) / f"{name}.npz"
-        if not path.is_file():
-            print(f"left out, not there: {name}")
+    for name in ("adult", "cod-rna", "letter"):
+        if folder is None or not (Path(folder) / f"{name}.npz").is_file():
+            print(f"left out, not in BUDGETSVM_DATA: {name}")
             continue
-        with np.load(path) as data:
-            key = next(key for key in ("X_train", "x_train", "X") if key in data)
-            yield name, np.asarray(data[key], dtype=np.float64)
+        X = load(Path(folder), name)["X_train"]
+        yield name, X.astype(np.float64)
 
 
 def least(read, path):
@@ -63,7 +59,9 @@ def main():
             one = least(lambda path: ours(path, n_jobs=1), path)
             all_, base = least(ours, path), least(theirs, path)
             size = os.path.getsize(path) / 1e6
-            print(f"| {name} | {size:.1f} | {base:.2f} | {base / one:.1f} x | {base / all_:.1f} x |")
+            print(
+                f"| {name} | {size:.1f} | {base:.2f} | {base / one:.1f} x | {base / all_:.1f} x |"
+            )
 
 
 if __name__ == "__main__":
