@@ -33,7 +33,7 @@ def sets():
         if folder is None or not (Path(folder) / f"{name}.npz").is_file():
             print(f"left out, not in BUDGETSVM_DATA: {name}")
             continue
-        X = load(Path(folder), name)["X_train"]
+        X = load(Path(folder), name)[0]
         yield name, X.astype(np.float64)
 
 
