@@ -176,6 +176,8 @@ def _absolute(points: Any, origin: np.ndarray) -> Any:
 
 def _single(part: Any, name: str) -> tuple[dict[str, Any], Any, np.ndarray, float]:
     """The kernel, points, coefficients and offset of a machine that is one expansion."""
+    if isinstance(part, _parts.Scaled) and isinstance(part.model, _parts.Linear):
+        part = _parts.Linear(part.model.coef * part.scales, part.model.intercept)
     if isinstance(part, _parts.Pairs):
         part = part.expansion()
     if isinstance(part, _parts.Each) and len(part.outputs) == 1:
@@ -192,6 +194,7 @@ def _single(part: Any, name: str) -> tuple[dict[str, Any], Any, np.ndarray, floa
         outputs = len(part.outputs)
     else:
         what = {
+            _parts.Scaled: "features that it scales (feature_scales; scale the rows before it)",
             _parts.Features: "waves", _parts.Cells: "cells", _parts.Coded: "coded columns"
         }[type(part)]  # fmt: skip
         raise ValueError(f"LIBSVM's text is of one expansion, and {name} decides by {what}{_ELSE}")

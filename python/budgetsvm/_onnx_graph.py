@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 
 from . import _parts
-from ._parts import Cells, Coded, Each, Expansion, Features, Landmarks, Linear, Pairs, Part, Waves
+from ._parts import (
+    Cells,
+    Coded,
+    Each,
+    Expansion,
+    Features,
+    Landmarks,
+    Linear,
+    Pairs,
+    Part,
+    Scaled,
+    Waves,
+)
 from ._says import Says
 
 #: The version of the operators, in every runtime since 2023.
@@ -314,6 +326,8 @@ def _ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) ->
 
 def values_of(graph: Graph, x: str, part: Part) -> str:
     """Decision values of rows in double precision, shape (n, outputs)."""
+    if isinstance(part, Scaled):
+        return values_of(graph, graph.op("Mul", x, graph.doubles(part.scales)), part.model)
     if isinstance(part, Expansion):
         return _expansion(graph, x, part)
     if isinstance(part, Pairs):

@@ -153,10 +153,18 @@ class Each:
     outputs: list[Expansion]
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """A model of rows whose features are multiplied by `scales`."""
+
+    scales: np.ndarray
+    model: Any
+
+
 #: Standardised values beyond this are taken for it.
 FARTHEST = 30.0
 
-Part = Expansion | Pairs | Features | Linear | Cells | Coded | Each
+Part = Expansion | Pairs | Features | Linear | Cells | Coded | Each | Scaled
 
 
 class _Section:
@@ -197,6 +205,8 @@ def model_of(machine: Any) -> Part:
 
 def _model(section: _Section) -> Part:
     kind = section.fields["kind"]
+    if kind == "scaled":
+        return Scaled(section.section("scaling").array("scales"), _model(section.section("model")))
     if kind == "expansion":
         return _expansion(section.section("expansion"))
     if kind == "each":

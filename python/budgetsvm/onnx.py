@@ -121,7 +121,7 @@ def of_rows(graph: Graph, x: str, functions: str | None, part: Any, says: Says) 
         values = graph.op("Add", values, own)
     found = _onnx_graph.answers(graph, values, says)
     if says.task == "features":
-        width = part.map.width
+        width = getattr(part, "model", part).map.width
         if width < says.width:
             zeros = graph.fill(graph.rows_of(x), says.width - width, 0.0)
             found["features"] = graph.op("Concat", values, zeros, axis=1)

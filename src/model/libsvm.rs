@@ -177,7 +177,10 @@ impl Header {
             "sigmoid" => AnyKernel::Sigmoid { gamma: gamma(self)?, coef0: self.one("coef0")? },
             "precomputed" => return bad("kernel_type precomputed: it has no support vectors"),
             other => {
-                return bad(format!("kernel_type {:?}", other.chars().take(32).collect::<String>()));
+                return bad(format!(
+                    "kernel_type {:?}",
+                    other.chars().take(32).collect::<String>()
+                ));
             }
         };
         kernel.check()?;

@@ -35,6 +35,10 @@ MORE: dict[str, Any] = {
     "SVC break_ties": b.SVC(break_ties=True, kernel="laplacian"),
     "SVC probability": b.SVC(probability=True, random_state=0),
     "NuSVC probability": b.NuSVC(probability=True, nu=0.3, random_state=0),
+    "BudgetSVC scaled": b.BudgetSVC(budget=10, feature_scales=[2, 0, 0.5], random_state=0),
+    "SVC scaled": b.SVC(feature_scales=[2, 0.1, 0.5]),
+    "Nystroem scaled": b.Nystroem(n_components=5, feature_scales=[2, 1, 0.5], random_state=0),
+    "PrimalSVC scaled": b.PrimalSVC(kernel="linear", feature_scales=[2, 1, 0.5]),
     "PrimalSVC matern52": b.PrimalSVC(kernel="matern52"),
     "LocalBudgetSVC exact": b.LocalBudgetSVC(n_clusters=3, random_state=0),
     "LocalBudgetSVC laplacian": b.LocalBudgetSVC(

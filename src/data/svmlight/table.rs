@@ -154,11 +154,11 @@ pub fn dense<F: Real>(table: &Table<F>) -> Result<Vec<F>> {
         return bad(format!("{n} rows of {d} columns with {stored} values: read them sparse"));
     }
     let mut out = try_vec("rows", size, F::zero())?;
-    let rows = out.chunks_mut(d.max(1)).zip(table.starts.array_windows());
+    let rows = out.chunks_mut(d.max(1)).zip(table.starts.windows(2));
     let mut rows: Vec<_> = rows.collect();
     parallel::each(rows.chunks_mut(1024), &|_, rows| {
-        for (row, [from, to]) in rows {
-            let at = *from as usize..*to as usize;
+        for (row, ends) in rows {
+            let at = ends[0] as usize..ends[1] as usize;
             let pairs = table.columns[at.clone()].iter().zip(&table.values[at]);
             pairs.for_each(|(&column, &value)| row[column as usize] = value);
         }
