@@ -2,7 +2,7 @@
 
     python benches/python/deploy_c.py [--data FOLDER] [--exact]
 
-Machines of 30 terms, refined, of COD-RNA and IJCNN1, written by `budgetsvm.convert.to_c`, compiled
+Machines of 30 terms, refined (400 steps), of COD-RNA and IJCNN1, written by `budgetsvm.convert.to_c`, compiled
 by the system's C compiler and asked about the whole test set. The accuracies of the exact machines
 are those of LIBSVM with the same C and γ (the README of the data); with --exact `SVC` is fitted to
 say them again.
@@ -18,10 +18,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import load, parser, require
 
 from budgetsvm import SVC, BudgetSVC
 from budgetsvm.convert import to_c
+from common import load, parser, require
 
 #: Name, hyperparameters, accuracy of the exact machine, bytes at most, points behind it at most.
 CASES = (
@@ -65,7 +65,7 @@ def main():
         X, y, X_test, y_test = (np.asarray(part) for part in load(options.data, name))
         if options.exact:
             exact = SVC(**params).fit(X, y).score(X_test, y_test)
-        machine = BudgetSVC(budget=30, refine=True, random_state=0, **params)
+        machine = BudgetSVC(budget=30, refine=True, refine_iter=400, random_state=0, **params)
         machine.fit(X.astype(np.float32), y)
         python = machine.score(X_test.astype(np.float32), y_test)
         for dtype in ("float32", "int16"):

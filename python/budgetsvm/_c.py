@@ -1,4 +1,4 @@
-"""Fitted machines as one C99 header: no allocation, no dependency but math.h, constants in flash."""
+"""Fitted machines as one C99 header: no allocation, math.h alone, constants in flash."""
 
 from __future__ import annotations
 

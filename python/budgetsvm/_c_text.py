@@ -70,7 +70,8 @@ READ_FLOAT = """
 READ_SHORT = """
     for (j = 0; j < @d@; j++) {
         const float v = (x[j]@origin@) * @by@;
-        r[j] = v > 32767.0f ? 32767 : v < -32767.0f ? -32767 : (int32_t)(v < 0 ? v - 0.5f : v + 0.5f);
+        const float near = v < 0.0f ? v - 0.5f : v + 0.5f;
+        r[j] = v > 32767.0f ? 32767 : v < -32767.0f ? -32767 : (int32_t)near;
     }
 """
 

@@ -130,7 +130,9 @@ def test_c_says_what_python_says(compiled, options):
             continue
         same = found[:, width] == labels
         if short:
-            assert (~same).mean() <= 0.002, f"{name}: {(~same).mean()}"
+            # Support vectors, of which there are some among the rows, lie on boundaries.
+            off = (~same[margin(values, machine) > 1e-5 * size]).mean()
+            assert off <= 0.002, f"{name}: {off}"
         else:
             assert same[margin(values, machine) > 1e-5 * size].all(), name
         if proba is not None:

@@ -60,6 +60,7 @@ fn table<'py, F: Float>(
 
 /// Labels and rows of a text: a matrix, or (data, indices, indptr, n_features).
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 #[pyo3(signature = (source, *, single, zero_based, n_features, dense, threads))]
 pub(crate) fn svmlight_read(
     py: Python<'_>,
