@@ -3,7 +3,7 @@
     python benches/python/deploy_c.py [--data FOLDER] [--exact]
 
 Machines of 30 terms, refined (400 steps), of COD-RNA and IJCNN1, written by
-`budgetsvm.convert.to_c`, compiled by the system's C compiler and asked about the whole test set. The
+`budgetsvm.convert.to_c`, compiled by the system's C compiler and asked about the test set. The
 accuracies of the exact machines are those of LIBSVM with the same C and γ (the README of the data);
 with --exact `SVC` is fitted to say them again.
 """
