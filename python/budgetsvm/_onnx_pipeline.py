@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _onnx_graph
 from ._onnx_graph import Graph
+from ._onnx_says import labels, of_rows
 from ._says import taken_apart
 
 
@@ -58,15 +59,13 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     """The nodes of a step."""
     import onnx
 
-    from . import onnx as ours
-
     model = operator.raw_operator
     part, says = taken_apart(model)
     graph = Graph(onnx.helper, prefix=f"{scope.get_unique_operator_name('budgetsvm')}_")
-    found = ours.of_rows(graph, graph.to_double(operator.inputs[0].full_name), None, part, says)
+    found = of_rows(graph, graph.to_double(operator.inputs[0].full_name), None, part, says)
     for name, output in zip(_names(model), operator.outputs, strict=True):
         if name == "label":
-            value, _ = ours.labels(graph, found["label"], says)
+            value, _ = labels(graph, found["label"], says)
             if np.asarray(says.classes).dtype.kind in "bf":
                 value = graph.cast(value, np.int64)
         else:

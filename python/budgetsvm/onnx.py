@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _onnx_graph
+from . import _core, _onnx_graph, _onnx_pipeline
 from ._archive import ESTIMATORS
 from ._files import Target, whole
 from ._onnx_graph import Graph
-from ._says import Says, taken_apart
+from ._onnx_says import labels, of_rows
+from ._says import taken_apart
 
 __all__ = ["register", "to_onnx"]
 
@@ -93,60 +94,15 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
     body = helper.make_graph(
         graph.nodes, type(estimator).__name__, inputs, outputs, graph.constants
     )  # fmt: skip
-    from . import __version__
-
     model = helper.make_model(
         body, opset_imports=[helper.make_opsetid("", _onnx_graph.OPSET)], ir_version=8,
-        producer_name="budgetsvm", producer_version=__version__,
+        producer_name="budgetsvm", producer_version=_core.__version__,
     )  # fmt: skip
     if path is not None:
         content = model.SerializeToString()
         with whole(path) as file:
             file.write(content)
     return model
-
-
-def of_rows(graph: Graph, x: str, functions: str | None, part: Any, says: Says) -> dict[str, str]:
-    """Outputs of rows in double precision."""
-    if says.plans is not None and any(plan["missing"] for plan in says.plans):
-        x = _onnx_graph.filled(graph, x, says.plans)
-    elif says.plans is not None:
-        fill = graph.doubles([plan["fill"] for plan in says.plans])
-        x = graph.op("Where", graph.op("IsNaN", x), fill, x)
-    values = _onnx_graph.values_of(graph, x, part)
-    if says.sign != 1.0:
-        values = graph.op("Mul", values, graph.doubles(says.sign))
-    if functions is not None:
-        own = graph.op("MatMul", functions, graph.doubles(says.functions))
-        values = graph.op("Add", values, own)
-    found = _onnx_graph.answers(graph, values, says)
-    if says.task == "features":
-        width = getattr(part, "model", part).map.width
-        if width < says.width:
-            zeros = graph.fill(graph.rows_of(x), says.width - width, 0.0)
-            found["features"] = graph.op("Concat", values, zeros, axis=1)
-    return found
-
-
-def labels(graph: Graph, places: str, says: Says) -> tuple[str, int]:
-    """The labels of places among the classes, and the type that they have."""
-    helper = graph.helper
-    if says.task == "sides":
-        inside = graph.cast(places, np.int64)
-        twice = graph.op("Mul", inside, graph.tensor(np.int64(2)))
-        number = int(helper.np_dtype_to_tensor_dtype(np.dtype(np.int64)))
-        return graph.op("Sub", twice, graph.tensor(np.int64(1))), number
-    classes = np.asarray(says.classes)
-    if classes.dtype.kind in "iu":
-        classes = classes.astype(np.int64)
-    elif classes.dtype.kind == "f":
-        classes = classes.astype(np.float64)
-    elif classes.dtype.kind not in "b":
-        if not all(isinstance(label, str) for label in classes):
-            raise ValueError("class labels must be numbers, booleans or strings")
-        classes = classes.astype(object)
-    told = graph.op("Gather", graph.tensor(classes, "classes"), places, axis=0)
-    return told, int(helper.np_dtype_to_tensor_dtype(classes.dtype))
 
 
 def register() -> None:
@@ -164,8 +120,6 @@ def register() -> None:
         import skl2onnx
     except ImportError:
         raise ImportError("register needs skl2onnx: pip install budgetsvm[onnx]") from None
-    from . import _onnx_pipeline
-
     for name, cls in ESTIMATORS.items():
         skl2onnx.update_registered_converter(
             cls, f"Budgetsvm{name}", _onnx_pipeline.shapes, _onnx_pipeline.convert,

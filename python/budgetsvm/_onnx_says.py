@@ -1,0 +1,169 @@
+"""What an estimator makes of its model's values, as nodes of an ONNX graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._onnx_graph import Graph, one_a_class, values_of, voted
+from ._probability import LEAST
+from ._says import Says
+
+
+def of_rows(graph: Graph, x: str, functions: str | None, part: Any, says: Says) -> dict[str, str]:
+    """Outputs of rows in double precision."""
+    if says.plans is not None and any(plan["missing"] for plan in says.plans):
+        x = filled(graph, x, says.plans)
+    elif says.plans is not None:
+        fill = graph.doubles([plan["fill"] for plan in says.plans])
+        x = graph.op("Where", graph.op("IsNaN", x), fill, x)
+    values = values_of(graph, x, part)
+    if says.sign != 1.0:
+        values = graph.op("Mul", values, graph.doubles(says.sign))
+    if functions is not None:
+        own = graph.op("MatMul", functions, graph.doubles(says.functions))
+        values = graph.op("Add", values, own)
+    found = answers(graph, values, says)
+    if says.task == "features":
+        width = getattr(part, "model", part).map.width
+        if width < says.width:
+            zeros = graph.fill(graph.rows_of(x), says.width - width, 0.0)
+            found["features"] = graph.op("Concat", values, zeros, axis=1)
+    return found
+
+
+def labels(graph: Graph, places: str, says: Says) -> tuple[str, int]:
+    """The labels of places among the classes, and the type that they have."""
+    helper = graph.helper
+    if says.task == "sides":
+        inside = graph.cast(places, np.int64)
+        twice = graph.op("Mul", inside, graph.tensor(np.int64(2)))
+        number = int(helper.np_dtype_to_tensor_dtype(np.dtype(np.int64)))
+        return graph.op("Sub", twice, graph.tensor(np.int64(1))), number
+    classes = np.asarray(says.classes)
+    if classes.dtype.kind in "iu":
+        classes = classes.astype(np.int64)
+    elif classes.dtype.kind == "f":
+        classes = classes.astype(np.float64)
+    elif classes.dtype.kind not in "b":
+        if not all(isinstance(label, str) for label in classes):
+            raise ValueError("class labels must be numbers, booleans or strings")
+        classes = classes.astype(object)
+    told = graph.op("Gather", graph.tensor(classes, "classes"), places, axis=0)
+    return told, int(helper.np_dtype_to_tensor_dtype(classes.dtype))
+
+
+def filled(graph: Graph, x: str, plans: list[dict]) -> str:
+    """Rows of which missing numbers are filled, and columns that say so."""
+    columns = []
+    for at, plan in enumerate(plans):
+        own = graph.op("Gather", x, graph.ints(at), axis=1)
+        missing = graph.op("IsNaN", own)
+        columns.append(graph.op("Where", missing, graph.doubles(plan["fill"]), own))
+        if plan["missing"]:
+            columns.append(graph.to_double(missing))
+    return graph.op("Concat", *columns, axis=1)
+
+
+def answers(graph: Graph, values: str, says: Says) -> dict[str, str]:
+    """Outputs by their names; of "label" the place among the classes."""
+    if says.task == "features":
+        return {"features": values}
+    if says.task == "values":
+        return {"value": values}
+    if says.task == "sides":
+        inside = graph.op("GreaterOrEqual", values, graph.doubles(-says.boundary))
+        if says.boundary:
+            near = graph.op("LessOrEqual", graph.op("Abs", values), graph.doubles(says.boundary))
+            values = graph.op("Where", near, graph.doubles(0.0), values)
+        return {"label": graph.op("Squeeze", inside, graph.ints(1)), "decision": values}
+    k = len(says.classes)
+    found = {}
+    if says.pairs and k > 2:
+        by_class = one_a_class(graph, values, k)
+        if says.break_ties:
+            found["label"] = graph.op("ArgMax", by_class, axis=1, keepdims=0)
+        else:
+            found["label"] = voted(graph, values, k)
+        found["decision"] = by_class if says.shape == "ovr" else values
+    elif k > 2:
+        found = {"label": graph.op("ArgMax", values, axis=1, keepdims=0), "decision": values}
+    else:
+        decision = graph.op("Neg", values) if says.pairs else values
+        positive = graph.op("Greater", decision, graph.doubles(0.0))
+        if says.most_probable:
+            a, b = says.probability[1]  # type: ignore[index]
+            odds = graph.op("Add", graph.op("Mul", values, graph.doubles(a)), graph.doubles(b))
+            positive = graph.op("Less", odds, graph.doubles(0.0))
+        positive = graph.op("Squeeze", positive, graph.ints(1))
+        found = {"label": graph.cast(positive, np.int64), "decision": decision}
+    if says.probability is not None:
+        found["probabilities"] = _probabilities(graph, values, says, k)
+    return found
+
+
+def _probabilities(graph: Graph, values: str, says: Says, k: int) -> str:
+    assert says.probability is not None
+    how, told = says.probability
+    if how == "softmax":
+        scaled = graph.op("Mul", values, graph.doubles(told[0]))
+        return graph.op("Softmax", scaled, axis=1)
+    if how == "sigmoid":
+        odds = graph.op("Add", graph.op("Mul", values, graph.doubles(told[0])),
+                        graph.doubles(told[1]))  # fmt: skip
+        second = graph.op("Sigmoid", graph.op("Neg", odds))
+        return graph.op("Concat", graph.op("Sigmoid", odds), second, axis=1)
+    return _coupled(graph, values, told, k)
+
+
+def _coupled(graph: Graph, values: str, sigmoids: np.ndarray, k: int) -> str:
+    """The coupling of `_probability`: p of sum 1 that minimises ``Σ_{i<j} (r_ji p_i - r_ij p_j)²``.
+
+    With the last p put in as one less the others it is a positive definite system of k - 1
+    equations, solved by elimination row by row (for all rows of X at once).
+    """
+    odds = graph.op("Add", graph.op("Mul", values, graph.doubles(sigmoids[0])),
+                    graph.doubles(sigmoids[1]))  # fmt: skip
+    r = graph.op("Sigmoid", graph.op("Neg", odds))
+    r = graph.op("Min", graph.op("Max", r, graph.doubles(LEAST)), graph.doubles(1.0 - LEAST))
+    other = graph.op("Sub", graph.doubles(1.0), r)
+    if k == 2:
+        return graph.op("Concat", r, other, axis=1)
+    first, second = np.triu_indices(k, 1)
+    # shares[i, j]: of class i in the pair of i and j, one column an entry of the matrix.
+    to_first, to_second = np.zeros((len(first), k * k)), np.zeros((len(first), k * k))
+    to_first[range(len(first)), first * k + second] = 1.0
+    to_second[range(len(first)), second * k + first] = 1.0
+    flat = graph.op("Add", graph.op("MatMul", r, graph.doubles(to_first)),
+                    graph.op("MatMul", other, graph.doubles(to_second)))  # fmt: skip
+    shares = graph.op("Reshape", flat, graph.ints(-1, k, k))
+    turned = graph.op("Transpose", shares, perm=[0, 2, 1])
+    squares = graph.op("ReduceSum", graph.op("Mul", turned, turned), graph.ints(2), keepdims=1)
+    diagonal = graph.op("Mul", squares, graph.doubles(np.eye(k)[None]))
+    q = graph.op("Sub", diagonal, graph.op("Mul", shares, turned))
+
+    # The system of all but the last, with its right side.
+    def part(value: str, rows: tuple[int, int], columns: tuple[int, int]) -> str:
+        begin, end = graph.ints(rows[0], columns[0]), graph.ints(rows[1], columns[1])
+        return graph.op("Slice", value, begin, end, graph.ints(1, 2))
+
+    m = k - 1
+    column, row = part(q, (0, m), (m, k)), part(q, (m, k), (0, m))
+    corner = part(q, (m, k), (m, k))
+    matrix = graph.op("Sub", graph.op("Sub", part(q, (0, m), (0, m)), column), row)
+    matrix = graph.op("Add", matrix, corner)
+    system = graph.op("Concat", matrix, graph.op("Sub", corner, column), axis=2)
+    for at in range(m):
+        pivot = part(system, (at, at + 1), (at, at + 1))
+        own = graph.op("Div", part(system, (at, at + 1), (0, k)), pivot)
+        factor = graph.op("Mul", part(system, (0, m), (at, at + 1)),
+                          graph.doubles((np.arange(m) != at)[None, :, None] * 1.0))  # fmt: skip
+        system = graph.op("Sub", system, graph.op("Mul", factor, own))
+        chosen = graph.doubles((np.arange(m) == at)[None, :, None] * 1.0)
+        kept = graph.op("Mul", system, graph.op("Sub", graph.doubles(1.0), chosen))
+        system = graph.op("Add", kept, graph.op("Mul", chosen, own))
+    p = graph.op("Squeeze", part(system, (0, m), (m, k)), graph.ints(2))
+    last = graph.op("Sub", graph.doubles(1.0), graph.op("ReduceSum", p, graph.ints(1), keepdims=1))
+    p = graph.op("Max", graph.op("Concat", p, last, axis=1), graph.doubles(0.0))
+    return graph.op("Div", p, graph.op("ReduceSum", p, graph.ints(1), keepdims=1))
