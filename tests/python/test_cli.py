@@ -67,7 +67,8 @@ def test_train_and_predict(folder, capsys, data):
 
 
 def test_a_label_by_name_and_rows_without_labels(folder, capsys):
-    rows = list(csv.reader(open("iris.csv")))
+    with open("iris.csv", newline="") as file:
+        rows = list(csv.reader(file))
     with open("turned.csv", "w", newline="") as file:
         csv.writer(file).writerows([row[4], *row[:4]] for row in rows)
     with open("bare.csv", "w", newline="") as file:

@@ -22,17 +22,26 @@ def test_the_documents_have_examples():
     assert len(blocks("docs/guide.md")) == 5
 
 
+#: Whose examples stand alone.
+PAGES = ("README.md", "docs/guide.md", "docs/deploy.md")
 #: Those of a lesson go on from one to the next.
 LESSONS = ["\n".join(blocks("docs/start.md"))]
 
 
 @pytest.mark.parametrize(
     "source",
-    [*LESSONS, *(block for name in ("README.md", "docs/guide.md") for block in blocks(name))],
+    [
+        *LESSONS,
+        *(
+            block
+            for name in ("README.md", "docs/guide.md", "docs/deploy.md")
+            for block in blocks(name)
+        ),
+    ],
 )
 def test_an_example_reaches_what_it_shows(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines, names, compared = source.splitlines(), {}, 0
+    lines, names, compared = source.splitlines(), {"__name__": "example"}, 0
     for statement in ast.parse(source).body:
         code = ast.get_source_segment(source, statement)
         shown = re.search(r"# (about )?(0\.\d+)", lines[statement.end_lineno - 1])
