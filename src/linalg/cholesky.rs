@@ -13,7 +13,7 @@ use faer::{Accum, MatMut, MatRef, Par, Spec};
 
 use crate::error::{Error, try_vec};
 use crate::parallel;
-use crate::simd::{add_rows, dots, zeroed};
+use crate::simd::zeroed;
 
 /// Times the jitter grows (each time a hundredfold) before the factorization is given up.
 const ATTEMPTS: usize = 8;
@@ -23,9 +23,6 @@ const PANEL: usize = 128;
 /// Right sides that one task solves together, and tasks between two looks at the caller.
 const COLUMNS: usize = 32;
 const WAVE: usize = 4;
-/// Rows, and columns, of the factor that a task reads for one right side.
-const STRIP: usize = 16;
-const COLUMN_STRIP: usize = 512;
 /// Numbers that are copied between two looks at the caller.
 const COPIED: usize = 1 << 24;
 
@@ -88,52 +85,6 @@ impl Cholesky {
         let rhs = MatMut::from_column_major_slice_mut(rhs, n, count);
         let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(n, count, Par::Seq));
         solve::solve_in_place(lower, rhs, Par::Seq, MemStack::new(&mut memory));
-    }
-
-    /// [`Cholesky::solve`] of one right side, by the pool where the matrix is large: as many passes
-    /// over the factor, cut into fixed parts.
-    pub(crate) fn solve_shared(&self, x: &mut [f64]) {
-        let n = self.n;
-        let block = |first: usize| {
-            let width = PANEL.min(n - first);
-            let rows = &self.lower[first * n..(first + width) * n];
-            let own = MatRef::from_row_major_slice(rows, width, n).subcols(first, width);
-            (rows, own, parallel::MIN_PARALLEL_BLOCK <= first * width)
-        };
-        for first in (0..n).step_by(PANEL) {
-            let (rows, own, worth) = block(first);
-            let (known, rest) = x.split_at_mut(first);
-            let target = &mut rest[..own.nrows()];
-            let parts = target.chunks_mut(STRIP).zip(rows.chunks(STRIP * n));
-            parallel::each_if(worth, parts, &|_, (target, rows)| {
-                for (x, row) in target.iter_mut().zip(rows.chunks_exact(n)) {
-                    let mut sum = 0.0;
-                    dots(&row[..first], known, std::slice::from_mut(&mut sum));
-                    *x -= sum;
-                }
-            });
-            let count = target.len();
-            let target = MatMut::from_column_major_slice_mut(target, count, 1);
-            solve_lower_triangular_in_place(own, target, Par::Seq);
-        }
-        for first in (0..n).step_by(PANEL).rev() {
-            let (rows, own, worth) = block(first);
-            let (others, rest) = x.split_at_mut(first);
-            let target = &mut rest[..own.nrows()];
-            let count = target.len();
-            let column = MatMut::from_column_major_slice_mut(&mut *target, count, 1);
-            solve_upper_triangular_in_place(own.transpose(), column, Par::Seq);
-            let known = &*target;
-            parallel::each_if(worth, others.chunks_mut(COLUMN_STRIP), &|part, others| {
-                let from = part * COLUMN_STRIP;
-                let terms: Vec<(&[f64], f64)> = rows
-                    .chunks_exact(n)
-                    .zip(known)
-                    .map(|(row, x)| (&row[from..from + others.len()], -x))
-                    .collect();
-                add_rows(&terms, others);
-            });
-        }
     }
 
     /// The order of the matrix.

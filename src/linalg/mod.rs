@@ -14,6 +14,8 @@ mod gram;
 mod lbfgs;
 mod pivoted;
 mod rows;
+#[cfg(feature = "train")]
+mod single;
 #[cfg(test)]
 mod tests;
 
@@ -29,3 +31,5 @@ pub(crate) use gram::GramAccumulator;
 pub(crate) use lbfgs::{Descent, Lbfgs};
 pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub(crate) use rows::{axpy, dot, symmetric_times};
+#[cfg(feature = "train")]
+pub(crate) use single::Single;

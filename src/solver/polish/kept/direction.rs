@@ -3,9 +3,10 @@
 use super::rows::Rows;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::linalg::{Cholesky, GramAccumulator, axpy, dot, dots};
+use crate::linalg::{Cholesky, GramAccumulator, Single, axpy, dot, dots};
 use crate::parallel::{self, ROW_CHUNK};
 use crate::rng::Rng;
+use crate::simd::inner;
 use crate::watch::{Step, Watch};
 
 /// Rows of the preconditioner: so many for each of its columns, but beyond one a column no more than
@@ -16,14 +17,15 @@ const BEYOND: usize = 3000;
 const JITTER: f64 = 1e-10;
 /// The residual is to fall to this share, in the metric of the preconditioner.
 const ENOUGH: f64 = 0.1;
+/// Where so many steps do not do, the preconditioner is made anew.
 const MAX_STEPS: usize = 60;
-/// After so many steps the preconditioner is made anew.
-const MANY_STEPS: usize = 30;
 const SEED: u64 = 3;
 
 /// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
 pub(super) struct Hessian<'h, 'k, F: Real> {
     pub(super) gram: &'h [f64],
+    /// K_BB in `f32`, for products with directions.
+    pub(super) single: &'h [f32],
     pub(super) rows: &'h Rows<'k, F>,
     /// The places with D > 0, and D of all places.
     pub(super) zone: &'h [u32],
@@ -47,11 +49,26 @@ pub(super) fn gram_times(gram: &[f64], p: &[f64]) -> Vec<f64> {
     out
 }
 
+/// The same in `f32`.
+fn single_times(gram: &[f32], p: &[f64]) -> Vec<f64> {
+    let b = p.len();
+    let p: Vec<f32> = p.iter().map(|&v| v as f32).collect();
+    let mut out = vec![0.0; b];
+    let worth = b * b >= parallel::MIN_PARALLEL_WORK;
+    let parts = out.chunks_mut(ROW_CHUNK).zip(gram.chunks(ROW_CHUNK * b));
+    parallel::each_if(worth, parts, &|_, (out, rows)| {
+        for (out, row) in out.iter_mut().zip(rows.chunks_exact(b)) {
+            *out = f64::from(inner(row, &p));
+        }
+    });
+    out
+}
+
 impl<F: Real> Hessian<'_, '_, F> {
     fn times(&self, p: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
         let b = self.gram.len().isqrt();
         let mut out = self.rows.bend(self.zone, p, self.curvature, watch)?;
-        axpy(1.0, &gram_times(self.gram, &p[..b]), &mut out[..b]);
+        axpy(1.0, &single_times(self.single, &p[..b]), &mut out[..b]);
         out.truncate(p.len());
         if let (Some(out), Some(p)) = (out.get_mut(b), p.get(b)) {
             *out += self.flat * p;
@@ -60,7 +77,7 @@ impl<F: Real> Hessian<'_, '_, F> {
     }
 
     /// The Hessian of some rows, factored.
-    pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Cholesky> {
+    pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Single> {
         let b = self.gram.len().isqrt();
         let mut chosen = self.zone.to_vec();
         let some = sketch_rows(chosen.len(), order);
@@ -87,7 +104,8 @@ impl<F: Real> Hessian<'_, '_, F> {
         }
         drop(sum);
         let jitter = JITTER * order as f64;
-        Cholesky::factor("Hessian", &matrix, order, jitter, &mut || watch.poll())
+        let factor = Cholesky::factor("Hessian", &matrix, order, jitter, &mut || watch.poll())?;
+        Ok(Single::new(&factor)?)
     }
 
     fn bordered(&self, order: usize) -> Result<Vec<f64>> {
@@ -103,19 +121,19 @@ impl<F: Real> Hessian<'_, '_, F> {
     pub(super) fn direction(
         &self,
         gradient: &[f64],
-        like: &Cholesky,
+        like: &Single,
         watch: &mut Watch<'_>,
     ) -> Step<(Vec<f64>, bool)> {
         let mut d = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut z = residual.clone();
-        like.solve_shared(&mut z);
+        like.solve(&mut z);
         let mut p = z.clone();
         let mut norm = dot(&residual, &z);
         let enough = ENOUGH * ENOUGH * norm;
-        for step in 0..MAX_STEPS {
+        for _ in 0..MAX_STEPS {
             if norm.is_nan() || norm <= enough {
-                return Ok((d, step <= MANY_STEPS));
+                return Ok((d, true));
             }
             let hp = self.times(&p, watch)?;
             let bend = dot(&p, &hp);
@@ -125,7 +143,7 @@ impl<F: Real> Hessian<'_, '_, F> {
             axpy(norm / bend, &p, &mut d);
             axpy(-norm / bend, &hp, &mut residual);
             z.copy_from_slice(&residual);
-            like.solve_shared(&mut z);
+            like.solve(&mut z);
             let next = dot(&residual, &z);
             p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + next / norm * *p);
             norm = next;

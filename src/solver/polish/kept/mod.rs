@@ -14,13 +14,15 @@
 //!    when they are needed.
 //! 4. Newton's steps on these ([`newton`]); a long one alone.
 //!
-//! The first long steps are taken on a part of the samples where these are many ([`part`]).
+//! The first long steps are taken on a part of the samples where these are many ([`part`]), those
+//! after them on the samples near the margin ([`near`]).
 //!
 //! # Cost
 //!
-//! A pass over K_nB, n B kernel values, for every long step (four or five) and two or three at the
-//! end; a step of conjugate gradients 4 q B, a factor s B² + B³/3. Memory: the rows kept, B² numbers
-//! three times, four numbers a sample.
+//! A pass over K_nB, n B kernel values, for every long step (four or five; where few samples are near
+//! the margin, over these) and two or three at the end; a step of conjugate gradients 4 q B, a factor
+//! s B² + B³/3. Memory: the rows kept, B² numbers in `f64` and as many and a half in `f32`, while a
+//! factor is made two and a half times the former more; four numbers a sample.
 //!
 //! # Certificate
 //!
@@ -30,6 +32,7 @@
 //! References: ours; \[PRIMAL\] section 4 for Newton's steps by conjugate gradients.
 
 mod direction;
+mod near;
 mod newton;
 mod part;
 mod rows;
@@ -72,8 +75,16 @@ struct Solver<'s, 'a, 'k, F: Real> {
     kernel: &'k dyn KernelRows<F>,
     samples: Samples<'k>,
     bytes: usize,
+    /// K_BB in `f32`.
+    single: &'k [f32],
     /// A step that promises less, as a share of the objective, is left to others.
     until: f64,
+}
+
+/// Some samples of a kernel.
+struct Few<'k, F: Real> {
+    of: &'k dyn KernelRows<F>,
+    samples: Vec<usize>,
 }
 
 /// Hears of every place.
@@ -89,11 +100,14 @@ pub(super) fn solve<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let m = result.intercept.len();
+    let mut single = try_vec("kernel matrix", shared.gram.len(), 0.0_f32)?;
+    single.iter_mut().zip(&shared.gram).for_each(|(to, &v)| *to = v as f32);
     let mut sum = [0.0; 2];
     let mut all = true;
     for index in 0..m {
         let mut plain = [f64::NAN; 2];
-        let done = solve_one(shared, (kernel, bytes), (index, result), (sum[0], &mut plain), watch);
+        let kernel = (kernel, &single[..], bytes);
+        let done = solve_one(shared, kernel, (index, result), (sum[0], &mut plain), watch);
         sum.iter_mut().zip(plain).for_each(|(sum, v)| *sum += v);
         if done.is_err() && index + 1 < m {
             result.forget();
@@ -107,19 +121,17 @@ pub(super) fn solve<F: Real>(
 
 fn solve_one<F: Real>(
     shared: &Shared<'_>,
-    (kernel, bytes): (&dyn KernelRows<F>, usize),
+    (kernel, single, bytes): (&dyn KernelRows<F>, &[f32], usize),
     (index, result): (usize, &mut Polished),
     (before, plain): (f64, &mut [f64; 2]),
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let (polish, b) = (shared.polish, kernel.n_terms());
     let samples = shared.samples(index, polish.h);
-    let solver = Solver { shared, kernel, samples, bytes, until: 0.0 };
+    let solver = Solver { shared, kernel, samples, bytes, single, until: 0.0 };
     let mut point = result.coef_of(index);
     point.extend(polish.fit_intercept.then_some(result.intercept[index]));
-    let flat = try_vec("margins", kernel.n_rows(), 0.0)?;
-    let mut place = Place { point: vec![0.0; point.len()], f: flat, value: 0.0, steps: 0 };
-    place.value = samples.loss_at(&place.f);
+    let mut place = solver.zero(0)?;
     let mut tell = |place: &Place, watch: &mut Watch<'_>| {
         let (coef, offset) = place.point.split_at(b);
         result.put(index, coef, offset.first().copied().unwrap_or(0.0));
@@ -127,15 +139,25 @@ fn solve_one<F: Real>(
         watch.at(place.steps, before + plain[0]);
         watch.poll()
     };
-    solver.step_1_look(&mut place, (&point, false), watch)?;
-    tell(&place, watch)?;
-    solver.begin(&mut place, watch)?;
-    let done = solver.descend(&mut place, &mut tell, watch);
+    let mut last = Last::default();
+    let done = if solver.begin(&mut place, (&point, &mut last), &mut tell, watch)? {
+        tell(&place, watch).map(|()| true)
+    } else {
+        solver.descend(&mut place, &mut last, &mut tell, watch)
+    };
     result.steps = result.steps.max(place.steps);
     done
 }
 
 impl<F: Real> Solver<'_, '_, '_, F> {
+    /// The zero model.
+    fn zero(&self, steps: usize) -> Step<Place> {
+        let f = try_vec("margins", self.kernel.n_rows(), 0.0)?;
+        let order = self.kernel.n_terms() + usize::from(self.shared.polish.fit_intercept);
+        let value = self.samples.loss_at(&f);
+        Ok(Place { point: vec![0.0; order], f, value, steps })
+    }
+
     /// `1/2 βᵀ K_BB β` with the ridge.
     fn norm(&self, point: &[f64]) -> f64 {
         let coef = &point[..self.kernel.n_terms()];
@@ -153,9 +175,15 @@ impl<F: Real> Solver<'_, '_, '_, F> {
     }
 
     /// Down to the minimum, or until a step promises little; whether it came there.
-    fn descend(&self, place: &mut Place, tell: &mut Tell<'_>, watch: &mut Watch<'_>) -> Step<bool> {
+    fn descend(
+        &self,
+        place: &mut Place,
+        last: &mut Last,
+        tell: &mut Tell<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
         let (shared, polish) = (self.shared, self.shared.polish);
-        let (mut point, mut last) = (place.point.clone(), Last::default());
+        let mut point = place.point.clone();
         for _ in 0..ROUNDS {
             tell(place, watch)?;
             if place.steps >= polish.max_steps {
@@ -168,6 +196,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             let stage = Stage {
                 shared,
                 rows: &rows,
+                single: self.single,
                 samples: self.samples,
                 tol: polish.tol,
                 until: self.until,
@@ -175,7 +204,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             };
             let (found, steps) = (&mut point, &mut place.steps);
             found.copy_from_slice(&place.point);
-            let settled = stage.minimise(found, steps, &place.f, &mut last, watch)? == End::Minimum;
+            let settled = stage.minimise(found, steps, &place.f, last, watch)? == End::Minimum;
             if settled && point == place.point {
                 return Ok(true);
             }

@@ -13,7 +13,7 @@ use super::direction::{Hessian, gram_times};
 use super::rows::Rows;
 use crate::data::SomeTargets;
 use crate::float::Real;
-use crate::linalg::{Cholesky, axpy, dot};
+use crate::linalg::{Single, axpy, dot};
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
@@ -39,7 +39,7 @@ pub(super) enum End {
 /// What a step leaves for the next.
 pub(super) struct Last {
     /// The factor of a preconditioner.
-    pub(super) like: Option<Cholesky>,
+    pub(super) like: Option<Single>,
     /// Whether D is of parabolas.
     pub(super) cautious: bool,
     /// What it promised, as a share of the objective.
@@ -56,6 +56,8 @@ impl Default for Last {
 pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     pub(super) shared: &'r Shared<'a>,
     pub(super) rows: &'r Rows<'k, F>,
+    /// K_BB in `f32`.
+    pub(super) single: &'r [f32],
     /// All samples, at the last width.
     pub(super) samples: Samples<'r>,
     pub(super) tol: f64,
@@ -110,7 +112,14 @@ impl<F: Real> Stage<'_, '_, '_, F> {
                 rows.thin(&mut zone, &mut curvature);
             }
             let flat = if zone.is_empty() { mean } else { 0.0 };
-            let hessian = Hessian { gram, rows, zone: &zone, curvature: &curvature, flat };
+            let hessian = Hessian {
+                gram,
+                single: self.single,
+                rows,
+                zone: &zone,
+                curvature: &curvature,
+                flat,
+            };
             let factor = match last.like.take() {
                 Some(factor) => factor,
                 None => hessian.sketch(order, watch)?,

@@ -1,7 +1,8 @@
 //! The first long steps, on a part of the samples that stands for all: far from the minimum a quarter
 //! of them says as well where to go.
 
-use super::{Place, Solver};
+use super::newton::Last;
+use super::{Few, Place, Solver, Tell};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -16,12 +17,6 @@ const MOST_THINNED: usize = 4;
 /// minimum is another one.
 const UNTIL: f64 = 0.1;
 const SEED: u64 = 5;
-
-/// Some samples of a kernel.
-struct Few<'k, F: Real> {
-    of: &'k dyn KernelRows<F>,
-    samples: Vec<usize>,
-}
 
 impl<F: Real> Few<'_, F> {
     fn chosen(&self, samples: &[usize]) -> Vec<usize> {
@@ -48,16 +43,29 @@ impl<F: Real> KernelRows<F> for Few<'_, F> {
 }
 
 impl<F: Real> Solver<'_, '_, '_, F> {
-    /// Takes the first long steps on a part; a part is begun on a part of its own.
-    pub(super) fn begin(&self, place: &mut Place, watch: &mut Watch<'_>) -> Step {
-        if let Some(point) = self.on_a_part(place, watch)? {
-            self.step_1_look(place, (&point, false), watch)?;
-        }
-        Ok(())
+    /// From the zero model to `start`, times the scalar that is best for it, or to where the first long
+    /// steps from there lead on a part of the samples; a part is begun on a part of its own. Then on
+    /// the samples near the margin; whether to the minimum.
+    pub(super) fn begin(
+        &self,
+        place: &mut Place,
+        (start, last): (&[f64], &mut Last),
+        tell: &mut Tell<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
+        let led = self.on_a_part(place, start, watch)?;
+        self.step_1_look(place, (led.as_deref().unwrap_or(start), false), watch)?;
+        tell(place, watch)?;
+        self.go_near(place, last, watch)
     }
 
-    /// Where they lead from a place; none where that is not far from the minimum, or samples are few.
-    fn on_a_part(&self, place: &mut Place, watch: &mut Watch<'_>) -> Step<Option<Vec<f64>>> {
+    /// Where they lead; none where `start` is not far from the minimum, or samples are few.
+    fn on_a_part(
+        &self,
+        place: &mut Place,
+        start: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Vec<f64>>> {
         let (n, order) = (self.kernel.n_rows(), place.point.len());
         let every = (n / (SAMPLES * order).max(1)).min(MOST_THINNED);
         if every < 2 {
@@ -67,21 +75,19 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let samples: Vec<usize> = (0..n).filter(|_| rng.below(every) == 0).collect();
         let targets = SomeTargets::new(self.samples.targets, samples.iter().copied());
         let cost: Vec<f64> = samples.iter().map(|&i| every as f64 * self.samples.cost[i]).collect();
-        let f: Vec<f64> = samples.iter().map(|&i| place.f[i]).collect();
         let kernel = Few { of: self.kernel, samples };
         let part = Solver {
-            shared: self.shared,
             kernel: &kernel,
             samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
-            bytes: self.bytes,
             until: UNTIL,
+            ..*self
         };
-        let (point, steps) = (place.point.clone(), place.steps);
-        let value = self.penalty(&point) + part.samples.loss_at(&f);
-        let mut there = Place { point, f, value, steps };
-        part.begin(&mut there, watch)?;
-        part.descend(&mut there, &mut |_, _| Ok(()), watch)?;
+        let mut there = part.zero(place.steps)?;
+        let mut last = Last::default();
+        part.begin(&mut there, (start, &mut last), &mut |_, _| Ok(()), watch)?;
+        part.descend(&mut there, &mut last, &mut |_, _| Ok(()), watch)?;
+        let moved = there.steps > place.steps;
         place.steps = there.steps;
-        Ok((there.point != place.point).then_some(there.point))
+        Ok(moved.then_some(there.point))
     }
 }

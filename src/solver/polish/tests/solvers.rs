@@ -72,6 +72,36 @@ fn many_samples_are_begun_on_a_part_of_them_and_come_to_the_same_minimum() {
     }
 }
 
+/// Most samples are far from the margin of where the descent begins, and for the second start, the
+/// machine of another boundary, many of them are near that of where it ends.
+#[test]
+fn samples_far_from_the_margin_are_not_forgotten() {
+    let mut toy = Toy::<f64>::new(31, 5000, 40, 2);
+    toy.kernel.gamma = 0.1;
+    toy.cost.fill(100.0);
+    let boundary = |toy: &mut Toy<f64>, axis: usize| {
+        let mut rng = Rng::new(9);
+        let x = toy.kernel.x.chunks(3).map(|row| row[axis] + 0.2 * rng.uniform() - 0.1);
+        toy.classes = x.map(|x| u32::from(x > 0.0)).collect();
+    };
+    for loss in [AnyLoss::Hinge, AnyLoss::SquaredHinge] {
+        let polish = polish(loss, false, 1e-9);
+        boundary(&mut toy, 1);
+        let other = solve(&toy, Choice::Newton, &polish, &toy.random_coef(loss)).coef;
+        boundary(&mut toy, 0);
+        let newton = solve(&toy, Choice::Newton, &polish, &toy.random_coef(loss));
+        let near = Polish { tol: 1e-3, ..polish };
+        for start in [&newton.coef, &other] {
+            let found = solve(&toy, Choice::Kept, &polish, start);
+            let above = found.smoothed / newton.smoothed - 1.0;
+            assert!(above.abs() <= 1e-6, "{loss:?}: {above:.1e}");
+            let found = solve(&toy, Choice::Kept, &near, start);
+            let above = found.smoothed / newton.smoothed - 1.0;
+            assert!(found.converged && above <= 1e-3, "{loss:?}: {above:.1e}");
+        }
+    }
+}
+
 #[test]
 fn a_gap_that_was_asked_for_is_met() {
     let mut alone = 0;

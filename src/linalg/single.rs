@@ -1,0 +1,92 @@
+//! A Cholesky factor in `f32`: what preconditions needs to be no nearer, and takes a quarter of the
+//! memory to read.
+
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{MatMut, MatRef, Par};
+
+use super::Cholesky;
+use crate::error::{Result, try_vec};
+use crate::parallel;
+use crate::simd::{add_rows, dots};
+
+/// Columns of a panel.
+const PANEL: usize = 128;
+/// Rows, and columns, of the factor that a task reads.
+const STRIP: usize = 16;
+const COLUMN_STRIP: usize = 512;
+
+/// L, in panels of rows that end with the panel's block on the diagonal.
+#[derive(Clone, Debug)]
+pub(crate) struct Single {
+    n: usize,
+    panels: Vec<Vec<f32>>,
+}
+
+impl Single {
+    /// The factor rounded.
+    pub(crate) fn new(factor: &Cholesky) -> Result<Self> {
+        let n = factor.order();
+        let mut panels = Vec::with_capacity(n.div_ceil(PANEL));
+        for (p, rows) in factor.lower().chunks(PANEL * n.max(1)).enumerate() {
+            let (first, width) = (p * PANEL, rows.len() / n);
+            let mut panel = try_vec("preconditioner", width * (first + width), 0.0)?;
+            let both = panel.chunks_exact_mut(first + width).zip(rows.chunks_exact(n));
+            for (i, (to, from)) in both.enumerate() {
+                let own = first + i + 1;
+                to[..own].iter_mut().zip(from).for_each(|(to, &v)| *to = v as f32);
+            }
+            panels.push(panel);
+        }
+        Ok(Self { n, panels })
+    }
+
+    /// Overwrites a right side by `L⁻ᵀ L⁻¹` times it, in `f64`, by the pool where the matrix is large:
+    /// two passes over the factor, cut into fixed parts.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        let stride = |p: usize| (p * PANEL + PANEL).min(self.n);
+        let worth = |p: usize| parallel::MIN_PARALLEL_BLOCK <= p * PANEL * PANEL;
+        for (p, panel) in self.panels.iter().enumerate() {
+            let (first, stride) = (p * PANEL, stride(p));
+            let (known, rest) = x.split_at_mut(first);
+            let target = &mut rest[..stride - first];
+            let parts = target.chunks_mut(STRIP).zip(panel.chunks(STRIP * stride));
+            parallel::each_if(worth(p), parts, &|_, (target, rows)| {
+                for (x, row) in target.iter_mut().zip(rows.chunks_exact(stride)) {
+                    let mut sum = 0.0;
+                    dots(&row[..first], known, std::slice::from_mut(&mut sum));
+                    *x -= sum;
+                }
+            });
+            let (block, width) = (block(panel, first, stride), stride - first);
+            let block = MatRef::from_row_major_slice(&block, width, width);
+            let target = MatMut::from_column_major_slice_mut(target, width, 1);
+            solve_lower_triangular_in_place(block, target, Par::Seq);
+        }
+        for (p, panel) in self.panels.iter().enumerate().rev() {
+            let (first, stride) = (p * PANEL, stride(p));
+            let (others, rest) = x.split_at_mut(first);
+            let target = &mut rest[..stride - first];
+            let (block, width) = (block(panel, first, stride), stride - first);
+            let block = MatRef::from_row_major_slice(&block, width, width);
+            let column = MatMut::from_column_major_slice_mut(&mut *target, width, 1);
+            solve_upper_triangular_in_place(block.transpose(), column, Par::Seq);
+            let known = &*target;
+            parallel::each_if(worth(p), others.chunks_mut(COLUMN_STRIP), &|part, others| {
+                let from = part * COLUMN_STRIP;
+                let terms: Vec<(&[f32], f64)> = panel
+                    .chunks_exact(stride)
+                    .zip(known)
+                    .map(|(row, x)| (&row[from..from + others.len()], -x))
+                    .collect();
+                add_rows(&terms, others);
+            });
+        }
+    }
+}
+
+/// A panel's block on the diagonal.
+fn block(panel: &[f32], first: usize, stride: usize) -> Vec<f64> {
+    panel.chunks_exact(stride).flat_map(|row| row[first..].iter().map(|&v| f64::from(v))).collect()
+}

@@ -1,0 +1,55 @@
+//! Steps on the samples near the margin: a step moves few of the others so far that they come to
+//! matter, so that these are looked at again at the end alone.
+
+use super::newton::Last;
+use super::{Few, Place, Solver, matters};
+use crate::data::SomeTargets;
+use crate::float::Real;
+use crate::solver::smoothed::ray::Samples;
+use crate::watch::{Step, Watch};
+
+/// How far from mattering a sample is near ...
+const REACH: f64 = 2.0;
+/// ... and the share of all that those near may be.
+const MOST: f64 = 0.6;
+/// Samples from which on this is worth the trouble.
+const LEAST: usize = 4096;
+
+impl<F: Real> Solver<'_, '_, '_, F> {
+    /// To the minimum over the samples near the margin, or the best place on the way there; whether it
+    /// is that of all.
+    pub(super) fn go_near(
+        &self,
+        place: &mut Place,
+        last: &mut Last,
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
+        let n = self.kernel.n_rows();
+        if n < LEAST || self.until > 0.0 {
+            return Ok(false);
+        }
+        let is_near: Vec<bool> =
+            (0..n).map(|i| matters(&self.samples, i, place.f[i], REACH)).collect();
+        let samples: Vec<usize> = (0..n).filter(|&i| is_near[i]).collect();
+        if samples.len() as f64 > MOST * n as f64 {
+            return Ok(false);
+        }
+        let targets = SomeTargets::new(self.samples.targets, samples.iter().copied());
+        let pick = |values: &[f64]| samples.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+        let (cost, f) = (pick(self.samples.cost), pick(&place.f));
+        let kernel = Few { of: self.kernel, samples };
+        let near = Solver {
+            kernel: &kernel,
+            samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
+            until: 0.0,
+            ..*self
+        };
+        let (point, value, steps) = (place.point.clone(), place.value, place.steps);
+        let mut there = Place { point, f, value, steps };
+        let done = near.descend(&mut there, last, &mut |_, _| Ok(()), watch)?;
+        place.steps = there.steps;
+        let whole = self.step_1_look(place, (&there.point, done), watch)?;
+        let comes = |i: usize| !is_near[i] && matters(&self.samples, i, place.f[i], 0.0);
+        Ok(done && whole && !(0..n).any(comes))
+    }
+}
