@@ -162,22 +162,29 @@ impl<F: Real> Samples<'_, '_, F> {
             coef: try_vec("curvatures", terms * m, 0.0)?,
             points: try_vec("curvatures", terms, 0.0)?,
         };
+        let mut bends = try_vec("curvatures", m, (0, 0.0))?;
         self.each_chunk(at, stripe, |first, values, stride, f| {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k] as usize;
-                let row = &values[k * stride..][..terms];
+                bends.clear();
                 for (c, &f) in f.iter().enumerate() {
                     let bend = cost[sample] * self.loss.majorant(targets.value(sample, c), f);
-                    if bend == 0.0 {
-                        continue;
+                    bends.extend((bend != 0.0).then_some((c, bend)));
+                }
+                if bends.is_empty() {
+                    continue;
+                }
+                let row = values[k * stride..][..terms].iter().map(|v| Real::to_f64(*v));
+                for (j, value) in row.enumerate() {
+                    let (square, mut weight) = (value * value, 0.0);
+                    for &(c, bend) in &bends {
+                        let beta = at.coef_rows[c * stride + j];
+                        sums.coef[j * m + c] += bend * square;
+                        weight += bend * beta * beta;
                     }
-                    for (j, value) in row.iter().map(|v| Real::to_f64(*v)).enumerate() {
-                        let square = bend * value * value;
-                        sums.coef[j * m + c] += square;
-                        if value > 0.0 {
-                            let beta = at.coef_rows[c * stride + j];
-                            sums.points[j] -= beta * beta * square * value.ln();
-                        }
+                    // A logarithm a pair of a sample and a term, not one a class.
+                    if value > 0.0 && weight > 0.0 {
+                        sums.points[j] -= weight * square * value.ln();
                     }
                 }
             }
