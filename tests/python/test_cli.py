@@ -250,6 +250,23 @@ def test_as_a_module_quiet_without_a_terminal(folder):
     assert (folder / "m.safetensors").is_file()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such terminals there")
+def test_progress_on_a_terminal(folder):
+    import os
+    import pty
+
+    own, theirs = pty.openpty()
+    given = [sys.executable, "-m", "budgetsvm", "train", "iris.csv", "m.safetensors"]
+    for quiet in ([], ["--quiet"]):
+        done = subprocess.run([*given, *quiet], stdout=subprocess.PIPE, stderr=theirs, check=False)
+        os.write(theirs, b"END")
+        told = b""
+        while not told.endswith(b"END"):
+            told += os.read(own, 4096)
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert (told == b"END") == bool(quiet)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
 def test_ctrl_c_leaves_no_half_file(folder):
     rng = np.random.default_rng(0)
