@@ -23,8 +23,10 @@
 //!    the loss: `κ_jc = 1 + Σ_i D_ic k_ij²` for a coefficient, and for the d coordinates of a point
 //!    alike, as the squared distance is known from the kernel value,
 //!    `(2γ)² Σ_i Σ_c D_ic β_jc² k_ij² ‖x_i - s_j‖²/d + 2γ ‖β_j‖²`.
-//! 2. L-BFGS from there (`linalg::Lbfgs`), first on a random part of the samples, at the price of few
-//!    full passes, then on all of them.
+//! 2. L-BFGS from there (`linalg::Lbfgs`), first on the samples near the margin, where they are few:
+//!    the others have neither loss nor slope. Chosen anew now and then, and taken only if the
+//!    objective of all samples fell. Else first on a random part of the samples, at the price of few
+//!    full passes. Then on all of them.
 //! 3. The caller polishes again: coefficients are then exact for the points reached.
 //!
 //! # Cost
@@ -63,6 +65,15 @@ const TOL: f64 = 1e-4;
 /// times outputs) a variable at least: fewer would be fitted, not learnt from.
 const PART: usize = 8;
 const EQUATIONS_A_VARIABLE: usize = 4;
+
+/// The first stage sees the samples this near the margin instead, where they are this share of many.
+const REACH: f64 = 1.0;
+const MOST_NEAR: f64 = 0.35;
+const MANY: usize = 4096;
+/// How often these are chosen, for half of the evaluations each, and evaluations of all samples that
+/// follow.
+const ROUNDS: usize = 3;
+const LAST: usize = 10;
 
 /// The refined model and how it came about.
 #[derive(Clone, Debug)]
@@ -123,37 +134,74 @@ impl Refine {
         let mut all = try_vec("samples", objective.problem().len(), 0u32)?;
         all.iter_mut().zip(0..).for_each(|(sample, i)| *sample = i);
         all.retain(|&i| objective.problem().cost()[i as usize] > 0.0);
-        let equations = all.len() / PART * objective.problem().targets().n_outputs();
-        if equations >= EQUATIONS_A_VARIABLE * x.len() {
-            let mut part = all.clone();
-            Rng::new(self.seed).shuffle(&mut part);
-            part.truncate(all.len() / PART);
-            part.sort_unstable();
-            let mut moved = x.to_vec();
-            objective.choose(part, all.len() as f64 / (all.len() / PART) as f64);
-            self.descend(objective, &mut moved, watch)?;
-            objective.choose(all, 1.0);
-            // The part may have been a poor sample.
-            let mut unused = try_vec("gradient", x.len(), 0.0)?;
-            let before = objective.evaluate(x, &mut unused, watch)?;
-            if objective.evaluate(&moved, &mut unused, watch)? < before {
-                x.copy_from_slice(&moved);
-            }
+        objective.choose(all.clone(), 1.0);
+        let mut left = self.max_evaluations;
+        if let Some(near) = few(objective, x, watch)? {
+            self.descend_near(objective, (near, &all), x, watch)?;
+            left = left.min(LAST);
         } else {
-            objective.choose(all, 1.0);
+            self.descend_part(objective, &all, x, watch)?;
         }
-        self.descend(objective, x, watch)
+        objective.choose(all, 1.0);
+        self.descend(objective, x, left, watch)
+    }
+
+    /// On a random part of the samples, where these are many.
+    fn descend_part<F: Real>(
+        &self,
+        objective: &mut Objective<'_, '_, F>,
+        all: &[u32],
+        x: &mut [f64],
+        watch: &mut Watch<'_>,
+    ) -> Step {
+        let equations = all.len() / PART * objective.problem().targets().n_outputs();
+        if equations < EQUATIONS_A_VARIABLE * x.len() {
+            return Ok(());
+        }
+        let mut part = all.to_vec();
+        Rng::new(self.seed).shuffle(&mut part);
+        part.truncate(all.len() / PART);
+        part.sort_unstable();
+        let mut moved = x.to_vec();
+        objective.choose(part, all.len() as f64 / (all.len() / PART) as f64);
+        self.descend(objective, &mut moved, self.max_evaluations, watch)?;
+        objective.choose(all.to_vec(), 1.0);
+        // The part may have been a poor sample.
+        better(objective, x, &moved, watch).map(|_| ())
+    }
+
+    /// On the samples near the margin, chosen anew now and then, while that lowers the objective of all.
+    fn descend_near<F: Real>(
+        &self,
+        objective: &mut Objective<'_, '_, F>,
+        (near, all): (Vec<u32>, &[u32]),
+        x: &mut [f64],
+        watch: &mut Watch<'_>,
+    ) -> Step {
+        let mut near = Some(near);
+        for _ in 0..ROUNDS {
+            let Some(samples) = near else { break };
+            let mut moved = x.to_vec();
+            objective.choose(samples, 1.0);
+            let most = self.max_evaluations.div_ceil(2);
+            let found = self.descend(objective, &mut moved, most, watch)?;
+            objective.choose(all.to_vec(), 1.0);
+            let lower = better(objective, x, &moved, watch)?;
+            near = if lower && !found.converged { few(objective, x, watch)? } else { None };
+        }
+        Ok(())
     }
 
     fn descend<F: Real>(
         &self,
         objective: &mut Objective<'_, '_, F>,
         x: &mut [f64],
+        max_evaluations: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Descent> {
         let inverse = objective.step_1_inverse_curvature(x, watch)?;
         let memory = objective.affordable_pairs(MEMORY);
-        let search = Lbfgs { memory, max_evaluations: self.max_evaluations, tol: TOL };
+        let search = Lbfgs { memory, max_evaluations, tol: TOL };
         watch.tick.iteration = 0;
         search.minimise(x, &inverse, &mut |x, gradient| {
             let value = objective.evaluate(x, gradient, watch)?;
@@ -164,4 +212,34 @@ impl Refine {
             Ok(value)
         })
     }
+}
+
+/// The samples near the margin, if they are few.
+fn few<F: Real>(
+    objective: &mut Objective<'_, '_, F>,
+    x: &[f64],
+    watch: &mut Watch<'_>,
+) -> Step<Option<Vec<u32>>> {
+    let n = objective.n_samples();
+    if n < MANY {
+        return Ok(None);
+    }
+    let near = objective.near(x, REACH, watch)?;
+    Ok(near.filter(|near| near.len() as f64 <= MOST_NEAR * n as f64))
+}
+
+/// `x` becomes `moved` if the objective is lower there; whether it is.
+fn better<F: Real>(
+    objective: &mut Objective<'_, '_, F>,
+    x: &mut [f64],
+    moved: &[f64],
+    watch: &mut Watch<'_>,
+) -> Step<bool> {
+    let mut unused = try_vec("gradient", x.len(), 0.0)?;
+    let before = objective.evaluate(x, &mut unused, watch)?;
+    let lower = objective.evaluate(moved, &mut unused, watch)? < before;
+    if lower {
+        x.copy_from_slice(moved);
+    }
+    Ok(lower)
 }

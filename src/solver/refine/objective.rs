@@ -110,10 +110,33 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         (self.samples, self.factor) = (samples, factor);
     }
 
+    /// Those of the samples whose loss slopes at `x`, or would if a decision value moved by `reach`;
+    /// none where every sample has a slope wherever it is.
+    pub(super) fn near(
+        &mut self,
+        x: &[f64],
+        reach: f64,
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Vec<u32>>> {
+        if !self.data.loss.has_zones() {
+            return Ok(None);
+        }
+        self.move_to(x);
+        let mut near = Vec::new();
+        let work = |stripe: &[u32]| self.data.near(&self.point, stripe, reach);
+        self.stripes(&self.samples, watch, work, |part| near.extend(part))?;
+        Ok(Some(near))
+    }
+
     /// How many pairs of vectors the memory holds, up to `most`.
     pub(super) fn affordable_pairs(&self, most: usize) -> usize {
         let (terms, d, m) = self.sizes;
         (PAIR_BYTES / (16 * terms * (d + m))).clamp(2, most.max(2))
+    }
+
+    /// Of those looked at.
+    pub(super) fn n_samples(&self) -> usize {
+        self.samples.len()
     }
 
     fn move_to(&mut self, x: &[f64]) {

@@ -154,6 +154,25 @@ impl<F: Real> Samples<'_, '_, F> {
         value
     }
 
+    /// The samples of a stripe whose loss slopes, or would if a decision value moved by `reach`.
+    pub(super) fn near(&self, at: &Point<F>, stripe: &[u32], reach: f64) -> Result<Vec<u32>> {
+        let (targets, m) = (self.problem.targets(), at.intercept.len());
+        let mut near = Vec::new();
+        self.each_chunk(at, stripe, |first, _, _, f| {
+            for (k, f) in f.chunks_exact(m).enumerate() {
+                let sample = stripe[first + k];
+                let slopes = |c: usize, f: f64| {
+                    self.loss.at(targets.value(sample as usize, c), f).slope != 0.0
+                };
+                let reached = |(c, &f): (usize, &f64)| {
+                    slopes(c, f) || slopes(c, f - reach) || slopes(c, f + reach)
+                };
+                near.extend(f.iter().enumerate().any(reached).then_some(sample));
+            }
+        })?;
+        Ok(near)
+    }
+
     /// What step 1 of the method sums over a stripe.
     pub(super) fn curvatures(&self, at: &Point<F>, stripe: &[u32]) -> Result<Curvatures> {
         let (terms, m) = (at.centers.len(), at.intercept.len());

@@ -216,6 +216,66 @@ fn the_objective_falls_and_threads_change_no_bit() -> Result<()> {
 }
 
 #[test]
+fn samples_near_the_margin_are_those_of_the_formula() -> Result<()> {
+    let mut counts = 0;
+    for (classes, loss) in LOSSES {
+        let mut case = case(300, 5, 3, classes);
+        case.coef.iter_mut().for_each(|c| *c *= 6.0);
+        let refine = refine(loss);
+        let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(classes), &case.cost)?;
+        let model = case.model();
+        let mut objective = Objective::new(refine, &problem, &model)?;
+        let all = everyone(300, &case.cost);
+        objective.choose(all.clone(), 1.0);
+        let x = objective.variables(&model)?;
+        let smoothed = Smoothed { loss, h: refine.h };
+        let mut f = vec![0.0; 300 * case.outputs];
+        model.decision(&problem.rows(), &mut f)?;
+        for reach in [0.01, 0.4] {
+            let near = objective.near(&x, reach, &mut Watch::of_tests()).unwrap();
+            let slopes = |i: u32, c: usize, by: f64| {
+                let at = f[i as usize * case.outputs + c] + by;
+                smoothed.at(problem.targets().value(i as usize, c), at).slope != 0.0
+            };
+            let wanted = |&i: &u32| {
+                let reached = |c| [0.0, -reach, reach].iter().any(|&by| slopes(i, c, by));
+                (0..case.outputs).any(reached)
+            };
+            let naive: Vec<u32> = all.iter().copied().filter(wanted).collect();
+            let smooth = matches!(loss, AnyLoss::LogLoss);
+            assert_eq!(near, (!smooth).then_some(naive), "{loss:?} {reach}");
+            counts += usize::from(near.is_some_and(|near| near.len() < all.len()));
+        }
+    }
+    assert!(counts >= 2, "{counts}");
+    Ok(())
+}
+
+#[test]
+fn a_descent_near_the_margin_lowers_the_objective_of_all() -> Result<()> {
+    let mut case = case(9000, 6, 3, 2);
+    case.coef.iter_mut().for_each(|c| *c *= 30.0);
+    let refine = refine(AnyLoss::Hinge);
+    // The classes are those that the start tells apart, most of them by far.
+    let mut f = vec![0.0; 9000];
+    case.model().decision(&Rows::Dense(case.x.view()), &mut f)?;
+    case.classes = f.iter().map(|&f| u32::from(f > 0.0)).collect();
+    let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
+    let model = case.model();
+    let mut objective = Objective::new(refine, &problem, &model)?;
+    let x = objective.variables(&model)?;
+    objective.choose(everyone(9000, &case.cost), 1.0);
+    assert!(few(&mut objective, &x, &mut Watch::of_tests()).unwrap().is_some());
+    let start = naive(&case, 2, &refine, &x);
+    let found = refine.solve(&problem, &model, &mut Watch::of_tests())?;
+    let x = objective.variables(&found.model)?;
+    let again = naive(&case, 2, &refine, &x);
+    assert!((found.smoothed - again).abs() < 1e-9 * again);
+    assert!(again < 0.9 * start, "{again} of {start}");
+    Ok(())
+}
+
+#[test]
 fn single_precision_goes_the_same_way() -> Result<()> {
     let case = case(3000, 6, 3, 2);
     let refine = refine(AnyLoss::Hinge);
