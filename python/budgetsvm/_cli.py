@@ -28,6 +28,9 @@ GRID = {"C": [2.0**k for k in range(-3, 13, 3)], "gamma": [2.0**k for k in range
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code: 0, 1 for what went wrong, 2 for usage, 130 for Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    called = os.path.basename(sys.argv[0])
+    if arguments is None and called in LIBSVM:
+        given = [called, *given]  # by a link of this name
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)

@@ -65,7 +65,9 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
     >>> from budgetsvm import BudgetSVC
     >>> from budgetsvm.onnx import to_onnx
     >>> X, y = load_iris(return_X_y=True)
-    >>> graph = to_onnx(BudgetSVC(budget=20, random_state=0).fit(X, y))  # doctest: +SKIP
+    >>> graph = to_onnx(BudgetSVC(budget=20, random_state=0).fit(X, y))
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'decision']
     """
     single = np.dtype(dtype) == np.float32
     if not single and np.dtype(dtype) != np.float64:

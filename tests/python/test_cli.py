@@ -177,6 +177,12 @@ def test_libsvm_cross_validation_and_quiet(folder, capsys):
     assert lines(capsys) == []
 
 
+def test_a_link_of_libsvm_s_name(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/svm-train", "-v", "3", "iris.svm"])
+    assert main() == 0
+    assert lines(capsys)[0].startswith("Cross Validation Accuracy = ")
+
+
 def test_libsvm_probabilities(folder, capsys):
     assert main(["svm-train", "-b", "1", "-q", "iris.svm", "m"]) == 0
     assert main(["svm-predict", "-b", "1", "iris.svm", "m", "out"]) == 0

@@ -48,3 +48,14 @@ def test_pages_describe_every_argument(name):
         given = list(inspect.signature(call).parameters)[1:]
         assert described(call.__doc__, "Parameters") == given, method
         assert "\nReturns\n" in inspect.cleandoc(call.__doc__) or method == "save", method
+
+
+@pytest.mark.parametrize("module", ["convert", "data", "onnx"])
+def test_pages_of_functions(module):
+    of_module = importlib.import_module(f"budgetsvm.{module}")
+    for name in of_module.__all__:
+        call = getattr(of_module, name)
+        assert described(call.__doc__, "Parameters") == list(inspect.signature(call).parameters)
+        returns = inspect.signature(call).return_annotation not in (None, "None")
+        assert ("\nReturns\n" in inspect.cleandoc(call.__doc__)) == returns, name
+        assert "\nRaises\n" in inspect.cleandoc(call.__doc__), name
