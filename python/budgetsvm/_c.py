@@ -328,22 +328,61 @@ def _answers(source: Source, says: Says, count: int) -> int:
     k = len(says.classes)
     _classes(source, says.classes)
     shown = count
+    decided = says.curves is not None and says.curves.decide
     if k == 2:
         source.add(_c_text.TWO, sign="-" if says.pairs else "")
+        label = _c_text.TWO_LABEL
     elif not says.pairs:
         source.add(_c_text.SEVERAL, k=k)
+        label = _c_text.SEVERAL_LABEL
     else:
         source.add(_c_text.VOTES, k=k, count=count)
         by_class = says.shape == "ovr"
         shown = k if by_class else count
         source.add(_c_text.OF_CLASSES if by_class else _c_text.OF_PAIRS, k=k, count=count)
-        source.add(_c_text.BY_TIES if says.break_ties else _c_text.BY_VOTES, k=k, count=count)
-    if says.probability is not None:
-        slopes, offsets = (np.atleast_1d(v) for v in says.probability[1])
-        tables = {"slopes": source.table(slopes, "double", "slopes"),
-                  "shifts": source.table(offsets, "double", "shifts")}  # fmt: skip
-        source.add(_c_text.COUPLED if k > 2 else _c_text.SIGMOID, k=k, count=count, **tables)
+        label = _c_text.BY_TIES if says.break_ties else _c_text.BY_VOTES
+    if not decided:
+        source.add(label, k=k, count=count)
+    if says.probability is not None or says.curves is not None:
+        _shares(source, says, count)
+        source.add(_c_text.PROBABILITY, k=k)
+    if decided:
+        source.add(_c_text.MOST_PROBABLE, k=k)
     return shown
+
+
+def _shares(source: Source, says: Says, count: int) -> None:
+    """The function that makes probabilities of values."""
+    k, curves = len(says.classes), says.curves
+    slopes: Any
+    offsets: Any
+    if curves is not None and curves.softmax is not None:
+        source.add(_c_text.SOFTMAX, k=k, sharpness=repr(curves.softmax))
+        return
+    sign, slopes, offsets = "", None, None
+    if curves is None:
+        assert says.probability is not None
+        slopes, offsets = (np.atleast_1d(v) for v in says.probability[1])
+        pairs, of_two = True, _c_text.FIRST_OF_TWO
+    else:
+        pairs, of_two = curves.pairs, _c_text.OF_TWO
+        if curves.sigmoids is not None:
+            slopes, offsets = curves.sigmoids.T
+        sign = "-" if says.sign < 0 else ""
+    if slopes is not None and offsets is not None:
+        source.add(_c_text.SIGMOIDS, slopes=source.table(slopes, "double", "slopes"),
+                   shifts=source.table(offsets, "double", "shifts"))  # fmt: skip
+    else:
+        ends = np.cumsum([0, *(len(at) for at, _ in curves.steps)])
+        at, share = (np.concatenate([step[i] for step in curves.steps]) for i in (0, 1))
+        source.add(_c_text.STEPS, ends=source.table(ends, "int", "ends"),
+                   at=source.table(at, "double", "at"),
+                   share=source.table(share, "double", "share"))  # fmt: skip
+    if k > 2 and pairs:
+        source.add(_c_text.COUPLE, k=k)
+    then = of_two if k == 2 else _c_text.OF_COUPLED if pairs else _c_text.OF_PARTS
+    source.add(_c_text.SHARES, count=count, sign=sign,
+               then=_filled(then, k=k, n=source.name))  # fmt: skip
 
 
 def _classes(source: Source, classes: Any) -> None:

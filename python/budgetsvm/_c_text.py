@@ -214,7 +214,9 @@ static inline void @n@_decision(const float *x, float *out)
     @n@_values(x, &value);
     out[0] = (float)(@sign@value);
 }
+"""
 
+TWO_LABEL = """
 /* A place in @n@_classes. */
 static inline int @n@_label(const float *x)
 {
@@ -232,7 +234,9 @@ static inline void @n@_decision(const float *x, float *out)
     @n@_values(x, values);
     for (c = 0; c < @k@; c++) out[c] = (float)values[c];
 }
+"""
 
+SEVERAL_LABEL = """
 /* A place in @n@_classes. */
 static inline int @n@_label(const float *x)
 {
@@ -318,29 +322,15 @@ static inline int @n@_label(const float *x)
 }
 """
 
-SIGMOID = """
-/* Probabilities in the order of @n@_classes. */
-static inline void @n@_probability(const float *x, float *out)
+COUPLE = """
+/* Probabilities of classes from shares of the first of each pair, by elimination. */
+static inline void @n@_couple(const double *shares, double *p)
 {
-    double value, first;
-    @n@_values(x, &value);
-    first = 1.0 / (1.0 + exp(@slopes@[0] * value + @shifts@[0]));
-    first = first < 1e-7 ? 1e-7 : first > 1.0 - 1e-7 ? 1.0 - 1e-7 : first;
-    out[0] = (float)first;
-    out[1] = (float)(1.0 - first);
-}
-"""
-
-COUPLED = """
-/* Probabilities in the order of @n@_classes: sigmoids of the pairs, coupled by elimination. */
-static inline void @n@_probability(const float *x, float *out)
-{
-    double values[@count@], r[@k@][@k@], q[@k@][@k@], a[@k@][@k@], sum = 0.0;
+    double r[@k@][@k@], q[@k@][@k@], a[@k@][@k@], sum = 0.0;
     int i, j, l, pair = 0;
-    @n@_values(x, values);
     for (i = 0; i < @k@; i++)
         for (j = i + 1; j < @k@; j++, pair++) {
-            double share = 1.0 / (1.0 + exp(@slopes@[pair] * values[pair] + @shifts@[pair]));
+            double share = shares[pair];
             share = share < 1e-7 ? 1e-7 : share > 1.0 - 1e-7 ? 1.0 - 1e-7 : share;
             r[i][j] = share;
             r[j][i] = 1.0 - share;
@@ -365,13 +355,104 @@ static inline void @n@_probability(const float *x, float *out)
                 const double factor = a[i][pair] / a[pair][pair];
                 for (j = pair; j <= l; j++) a[i][j] -= factor * a[pair][j];
             }
-    values[0] = 1.0;
+    p[l] = 1.0;
     for (i = 0; i < l; i++) {
-        r[0][i] = a[i][l] / a[i][i];
-        values[0] -= r[0][i];
+        p[i] = a[i][l] / a[i][i];
+        p[l] -= p[i];
     }
-    r[0][l] = values[0];
-    for (i = 0; i < @k@; i++) sum += r[0][i] > 0.0 ? r[0][i] : 0.0;
-    for (i = 0; i < @k@; i++) out[i] = (float)(r[0][i] > 0.0 ? r[0][i] / sum : 0.0);
+    for (i = 0; i < @k@; i++) sum += p[i] = p[i] > 0.0 ? p[i] : 0.0;
+    for (i = 0; i < @k@; i++) p[i] /= sum;
+}
+"""
+
+SIGMOIDS = """
+static inline double @n@_share(int c, double f)
+{
+    return 1.0 / (1.0 + exp(@slopes@[c] * f + @shifts@[c]));
+}
+"""
+
+STEPS = """
+static inline double @n@_share(int c, double f)
+{
+    const int last = @ends@[c + 1] - 1;
+    int i = @ends@[c];
+    if (!(f > @at@[i])) return @share@[i];
+    for (; i < last; i++)
+        if (f < @at@[i + 1])
+            return @share@[i] + (@share@[i + 1] - @share@[i]) *
+                ((f - @at@[i]) / (@at@[i + 1] - @at@[i]));
+    return @share@[last];
+}
+"""
+
+SHARES = """
+static inline void @n@_shares(const float *x, double *p)
+{
+    double values[@count@];
+    int i;
+    @n@_values(x, values);
+    for (i = 0; i < @count@; i++) values[i] = @n@_share(i, @sign@values[i]);
+@then@
+}
+"""
+
+OF_TWO = """
+    p[0] = 1.0 - values[0];
+    p[1] = values[0];
+"""
+
+FIRST_OF_TWO = """
+    p[0] = values[0] < 1e-7 ? 1e-7 : values[0] > 1.0 - 1e-7 ? 1.0 - 1e-7 : values[0];
+    p[1] = 1.0 - p[0];
+"""
+
+OF_PARTS = """
+    p[0] = 0.0;
+    for (i = 0; i < @k@; i++) p[0] += values[i];
+    {
+        const double sum = p[0];
+        for (i = 0; i < @k@; i++) p[i] = sum > 0.0 ? values[i] / sum : 1.0 / @k@;
+    }
+"""
+
+OF_COUPLED = """
+    @n@_couple(values, p);
+"""
+
+SOFTMAX = """
+static inline void @n@_shares(const float *x, double *p)
+{
+    double most, sum = 0.0;
+    int i;
+    @n@_values(x, p);
+    most = p[0];
+    for (i = 1; i < @k@; i++) most = p[i] > most ? p[i] : most;
+    for (i = 0; i < @k@; i++) sum += p[i] = exp(@sharpness@ * (p[i] - most));
+    for (i = 0; i < @k@; i++) p[i] /= sum;
+}
+"""
+
+PROBABILITY = """
+/* Probabilities in the order of @n@_classes. */
+static inline void @n@_probability(const float *x, float *out)
+{
+    double p[@k@];
+    int i;
+    @n@_shares(x, p);
+    for (i = 0; i < @k@; i++) out[i] = (float)p[i];
+}
+"""
+
+MOST_PROBABLE = """
+/* A place in @n@_classes: of the most probable. */
+static inline int @n@_label(const float *x)
+{
+    double p[@k@];
+    int i, best = 0;
+    @n@_shares(x, p);
+    for (i = 1; i < @k@; i++)
+        if (p[i] > p[best]) best = i;
+    return best;
 }
 """

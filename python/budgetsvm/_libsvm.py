@@ -115,6 +115,11 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
         raise ValueError(f"{name} is a transformer, which decides nothing{_ELSE}")
     if says.functions is not None:
         raise ValueError(f"LIBSVM has no known functions beside the kernel, as {name} has{_ELSE}")
+    if says.curves is not None and says.curves.decide:
+        raise ValueError(
+            f"{name} is calibrated: its labels are the most probable ones, which LIBSVM's text has "
+            f"no place for; write it before calibrate{_ELSE}"
+        )
     kind = getattr(estimator, "_impl", None) or {
         "classes": "c_svc", "values": "epsilon_svr", "sides": "one_class"
     }[says.task]  # fmt: skip

@@ -279,7 +279,7 @@ def voted(graph: Graph, values: str, k: int) -> str:
 def _coded(graph: Graph, x: str, part: Coded) -> str:
     total = None
     for coding, expansion in part.parts:
-        coded = x if coding.knots is None else _ranked(graph, x, coding.knots)
+        coded = x if coding.knots is None else ranked(graph, x, coding.knots)
         coded = graph.op("Mul", graph.op("Sub", coded, graph.doubles(coding.centre)),
                          graph.doubles(coding.factor))  # fmt: skip
         edge = _parts.FARTHEST
@@ -291,7 +291,7 @@ def _coded(graph: Graph, x: str, part: Coded) -> str:
     return total
 
 
-def _ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) -> str:
+def ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) -> str:
     """Piecewise linear functions of the columns.
 
     The pieces of a column are ``score + slope (x - knot)`` from its knots on; which one a value is
@@ -314,7 +314,8 @@ def _ranked(graph: Graph, x: str, knots: list[tuple[np.ndarray, np.ndarray]]) ->
             at = graph.op("Squeeze", at, graph.ints(1))
         else:
             at = graph.op("ReduceSum", reached, graph.ints(1), keepdims=0)
-        slopes = np.diff(scores) / np.diff(values)
+        width = np.diff(values)
+        slopes = np.diff(scores) / np.where(width > 0, width, 1.0)
         pieces = [graph.op("Gather", graph.doubles(table), at, axis=0)
                   for table in (values[:-1], scores[:-1], slopes)]  # fmt: skip
         knot, score, slope = (graph.op("Unsqueeze", piece, graph.ints(1)) for piece in pieces)

@@ -23,7 +23,8 @@ def _names(model: Any) -> list[str]:
         return ["variable"]
     if says.task == "features":
         return ["variable"]
-    second = "probabilities" if says.probability is not None else "decision"
+    has = says.probability is not None or says.curves is not None
+    second = "probabilities" if has else "decision"
     return ["label", second]
 
 

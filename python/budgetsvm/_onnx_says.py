@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._onnx_graph import Graph, one_a_class, values_of, voted
+from ._curves import Curves
+from ._onnx_graph import Graph, one_a_class, ranked, values_of, voted
 from ._probability import LEAST
 from ._says import Says
 
@@ -100,7 +101,35 @@ def answers(graph: Graph, values: str, says: Says) -> dict[str, str]:
         found = {"label": graph.cast(positive, np.int64), "decision": decision}
     if says.probability is not None:
         found["probabilities"] = _probabilities(graph, values, says, k)
+    elif says.curves is not None:
+        own = graph.op("Mul", values, graph.doubles(says.sign)) if says.sign != 1.0 else values
+        found["probabilities"] = by_curves(graph, own, says.curves, k)
+        if says.curves.decide:
+            found["label"] = graph.op("ArgMax", found["probabilities"], axis=1, keepdims=0)
     return found
+
+
+def by_curves(graph: Graph, values: str, curves: Curves, k: int) -> str:
+    """Probabilities of a calibrated machine, of values as it has them."""
+    if curves.softmax is not None:
+        scaled = graph.op("Mul", values, graph.doubles(curves.softmax))
+        return graph.op("Softmax", scaled, axis=1)
+    if curves.sigmoids is not None:
+        slopes, offsets = curves.sigmoids.T
+        odds = graph.op("Mul", values, graph.doubles(slopes[None, :]))
+        odds = graph.op("Add", odds, graph.doubles(offsets[None, :]))
+        shares = graph.op("Sigmoid", graph.op("Neg", odds))
+    else:
+        shares = ranked(graph, values, curves.steps or [])
+    if k == 2:
+        first = graph.op("Sub", graph.doubles(1.0), shares)
+        return graph.op("Concat", first, shares, axis=1)
+    if curves.pairs:
+        return _coupled(graph, shares, k)
+    total = graph.op("ReduceSum", shares, graph.ints(1), keepdims=1)
+    some = graph.op("Greater", total, graph.doubles(0.0))
+    parts = graph.op("Div", shares, graph.op("Where", some, total, graph.doubles(1.0)))
+    return graph.op("Where", some, parts, graph.doubles(1.0 / k))
 
 
 def _probabilities(graph: Graph, values: str, says: Says, k: int) -> str:
@@ -114,18 +143,18 @@ def _probabilities(graph: Graph, values: str, says: Says, k: int) -> str:
                         graph.doubles(told[1]))  # fmt: skip
         second = graph.op("Sigmoid", graph.op("Neg", odds))
         return graph.op("Concat", graph.op("Sigmoid", odds), second, axis=1)
-    return _coupled(graph, values, told, k)
+    odds = graph.op("Mul", values, graph.doubles(told[0]))
+    odds = graph.op("Add", odds, graph.doubles(told[1]))
+    return _coupled(graph, graph.op("Sigmoid", graph.op("Neg", odds)), k)
 
 
-def _coupled(graph: Graph, values: str, sigmoids: np.ndarray, k: int) -> str:
+def _coupled(graph: Graph, r: str, k: int) -> str:
     """The coupling of `_probability`: p of sum 1 that minimises ``Σ_{i<j} (r_ji p_i - r_ij p_j)²``.
 
-    With the last p put in as one less the others it is a positive definite system of k - 1
-    equations, solved by elimination row by row (for all rows of X at once).
+    `r` are the shares of the first of each pair. With the last p put in as one less the others it
+    is a positive definite system of k - 1 equations, solved by elimination row by row (for all
+    rows of X at once).
     """
-    odds = graph.op("Add", graph.op("Mul", values, graph.doubles(sigmoids[0])),
-                    graph.doubles(sigmoids[1]))  # fmt: skip
-    r = graph.op("Sigmoid", graph.op("Neg", odds))
     r = graph.op("Min", graph.op("Max", r, graph.doubles(LEAST)), graph.doubles(1.0 - LEAST))
     other = graph.op("Sub", graph.doubles(1.0), r)
     if k == 2:

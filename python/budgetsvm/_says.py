@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from . import _parts, _table
+from . import _curves, _parts, _table
 from ._archive import Archived
 from ._auto import AutoEstimator
 from ._exact import ExactEstimator
@@ -42,6 +42,8 @@ class Says:
     break_ties: bool = False
     probability: tuple[str, Any] | None = None
     most_probable: bool = False
+    #: Of a calibrated machine, or one of the logistic loss: see `_curves`.
+    curves: Any = None
     boundary: float = 0.0
     width: int = 0
     #: Parameters of known functions, shape (n_functions, n_outputs).
@@ -108,14 +110,19 @@ def _plans(fitted: Any) -> Any:
 
 def _classes(fitted: Any, common: dict[str, Any]) -> Says:
     common["classes"] = fitted.classes_
+    curves = _curves.of_machine(fitted._machine)
+    if curves is None and getattr(fitted, "loss", None) == "log_loss":
+        outputs = fitted._machine.n_outputs
+        curves = _curves.of_logistic(outputs) if hasattr(fitted, "predict_proba") else None
+    common["curves"] = curves
     if isinstance(fitted, ExactClassifier):
         sigmoids = fitted.__dict__.get("_sigmoids")
         return Says(
             "classes", **common, pairs=True, shape=fitted.decision_function_shape,
             break_ties=bool(fitted.break_ties),
-            probability=None if sigmoids is None else ("pairs", sigmoids),
+            probability=None if sigmoids is None or curves is not None else ("pairs", sigmoids),
         )  # fmt: skip
-    if isinstance(fitted, AutoEstimator):
+    if isinstance(fitted, AutoEstimator) and curves is None:
         how = "softmax" if len(fitted.classes_) > 2 else "sigmoid"
         told = (how, np.asarray(fitted._calibration, dtype=np.float64))
         return Says("classes", **common, probability=told, most_probable=how == "sigmoid")

@@ -78,3 +78,24 @@ def of_iris(probability: bool = True) -> Any:
 @cache
 def of_moons() -> Any:
     return b.BudgetSVC(budget=20, random_state=0).fit(*make_moons(500, noise=0.1, random_state=0))
+
+
+#: Machines, numbers of classes and methods of `calibrate`; the logistic loss needs none.
+CALIBRATED = [
+    f"{name} {kind} {method}"
+    for name in ("BudgetSVC", "SVC")
+    for kind in ("two", "several")
+    for method in ("sigmoid", "isotonic", "temperature", "log_loss")
+    if hasattr(b.BudgetSVC, "calibrate") and (name, method) != ("SVC", "log_loss")
+]
+
+
+@cache
+def calibrated(name: str) -> Any:
+    """A machine with probabilities."""
+    cls, kind, method = name.split()
+    machine = getattr(b, cls)(**({"budget": 10, "random_state": 0} if cls == "BudgetSVC" else {}))
+    X, y = files.rows(False, False), files.targets(kind)
+    if method == "log_loss":
+        return machine.set_params(loss="log_loss").fit(X, y)
+    return machine.fit(X, y).calibrate(X, y, method=method, cv="prefit")

@@ -182,3 +182,16 @@ def test_the_bytes_of_constants_are_counted():
     tables = re.findall(r"static const (float|double) \w+\[(\d+)\]", text)
     assert int(told) == sum({"float": 4, "double": 8}[kind] * int(n) for kind, n in tables)
     assert int(told) == 20 * 2 * 4 + 20 * 4 + 2 * 4 + 8
+
+
+@pytest.mark.skipif(not machines.CALIBRATED, reason="nothing to calibrate with")
+def test_calibrated_machines(compiled):
+    X = machines.rows().astype(np.float32)
+    given = [machines.calibrated(name) for name in machines.CALIBRATED]
+    for name, machine, found in zip(machines.CALIBRATED, given, compiled(given, X), strict=True):
+        values, labels, proba = answers(machine, X)
+        width = values.shape[1]
+        np.testing.assert_allclose(found[:, width + 1 :], proba, atol=1e-4, err_msg=name)
+        top = np.sort(proba, axis=1)
+        sure = top[:, -1] - top[:, -2] > 1e-4
+        np.testing.assert_array_equal(found[sure, width], labels[sure], err_msg=name)

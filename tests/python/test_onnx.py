@@ -198,3 +198,15 @@ def test_refusals_say_what_works_instead(tmp_path):
     assert path.read_bytes() == before
     assert onnx.load(path).producer_name == "budgetsvm"
     assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.parametrize("name", machines.CALIBRATED)
+def test_calibrated_machines(name):
+    machine = machines.calibrated(name)
+    X = machines.rows()
+    found = run(to_onnx(machine, dtype=np.float64), X)
+    proba = machine.predict_proba(X)
+    np.testing.assert_allclose(found["probabilities"], proba, atol=1e-9)
+    top = np.sort(proba, axis=1)
+    sure = top[:, -1] - top[:, -2] > 1e-9
+    assert found["label"][sure].tolist() == machine.predict(X)[sure].tolist()
