@@ -96,21 +96,12 @@ class Estimator(Archived, BaseEstimator):
         )
 
     def _is_plain(self, X: Any, dtypes: Any) -> bool:
-        """Whether scikit-learn's checks of these rows would change nothing and find nothing.
-
-        They take longer than the decision of one row does.
-        """
+        """Whether scikit-learn's checks of rows to predict would change and find nothing."""
         return (
             type(X) is np.ndarray
-            and X.ndim == 2
-            and X.shape[1] == self.n_features_in_
-            and len(X) > 0
-            and X.dtype in dtypes
-            and X.dtype.isnative
-            and X.flags.c_contiguous
-            and X.flags.aligned
+            and X.shape[1:] == (self.n_features_in_,)
             and not hasattr(self, "feature_names_in_")
-            and bool(np.isfinite(X).all())
+            and _validation.is_plain(X, dtypes)
         )
 
     def _dtype(self) -> Any:

@@ -198,6 +198,9 @@ class ExactEstimator(ExactKernel):
             raise TypeError("Sparse precomputed kernels are not supported.")
         if callable(self.kernel):
             check_consistent_length(X, y)
+        elif _validation.are_plain(X, y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
         else:
             X, y = validate_data(
                 self, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr"

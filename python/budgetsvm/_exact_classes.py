@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _validation
 from ._exact import NO_WEIGHT, ONE_CLASS, EitherSolver
 from ._exact_classifier import ExactClassifier
 from ._hyperparameters import hyperparameters
@@ -54,26 +55,39 @@ class NuClassifier(ExactClassifier):
     Parameters
     ----------
     nu : float, default=0.5
-        ν in (0, 1], and feasible: at most twice the smaller class's share (of the weights), for
-        all pairs of classes. The default asks for classes of equal size.
+        ν in (0, 1]. Two classes can have at most twice the smaller one's share of the weights: a
+        larger ν is taken for that, with a warning (`sklearn.svm.NuSVC` refuses it). Then every
+        sample of the smaller class is at its bound, and the machine is that of `SVC` with C = 1,
+        or with the largest C of which that is true.
     class_weight : dict, "balanced" or None, default=None
-        Checked, and without effect, as in scikit-learn. ν-SVC has no costs to multiply: the
-        weights of samples bound α, and α of either class sums to half of ν times all weights, so
-        that weights of classes would make ν infeasible where they differ much. Who wants that
-        gives them as `sample_weight`.
+        Factors of the weights of samples, by class: a class of weight 2 is as if each of its
+        samples were there twice. `sklearn.svm.NuSVC` takes no notice of it. ν then bounds shares
+        of these weights, and "balanced" makes every ν up to 1 feasible.
     """
 
     _impl = "nu_svc"
     nu: float = 0.5
 
     def _bounds(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        bounds = np.where(weights > 0, weights * self.class_weight_[y], 0.0)
+        bounds = np.maximum(bounds, 0.0)
+        sums = np.bincount(y, weights=bounds)
         # LIBSVM's check, on the samples that count.
-        if len(np.unique(y[weights > 0])) < 2:
+        if np.count_nonzero(sums) < 2:
             raise ValueError(
                 "specified nu is infeasible: all samples with positive weights belong to the "
                 "same class"
             )
-        return np.maximum(weights, 0.0)
+        least, largest = sums[sums > 0].min(), sums.max()
+        most = 2 * least / (least + largest)
+        if self.nu > most * (1 + 1e-12):
+            _validation.warn(
+                f"nu={self.nu} is infeasible for classes of these sizes (and weights): two of them "
+                f"have {most:.3g} at most, which is taken for it. class_weight='balanced' makes "
+                "every nu feasible.",
+                UserWarning,
+            )
+        return bounds
 
 
 @hyperparameters

@@ -67,10 +67,14 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
     }  # fmt: skip
 
     def _validate_targets(self, y: Any) -> np.ndarray:
-        labels = column_or_1d(y, warn=True)
-        _validation.check_labels("y", labels)
-        check_classification_targets(y)
+        plain = _validation.are_plain_labels(y)
+        labels = y if plain else column_or_1d(y, warn=True)
+        if not plain:
+            _validation.check_labels("y", labels)
         classes, index = np.unique(labels, return_inverse=True)
+        # Which warns of many classes.
+        if not plain or 2 * len(classes) > len(labels):
+            check_classification_targets(y)
         # Asking for nothing takes as long as a small fit.
         self.class_weight_ = (
             np.ones(len(classes))

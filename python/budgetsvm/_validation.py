@@ -16,6 +16,48 @@ from . import _core, _names
 
 #: Modules whose lines no warning points at.
 _INNER = ("budgetsvm.", "sklearn.")
+#: Rows that are used as they are, and labels: numbers without a fraction, or text.
+_FLOATS, _LABELS = (np.float64, np.float32), "biuU"
+
+
+#: Numbers up to which an array of what is finite costs nothing that counts.
+_SMALL = 2**20
+
+
+def is_plain(X: Any, dtypes: Any) -> bool:
+    """Whether scikit-learn's checks of these rows would change nothing and find nothing.
+
+    They take longer than the decision of one row does, and than a fit of a hundred.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.shape[1] > 0
+        and len(X) > 0
+        and X.dtype in dtypes
+        and X.dtype.isnative
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and bool(np.isfinite(X).all())
+    )
+
+
+def are_plain(X: Any, y: Any) -> bool:
+    """The same of few training rows and their targets."""
+    return (
+        type(X) is np.ndarray
+        and X.size <= _SMALL
+        and type(y) is np.ndarray
+        and y.ndim == 1
+        and len(y) == len(X)
+        and (y.dtype.kind in _LABELS or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
+        and is_plain(X, _FLOATS)
+    )
+
+
+def are_plain_labels(y: Any) -> bool:
+    """Whether these are labels that need no look at what they are."""
+    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in _LABELS
 
 
 def as_rows(X: Any) -> Any:

@@ -24,23 +24,8 @@ from budgetsvm import (
 ROOT = Path(__file__).resolve().parents[2]
 
 
-NU = "nu = 0.5 is infeasible for classes of these weights, by the definition of nu-SVC"
-
-
-def expected_failures(estimator):
-    if not isinstance(estimator, (NuSVC, SemiparametricNuSVC)):
-        return {}
-    # The check wants the weights to move the boundary; in nu-SVC they have no effect (the page of
-    # class_weight says why), here as in scikit-learn, whose own NuSVC expects this failure too.
-    expected = {"check_class_weight_classifiers": "class_weight has no effect in nu-SVC"}
-    if estimator.nu == 0.5:
-        expected["check_sample_weight_equivalence_on_dense_data"] = NU
-        expected["check_sample_weight_equivalence_on_sparse_data"] = NU
-    return expected
-
-
-# The nu-SVCs twice: at their defaults, and with a nu that the checks' weights can reach; there
-# with break_ties, as one check compares predict with the largest decision value.
+# The nu-SVCs twice: at their defaults, where the weights of some checks allow no nu so large, and
+# with one that they do; there with break_ties, as one check compares predict with the largest decision value.
 @parametrize_with_checks(
     [
         SVC(),
@@ -55,8 +40,7 @@ def expected_failures(estimator):
         SemiparametricSVR(),
         SemiparametricNuSVR(),
         SemiparametricOneClassSVM(),
-    ],
-    expected_failed_checks=expected_failures,
+    ]
 )
 def test_contract(estimator, check):
     check(estimator)

@@ -107,7 +107,7 @@ pub struct Trace {
 /// Trains one machine.
 ///
 /// # Errors
-/// `LengthMismatch`, `InvalidParam` for a ν that no α satisfies, `OutOfMemory`, `Interrupted`.
+/// `LengthMismatch`, `Unsupported` for a ν-SVC of one class, `OutOfMemory`, `Interrupted`.
 pub fn fit(part: Part<'_, '_>, settings: &Settings, watch: &mut Watch<'_>) -> Result<Fitted> {
     let mut dual = dual(&part)?;
     let Part { columns, kind, cost, cache_bytes: bytes, buffers } = part;
@@ -115,12 +115,16 @@ pub fn fit(part: Part<'_, '_>, settings: &Settings, watch: &mut Watch<'_>) -> Re
     drop(cost);
     let (n, problem) = (columns.index().len(), &mut dual);
     let AnyBuffers { single, double } = &buffers;
-    let solution = match columns {
+    let mut solution = match columns {
         AnyColumns::Single(columns) => solve(problem, columns, (bytes, single), settings, watch)?,
         AnyColumns::Double(columns) => solve(problem, columns, (bytes, double), settings, watch)?,
     };
+    lean(&kind, &dual, &mut solution.level);
     Ok(fitted(&kind, &dual, solution, n))
 }
+
+/// What is said where no α but 0 meets the sums of ν.
+const NU_OF_ONE_CLASS: &str = "specified nu is infeasible: all samples with positive weights belong to the same class";
 
 /// Gives `total` out in order, to each up to its bound, as \[LIBSVM\] starts ν-machines.
 fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {
@@ -166,16 +170,21 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
         }
         Kind::NuClasses(y, nu) => {
             let (lower, upper) = signed(y);
-            let total = nu * cost.iter().sum::<f64>() / 2.0;
             let bound = |wanted: bool| {
                 y.iter().zip(cost).map(move |(&p, &c)| if p == wanted { c } else { 0.0 })
             };
-            for wanted in [true, false] {
-                if total > bound(wanted).sum::<f64>() * (1.0 + 1e-12) {
-                    return Err(Error::Unsupported("specified nu is infeasible".into()));
-                }
+            let most = [true, false].map(|wanted| bound(wanted).sum::<f64>());
+            if most.contains(&0.0) {
+                return Err(Error::Unsupported(NU_OF_ONE_CLASS.into()));
             }
-            let (plus, minus) = (spread(bound(true), total), spread(bound(false), total));
+            // A larger ν than the smaller class allows is the largest that it does. Its α are
+            // exactly at their bounds then: no rounding makes one of them free.
+            let total = (nu * cost.iter().sum::<f64>() / 2.0).min(most[0]).min(most[1]);
+            let share = |wanted: bool, most: f64| match total < most {
+                true => spread(bound(wanted), total),
+                false => bound(wanted).collect(),
+            };
+            let (plus, minus) = (share(true, most[0]), share(false, most[1]));
             let start = plus.iter().zip(&minus).map(|(p, m)| p - m).collect();
             Dual { sample, lower, upper, linear: vec![0.0; n], start, two_sums: true }
         }
@@ -201,6 +210,23 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
             Dual { sample, lower, upper, linear: vec![0.0; n], start, two_sums: false }
         }
     })
+}
+
+/// Where ν is larger than the smaller class allows, all of its α are at their bounds, and its level
+/// may be any beyond the nearest: these machines are the C-SVCs, divided by their C, of all C up to
+/// 1/ρ of the nearest. This takes C = 1, or the largest where that is less.
+pub(in crate::solver) fn lean(kind: &Kind<'_>, dual: &Dual, level: &mut [f64; 2]) {
+    let &Kind::NuClasses(_, nu) = kind else { return };
+    let sums = [dual.upper.iter().sum::<f64>(), -dual.lower.iter().sum::<f64>()];
+    let asked = nu * (sums[0] + sums[1]) / 2.0;
+    let beyond = sums.map(|sum| asked > sum * (1.0 + 1e-12));
+    if level[1] - level[0] < 2.0 {
+        match beyond {
+            [true, _] => level[0] = level[1] - 2.0,
+            [_, true] => level[1] = level[0] + 2.0,
+            _ => {}
+        }
+    }
 }
 
 /// What the solution says of a machine over `n` samples.

@@ -43,7 +43,7 @@ mod working;
 
 pub use dual::{Dual, Solution};
 pub use machines::{Fitted, Kind, MpdOutcome, Part, Trace, fit};
-pub(super) use machines::{dual, fitted};
+pub(super) use machines::{dual, fitted, lean};
 pub(super) use product::{Held, Product};
 pub use rounds::Settings;
 pub use smo::solve;

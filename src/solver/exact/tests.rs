@@ -123,9 +123,42 @@ fn nu_machines_are_the_others_at_the_tube_or_cost_they_find() {
         fit(part(&x, Kind::Classes(&y), &cost, KERNEL), &TIGHT, &mut Watch::of_tests()).unwrap();
     let (a, b) = (decisions(&x, KERNEL, &nu), decisions(&x, KERNEL, &same));
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + a.abs())));
-    let kind = Kind::NuClasses(&y, 1.0);
-    let few = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Watch::of_tests());
-    assert!(few.unwrap_err().to_string().contains("infeasible"));
+}
+
+/// A ν too large for the smaller class is the largest that it allows, the limit of smaller ones: all
+/// of its samples are at their bounds. Where ρ would be below 1 the machine is the C-SVC of C = 1.
+#[test]
+fn the_largest_nu_is_the_limit_of_smaller_ones() {
+    let (x, t) = data(60, 3, 3);
+    let y: Vec<bool> = t.iter().map(|&t| t > 0.7).collect();
+    let machine = |kind, cost: &[f64]| {
+        fit(part(&x, kind, cost, KERNEL), &TIGHT, &mut Watch::of_tests()).unwrap()
+    };
+    for unit in [1.0, 1e-2] {
+        let cost: Vec<f64> = (0..60).map(|i| unit * (0.1 + (i * 7 % 11) as f64)).collect();
+        let sum = |wanted| (0..60).filter(|&i| y[i] == wanted).map(|i| cost[i]).sum::<f64>();
+        let (few, many) = (sum(true), sum(false));
+        assert!(few < 0.8 * many);
+        let most = 2.0 * few / (few + many);
+        let largest = machine(Kind::NuClasses(&y, 1.0), &cost);
+        for (&plus, (&c, coef)) in y.iter().zip(cost.iter().zip(&largest.coef)) {
+            assert!(!plus || (coef * largest.width - c).abs() <= 1e-12 * c, "{coef} of {c}");
+        }
+        let (like, off) = match unit < 1.0 {
+            true => (Kind::Classes(&y), 1e-6),
+            false => (Kind::NuClasses(&y, most * (1.0 - 1e-7)), 1e-4),
+        };
+        assert!(if unit < 1.0 { largest.width == 1.0 } else { largest.width > 1.5 });
+        let (a, b) = (decisions(&x, KERNEL, &largest), decisions(&x, KERNEL, &machine(like, &cost)));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < off * (1.0 + a.abs())), "{unit}");
+        // No more than the least ρ: a sample is on the margin of the smaller class.
+        let nearest = (0..60).filter(|&i| y[i]).map(|i| a[i]).fold(f64::MIN, f64::max);
+        assert!(unit < 1.0 || (nearest - 1.0).abs() < 1e-6, "{nearest}");
+    }
+    let (all, one) = (vec![true; 60], vec![1.0; 60]);
+    let kind = Kind::NuClasses(&all, 0.5);
+    let none = fit(part(&x, kind, &one, KERNEL), &TIGHT, &mut Watch::of_tests());
+    assert!(none.unwrap_err().to_string().contains("infeasible"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::solve::solve;
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::{AnyBuffers, AnyColumns, Buffers, Columns, RowCache};
-use crate::solver::exact::{Dual, Fitted, Kind, MpdOutcome, Part, Solution, dual, fitted};
+use crate::solver::exact::{Dual, Fitted, Kind, MpdOutcome, Part, Solution, dual, fitted, lean};
 use crate::watch::Watch;
 
 /// What a machine `f(x) = Σ coef_i k(x_i, x) + intercept + Σ_j c_j φ_j(x)` has beside the kernel.
@@ -66,10 +66,28 @@ struct Places {
     functions: usize,
 }
 
+impl Places {
+    /// Whether all variables of either sum have to be at their bounds: the smaller class of a ν-SVC
+    /// whose ν is the largest that there is. Then the multipliers of the two sums are not unique,
+    /// and the level of such a sum is the least that will do, as in the other solver.
+    fn tight(&self, dual: &Dual, equalities: &[Equality]) -> [bool; 2] {
+        let free = self.intercept.is_some_and(|at| equalities[at].penalty.is_none());
+        if !(free && self.nu.is_some()) {
+            return [false; 2];
+        }
+        [0, 1].map(|group| {
+            (0..dual.len()).filter(|&v| dual.group(v) == group).all(|v| {
+                dual.start[v] == if group == 0 { dual.upper[v] } else { dual.lower[v] }
+            })
+        })
+    }
+}
+
 /// Trains one machine.
 ///
 /// # Errors
-/// `InvalidParam`, `LengthMismatch`, `InvalidData`, `Unsupported` for a ν that no α satisfies,
+/// `InvalidParam`, `LengthMismatch`, `InvalidData`, `Unsupported` for functions whose constraints no
+/// α of this ν meets,
 /// `OutOfMemory`, `Interrupted`.
 pub fn fit(
     part: Part<'_, '_>,
@@ -91,7 +109,12 @@ pub fn fit(
     let eta = outcome.parametric;
     let offset = places.intercept.map_or(0.0, |at| eta[at]);
     let tilt = places.nu.map_or(0.0, |at| eta[at]);
-    solution.level = [offset + tilt, offset - tilt];
+    let tight = places.tight(&dual, &equalities);
+    let slack = |group: usize| if tight[group] { solution.level[group] } else { 0.0 };
+    solution.level = [offset + tilt + slack(0), offset - tilt + slack(1)];
+    if tight.contains(&true) {
+        lean(&kind, &dual, &mut solution.level);
+    }
     outcome.parametric = eta[places.functions..].to_vec();
     let mut machine = fitted(&kind, &dual, solution, n);
     if matches!(kind, Kind::NuClasses(..)) {

@@ -173,6 +173,19 @@ impl<F: Real> Run<'_, '_, '_, F> {
         }
     }
 
+    /// How far the level of either sum may move, its variables staying at their far ends: the least
+    /// score of those that can fall, the largest of those that can rise.
+    fn slack(&self) -> [f64; 2] {
+        let mut slack = [f64::INFINITY, f64::NEG_INFINITY];
+        for v in (0..self.beta.len()).filter(|&v| self.dual.lower[v] < self.dual.upper[v]) {
+            match self.dual.group(v) {
+                0 => slack[0] = slack[0].min(self.scores[v]),
+                _ => slack[1] = slack[1].max(self.scores[v]),
+            }
+        }
+        slack.map(|score| if score.is_finite() { score } else { 0.0 })
+    }
+
     pub(super) fn finish(mut self, stop: StopReason) -> (Solution, MpdOutcome) {
         self.rescore();
         let violation = self.violation();
@@ -196,6 +209,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
             }
         }
         gap += lagrangian.abs();
+        let level = self.slack();
         let outcome = MpdOutcome {
             parametric: self.basis.multipliers(&eta),
             constraint: self.off(),
@@ -203,7 +217,6 @@ impl<F: Real> Run<'_, '_, '_, F> {
             trace: self.trace,
         };
         let (n_iter, n_rows) = (self.product.steps, self.product.cache.computed());
-        let level = [0.0; 2];
         let beta = self.beta;
         (Solution { beta, level, objective, gap, violation, n_iter, n_rows, stop }, outcome)
     }

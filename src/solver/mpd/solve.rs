@@ -11,8 +11,8 @@ use crate::kernel::RowCache;
 use crate::solver::exact::{MpdOutcome, Product, Solution, Trace};
 use crate::watch::{Halt, Phase, Progress, Watch};
 
-/// Solves a problem whose kernel rows `cache` has: the solution, of which `level` is left at 0,
-/// and what [`MpdOutcome`] says, its `parametric` being all multipliers.
+/// Solves a problem whose kernel rows `cache` has: the solution, of which `level` is only how far
+/// the level of either sum may move where all of its variables are at their bounds, and what [`MpdOutcome`] says, its `parametric` being all multipliers.
 ///
 /// # Errors
 /// `InvalidParam`, those of [`Dual::check`](crate::solver::exact::Dual::check), `LengthMismatch` and `InvalidData` for constraints,

@@ -70,11 +70,14 @@ fn the_five_machines_agree_with_smo() {
         let y: Vec<bool> = t.iter().map(|&t| t > 0.0).collect();
         let one = vec![1.0; n];
         let cost: Vec<f64> = (0..n).map(|i| 2.0 + (i % 3) as f64).collect();
+        let small: Vec<f64> = cost.iter().map(|c| c / 1000.0).collect();
         for (kind, cost) in [
             (Kind::Classes(&y), &cost),
             (Kind::Values(&t, 0.05), &cost),
             (Kind::NuValues(&t, 0.4), &cost),
             (Kind::NuClasses(&y, 0.3), &one),
+            (Kind::NuClasses(&y, 1.0), &cost),
+            (Kind::NuClasses(&y, 1.0), &small),
             (Kind::OneClass(0.2), &one),
         ] {
             let settings =

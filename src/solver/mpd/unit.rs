@@ -73,6 +73,7 @@ impl Unit {
         times(&mut solution.beta);
         (solution.objective, solution.gap) = (solution.objective * u * u, solution.gap * u * u);
         solution.violation *= u;
+        solution.level = solution.level.map(|level| level * u);
         times(&mut outcome.parametric);
         outcome.constraint *= u;
         let trace = &mut outcome.trace;
