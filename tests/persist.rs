@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-use std::time::{Duration, Instant};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 
 use budgetsvm::data::{Gathered, Rows};
 use budgetsvm::error::Error;
@@ -81,16 +82,43 @@ fn header(bytes: &[u8]) -> String {
     String::from_utf8(bytes[8..8 + len].to_vec()).unwrap()
 }
 
-/// Longer than any refusal on any machine, shorter than what a hostile length would have it do.
-const HANGS: Duration = Duration::from_secs(5);
+/// Counts the bytes that the thread that asks has allocated in all.
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: it is the system's allocator, and counts.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATED.try_with(|all| all.set(all.get().saturating_add(layout.size())));
+        // SAFETY: passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// What a refusal may allocate, one after another, beside so much for each byte of the file: less
+/// than what a hostile length would have it make. Time is left to who runs the tests.
+const LITTLE: usize = 1 << 20;
+const EACH: usize = 100;
 
 fn refused(what: &str, bytes: &[u8]) {
-    let start = Instant::now();
+    let before = ALLOCATED.get();
     match read(bytes) {
         Err(Error::Format(_) | Error::OutOfMemory { .. }) => {}
         other => panic!("{what}: {other:?}"),
     }
-    assert!(start.elapsed() < HANGS, "{what} took {:?}", start.elapsed());
+    let allocated = ALLOCATED.get() - before;
+    assert!(allocated <= LITTLE + EACH * bytes.len(), "{what} allocated {allocated} bytes");
 }
 
 #[test]

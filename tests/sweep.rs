@@ -239,3 +239,58 @@ fn shares_of_moving_steps_tend_to_lemma_2() {
     println!("SGD {sgd} against {bound}");
     assert!((sgd - bound).abs() <= 0.03, "SGD: {sgd}, Lemma 2: {bound}");
 }
+
+/// Coefficients times a scale that falls as 1/t, beside the direct form: how often each sample has
+/// been added, its score summed anew at every step.
+fn scaled_is_direct(passes: usize) {
+    const ROWS: usize = 10_000;
+    const SCRIPT: [usize; 8] = [3, 0, 7, 1, 1, 5, 2, 6];
+    let mut rng = Rng::new(8);
+    let x = Array2::from_shape_fn((ROWS, 3), |_| rng.uniform() * 2.0 - 1.0);
+    let index: Vec<u32> = (0..ROWS).map(|_| rng.below(2) as u32).collect();
+    let cost: Vec<f64> = (0..ROWS).map(|i| 0.001 * (1.0 + (i % 5) as f64)).collect();
+    let rbf = AnyKernel::Gaussian { gamma: GAMMA };
+    let solver = Budgeted {
+        order: SampleOrder::Scripted(SCRIPT.to_vec()),
+        record_objective: false,
+        ..solver(Method::Bsgd, rbf, AnyLoss::Hinge, None)
+    };
+    let (_, found, n_terms) =
+        fit(&solver, &x, Targets::Classes { index: &index, n_classes: 2 }, &cost, passes, 1);
+
+    let sign = |i: usize| if index[i] == 1 { 1.0 } else { -1.0 };
+    let row = |i: usize| x.row(i).to_vec();
+    let step: [f64; 8] = std::array::from_fn(|i| ROWS as f64 * sign(i) * cost[i]);
+    let gram: [[f64; 8]; 8] =
+        std::array::from_fn(|i| std::array::from_fn(|j| step[j] * rbf.eval(&row(i), &row(j))));
+    let (mut counts, mut t) = ([0.0f64; 8], 0.0f64);
+    for _ in 0..passes {
+        for s in 0..ROWS {
+            let i = SCRIPT[s % 8];
+            let sum: f64 = gram[i].iter().zip(&counts).map(|(k, c)| k * c).sum();
+            // f = sum / t.
+            if t == 0.0 || sign(i) * sum < t {
+                counts[i] += 1.0;
+            }
+            t += 1.0;
+        }
+    }
+    assert_eq!(n_terms, counts.iter().filter(|c| **c > 0.0).count());
+    assert!(counts.iter().any(|c| *c > 0.01 * t) && counts.iter().any(|c| *c < 0.9 * t));
+    for i in 0..8 {
+        let sum: f64 = gram[i].iter().zip(&counts).map(|(k, c)| k * c).sum();
+        let expected = sum / t;
+        assert!((found[i] - expected).abs() <= 1e-9 * expected.abs(), "{} {expected}", found[i]);
+    }
+}
+
+#[test]
+fn scaled_coefficients_are_the_direct_ones_after_many_steps() {
+    scaled_is_direct(100);
+}
+
+#[test]
+#[ignore = "10^8 steps: half a minute"]
+fn scaled_coefficients_are_the_direct_ones_after_1e8_steps() {
+    scaled_is_direct(10_000);
+}

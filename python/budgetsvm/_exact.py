@@ -237,10 +237,11 @@ class ExactEstimator(ExactKernel):
             self, kind=self._impl, solver=self.solver, C=None if np.isinf(C) else float(C),
             kernel=name, max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
         )  # fmt: skip
+        threads = self._threads()
         with Watcher(self.verbose, None, None) as watcher:
             machine, report = _core.train(
                 "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
-                functions=self._function_values(X), notify=watcher.notify, threads=self._threads(),
+                functions=self._function_values(X), notify=watcher.notify, threads=threads,
             )  # fmt: skip
         if self.feature_scales is not None:
             given = X[report["support"]].astype(np.float64, copy=False)
@@ -256,10 +257,11 @@ class ExactEstimator(ExactKernel):
             )
             learnt, _ = _core.train(
                 "exact", config, _validation.as_rows(part), target[train], n_classes, cost[train],
-                precomputed=kernel is None, functions=None, notify=None, threads=self._threads(),
+                precomputed=kernel is None, functions=None, to_tol=True, notify=None,
+                threads=threads,
             )  # fmt: skip
             wide = _validation.as_rows(rest.astype(np.float64, copy=False))
-            return self._sign() * learnt.decision_function(wide, self._threads())
+            return self._sign() * learnt.decision_function(wide, threads)
 
         self._after_fit(X, y, sample_weight, random_state, values_of)
 

@@ -120,9 +120,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             FutureWarning,
         )
         if self.probability:
-            seed = int(random_state.randint(np.iinfo(np.int32).max))
             weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-            self._sigmoids = sigmoids_of_pairs(values_of, y, weights, seed)
+            self._sigmoids = sigmoids_of_pairs(values_of, y, weights, random_state)
 
     @documented
     def decision_function(self, X: Any) -> np.ndarray:

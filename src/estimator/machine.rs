@@ -15,7 +15,7 @@ use crate::model::persist::Section;
 use crate::model::{Model, Scaling};
 use crate::online::Stream;
 use crate::solver::asset;
-use crate::watch::{Look, Watch};
+use crate::watch::{Look, Silent, Watch};
 
 /// What a training needs beside the model to go on.
 #[derive(Clone, Debug)]
@@ -137,7 +137,7 @@ impl<F: Real> Machine<F> {
         let model = match &self.state {
             State::Online(streams) => crate::online::model_of(streams, &mut || Ok(()))?,
             State::Local(local) => local.model()?,
-            State::Recursive(stream) => stream.model()?,
+            State::Recursive(stream) => Watch::run_here(&mut Silent, |watch| stream.model(watch))?,
             State::None | State::Passes(_) | State::Asset(_) => {
                 return Err(Error::Unsupported("a machine without a model".into()));
             }
@@ -160,11 +160,20 @@ impl<F: Real> Machine<F> {
     /// # Errors
     /// As there; `Interrupted`.
     pub fn prepare(&self, watch: &mut Watch<'_>) -> Result<&Model<F>> {
-        if let (State::Online(streams), None) = (&self.state, self.model.get()) {
-            let model = crate::online::model_of(streams, &mut || watch.unbroken(Watch::poll))?;
-            return self.keep(model);
-        }
-        self.model()
+        let model = match (&self.state, self.model.get()) {
+            (State::Online(streams), None) => {
+                crate::online::model_of(streams, &mut || watch.unbroken(Watch::poll))?
+            }
+            (State::Recursive(stream), None) => stream.model(watch)?,
+            _ => return self.model(),
+        };
+        self.keep(model)
+    }
+
+    /// Whether [`Machine::model`] has nothing to make.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        self.model.get().is_some()
     }
 
     /// A copy to learn in place, which shares nothing that learning changes.

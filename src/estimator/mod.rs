@@ -32,6 +32,7 @@ mod score;
 mod setup;
 pub mod summary;
 
+pub use crate::tuning::sigmoid;
 pub use asset::{
     AssetConfig, AssetFeatures, AssetReport, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
     AssetSvrModel,

@@ -2,57 +2,88 @@
 //! a softmax of several, its sharpness by the likelihood on rows held out.
 
 use super::grid::Grid;
+use crate::error::{Error, Result};
 
-/// Steps at most.
+/// Steps at most, and halvings of one.
 const STEPS: usize = 100;
+const HALVINGS: usize = 40;
 
-/// `(A, B)` of `P(y = +1 | f) = 1/(1 + exp(A f + B))`, with Platt's targets.
-pub(crate) fn probabilities_of_two(values: &[f32], positive: &[bool], weights: &[f64]) -> [f64; 2] {
+/// What makes the curvature regular, and the share of the objective that a step must promise.
+const RIDGE: f64 = 1e-12;
+const SMALL: f64 = 1e-14;
+
+/// `[a, b]` of `P(positive | f) = 1 / (1 + exp(a f + b))`, which minimise the cross entropy of Platt's
+/// targets: `(n₊ + 1) / (n₊ + 2)` for the positive, `1 / (n₋ + 2)` for the others, n the sums of
+/// weights. Newton's method, each step halved until the objective falls \[LLW\].
+///
+/// `look` is asked before every step.
+///
+/// # Errors
+/// `LengthMismatch`, and what `look` says.
+pub fn sigmoid(
+    values: &[f64],
+    positive: &[bool],
+    weights: &[f64],
+    mut look: impl FnMut() -> Result<()>,
+) -> Result<[f64; 2]> {
+    for (what, got) in [("positive", positive.len()), ("weights", weights.len())] {
+        if got != values.len() {
+            return Err(Error::LengthMismatch { what, expected: values.len(), got });
+        }
+    }
     let of = |wanted: bool| -> f64 {
         positive.iter().zip(weights).filter(|(p, _)| **p == wanted).map(|(_, c)| c).sum()
     };
     let (yes, no) = (of(true), of(false));
     let (high, low) = ((yes + 1.0) / (yes + 2.0), 1.0 / (no + 2.0));
-    let (mut a, mut b) = (0.0, ((no + 1.0) / (yes + 1.0)).ln());
-    let loss = |a: f64, b: f64| -> f64 {
-        let each = values.iter().zip(positive).zip(weights).map(|((f, p), c)| {
-            let (t, z) = (if *p { high } else { low }, a * f64::from(*f) + b);
-            c * (t * z + if z >= 0.0 { (-z).exp().ln_1p() } else { z.exp().ln_1p() - z })
-        });
-        each.sum()
+    // In a unit of their own: squares of values are floats.
+    let size = values.iter().fold(1.0f64, |most, f| most.max(f.abs()));
+    let rows = || {
+        let each = values.iter().zip(positive).zip(weights);
+        each.map(|((f, p), c)| (f / size, if *p { high } else { low }, *c))
     };
-    let mut best = loss(a, b);
-    for _ in 0..STEPS {
-        let (mut h, mut g) = ([1e-12, 0.0, 1e-12], [0.0, 0.0]);
-        for ((f, p), c) in values.iter().zip(positive).zip(weights) {
-            let (t, f) = (if *p { high } else { low }, f64::from(*f));
+    let loss = |[a, b]: [f64; 2]| -> f64 {
+        rows().fold(0.0, |sum, (f, t, c)| {
             let z = a * f + b;
-            let p = if z >= 0.0 { (-z).exp() / (1.0 + (-z).exp()) } else { 1.0 / (1.0 + z.exp()) };
-            let (curve, slope) = (c * p * (1.0 - p), c * (t - p));
+            sum + c * ((-z.abs()).exp().ln_1p() + z.max(0.0) - (1.0 - t) * z)
+        })
+    };
+    let mut now = [0.0, ((no + 1.0) / (yes + 1.0)).ln()];
+    let mut best = loss(now);
+    for _ in 0..STEPS {
+        look()?;
+        let (mut h, mut g) = ([0.0; 3], [0.0; 2]);
+        for (f, t, c) in rows() {
+            let z = now[0] * f + now[1];
+            let (e, one) = ((-z.abs()).exp(), 1.0 + (-z.abs()).exp());
+            let p = if z >= 0.0 { e / one } else { 1.0 / one };
+            let (curve, slope) = (c * e / (one * one), c * (t - p));
             h = [h[0] + f * f * curve, h[1] + f * curve, h[2] + curve];
             g = [g[0] + f * slope, g[1] + slope];
         }
-        let det = h[0] * h[2] - h[1] * h[1];
-        if g[0].abs().max(g[1].abs()) < 1e-5 || det <= 0.0 {
+        let ridge = RIDGE * (1.0 + h[0] + h[2]);
+        let (square, own) = (h[0] + ridge, h[2] + ridge);
+        let det = square * own - h[1] * h[1];
+        let mut step = [(own * g[0] - h[1] * g[1]) / det, (square * g[1] - h[1] * g[0]) / det];
+        let mut decrease = g[0] * step[0] + g[1] * step[1];
+        // A NaN ends it too.
+        if !(decrease > SMALL * (1.0 + best.abs())) {
             break;
         }
-        let (da, db) = ((h[1] * g[1] - h[2] * g[0]) / det, (h[1] * g[0] - h[0] * g[1]) / det);
-        let slope = g[0] * da + g[1] * db;
-        let mut step = 1.0;
-        let found = loop {
-            let now = loss(a + step * da, b + step * db);
-            if now < best + 1e-4 * step * slope {
-                break Some(now);
+        let mut further = best;
+        for _ in 0..HALVINGS {
+            further = loss([now[0] - step[0], now[1] - step[1]]);
+            if further <= best - 1e-4 * decrease {
+                break;
             }
-            step *= 0.5;
-            if step < 1e-10 {
-                break None;
-            }
-        };
-        let Some(now) = found else { break };
-        (a, b, best) = (a + step * da, b + step * db, now);
+            (step, decrease) = (step.map(|s| s / 2.0), decrease / 2.0);
+        }
+        if !(further <= best) {
+            break;
+        }
+        (now, best) = ([now[0] - step[0], now[1] - step[1]], further);
     }
-    [a, b]
+    Ok([now[0] / size, now[1]])
 }
 
 /// The sharpness t of `P(c | f) ∝ exp(t f_c)`.

@@ -39,7 +39,8 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calibrate::{probabilities_of_classes, probabilities_of_two};
+pub(crate) use calibrate::probabilities_of_classes;
+pub use calibrate::sigmoid;
 pub(crate) use choose::Candidate;
 pub(crate) use grid::{Grid, Shape};
 pub(crate) use reduced::Sought;

@@ -116,8 +116,6 @@ def test_every_call_asks_in_time(name, shape, tmp_path):
                 model = make(name, shape, max_time=LIMIT)
             spent = watched(call, lambda call=call, model=model: getattr(model, call)(*given))
             assert call == "polish" or spent < limited, f"{call} took {spent:.2f} s of {LIMIT}"
-            if name == "BudgetOneClassSVM" and call == "partial_fit" and shape in SHAPES[1:3]:
-                pytest.xfail("rows that wait are solved for when first asked, without a look")
     for call in ("predict", "decision_function", "transform"):
         if hasattr(model, call):
             watched(call, lambda call=call: getattr(model, call)(given[0]))

@@ -2,6 +2,7 @@
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::Result;
+use budgetsvm::estimator;
 use budgetsvm::estimator::scales::drowned;
 use budgetsvm::estimator::summary::summarize;
 use budgetsvm::parallel;
@@ -51,6 +52,27 @@ pub(crate) fn scales(
     let weight = enter_briefly(|| contiguous(&weight))?;
     let found = with_rows!(&samples, |rows| watched(py, &rows, || drowned(&rows, weight))?);
     Ok(found.map(|scales| (scales.few, scales.varying, scales.share)))
+}
+
+/// Slope and offset of the sigmoid of decision values, of the share of the positive ones.
+#[pyfunction]
+pub(crate) fn sigmoid(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f64>,
+    positive: PyReadonlyArray1<'_, bool>,
+    weight: PyReadonlyArray1<'_, f64>,
+) -> PyResult<[f64; 2]> {
+    let (values, positive, weight) =
+        enter_briefly(|| Ok((contiguous(&values)?, contiguous(&positive)?, contiguous(&weight)?)))?;
+    match values.len() <= BRIEF / 64 {
+        true => enter_briefly(|| estimator::sigmoid(values, positive, weight, || Ok(()))),
+        false => enter(py, 1, None, |watch| {
+            estimator::sigmoid(values, positive, weight, || match watch.glance() {
+                Ok(()) => Ok(()),
+                Err(halt) => halt.into_reason().map(drop),
+            })
+        }),
+    }
 }
 
 /// The number of threads that `n_jobs` stands for.

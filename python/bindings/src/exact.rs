@@ -26,6 +26,7 @@ pub(crate) fn train<'py>(
 ) -> Trained<'py> {
     let config: ExactConfig = call.config()?;
     let precomputed = call.flag("precomputed")?;
+    let fit = if call.flag("to_tol")? { ExactMachine::fit_to_tol } else { ExactMachine::fit_with };
     let functions: Option<PyReadonlyArray2<'py, f64>> =
         call.own("functions")?.map(|values| values.extract()).transpose()?;
     let cost = enter_briefly(|| call.cost())?;
@@ -59,7 +60,7 @@ pub(crate) fn train<'py>(
     };
     let few = rows.saturating_mul(rows).saturating_mul(columns) <= most;
     let (machine, found) = call.enter_if(!few, |watch| {
-        let found = ExactMachine::fit_with(&config, (gram, functions), targets, cost, watch)?;
+        let found = fit(&config, (gram, functions), targets, cost, watch)?;
         let model = match gram {
             Gram::Kernel(kernel, rows) => found.model(kernel, &rows)?,
             Gram::Given(matrix) => found.model_of_values(matrix.nrows())?,

@@ -39,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(archive::archive_load, module)?)?;
     module.add_function(wrap_pyfunction!(describe::variance, module)?)?;
     module.add_function(wrap_pyfunction!(describe::scales, module)?)?;
+    module.add_function(wrap_pyfunction!(describe::sigmoid, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;

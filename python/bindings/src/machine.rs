@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::archive::arrays_of;
 use crate::arrays::{Float, Samples, with_rows};
-use crate::enter::{self, enter_briefly, exception};
+use crate::enter::{self, enter_briefly, enter_here, exception};
 use crate::features::{matrix, transform};
 
 /// A trained machine of either precision.
@@ -126,11 +126,18 @@ fn in_units<F: Float>(model: &Model<F>, points: Vec<F>) -> Result<Vec<F>> {
 impl Machine {
     /// The model that decides about these rows, made of a stream first where training has left one.
     fn prepared<F: Precision>(&self, py: Python<'_>, rows: &Rows<'_, F>) -> PyResult<Model<F>> {
-        let size = each!(self, machine => machine.n_terms().saturating_mul(machine.n_features()));
-        enter::predict(py, 1, size, |watch| {
-            each!(self, machine => machine.prepare(watch).map(drop))?;
-            model_of(rows, self)
-        })
+        self.made(py)?;
+        enter_briefly(|| model_of(rows, self))
+    }
+
+    /// Makes the model of what a stream has learnt, which nobody has asked for yet.
+    pub(crate) fn made(&self, py: Python<'_>) -> PyResult<()> {
+        match each!(self, machine => machine.is_made()) {
+            true => Ok(()),
+            false => {
+                enter_here(py, |watch| each!(self, machine => machine.prepare(watch).map(drop)))
+            }
+        }
     }
 }
 
@@ -212,7 +219,8 @@ impl Machine {
     }
 
     /// The same machine without what its stream has learnt.
-    fn without_summary(&self) -> PyResult<Self> {
+    fn without_summary(&self, py: Python<'_>) -> PyResult<Self> {
+        self.made(py)?;
         enter_briefly(|| {
             Ok(Self(match &self.0 {
                 AnyMachine::F32(machine) => AnyMachine::F32(machine.without_summary()?),
@@ -270,8 +278,11 @@ impl Machine {
 
     /// Number of terms.
     #[getter]
-    fn n_terms(&self) -> usize {
-        each!(self, machine => machine.n_terms())
+    fn n_terms(&self, py: Python<'_>) -> PyResult<usize> {
+        if self.state() == "recursive" {
+            self.made(py)?;
+        }
+        Ok(each!(self, machine => machine.n_terms()))
     }
 
     /// Number of outputs.
@@ -328,13 +339,15 @@ impl Machine {
 
     /// Whether its support vectors are sparse.
     #[getter]
-    fn is_sparse(&self) -> PyResult<bool> {
+    fn is_sparse(&self, py: Python<'_>) -> PyResult<bool> {
+        self.made(py)?;
         enter_briefly(|| each!(self, machine => machine.model().map(Model::is_sparse)))
     }
 
     /// Whether it decides about float32 rows as well as these can be decided about.
     #[getter]
-    fn takes_single(&self) -> PyResult<bool> {
+    fn takes_single(&self, py: Python<'_>) -> PyResult<bool> {
+        self.made(py)?;
         enter_briefly(|| Ok(<f32 as Precision>::model_of(&self.0)?.is_some()))
     }
 
@@ -365,7 +378,8 @@ impl Machine {
 
     /// Support vectors of each class, of an exact machine; else nothing.
     #[getter]
-    fn n_support(&self) -> PyResult<Vec<usize>> {
+    fn n_support(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        self.made(py)?;
         enter_briefly(|| {
             each!(self, machine => Ok(match machine.model()?.behind() {
                 Model::Pairwise(model) => model.n_support().to_vec(),
@@ -376,13 +390,15 @@ impl Machine {
 
     /// What the model is: "expansion", "each", "pairwise", "features", "linear" or "cells".
     #[getter]
-    fn kind(&self) -> PyResult<&'static str> {
+    fn kind(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.made(py)?;
         enter_briefly(|| each!(self, machine => machine.model().map(Model::kind)))
     }
 
     /// Points of the terms: a matrix, (data, indices, indptr, n_features) of sparse ones, or None.
     #[getter]
     fn support_vectors<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.made(py)?;
         each!(self, machine => {
             let rows = enter_briefly(|| machine.model()?.support_vectors())?;
             rows.map(|rows| rows_to_python(py, rows)).transpose()
@@ -392,6 +408,7 @@ impl Machine {
     /// Coefficients, shape (n_outputs, n_terms), or (n_classes - 1, n_terms) of pairs.
     #[getter]
     fn dual_coef<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.made(py)?;
         let coef = enter_briefly(|| each!(self, machine => machine.model().map(Model::dual_coef)))?;
         Ok(coef.into_pyarray(py))
     }
@@ -399,6 +416,7 @@ impl Machine {
     /// Weights of features, shape (n_outputs, features); no columns for a machine of terms.
     #[getter]
     fn coef<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.made(py)?;
         let coef = enter_briefly(|| each!(self, machine => machine.model().map(Model::coef)))?;
         Ok(coef.into_pyarray(py))
     }
@@ -406,6 +424,7 @@ impl Machine {
     /// Offsets, shape (n_outputs,).
     #[getter]
     fn intercept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        self.made(py)?;
         let offsets =
             enter_briefly(|| each!(self, machine => machine.model().map(Model::intercept)))?;
         Ok(offsets.into_pyarray(py))
@@ -413,7 +432,8 @@ impl Machine {
 
     /// Features that its map makes of a row, 0 without a map.
     #[getter]
-    fn map_width(&self) -> PyResult<usize> {
+    fn map_width(&self, py: Python<'_>) -> PyResult<usize> {
+        self.made(py)?;
         enter_briefly(
             || each!(self, machine => Ok(machine.model()?.map().map_or(0, FeatureMap::n_outputs))),
         )
@@ -422,6 +442,7 @@ impl Machine {
     /// An array of the feature map: "components" and "normalization", or "frequencies" and
     /// "phases"; None for another name.
     fn map_part<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.made(py)?;
         each!(self, machine => part_to_python(py, machine.model().map_err(exception)?, name))
     }
 
@@ -434,7 +455,8 @@ impl Machine {
 
     /// Features that its cells see of a row, 0 without cells.
     #[getter]
-    fn cell_width(&self) -> PyResult<usize> {
+    fn cell_width(&self, py: Python<'_>) -> PyResult<usize> {
+        self.made(py)?;
         enter_briefly(|| {
             each!(self, machine => Ok(match machine.model()?.behind() {
                 Model::Cells(model) => model.n_inner_features(),
@@ -446,6 +468,7 @@ impl Machine {
     /// Cell centres, shape (n_cells, n_features); None without cells.
     #[getter]
     fn centers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.made(py)?;
         each!(self, machine => {
             let whole = machine.model().map_err(exception)?;
             match whole.behind() {

@@ -127,7 +127,8 @@ impl<'py> Call<'py> {
 /// - "online": `record`, whether the history has decision values from before each row was learnt
 /// - "local": `centers` of the cells
 /// - "primal": `basis`, rows of the type of X and the number of terms, and `before`, a solution
-/// - "exact": `precomputed` and `functions`, values of free functions
+/// - "exact": `precomputed`, `functions`, values of free functions, and `to_tol`, whether a small
+///   problem too is solved only so far
 #[pyfunction]
 #[pyo3(signature = (family, config, x, y, n_classes, cost, *, notify, threads, **own))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]

@@ -13,8 +13,7 @@ use crate::float::Real;
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
 use crate::tuning::{
-    Chosen, Grid, Search, Shape, Sought, Task, probabilities_of_classes, probabilities_of_two,
-    recipe,
+    Chosen, Grid, Search, Shape, Sought, Task, probabilities_of_classes, recipe, sigmoid,
 };
 use crate::watch::{StopReason, Watch};
 
@@ -96,7 +95,7 @@ impl AutoConfig {
         let chosen = self.search(&rows, &sources, &codings, watch)?;
         watch.limit(self.max_time, 1.0);
         let (parts, stopped) = finish(self, &rows, &sources, (&codings, &chosen), watch)?;
-        let calibration = calibration(problem.targets(), &sources, &chosen);
+        let calibration = calibration(problem.targets(), &sources, &chosen)?;
         let stop = stopped.or(chosen.stopped).unwrap_or(StopReason::Converged);
         let report = report(&chosen, &codings, stop, calibration);
         let model = Model::Coded(Arc::new(CodedModel::new(parts)?));
@@ -159,10 +158,10 @@ fn shuffle(index: &mut [usize], cost: &mut [f64], seed: u64) {
 }
 
 /// From the blend's values on rows held out.
-fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Vec<f64> {
-    let Targets::Classes { index, n_classes } = targets else { return Vec::new() };
+fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Result<Vec<f64>> {
+    let Targets::Classes { index, n_classes } = targets else { return Ok(Vec::new()) };
     let Some(values) = &chosen.held_out else {
-        return if n_classes == 2 { vec![-UNSEEN, 0.0] } else { vec![UNSEEN] };
+        return Ok(if n_classes == 2 { vec![-UNSEEN, 0.0] } else { vec![UNSEEN] });
     };
     let n = sources.index.len();
     let held: Vec<usize> = if values.rows() < n && values.rows() >= LEAST_HELD_OUT {
@@ -178,9 +177,11 @@ fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Vec<
     }
     if n_classes == 2 {
         let positive: Vec<bool> = classes.iter().map(|&c| c == 1).collect();
-        probabilities_of_two(&decided.values, &positive, &weights).to_vec()
+        let values: Vec<f64> = decided.values.iter().map(|&v| f64::from(v)).collect();
+        let n = values.len().min(positive.len());
+        Ok(sigmoid(&values[..n], &positive[..n], &weights[..n], || Ok(()))?.to_vec())
     } else {
-        vec![probabilities_of_classes(&decided, &classes, &weights)]
+        Ok(vec![probabilities_of_classes(&decided, &classes, &weights)])
     }
 }
 

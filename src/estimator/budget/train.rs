@@ -67,7 +67,7 @@ impl BudgetConfig {
             let start = Start { held_out: Some(&held_out), ..start };
             return self.fit(&training, start, watch);
         }
-        let parts = self.parts(problem, start.from)?;
+        let parts = self.parts(problem, start.from, watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             let from = parts.get(class.unwrap_or(0));
             let held_out = start.held_out.filter(|_| self.early_stopping);
@@ -100,7 +100,7 @@ impl BudgetConfig {
         if self.polishing && self.budget.is_some() && (start.is_none() || stream.is_some()) {
             return self.learn(None, problem, stream, watch);
         }
-        let parts = self.parts(problem, start)?;
+        let parts = self.parts(problem, start, watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             part::partial_fit(self, problem, parts.get(class.unwrap_or(0)), watch)
         })
@@ -117,7 +117,7 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
-        let parts = self.parts(problem, Some(start))?;
+        let parts = self.parts(problem, Some(start), watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             part::polish(self, problem, &parts[class.unwrap_or(0)], watch)
         })
@@ -249,13 +249,14 @@ impl BudgetConfig {
         &self,
         problem: &Problem<'_, F>,
         start: Option<&Machine<F>>,
+        watch: &mut Watch<'_>,
     ) -> Result<Vec<Part<F>>> {
         let Some(machine) = start else { return Ok(Vec::new()) };
         machine.check_fits(problem)?;
         if machine.kernel() != Some(self.kernel) {
             return Err(Error::Unsupported(OTHER_KERNEL.into()));
         }
-        let (model, separate) = (machine.model()?, machine.n_outputs() > 1 && !self.shared);
+        let (model, separate) = (machine.prepare(watch)?, machine.n_outputs() > 1 && !self.shared);
         if separate != matches!(model, Model::Each(_)) {
             let text = "shared cannot be changed while training goes on";
             return Err(Error::Unsupported(text.into()));

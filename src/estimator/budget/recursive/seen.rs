@@ -32,7 +32,7 @@ impl<F: Real> Seen<F> {
         let gram = basis_gram(&all, watch)?;
         Ok(Self {
             penalty: bordered(&gram, model.n_terms(), with_offset)?,
-            features: features(&all, rows.n_rows())?,
+            features: features(&all, rows.n_rows(), watch)?,
         })
     }
 
@@ -58,18 +58,27 @@ pub(super) fn bordered(gram: &[f64], terms: usize, with_offset: bool) -> Result<
 }
 
 /// Kernel values of `count` rows with the terms.
-pub(super) fn features<F: Real>(rows: &ModelRows<'_, F>, count: usize) -> Result<Vec<F>> {
+pub(super) fn features<F: Real>(
+    rows: &ModelRows<'_, F>,
+    count: usize,
+    watch: &mut Watch<'_>,
+) -> Step<Vec<F>> {
     let terms = rows.n_terms();
     let mut out = try_vec("kernel values", count * terms, F::zero())?;
-    if terms > 0 {
-        parallel::each(out.chunks_mut(ROW_CHUNK * terms), &|c, out| {
-            let first = c * ROW_CHUNK;
+    let task = ROW_CHUNK * terms.max(1);
+    for (wave, out) in out.chunks_mut(TASKS * task).enumerate() {
+        parallel::each(out.chunks_mut(task), &|c, out| {
+            let first = (wave * TASKS + c) * ROW_CHUNK;
             let samples: Vec<usize> = (first..first + out.len() / terms).collect();
             rows.fill(&samples, out);
         });
+        watch.glance()?;
     }
     Ok(out)
 }
+
+/// Tasks of kernel values between two looks at the watch.
+const TASKS: usize = 16;
 
 /// What a block is beside its rows.
 pub(super) struct Terms<'a> {
