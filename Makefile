@@ -106,10 +106,13 @@ fuzz: $(VENV)/.built $(VENV)/.tools ## random files, lives, bytes and streams, F
 	  $(BIN)/python tests/memcheck.py out/memcheck.log; \
 	else echo "left out, no valgrind: tests/memcheck.py"; fi
 
-# AddressSanitizer is in rustc; the option is a nightly one, which RUSTC_BOOTSTRAP allows.
+# AddressSanitizer is in rustc; the option is a nightly one, which RUSTC_BOOTSTRAP allows. What asks
+# for too much memory is to get none, as without it.
 sanitize: $(VENV)/.python ## the Rust tests under AddressSanitizer (hours on few cores)
-	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address RUSTDOCFLAGS=-Zsanitizer=address \
-	  cargo test --locked --lib --tests --target x86_64-unknown-linux-gnu --target-dir target/asan
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 \
+	  RUSTFLAGS=-Zsanitizer=address RUSTDOCFLAGS=-Zsanitizer=address \
+	  cargo test --locked --lib --tests --target x86_64-unknown-linux-gnu --target-dir target/asan \
+	  --config 'profile.dev.package.budgetsvm.opt-level=1'
 
 clean: ## remove the virtual environment and everything built
 	rm -rf $(VENV) out dist

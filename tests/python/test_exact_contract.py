@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # The nu-SVCs twice: at their defaults, where the weights of some checks allow no nu so large, and
-# with one that they do; there with break_ties, as one check compares predict with the largest decision value.
+# with one that they allow; there with break_ties, as one check compares predict with the largest
+# decision value.
 @parametrize_with_checks(
     [
         SVC(),

@@ -318,3 +318,34 @@ def test_the_logger_has_lines_where_it_is_listened_to(caplog, monkeypatch, capsy
         assert {record.levelname for record in caplog.records} == {"INFO"}
         assert not caplog.records[0].message.startswith("budgetsvm")
     assert capsys.readouterr().err == ""
+
+
+def test_a_small_exact_fit_leaves_out_checks_that_find_nothing(monkeypatch):
+    """They take longer than the fit does; what they would find is found all the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    checked = bs.SVC().fit(frame, y)
+    assert list(checked.feature_names_in_) == ["a", "b", "c"]
+    with monkeypatch.context() as patch:
+        patch.setattr("budgetsvm._exact.validate_data", None)
+        patch.setattr("budgetsvm._exact_classifier.check_classification_targets", None)
+        plain = bs.SVC().fit(X, y)
+        again = checked.fit(X, y)
+        bs.SVR().fit(X, X[:, 0])
+    assert again.n_features_in_ == 3
+    assert not hasattr(again, "feature_names_in_")
+    for rows, labels in ((frame, y), (X.tolist(), y.tolist()), (np.asfortranarray(X), y)):
+        other = bs.SVC().fit(rows, labels)
+        np.testing.assert_array_equal(other.dual_coef_, plain.dual_coef_)
+    for at, bad in (("X", np.nan), ("X", np.inf), ("y", np.nan)):
+        rows, values = X.copy(), X[:, 0].copy()
+        (rows if at == "X" else values)[5, ...] = bad
+        with pytest.raises(ValueError, match=rf"Input {at} contains (NaN|infinity)"):
+            bs.SVR().fit(rows, values)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        bs.SVC().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        bs.SVC().fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match="unique classes is greater than 50%"):
+        bs.SVC().fit(X, np.arange(60) % 40)
