@@ -66,8 +66,7 @@ pub fn sigmoid(
         let det = square * own - h[1] * h[1];
         let mut step = [(own * g[0] - h[1] * g[1]) / det, (square * g[1] - h[1] * g[0]) / det];
         let mut decrease = g[0] * step[0] + g[1] * step[1];
-        // A NaN ends it too.
-        if !(decrease > SMALL * (1.0 + best.abs())) {
+        if decrease.is_nan() || decrease <= SMALL * (1.0 + best.abs()) {
             break;
         }
         let mut further = best;
@@ -78,7 +77,7 @@ pub fn sigmoid(
             }
             (step, decrease) = (step.map(|s| s / 2.0), decrease / 2.0);
         }
-        if !(further <= best) {
+        if further.is_nan() || further > best {
             break;
         }
         (now, best) = ([now[0] - step[0], now[1] - step[1]], further);
