@@ -87,9 +87,11 @@ FUZZ ?= 300
 TARGETS := model csr_rows svmlight fit stream
 
 # Coverage-guided fuzzing needs cargo-fuzz, and atheris in the virtual environment; memcheck needs
-# valgrind. What is not there is left out, and said so. Corpora grow in fuzz/corpus.
+# valgrind. What is not there is left out, and said so. Corpora grow in fuzz/corpus, from the smallest
+# that cover as much as all that was found so far.
 fuzz: $(VENV)/.built $(VENV)/.tools ## random files, lives, bytes and streams, FUZZ seconds each
 	BUDGETSVM_FUZZ=$(FUZZ) $(BIN)/pytest -n $(JOBS) tests/python/test_fuzz.py
+	tar -xJf fuzz/seeds.tar.xz -C fuzz --skip-old-files
 	@if command -v cargo-fuzz > /dev/null; then for target in $(TARGETS); do \
 	  mkdir -p fuzz/corpus/$$target; seeds=; \
 	  with=; case $$target in m*) seeds="tests/files/1 tests/files/2 tests/files/rust";; \
