@@ -120,13 +120,13 @@ pub use ndarray;
 
 #[cfg(feature = "train")]
 pub use estimator::{
-    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetOneClassSvm, BudgetOneClassSvmModel,
-    BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel,
-    NuSvc, NuSvr, OneClassSvm, OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc,
-    PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved, SemiparametricNuSvc, SemiparametricNuSvr,
-    SemiparametricOneClassSvm, SemiparametricOneClassSvmModel, SemiparametricSvc,
-    SemiparametricSvcModel, SemiparametricSvr, SemiparametricSvrModel, Svc, SvcModel, Svr,
-    SvrModel, inspect,
+    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel,
+    BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
+    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,
+    OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
+    PrimalSvrModel, Saved, SemiparametricNuSvc, SemiparametricNuSvr, SemiparametricOneClassSvm,
+    SemiparametricOneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,
+    SemiparametricSvrModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 
 /// The README's example runs as it stands.

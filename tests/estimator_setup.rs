@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot train must fail")]
 
-use budgetsvm::config::{ClassWeight, Gamma};
+use budgetsvm::config::{ClassWeight, FeatureScales, Gamma};
 use budgetsvm::data::Rows;
 use budgetsvm::estimator::{LocalBudgetSvc, OnlineSvc, Saved};
 use budgetsvm::model::AnyModel;
@@ -403,5 +403,43 @@ fn a_basis_and_an_earlier_machine_are_scaled_too() {
     let other = without.fit_from(&b, &labels, &without.fit(&b, &labels).unwrap()).unwrap();
     assert_eq!(again.decision_function(&a).unwrap(), other.decision_function(&b).unwrap());
     let error = without.fit_from(&a, &labels, &again).unwrap_err().to_string();
+    assert!(error.contains("feature_scales"), "{error}");
+}
+
+#[test]
+fn scales_are_learnt() {
+    // Two features say something, in units of their own; eight do not.
+    let mut rng = Rng::new(7);
+    let rows =
+        Array2::from_shape_fn((500, 10), |(_, k)| rng.normal() * if k == 1 { 100.0 } else { 1.0 });
+    let y: Vec<f64> = rows.rows().into_iter().map(|x| (2.0 * x[0]).sin() + 0.01 * x[1]).collect();
+    let labels: Vec<bool> = y.iter().map(|y| *y > 0.0).collect();
+    let rows = Rows::from(&rows);
+    let (train, rest) = (rows.range(0, 300), rows.range(300, 500));
+    macro_rules! right {
+        ($builder:expr) => {{
+            let model = $builder.build().unwrap().fit(&train, &labels[..300]).unwrap();
+            let found = model.predict(&rest).unwrap();
+            found.iter().zip(&labels[300..]).filter(|(a, b)| a == b).count()
+        }};
+    }
+    for gamma in [Gamma::Scale, Gamma::Value(0.3)] {
+        let learn = FeatureScales::Learn;
+        let plain = right!(BudgetSvc::builder().gamma(gamma));
+        assert!(right!(BudgetSvc::builder().gamma(gamma).feature_scales(learn.clone())) > plain);
+        assert!(right!(Svc::builder().gamma(gamma).feature_scales(learn.clone())) > 170);
+        assert!(right!(PrimalSvc::builder().gamma(gamma).feature_scales(learn)) > 170);
+    }
+    let svr = Svr::builder().gamma(Gamma::Scale).feature_scales(FeatureScales::Learn);
+    let model = svr.build().unwrap().fit(&train, &y[..300]).unwrap();
+    let missed: f64 =
+        model.predict(&rest).unwrap().iter().zip(&y[300..]).map(|(f, y)| (f - y).abs()).sum();
+    assert!(missed / 200.0 < 0.3, "{missed}");
+    let refused = OneClassSvm::builder().feature_scales(FeatureScales::Learn).build().unwrap();
+    assert!(refused.fit(&train).is_err());
+    let refused = BudgetSvc::builder()
+        .kernel(budgetsvm::kernel::AnyKernel::Linear)
+        .feature_scales(FeatureScales::Learn);
+    let error = refused.build().unwrap().fit(&train, &labels[..300]).unwrap_err().to_string();
     assert!(error.contains("feature_scales"), "{error}");
 }

@@ -11,11 +11,12 @@ use budgetsvm::estimator::Functions;
 use budgetsvm::model::persist::{Archive, Labels};
 use budgetsvm::online::{AnyLearner, Projectron};
 use budgetsvm::{
-    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, BudgetOneClassSvm, BudgetOneClassSvmModel,
-    BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel,
-    OneClassSvm, OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
-    PrimalSvrModel, Saved, SemiparametricOneClassSvm, SemiparametricOneClassSvmModel,
-    SemiparametricSvc, SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
+    AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel,
+    BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
+    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, OneClassSvm, OneClassSvmModel, OnlineSvc,
+    OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved,
+    SemiparametricOneClassSvm, SemiparametricOneClassSvmModel, SemiparametricSvc,
+    SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 use ndarray::Array2;
 use serde_json::json;
@@ -101,6 +102,22 @@ fn every_estimator_is_what_it_was_after_its_bytes() {
         OneClassSvmModel<f64>,
         |m| m.decision_function(&rows).unwrap()
     );
+    same!(AutoSvc::builder().build().unwrap().fit(&rows, &names), AutoSvcModel<f64, String>, |m| (
+        m.probabilities(&rows).unwrap(),
+        m.predict(&rows).unwrap(),
+        m.report().feature_scales()
+    ));
+    same!(AutoSvc::builder().build().unwrap().fit(&narrow, &three), AutoSvcModel<f32, i16>, |m| m
+        .probabilities(&narrow)
+        .unwrap());
+    same!(AutoSvr::builder().build().unwrap().fit(&rows, &y), AutoSvrModel<f64>, |m| m
+        .predict(&rows)
+        .unwrap());
+    same!(
+        BudgetSvc::builder().feature_scales([0.3]).build().unwrap().fit(&rows, &three),
+        BudgetSvcModel<f64, i16>,
+        |m| m.partial_fit(&rows, &three).unwrap().decision_function(&rows).unwrap()
+    );
     let svm = BudgetOneClassSvm::builder().budget(8).nu(0.2).gamma(1.0).build().unwrap();
     same!(svm.fit(&rows), BudgetOneClassSvmModel<f64>, |m| m.decision_function(&rows).unwrap());
     same!(svm.partial_fit(&narrow), BudgetOneClassSvmModel<f32>, |m| m.offset().unwrap());
@@ -178,9 +195,9 @@ fn files() -> PathBuf {
 
 #[test]
 fn what_python_wrote_loads() {
-    let folder = files().join("1");
+    let entries = ["1", "2"].map(|folder| std::fs::read_dir(files().join(folder)).unwrap());
     let mut count = 0;
-    for entry in std::fs::read_dir(&folder).unwrap() {
+    for entry in entries.into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         if name == "said" {
@@ -214,13 +231,16 @@ fn what_python_wrote_loads() {
             ("BudgetSVR", _) => predicts!(BudgetSvrModel,),
             ("PrimalSVR", _) => predicts!(PrimalSvrModel,),
             ("AssetSVR", _) => predicts!(AssetSvrModel,),
+            ("AutoSVC", Labels::Int(_)) => predicts!(AutoSvcModel, i64),
+            ("AutoSVC", _) => predicts!(AutoSvcModel, String),
+            ("AutoSVR", _) => predicts!(AutoSvrModel,),
             ("BudgetOneClassSVM", _) => predicts!(BudgetOneClassSvmModel,),
             _ => continue,
         };
         assert_eq!(rows, 5);
         count += 1;
     }
-    assert!(count >= 15, "{count}");
+    assert!(count >= 33, "{count}");
 }
 
 /// Writes what `tests/python/test_files.py` loads:
@@ -250,6 +270,12 @@ fn write_files() {
     svr.fit(&rows, &y).unwrap().save(path("AssetSVR")).unwrap();
     let svm = BudgetOneClassSvm::builder().budget(8).nu(0.2).gamma(1.0).build().unwrap();
     svm.fit(&rows).unwrap().save(path("BudgetOneClassSVM")).unwrap();
+    let svc = AutoSvc::builder().build().unwrap();
+    svc.fit(&rows, &names).unwrap().save(path("AutoSVC")).unwrap();
+    let svr = AutoSvr::builder().build().unwrap();
+    svr.fit(&rows, &y).unwrap().save(path("AutoSVR")).unwrap();
+    let svr = BudgetSvr::builder().budget(8).c(10.0).gamma(1.0).feature_scales([0.5]);
+    svr.build().unwrap().fit(&rows, &y).unwrap().save(path("BudgetSVR-scaled")).unwrap();
 }
 
 #[test]

@@ -51,6 +51,11 @@ class AutoEstimator(TrainedMachine):
         becomes several columns the largest.
     feature_importances_ : ndarray of shape (n_features,)
         `feature_scales_` as shares of their sum.
+    gamma_ : ndarray of shape (n_kernels,)
+        γ of each kernel, of coded features whose largest scale is 1.
+    C_ : ndarray of shape (n_kernels,)
+        The cost of each kernel's squared errors, ``1 / (2 λ n)``: what is minimised is
+        ``1/2 ‖w‖² + C Σ weight (y - f)²``, with weights of mean 1 and values of spread 1.
     n_terms_ : int
         Number of terms, those of all kernels together.
 
@@ -76,6 +81,8 @@ class AutoEstimator(TrainedMachine):
         "feature_scales_": "float64",
         "_plans": "plans?",
         "_calibration": "numbers",
+        "C_": "numbers?",
+        "gamma_": "numbers?",
     }
     _kinds = ("coded",)
     _family = "auto"
@@ -96,6 +103,7 @@ class AutoEstimator(TrainedMachine):
         )  # fmt: skip
         self.leaderboard_ = report["judged"]
         self._calibration = report["calibration"]
+        self.C_, self.gamma_ = report["C"], report["gamma"]
         self.feature_scales_ = self._of_features(report["scales"])
         self._take(machine, report, watcher)
 
@@ -182,6 +190,53 @@ class AutoEstimator(TrainedMachine):
         """The scales of the features as shares of their sum."""
         scales = self._learnt("feature_scales_")
         return scales / max(scales.sum(), np.finfo(float).tiny)
+
+    def plot_scales(self, ax: Any = None, *, most: int = 20) -> Any:
+        """Draw what the machine looks at: bars of the features with the largest `feature_scales_`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None is a figure of its own.
+        most : int, default=20
+            Features drawn at most, >= 1.
+
+        Returns
+        -------
+        matplotlib axes
+            What was drawn on.
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        NotFittedError
+            Before `fit`.
+        ValueError
+            Unless `most` is an integer >= 1.
+        """
+        check_is_fitted(self)
+        expected = _parameters.count(most)
+        if expected is not None:
+            raise ValueError(f"most must be {expected}, got {most!r}")
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError(
+                    "plot_scales needs matplotlib: pip install matplotlib, or give it axes"
+                ) from error
+            _, ax = pyplot.subplots()
+        scales = self.feature_scales_
+        order = np.argsort(-scales, kind="stable")[:most]
+        named = getattr(self, "feature_names_in_", None)
+        names = [f"x{k}" if named is None else str(named[k]) for k in order]
+        places = np.arange(len(order))
+        ax.barh(places, scales[order])
+        ax.set_yticks(places, labels=names)
+        ax.invert_yaxis()
+        ax.set_xlabel("scale, as a share of the largest")
+        return ax
 
     def _parts(self) -> list[dict[str, Any]]:
         return [line for line in self._learnt("leaderboard_") if line["weight"] > 0]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core, _names, _parameters, _validation
 from ._docs import documented
 from ._hyperparameters import hyperparameters
+from ._learnt_scales import LearntScales
 from ._machine import MachineEstimator
 from ._progress import Watcher
 
@@ -102,7 +103,7 @@ class OnBudget(MachineEstimator):
 
 
 @hyperparameters
-class BudgetMachineEstimator(OnBudget):
+class BudgetMachineEstimator(LearntScales, OnBudget):
     r"""Base of the estimators on a budget for classes and values; not for use on its own.
 
     Parameters
@@ -195,9 +196,8 @@ class BudgetMachineEstimator(OnBudget):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
+        self._lesson = (sample_weight, watcher.notify)
         known = None if previous is None else getattr(self, "classes_", None)
-        if previous is not None:
-            self._check_scales_stay(previous)
         X, y = self._check_X_y(X, y, True, None if previous is None else self._dtype())
         target, n_classes = self._encode(y, known)
         weights = _validation.check_weights(sample_weight, X)
@@ -214,6 +214,10 @@ class BudgetMachineEstimator(OnBudget):
             validation=held_out, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         self._take(trained, report, watcher)
+
+    def _goes_on_with(self, reset: bool) -> _core.Machine | None:
+        warm = self.warm_start or not reset
+        return getattr(self, "_machine", None) if warm else None
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         with self._training() as watcher:
@@ -244,6 +248,7 @@ class BudgetMachineEstimator(OnBudget):
     ) -> None:
         """A pass over new rows (the first of all, where there is no machine), or polishing."""
         machine = getattr(self, "_machine", None)
+        self._lesson = (sample_weight, watcher.notify)
         X, y = self._check_X_y(X, y, reset=machine is None)
         target, n_classes = self._encode_part(y, classes, first=machine is None)
         weights = _validation.check_weights(sample_weight, X)

@@ -111,6 +111,17 @@ def train(
     threads: int,
     **own: Any,
 ) -> tuple[Machine, dict[str, Any]]: ...
+def learn_scales(
+    kernel: str,
+    gamma: float | None,
+    x: _Rows,
+    y: Any,
+    n_classes: int | None,
+    weights: _Weights,
+    how: tuple[float | None, int],
+    notify: Any,
+    threads: int,
+) -> tuple[NDArray[np.float64], float] | None: ...
 def archive_save(
     path: str | PathLike[str],
     description: str,

@@ -217,6 +217,8 @@ class ExactEstimator(ExactKernel):
             )
         matrix = self._training_matrix(X)
         if self.feature_scales is not None:
+            self._lesson = (np.maximum(weights, 0.0), None)
+            self._learn_scales(X, y)
             matrix = self._scaled(matrix)
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)

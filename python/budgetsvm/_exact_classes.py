@@ -10,10 +10,11 @@ from . import _validation
 from ._exact import NO_WEIGHT, ONE_CLASS, EitherSolver
 from ._exact_classifier import ExactClassifier
 from ._hyperparameters import hyperparameters
+from ._learnt_scales import LearntScales
 
 
 @hyperparameters
-class SVC(EitherSolver, ExactClassifier):
+class SVC(LearntScales, EitherSolver, ExactClassifier):
     r"""Exact kernel support vector classification, a drop-in for `sklearn.svm.SVC`.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, 1 - y_i f(x_i))`` with an offset by sequential minimal
@@ -91,7 +92,7 @@ class NuClassifier(ExactClassifier):
 
 
 @hyperparameters
-class NuSVC(EitherSolver, NuClassifier):
+class NuSVC(LearntScales, EitherSolver, NuClassifier):
     r"""Exact ν support vector classification, a drop-in for `sklearn.svm.NuSVC`.
 
     ν bounds the share of margin violations from above and that of support vectors from below.

@@ -69,6 +69,8 @@ class ExactKernel(Machined):
     def _settle_gamma(self, X: Any, rows: Any, weights: np.ndarray, weighted: bool) -> None:
         if self.kernel == "precomputed" or callable(self.kernel):
             self._gamma = 0.0
+        elif (learnt := self._learnt_gamma()) is not None:
+            self._gamma = learnt
         elif isinstance(self.gamma, str) and self.gamma == "scale":
             if weighted or X.dtype != np.float64:
                 # A row of weight w counts as w rows.

@@ -12,6 +12,7 @@ from . import _core, _validation
 from ._docs import documented
 from ._exact import EitherSolver, ExactEstimator
 from ._hyperparameters import hyperparameters
+from ._learnt_scales import LearntScales
 from ._stored import require
 
 #: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
@@ -49,7 +50,7 @@ class ExactRegressor(RegressorMixin, ExactEstimator):
 
 
 @hyperparameters
-class SVR(EitherSolver, ExactRegressor):
+class SVR(LearntScales, EitherSolver, ExactRegressor):
     r"""Exact ε support vector regression, a drop-in for `sklearn.svm.SVR`.
 
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` with an offset; see `SVC` for the
@@ -92,7 +93,7 @@ class NuRegressor(ExactRegressor):
 
 
 @hyperparameters
-class NuSVR(EitherSolver, NuRegressor):
+class NuSVR(LearntScales, EitherSolver, NuRegressor):
     r"""Exact ν support vector regression, a drop-in for `sklearn.svm.NuSVR`.
 
     ν bounds the share of errors outside the tube from above, and the width of the tube is found.

@@ -202,5 +202,8 @@ class MachineEstimator(Machined, TrainedMachine):
         """The γ of a machine that is made, or of `machine`, which training goes on with."""
         if machine is not None:
             return _validation.settled_gamma(self.kernel, self.gamma, machine.gamma)
+        learnt = self._learnt_gamma()
+        if learnt is not None:
+            return learnt
         told = self.kernel != "linear"
         return _validation.settle_gamma(self.gamma, rows, d, weights, told)

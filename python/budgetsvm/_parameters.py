@@ -88,6 +88,8 @@ def config(estimator: Any, **settled: Any) -> str:
     params = estimator.get_params(deep=False)
     params = {name: value for name, value in params.items() if name not in PYTHON_OWN}
     params |= getattr(type(estimator), "_own", {}) | settled
+    if params.get("max_time") is not None and hasattr(estimator, "_left_of"):
+        params["max_time"] = estimator._left_of(params["max_time"])
     return json.dumps({k: plain(v) for k, v in params.items()}, allow_nan=False, default=float)
 
 
@@ -260,6 +262,14 @@ def feature_scales(value: Any) -> str | None:
         return expected
     fits = bool(np.isfinite(scales).all() and (scales >= 0).all() and (scales > 0).any())
     return None if fits else expected
+
+
+def learnt_scales(value: Any) -> str | None:
+    """The same for machines that can learn them."""
+    if isinstance(value, str) and value == "learn":
+        return None
+    expected = feature_scales(value)
+    return None if expected is None else f"'learn', {expected}"
 
 
 _FLAGS = (

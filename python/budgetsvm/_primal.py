@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from . import _core, _parameters, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
+from ._learnt_scales import LearntScales
 from ._machine import MachineEstimator, points_of
 from ._progress import Watcher
 from ._scales import times
@@ -23,7 +24,7 @@ _OPTIONAL = ("support_", "loo_decision_", "loo_score_")
 
 
 @hyperparameters
-class PrimalEstimator(MachineEstimator):
+class PrimalEstimator(LearntScales, MachineEstimator):
     r"""Base of the primal machines; not for use on its own.
 
     Parameters
@@ -157,6 +158,7 @@ class PrimalEstimator(MachineEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         last = self.__dict__.copy() if self.warm_start else {}
+        self._lesson = (sample_weight, watcher.notify)
         X, y = self._check_X_y(X, y, reset=True)
         target, n_classes = self._encode(y)
         weights = _validation.check_weights(sample_weight, X)

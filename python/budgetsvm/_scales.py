@@ -48,7 +48,21 @@ class ScaledFeatures(_Held):
 
     def _check_X_y(self, X: Any, y: Any, reset: bool, dtype: Any = None) -> tuple[Any, np.ndarray]:
         X, y = super()._check_X_y(X, y, reset, dtype)
-        return self._scaled(X, None if reset else self._machine), y
+        machine = self._goes_on_with(reset)
+        if machine is None:
+            self._learn_scales(X, y)
+        return self._scaled(X, machine), y
+
+    def _goes_on_with(self, reset: bool) -> _core.Machine | None:
+        """The machine whose training goes on, if one does."""
+        return None if reset else self._machine
+
+    def _learn_scales(self, X: Any, y: Any) -> None:
+        """Learn scales of checked rows where that is asked for."""
+
+    def _learnt_gamma(self) -> float | None:
+        """γ as it was learnt with the scales."""
+        return None
 
     def _scaled(self, X: Any, machine: _core.Machine | None = None) -> Any:
         """Checked rows as training sees them: of a new machine, or of one that it goes on with.

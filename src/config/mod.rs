@@ -24,4 +24,4 @@ pub(crate) use json::{changed, exactly, side_by_side};
 pub(crate) use range::{
     at_least, at_most_one, count, megabytes, not_negative, optional, positive, share,
 };
-pub use setup::{ClassWeight, Gamma, Setup};
+pub use setup::{ClassWeight, FeatureScales, Gamma, Setup};

@@ -34,14 +34,39 @@ pub enum ClassWeight {
     Each(Vec<f64>),
 }
 
+/// Factors of the features.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum FeatureScales {
+    /// Features stay as they come.
+    #[default]
+    One,
+    /// A factor >= 0 a feature, not all 0.
+    Given(Vec<f64>),
+    /// Learnt from the rows (kernels Gaussian and Laplacian), and kept where an error on rows held
+    /// out falls. γ is learnt with them, where it is none that was given as a number.
+    Learn,
+}
+
+impl From<Vec<f64>> for FeatureScales {
+    fn from(scales: Vec<f64>) -> Self {
+        Self::Given(scales)
+    }
+}
+
+impl<const D: usize> From<[f64; D]> for FeatureScales {
+    fn from(scales: [f64; D]) -> Self {
+        Self::Given(scales.to_vec())
+    }
+}
+
 /// What a [`Builder`](super::Builder) sets beside hyperparameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setup {
     /// In the place of the kernel's own γ.
     pub(crate) gamma: Option<Gamma>,
     pub(crate) class_weight: ClassWeight,
-    /// Factors of the features.
-    pub(crate) feature_scales: Option<Vec<f64>>,
+    pub(crate) feature_scales: FeatureScales,
     /// None: one a core.
     pub(crate) threads: Option<usize>,
 }
@@ -54,7 +79,7 @@ impl Setup {
         if let ClassWeight::Each(factors) = &self.class_weight {
             factors.iter().try_for_each(|&factor| not_negative("class_weight", factor))?;
         }
-        if let Some(scales) = &self.feature_scales {
+        if let FeatureScales::Given(scales) = &self.feature_scales {
             scales.iter().try_for_each(|&scale| not_negative("feature_scales", scale))?;
         }
         optional(count, "threads", self.threads)

@@ -37,7 +37,10 @@ pub use asset::{
     AssetConfig, AssetFeatures, AssetReport, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
     AssetSvrModel,
 };
-pub use auto::{AutoConfig, AutoReport, Judged};
+pub use auto::{
+    AutoConfig, AutoReport, AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel, Judged, LearntScales,
+    learn_scales,
+};
 pub use budget::{
     BudgetConfig, BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
     BudgetSvrModel, Maintenance, OneClassConfig, Recursive, Start,

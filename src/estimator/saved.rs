@@ -274,6 +274,9 @@ fn weights_from_json(stored: &Value, labels: &Labels) -> Result<ClassWeight> {
     }
 }
 
+/// Factors of the features among the hyperparameters of Python's estimators.
+const SCALES: &str = "feature_scales";
+
 /// The archive of an estimator.
 pub(super) fn pack<F: Precision>(
     kind: &str,
@@ -293,6 +296,12 @@ pub(super) fn pack<F: Precision>(
         // Python says with `tune` that nothing is tuned.
         params.remove("tune_size");
     }
+    let mut arrays = told.arrays;
+    if let Some(scaling) = machine.scaling() {
+        let scales = Tensor::doubles(scaling.scales().values().to_vec());
+        arrays.insert(format!("param.{SCALES}"), scales);
+        params.insert(SCALES.into(), json!({"array": "float64"}));
+    }
     let estimator = json!({
         "kind": kind,
         "params": params,
@@ -300,11 +309,7 @@ pub(super) fn pack<F: Precision>(
         "labels": labels.to_json(),
         "n_features": machine.n_features(),
     });
-    Ok(Archive {
-        estimator,
-        arrays: told.arrays,
-        machine: Some(machine.to_section(&mut || Ok(()))?),
-    })
+    Ok(Archive { estimator, arrays, machine: Some(machine.to_section(&mut || Ok(()))?) })
 }
 
 /// What an archive gives back.
@@ -350,6 +355,8 @@ pub(super) fn unpack<F: Precision, C: Config>(
     let config = changed(defaults, &params).map_err(|e| Error::Format(e.to_string()))?;
     let fields = object(estimator["fitted"].take(), "fitted")?;
     arrays.remove("feature_names");
+    // The machine has them.
+    arrays.remove(&format!("param.{SCALES}"));
     Ok(Unpacked { config, machine, class_weight, labels, told: Attributes { fields, arrays } })
 }
 

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use super::auto::learn_scales;
 use super::machine::Machine;
-use crate::config::Setup;
-use crate::data::{Gathered, Rows, Scales};
+use crate::config::{FeatureScales, Gamma, Setup};
+use crate::data::{Gathered, Problem, Rows, Scales, Targets};
 use crate::error::{Error, Result};
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 use crate::model::Scaling;
+use crate::watch::{Observer, Watch};
 
 /// Rows whose features are scaled; nothing where they stay as they are.
 pub(super) struct Scaled<F: Real> {
@@ -48,16 +51,56 @@ impl<F: Real> Scaled<F> {
     }
 }
 
+/// Rows, what they are to be, and their weights.
+type Samples<'a, 'r, F> = (&'a Rows<'r, F>, Targets<'a>, Option<&'a [f64]>);
+
 impl Setup {
-    /// Rows whose features are scaled as this says.
+    /// Rows whose features are scaled as this says, without learning.
     pub(super) fn scaled<F: Real>(&self, rows: &Rows<'_, F>) -> Result<Scaled<F>> {
-        Scaled::new(self.feature_scales.clone().map(Scales::new).transpose()?, rows)
+        let scales = match &self.feature_scales {
+            FeatureScales::Given(scales) => Some(Scales::new(scales.clone())?),
+            FeatureScales::One | FeatureScales::Learn => None,
+        };
+        Scaled::new(scales, rows)
+    }
+
+    /// The rows that a machine is trained on, and its kernel for them, if it has one.
+    pub(super) fn scaled_for<F: Real>(
+        &self,
+        kernel: Option<AnyKernel>,
+        (rows, targets, weights): Samples<'_, '_, F>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Scaled<F>, Option<AnyKernel>)> {
+        let Some(kernel) = kernel else { return Ok((Scaled::new(None, rows)?, None)) };
+        if self.feature_scales != FeatureScales::Learn {
+            let scaled = self.scaled(rows)?;
+            let kernel = self.settled(kernel, &scaled.rows(rows)?, weights)?;
+            return Ok((scaled, Some(kernel)));
+        }
+        let cost = self.cost(1.0, weights, (targets, rows.n_rows()))?;
+        let problem = Problem::new(rows.view(), targets, &cost)?;
+        let learnt = Watch::run(self.n_threads()?, observer, |watch| {
+            learn_scales(&problem, kernel, (None, 0), watch)
+        })?;
+        let kernel = self.settled(kernel, rows, weights)?;
+        let Some(learnt) = learnt else { return Ok((Scaled::new(None, rows)?, Some(kernel))) };
+        let learnt = match self.gamma {
+            Some(Gamma::Scale | Gamma::Auto) => learnt,
+            Some(Gamma::Value(_)) | None => learnt.at(kernel),
+        };
+        let kernel = kernel.with_gamma(learnt.gamma);
+        Ok((Scaled::new(Some(Scales::new(learnt.scales)?), rows)?, Some(kernel)))
     }
 
     /// Whether a machine's features are scaled as this says.
     pub(super) fn check_scales<F: Real>(&self, machine: &Machine<F>) -> Result<()> {
         let used = machine.scaling().map(|scaling| scaling.scales().values());
-        if used == self.feature_scales.as_deref() {
+        let same = match &self.feature_scales {
+            FeatureScales::One => used.is_none(),
+            FeatureScales::Given(scales) => used == Some(scales),
+            FeatureScales::Learn => false,
+        };
+        if same {
             return Ok(());
         }
         Err(Error::Unsupported(

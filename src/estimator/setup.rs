@@ -1,7 +1,7 @@
 //! What all builders share beside hyperparameters: γ by name, weights of classes, threads.
 
 use super::summary::summarize;
-use crate::config::{Builder, ClassWeight, Config, Gamma, Setup};
+use crate::config::{Builder, ClassWeight, Config, FeatureScales, Gamma, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
@@ -29,10 +29,10 @@ impl<C: KernelConfig, E> Builder<C, E> {
 impl<C: KernelConfig, E> Builder<C, E> {
     /// Factors of the features, >= 0 and not all 0: the machine is that of rows whose columns are
     /// multiplied by them, and takes rows as they come. One that is 0 drops its feature.
-    /// [`Gamma::Scale`] is that of the scaled rows.
+    /// [`Gamma::Scale`] is that of the scaled rows. [`FeatureScales::Learn`] finds them.
     #[must_use]
-    pub fn feature_scales(mut self, scales: impl Into<Vec<f64>>) -> Self {
-        self.setup.feature_scales = Some(scales.into());
+    pub fn feature_scales(mut self, scales: impl Into<FeatureScales>) -> Self {
+        self.setup.feature_scales = scales.into();
         self
     }
 }
@@ -64,20 +64,18 @@ impl Setup {
         }
     }
 
-    /// Hyperparameters whose kernel has the γ of these rows.
-    pub(super) fn settled<C: KernelConfig, F: Real>(
+    /// The kernel with the γ of these rows.
+    pub(super) fn settled<F: Real>(
         &self,
-        config: &C,
+        kernel: AnyKernel,
         rows: &Rows<'_, F>,
         weights: Option<&[f64]>,
-    ) -> Result<C> {
-        let mut config = config.clone();
-        let kernel = config.kernel_mut();
+    ) -> Result<AnyKernel> {
         let d = rows.n_cols();
         let gamma = match self.gamma {
             // Rows without features are refused for what they are.
-            _ if d == 0 || *kernel == AnyKernel::Linear => return Ok(config),
-            None => return Ok(config),
+            _ if d == 0 || kernel == AnyKernel::Linear => return Ok(kernel),
+            None => return Ok(kernel),
             Some(Gamma::Value(gamma)) => gamma,
             Some(Gamma::Auto) => 1.0 / d as f64,
             Some(Gamma::Scale) => {
@@ -91,9 +89,9 @@ impl Setup {
                 }
             }
         };
-        *kernel = kernel.with_gamma(gamma);
+        let kernel = kernel.with_gamma(gamma);
         kernel.check()?;
-        Ok(config)
+        Ok(kernel)
     }
 
     /// The cost of every sample: `c` times the weights of its class and its own.

@@ -210,6 +210,11 @@ impl Coding {
         Ok(Self { scales, ..self.clone() })
     }
 
+    /// One over the spread of each column; 0 for a constant.
+    pub(crate) fn factors(&self) -> &[f64] {
+        &self.factor
+    }
+
     /// Number of columns.
     #[must_use]
     pub fn n_features(&self) -> usize {

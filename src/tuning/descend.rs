@@ -49,10 +49,18 @@ pub(crate) fn descend(
     let mut point = vec![0.0; d + 1];
     point[d] = lambda.ln();
     let search = Lbfgs { memory: 8, max_evaluations: DESCENT_EVALUATIONS, tol: DESCENT_GAIN };
-    let mut evaluate = |x: &[f64], gradient: &mut [f64]| problem.evaluate(x, gradient, watch);
     // The first step is of length 1, whatever the error's units.
     let mut gradient = vec![0.0; d + 1];
-    evaluate(&point, &mut gradient)?;
+    let value = problem.evaluate(&point, &mut gradient, watch)?;
+    let mut first = Some((value, gradient.clone()));
+    let mut evaluate = |x: &[f64], to: &mut [f64]| match first.take() {
+        // The search begins where the length was measured.
+        Some((value, known)) => {
+            to.copy_from_slice(&known);
+            Ok(value)
+        }
+        None => problem.evaluate(x, to, watch),
+    };
     let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     let unit = if length > 0.0 { length.recip() } else { 1.0 };
     search.minimise(&mut point, &vec![unit; d + 1], &mut evaluate)?;

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification, make_friedman1
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 import budgetsvm
@@ -209,6 +211,57 @@ def test_columns_of_every_kind(of, classes):
     clf = AutoSVC(random_state=0).fit(X, y)
     assert clf.score(X, y) > (0.4 if of == "one" else 0.7)
     assert np.isfinite(clf.feature_scales_).all()
+
+
+def test_what_was_found_is_told(classes, tmp_path):
+    X, y = classes
+    clf = AutoSVC(random_state=0).fit(X[:300], y[:300])
+    lines = [line for line in clf.leaderboard_ if line["weight"] > 0]
+    assert clf.kernels_ == [line["kernel"] for line in lines]
+    np.testing.assert_allclose(clf.weights_.sum(), 1.0)
+    np.testing.assert_allclose(clf.C_, [1 / (2 * line["lambda"] * 300) for line in lines])
+    assert clf.gamma_.shape == clf.C_.shape
+    assert (clf.gamma_ > 0).all()
+    np.testing.assert_allclose(clf.feature_importances_.sum(), 1.0)
+    clf.save(tmp_path / "a.safetensors")
+    again = budgetsvm.load(tmp_path / "a.safetensors")
+    for name in ("C_", "gamma_", "weights_", "feature_scales_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(clf, name))
+
+
+def test_scales_are_drawn(classes, monkeypatch):
+    X, y = classes
+    clf = AutoSVC(random_state=0)
+    with pytest.raises(NotFittedError):
+        clf.plot_scales()
+    clf.fit(pd.DataFrame(X[:300], columns=[f"c{k}" for k in range(X.shape[1])]), y[:300])
+    ax = clf.plot_scales(most=3)
+    order = np.argsort(-clf.feature_scales_, kind="stable")[:3]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"c{k}" for k in order]
+    np.testing.assert_array_equal(
+        [bar.get_width() for bar in ax.patches], clf.feature_scales_[order]
+    )
+    assert clf.plot_scales(ax) is ax
+    with pytest.raises(ValueError, match="most must be >= 1"):
+        clf.plot_scales(most=0)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        clf.plot_scales()
+
+
+def test_too_many_features_are_refused_with_what_takes_them():
+    X = sparse.random(50, 700_000, 1e-5, format="csr", random_state=0)
+    with pytest.raises(ValueError, match=r"X has 700000 features.*PrimalSVC or PrimalSVR"):
+        AutoSVC().fit(X, np.arange(50) % 2)
+
+
+def test_thousands_of_features_are_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4000)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    X[:, :40] += 1.5 * y[:, None]
+    clf = AutoSVC(random_state=0, learn_scales=False).fit(X[:80], y[:80])
+    assert clf.score(X[80:], y[80:]) > 0.8
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])

@@ -42,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::sigmoid, module)?)?;
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::learn_scales, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_read, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_write, module)?)?;

@@ -8,8 +8,9 @@ use budgetsvm::estimator::{
     self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, LocalConfig,
     OneClassConfig, OnlineConfig, Report, Start,
 };
+use budgetsvm::kernel::AnyKernel;
 use budgetsvm::watch::Watch;
-use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -251,6 +252,40 @@ fn asset<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<
     Ok((machine, asset_report(call.py, report)?))
 }
 
+/// Scales of the features learnt for the kernel of a family's hyperparameters, and γ with them; None
+/// where no error on rows held out falls.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "a private Python function")]
+pub(crate) fn learn_scales<'py>(
+    py: Python<'py>,
+    kernel: &str,
+    gamma: Option<f64>,
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    n_classes: Option<usize>,
+    weights: PyReadonlyArray1<'py, f64>,
+    how: (Option<f64>, u64),
+    notify: Option<Bound<'py, PyAny>>,
+    threads: usize,
+) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, f64)>> {
+    let target = Target::new(y, n_classes)?;
+    let samples = Samples::new("X", x)?;
+    let of = match kernel {
+        "rbf" => AnyKernel::Gaussian { gamma: gamma.unwrap_or(1.0) },
+        "laplacian" => AnyKernel::Laplacian { gamma: gamma.unwrap_or(1.0) },
+        _ => AnyKernel::Linear,
+    };
+    let learnt = with_storage!(&samples, storage => {
+        let (rows, targets, cost) =
+            enter_briefly(|| Ok((storage.rows()?, target.view()?, contiguous(&weights)?)))?;
+        enter(py, threads, notify.as_ref(), |watch| {
+            estimator::learn_scales(&Problem::new(rows, targets, cost)?, of, how, watch)
+        })?
+    });
+    let learnt = learnt.map(|learnt| if gamma.is_some() { learnt.at(of) } else { learnt });
+    Ok(learnt.map(|learnt| (learnt.scales.into_pyarray(py), learnt.gamma)))
+}
+
 fn asset_report(py: Python<'_>, report: AssetReport) -> PyResult<Bound<'_, PyDict>> {
     let told = PyDict::new(py);
     told.set_item("n_iter", report.n_iter)?;
@@ -277,6 +312,8 @@ fn auto_report(py: Python<'_>, report: AutoReport) -> PyResult<Bound<'_, PyDict>
     told.set_item("n_iter", 1)?;
     told.set_item("stop_reason", report.stop.name())?;
     told.set_item("history", PyDict::new(py))?;
+    told.set_item("gamma", report.gammas.into_pyarray(py))?;
+    told.set_item("C", report.costs.into_pyarray(py))?;
     told.set_item("calibration", report.calibration.into_pyarray(py))?;
     let scales: Vec<_> = report.scales.into_iter().map(|s| s.into_pyarray(py)).collect();
     told.set_item("scales", scales)?;

@@ -152,6 +152,10 @@ impl AssetConfig {
 }
 
 impl Trains for AssetConfig {
+    fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
+        Some(&mut self.kernel)
+    }
+
     fn check_loss(&self, classes: bool) -> Result<()> {
         self.loss.expect_classes(classes)
     }

@@ -3,7 +3,12 @@
 
 mod config;
 mod finish;
+mod labelled;
+mod learn;
+mod report;
 mod train;
 
 pub use config::AutoConfig;
-pub use train::{AutoReport, Judged};
+pub use labelled::{AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel};
+pub use learn::{LearntScales, learn_scales};
+pub use report::{AutoReport, Judged};

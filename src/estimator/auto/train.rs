@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::config::AutoConfig;
 use super::finish::{Sources, finish};
+use super::report::{AutoReport, report};
 use crate::config::Config as _;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result, try_vec};
@@ -13,7 +14,7 @@ use crate::float::Real;
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
 use crate::tuning::{
-    Chosen, Grid, Search, Shape, Sought, Task, probabilities_of_classes, recipe, sigmoid,
+    Chosen, Grid, Search, Sought, Task, probabilities_of_classes, recipe, sigmoid,
 };
 use crate::watch::{StopReason, Watch};
 
@@ -22,44 +23,13 @@ const SMALL: usize = 3000;
 /// Fewer rows are not held out.
 const LEAST_HELD_OUT: usize = 2;
 /// Rows that means and spreads are taken of, at most.
-const CODED_BY: usize = 200_000;
+pub(super) const CODED_BY: usize = 200_000;
 /// Share of the time that the search may take.
 const SEARCH: f64 = 0.5;
 /// Sharpness of probabilities where no rows were held out: values are about 2 P - 1.
 const UNSEEN: f64 = 2.0;
 /// Values that the coded rows of the search may be.
 const LARGEST: usize = 1 << 25;
-
-/// A kernel that was judged.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// "rbf" or "laplacian".
-    pub kernel: &'static str,
-    /// "standard" or "ranks".
-    pub coding: &'static str,
-    /// Where its scales come from: "width", "gradient products" or "descent".
-    pub scales: &'static str,
-    /// λ, as a share of the mean weight.
-    pub lambda: f64,
-    /// What it misses on rows held out, as a share of the variance.
-    pub error: f64,
-    /// Its weight in the machine.
-    pub weight: f64,
-}
-
-/// How a training went.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AutoReport {
-    /// Why it ended.
-    pub stop: StopReason,
-    /// The kernels judged, best first.
-    pub judged: Vec<Judged>,
-    /// Scales of the features in the coordinates of each part, relative to the largest.
-    pub scales: Vec<Vec<f64>>,
-    /// `(A, B)` of the sigmoid of two classes, the sharpness of the softmax of several; empty
-    /// for values.
-    pub calibration: Vec<f64>,
-}
 
 impl AutoConfig {
     /// Searches, and fits what was found to all rows.
@@ -73,18 +43,8 @@ impl AutoConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AutoReport)> {
         self.check()?;
-        let d = problem.rows().n_cols();
-        if problem.len().min(recipe::ROWS).saturating_mul(d) > LARGEST {
-            return Err(Error::Unsupported(format!(
-                "{d} features are too many for scales to be learnt: PrimalSVC(kernel='linear') \
-                 and AssetSVC take wide sparse rows"
-            )));
-        }
-        let (mut index, mut cost) = samples(problem, SMALL)?;
-        shuffle(&mut index, &mut cost, self.seed);
-        let mean = cost.iter().sum::<f64>() / cost.len() as f64;
-        cost.iter_mut().for_each(|c| *c /= mean);
-        let sources = Sources::new(problem, index, cost)?;
+        check_width(problem, "AutoSVC and AutoSVR")?;
+        let sources = sources(problem, self.seed)?;
         let rows = problem.rows();
         let seen = sources.index.len().min(CODED_BY);
         let codings = [
@@ -92,60 +52,84 @@ impl AutoConfig {
             Coding::ranks(&rows, &sources.index[..seen], &sources.weights[..seen])?,
         ];
         watch.limit(self.max_time, SEARCH);
-        let chosen = self.search(&rows, &sources, &codings, watch)?;
+        let how = (self.learn_scales, self.seed);
+        let search = |task: &Task<'_>| Search::default().run(task, watch);
+        let chosen = with_task(&rows, &sources, &codings, how, search)?;
         watch.limit(self.max_time, 1.0);
         let (parts, stopped) = finish(self, &rows, &sources, (&codings, &chosen), watch)?;
         let calibration = calibration(problem.targets(), &sources, &chosen)?;
         let stop = stopped.or(chosen.stopped).unwrap_or(StopReason::Converged);
-        let report = report(&chosen, &codings, stop, calibration);
+        let report = report(&chosen, &codings, (stop, sources.index.len()), calibration);
         let model = Model::Coded(Arc::new(CodedModel::new(parts)?));
         Ok((Machine::new(model, State::None), report))
     }
+}
 
-    fn search<F: Real>(
-        &self,
-        rows: &Rows<'_, F>,
-        sources: &Sources,
-        codings: &[Coding],
-        watch: &mut Watch<'_>,
-    ) -> Result<Chosen> {
-        let n = sources.index.len();
-        let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
-        // Of very few rows none can be spared: then candidates meet where they were found.
-        let held = if held < LEAST_HELD_OUT { 0 } else { held };
-        let found_on = recipe::ROWS.min(n - held).max(1);
-        let landmarks = recipe::LANDMARKS.min(found_on / 3).max(1);
-        let fitted: Vec<usize> = (0..n - held).rev().take(recipe::ROWS).collect();
-        let held_out: Vec<usize> = if held == 0 { fitted.clone() } else { (n - held..n).collect() };
-        let first: Vec<usize> = (0..found_on).collect();
-        let coded = |of: &[usize]| -> Result<Vec<Grid>> {
-            let chosen: Vec<usize> = of.iter().map(|&i| sources.index[i]).collect();
-            let columns = rows.n_cols();
-            codings
-                .iter()
-                .map(|coding| Ok(Grid { values: coding.coded(rows, &chosen)?, columns }))
-                .collect()
-        };
-        let (found, weights) = sources.part(&first)?;
-        let (fitted_values, fitted_weights) = sources.part(&fitted)?;
-        let (held_values, held_weights) = sources.part(&held_out)?;
-        let task = Task {
-            rows: &coded(&first)?,
-            sought: Sought { values: &found, weights: &weights, landmarks },
-            fitted: &coded(&fitted)?,
-            fitted_sought: Sought {
-                values: &fitted_values,
-                weights: &fitted_weights,
-                landmarks: fitted.len(),
-            },
-            held_out: &coded(&held_out)?,
-            held_values: &held_values,
-            held_weights: &held_weights,
-            scales: self.learn_scales && rows.n_cols() > 1,
-            seed: self.seed,
-        };
-        Search::default().run(&task, watch)
+/// Whether so many features can be searched.
+pub(super) fn check_width<F: Real>(problem: &Problem<'_, F>, what: &str) -> Result<()> {
+    let (n, d) = (problem.len().min(recipe::ROWS), problem.rows().n_cols());
+    if n.saturating_mul(d) <= LARGEST {
+        return Ok(());
     }
+    Err(Error::Unsupported(format!(
+        "X has {d} features: {what} can search {} at most on {n} rows. What takes wide rows, sparse \
+         ones too: PrimalSVC or PrimalSVR with kernel='linear', AssetSVC, AssetSVR, SVC, SVR",
+        LARGEST / n.max(1)
+    )))
+}
+
+/// Calls `run` with the task of a search in these codings.
+pub(super) fn with_task<F: Real, R>(
+    rows: &Rows<'_, F>,
+    sources: &Sources,
+    codings: &[Coding],
+    (learn_scales, seed): (bool, u64),
+    run: impl FnOnce(&Task<'_>) -> Result<R>,
+) -> Result<R> {
+    let n = sources.index.len();
+    let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
+    // Of very few rows none can be spared: then candidates meet where they were found.
+    let held = if held < LEAST_HELD_OUT { 0 } else { held };
+    let found_on = recipe::ROWS.min(n - held).max(1);
+    let landmarks = recipe::LANDMARKS.min(found_on / 3).max(1);
+    let fitted: Vec<usize> = (0..n - held).rev().take(recipe::ROWS).collect();
+    let held_out: Vec<usize> = if held == 0 { fitted.clone() } else { (n - held..n).collect() };
+    let first: Vec<usize> = (0..found_on).collect();
+    let coded = |of: &[usize]| -> Result<Vec<Grid>> {
+        let chosen: Vec<usize> = of.iter().map(|&i| sources.index[i]).collect();
+        let columns = rows.n_cols();
+        codings
+            .iter()
+            .map(|coding| Ok(Grid { values: coding.coded(rows, &chosen)?, columns }))
+            .collect()
+    };
+    let (found, weights) = sources.part(&first)?;
+    let (fitted_values, fitted_weights) = sources.part(&fitted)?;
+    let (held_values, held_weights) = sources.part(&held_out)?;
+    run(&Task {
+        rows: &coded(&first)?,
+        sought: Sought { values: &found, weights: &weights, landmarks },
+        fitted: &coded(&fitted)?,
+        fitted_sought: Sought {
+            values: &fitted_values,
+            weights: &fitted_weights,
+            landmarks: fitted.len(),
+        },
+        held_out: &coded(&held_out)?,
+        held_values: &held_values,
+        held_weights: &held_weights,
+        scales: learn_scales && rows.n_cols() > 1,
+        seed,
+    })
+}
+
+/// The samples of a problem in the order drawn, with weights of mean 1.
+pub(super) fn sources<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Result<Sources> {
+    let (mut index, mut cost) = samples(problem, SMALL)?;
+    shuffle(&mut index, &mut cost, seed);
+    let mean = cost.iter().sum::<f64>() / cost.len() as f64;
+    cost.iter_mut().for_each(|c| *c /= mean);
+    Sources::new(problem, index, cost)
 }
 
 fn shuffle(index: &mut [usize], cost: &mut [f64], seed: u64) {
@@ -183,36 +167,6 @@ fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Resu
     } else {
         Ok(vec![probabilities_of_classes(&decided, &classes, &weights)])
     }
-}
-
-fn report(
-    chosen: &Chosen,
-    codings: &[Coding],
-    stop: StopReason,
-    calibration: Vec<f64>,
-) -> AutoReport {
-    let judged = chosen.judged.iter().map(|one| {
-        let same = |part: &&(crate::tuning::Candidate, f64)| {
-            (part.0.shape, part.0.kind) == (one.shape, one.kind)
-        };
-        Judged {
-            kernel: match one.shape {
-                Shape::Gaussian => "rbf",
-                Shape::Laplacian => "laplacian",
-            },
-            coding: codings[one.coding].name(),
-            scales: one.kind.name(),
-            lambda: one.lambda,
-            error: one.error,
-            weight: chosen.parts.iter().find(same).map_or(0.0, |(_, w)| *w),
-        }
-    });
-    let relative = |scales: &[f64]| -> Vec<f64> {
-        let most = scales.iter().fold(f64::MIN_POSITIVE, |a, &b| a.max(b));
-        scales.iter().map(|w| w / most).collect()
-    };
-    let scales = chosen.parts.iter().map(|(part, _)| relative(&part.scales)).collect();
-    AutoReport { stop, judged: judged.collect(), scales, calibration }
 }
 
 impl Sources {

@@ -91,6 +91,10 @@ impl OfValues for BudgetConfig {
 }
 
 impl Trains for BudgetConfig {
+    fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
+        Some(&mut self.kernel)
+    }
+
     fn check_loss(&self, classes: bool) -> Result<()> {
         self.loss.expect_classes(classes)
     }

@@ -119,14 +119,19 @@ impl Exact {
         given: Given<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Fitted<ExactConfig, F>> {
-        let scaled = self.setup.scaled(rows)?;
-        let user_rows = rows;
-        let rows = &scaled.rows(user_rows)?;
-        let config = self.setup.settled(&self.config, rows, given.weights)?;
-        let classes = match targets {
-            ExactTargets::Classes(index, n_classes) => Targets::Classes { index, n_classes },
-            ExactTargets::Values(_) | ExactTargets::None => Targets::Values(&[]),
+        let (classes, all) = match targets {
+            ExactTargets::Classes(index, n_classes) => {
+                let classes = Targets::Classes { index, n_classes };
+                (classes, classes)
+            }
+            ExactTargets::Values(values) => (Targets::Values(&[]), Targets::Values(values)),
+            ExactTargets::None => (Targets::Values(&[]), Targets::Values(&[])),
         };
+        let (user_rows, own) = (rows, Some(self.config.kernel));
+        let (scaled, kernel) = self.setup.scaled_for(own, (rows, all, given.weights), observer)?;
+        let rows = &scaled.rows(user_rows)?;
+        let mut config = self.config.clone();
+        config.kernel = kernel.unwrap_or(config.kernel);
         let cost = self.setup.cost(config.c(), given.weights, (classes, rows.n_rows()))?;
         let gram = (Gram::Kernel(config.kernel, rows.view().into()), given.functions);
         let report = Watch::run(self.setup.n_threads()?, observer, |watch| {

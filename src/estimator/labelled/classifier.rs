@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::family::{Family, Streams, Trains, Weighted};
+use super::family::{Family, Streams, Told as _, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
@@ -217,7 +217,8 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
     }
 
     fn label(&self, values: &[f64]) -> &L {
-        &self.classes[C::class(values, self.classes.len())]
+        let own = self.fitted.report.class(values);
+        &self.classes[own.unwrap_or_else(|| C::class(values, self.classes.len()))]
     }
 
     /// The label of one row, on the calling thread: without an allocation, once that thread has

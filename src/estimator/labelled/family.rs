@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::estimator::machine::Machine;
 use crate::estimator::saved::Attributes;
 use crate::estimator::score::class;
-use crate::estimator::setup::KernelConfig;
 use crate::float::Real;
+use crate::kernel::AnyKernel;
 use crate::watch::Watch;
 
 /// A family of fitted machines, known by its hyperparameters.
@@ -58,7 +58,10 @@ pub trait OfValues: Family {
 }
 
 /// A family whose hyperparameters are all that a fit needs beside the problem.
-pub trait Trains: Family + KernelConfig {
+pub trait Trains: Family {
+    /// The kernel, of a family that does not find its own.
+    fn own_kernel(&mut self) -> Option<&mut AnyKernel>;
+
     /// Whether the loss is one for classes, or one for values.
     ///
     /// # Errors
@@ -121,6 +124,12 @@ pub trait Streams: Trains {
 pub trait Told: Clone + std::fmt::Debug + Send + Sync {
     /// What a file holds beside the machine; `c` is the cost that the user set.
     fn attributes<F: Real>(&self, c: f64, machine: &Machine<F>) -> Attributes;
+
+    /// The class that the decision values of a row speak for, where it is not the family that
+    /// knows.
+    fn class(&self, _values: &[f64]) -> Option<usize> {
+        None
+    }
 
     /// What a file holds, taken out.
     fn of<F: Real>(told: &mut Attributes, machine: &Machine<F>) -> Result<Self>;

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::family::{Family, Streams, Told as _, Trains};
-use crate::config::Setup;
+use crate::config::{FeatureScales, Setup};
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
 use crate::estimator::caution::{self, Caution};
@@ -44,9 +44,13 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         observer: &mut dyn Observer,
         train: &Train<'_, C, F>,
     ) -> Result<Self> {
-        let scaled = setup.scaled(rows)?;
+        let mut config = config.clone();
+        let kernel = config.own_kernel().copied();
+        let (scaled, kernel) = setup.scaled_for(kernel, (rows, targets, weights), observer)?;
         let rows = &scaled.rows(rows)?;
-        let mut config = setup.settled(config, rows, weights)?;
+        if let (Some(own), Some(kernel)) = (config.own_kernel(), kernel) {
+            *own = kernel;
+        }
         let values = match targets {
             Targets::Values(values) => Some(values),
             Targets::Classes { .. } => None,
@@ -58,8 +62,10 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         let (machine, report) =
             Watch::run(threads, observer, |watch| train(&config, &problem, watch))?;
         let machine = scaled.machine(machine, || Ok(None))?;
-        let kernel = *config.kernel_mut();
-        let mut cautions = caution::before(kernel, (rows, weights), tube)?;
+        let mut cautions = match kernel {
+            Some(kernel) => caution::before(kernel, (rows, weights), tube)?,
+            None => Vec::new(),
+        };
         if values.is_some() {
             cautions.extend(caution::after(&machine)?);
         }
@@ -163,7 +169,7 @@ impl<C: Family, F: Precision> Fitted<C, F> {
         let scales = machine.scaling().map(|scaling| scaling.scales().values().to_vec());
         let setup = Setup {
             class_weight: found.class_weight.clone(),
-            feature_scales: scales,
+            feature_scales: scales.map(FeatureScales::Given).unwrap_or_default(),
             ..Setup::default()
         };
         Ok(Self { config, setup, machine, report, cautions: Vec::new() })

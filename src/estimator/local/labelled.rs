@@ -50,6 +50,10 @@ impl Family for LocalConfig {
 }
 
 impl Trains for LocalConfig {
+    fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
+        Some(&mut self.kernel)
+    }
+
     fn train<F: Real>(
         &self,
         problem: &Problem<'_, F>,

@@ -65,6 +65,10 @@ impl Family for OnlineConfig {
 }
 
 impl Trains for OnlineConfig {
+    fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
+        Some(&mut self.kernel)
+    }
+
     fn train<F: Real>(
         &self,
         problem: &Problem<'_, F>,

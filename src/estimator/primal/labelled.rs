@@ -88,6 +88,10 @@ impl OfValues for PrimalConfig {
 }
 
 impl Trains for PrimalConfig {
+    fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
+        Some(&mut self.kernel)
+    }
+
     /// Least squares serve classes too, whose targets are 1 and -1.
     fn check_loss(&self, classes: bool) -> Result<()> {
         if classes && self.loss.is_least_squares() {

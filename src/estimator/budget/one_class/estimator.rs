@@ -57,6 +57,10 @@ impl Family for OneClassConfig {
 }
 
 impl Trains for OneClassConfig {
+    fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
+        Some(&mut self.kernel)
+    }
+
     fn train<F: Real>(
         &self,
         problem: &crate::data::Problem<'_, F>,

@@ -1,0 +1,71 @@
+//! Scales for a machine of one kernel: those of the features as they come, by their spread, by
+//! gradient products and by descent meet on rows held out.
+
+use super::choose::{Candidate, HeldOut, Kind};
+use super::climb::{Tuned, climb};
+use super::descend::descend;
+use super::grid::Shape;
+use super::outer::outer;
+use super::search::Task;
+use crate::watch::{Step, Watch};
+
+/// Scales of standardised features with what they miss on the rows held out.
+#[derive(Clone, Debug)]
+pub(crate) struct Learnt {
+    /// The width in them: γ = 1.
+    pub(crate) scales: Vec<f64>,
+    /// Error as a share of the variance, and that of the features as they come.
+    pub(crate) error: f64,
+    pub(crate) before: f64,
+}
+
+/// The best scales for rows in the task's one coding; `spread` makes of it the features as they
+/// come.
+pub(crate) fn learn(
+    shape: Shape,
+    task: &Task<'_>,
+    spread: &[f64],
+    watch: &mut Watch<'_>,
+) -> Step<Learnt> {
+    let (rows, sought) = (&task.rows[0], &task.sought);
+    let ones = vec![1.0; rows.columns];
+    let starts = [spread, ones.as_slice()];
+    let tuned = watch.all_side_by_side(starts.len(), |i, watch| {
+        climb(shape, rows, sought, (starts[i], 1.0), watch)
+    })?;
+    // A basis of landmarks may start better from where the features come.
+    let from = if tuned[0].error < tuned[1].error { &tuned[0] } else { &tuned[1] };
+    let own = outer(shape, rows, sought, from, watch)?;
+    // What the other kernel sees may serve this one, as in the search.
+    let other = match shape {
+        Shape::Gaussian => Shape::Laplacian,
+        Shape::Laplacian => Shape::Gaussian,
+    };
+    let tuned_other = climb(other, rows, sought, (&ones, 1.0), watch)?;
+    let seen = outer(other, rows, sought, &tuned_other, watch)?;
+    let taken = climb(shape, rows, sought, (&seen.scales, 1.0), watch)?;
+    let of_outer = if taken.error < own.error { taken } else { own };
+    let point = (of_outer.scales.as_slice(), of_outer.lambda, task.seed);
+    let (scales, _) = descend(shape, rows, sought, point, watch)?;
+    let descended = climb(shape, rows, sought, (&scales, 1.0), watch)?;
+    let candidate = |kind: Kind, tuned: &Tuned| {
+        let (scales, lambda) = (tuned.scales.clone(), tuned.lambda);
+        Candidate { shape, coding: 0, kind, scales, lambda, error: tuned.error }
+    };
+    let candidates = [
+        candidate(Kind::Tuned, &tuned[0]),
+        candidate(Kind::Tuned, &tuned[1]),
+        candidate(Kind::Outer, &of_outer),
+        candidate(Kind::Descended, &descended),
+    ];
+    let held_out =
+        HeldOut { rows: &task.held_out[0], values: task.held_values, weights: task.held_weights };
+    let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
+        let mut candidate = candidates[i].clone();
+        candidate.judge(&task.fitted[0], &task.fitted_sought, &held_out, watch)?;
+        Ok(candidate)
+    })?;
+    let before = judged[0].error;
+    let best = judged.iter().min_by(|a, b| a.error.total_cmp(&b.error)).unwrap_or(&judged[0]);
+    Ok(Learnt { scales: best.scales.clone(), error: best.error, before })
+}
