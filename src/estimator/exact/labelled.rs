@@ -130,7 +130,7 @@ impl Exact {
         let (user_rows, own) = (rows, Some(self.config.kernel));
         let (scaled, kernel) = self.setup.scaled_for(own, (rows, all, given.weights), observer)?;
         let rows = &scaled.rows(user_rows)?;
-        let mut config = self.config.clone();
+        let mut config = self.config;
         config.kernel = kernel.unwrap_or(config.kernel);
         let cost = self.setup.cost(config.c(), given.weights, (classes, rows.n_rows()))?;
         let gram = (Gram::Kernel(config.kernel, rows.view().into()), given.functions);
