@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from auto import CLASSES, raw
 from budgetsvm import SVC, SVR
-from common import machine, parser
+from common import machine, parser, require
 
 SETS = "madelon spambase satimage higgs-sample usps puma32h cpuact abalone".split()
 
@@ -93,15 +93,19 @@ def by_training_cost(X: np.ndarray, y: np.ndarray, classify: bool) -> tuple[np.n
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__ or "")
     options.add_argument("--only", default=",".join(SETS))
     options.add_argument("--rows", type=int, default=2000)
     given = options.parse_args()
+    names = given.only.split(",")
+    if given.quick:
+        names, given.rows = ["spambase"], 400
+    require(given.data, names)
     print(machine())
     check_gradient()
     print(f"{'':16}{'standardised':>14}{'learn':>14}{'training cost':>14}   seconds of each")
     warnings.simplefilter("ignore")
-    for name in given.only.split(","):
+    for name in names:
         X, y, X_test, y_test = raw(given.data, name)
         keep = np.random.default_rng(0).permutation(len(X))[: given.rows]
         X, y = X[keep].astype(float), y[keep]
