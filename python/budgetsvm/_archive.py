@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,8 +32,12 @@ from ._stored import (
 #: What JSON of another shape than is written ends in.
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
-#: The classes that `load` makes, by name: what the package exports.
-ESTIMATORS: dict[str, type[Archived]] = {}
+
+def _class_named(kind: Any) -> type[Archived] | None:
+    """The class that the package exports by this name."""
+    package = import_module(__package__ or "budgetsvm")
+    found = getattr(package, kind) if kind in package.__all__ else None
+    return found if isinstance(found, type) else None
 
 
 class Archived:
@@ -218,7 +223,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     text, arrays, machine = _core.archive_load(os.fsdecode(path))
     try:
         description = json.loads(text)
-        cls = ESTIMATORS.get(description["kind"])
+        cls = _class_named(description["kind"])
         if cls is None:
             raise ValueError(f"the file holds a {description['kind']}, no estimator of Python's")
         return cls._from_archive(description, arrays, machine)

@@ -56,52 +56,26 @@ class AutoSVC(Classifier, AutoEstimator):
 
     class_weight: _names.ClassWeight = None
 
-    @documented
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes.
+    def _gives_probabilities(self) -> bool:
+        return True
 
-        Of two classes a sigmoid of the decision value, of several the softmax of their values;
-        fitted to rows that the search held out.
-
-        @rows@
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-
-        @unless-fitted@
-        """
-        values = self._decision(X)
+    def _probabilities_of(self, values: np.ndarray) -> np.ndarray:
+        """By the search's rows held out (a sigmoid, or a softmax), unless calibrated since."""
+        if self._is_calibrated():
+            return super()._probabilities_of(values)
         if len(self.classes_) > 2:
             return softmax(self._calibration[0] * values, axis=1)
         a, b = self._calibration
         positive = expit(-(a * values[:, 0] + b))
         return np.stack([1.0 - positive, positive], axis=1)
 
-    @documented
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities of the classes.
-
-        @rows@
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-
-        @unless-fitted@
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
         return weights * self._class_factors(target, weights, balance)
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
         """The most probable class of each row."""
-        if values.shape[1] > 1:
-            return self.classes_[values.argmax(axis=1)]
+        if self._is_calibrated() or values.shape[1] > 1:
+            return super()._labels(values)
         a, b = self._calibration
         return self.classes_[(a * values[:, 0] + b < 0).astype(np.intp)]
 

@@ -263,6 +263,18 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         )  # fmt: skip
         self._take(trained, report, watcher)
 
+    def _left_out(
+        self, X: Any, y: Any, index: np.ndarray, weights: np.ndarray, folds: tuple[np.ndarray, int]
+    ) -> np.ndarray | None:
+        X, _ = self._check_X_y(X, np.zeros(len(index)), reset=False)
+        self.__dict__.pop("_scales_in_use", None)
+        config = _parameters.config(self, gamma=self._machine.gamma, random_state=self._seed())
+        return _core.left_out(
+            "budget", config, _validation.as_rows(X), index, len(self.classes_),
+            self._cost(index, weights), start=self._machine.behind(), folds=folds[0], n_folds=folds[1],
+            threads=self._threads(),
+        )  # fmt: skip
+
     def _hold_out(self, X: Any, target: Any, weights: Any, n_classes: Any) -> tuple[Any, ...]:
         """Split off the validation part, by class for classifiers."""
         index = np.arange(X.shape[0])

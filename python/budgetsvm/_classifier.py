@@ -9,14 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _validation
+from ._calibration import Calibrated
 from ._docs import documented
-from ._estimator import Estimator
-
-#: Labels that a message quotes at most.
-LISTED = 10
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, Calibrated):
     """Mixin of the classifiers that decide one against the rest; not for use on its own.
 
     Parameters
@@ -51,7 +48,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @documented
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row.
+        """The class of each row; once calibrated, the most probable one.
 
         @rows@
 
@@ -63,6 +60,8 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
         """The class that decision values of shape (n_samples, n_outputs) speak for."""
+        if self._is_calibrated():
+            return self.classes_[self._probabilities_of(values).argmax(axis=1)]
         two = values.shape[1] == 1
         return self.classes_[(values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)]
 
@@ -86,19 +85,7 @@ class Classifier(ClassifierMixin, Estimator):
             self.classes_ = _distinct(classes)
         elif classes is not None and not np.array_equal(_distinct(classes), self.classes_):
             raise ValueError("classes is not the same as in the first call of partial_fit")
-        try:
-            index = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-            unknown = np.not_equal(self.classes_[index], y, dtype=object)
-        except TypeError:  # labels of other types
-            index, unknown = np.zeros(len(y), dtype=np.intp), np.ones(len(y), dtype=object)
-        if np.any(unknown):
-            new = np.unique(y[unknown.astype(bool)]).tolist()
-            raise ValueError(
-                f"y has labels that are no class of this machine: {_listed(new)}. Its classes were "
-                f"fixed by the first training call: {_listed(self.classes_.tolist())}. To learn "
-                "others name them all in `classes` of the first partial_fit, or fit anew."
-            )
-        return index.astype(np.uint32), len(self.classes_)
+        return _validation.known_index(y, self.classes_), len(self.classes_)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
         return float(self.C) * weights * self._class_factors(target, weights, balance)
@@ -126,12 +113,6 @@ class Classifier(ClassifierMixin, Estimator):
 def one_column_flat(values: np.ndarray) -> np.ndarray:
     """Decision values as they are handed out: of two classes one a row, without a column of one."""
     return values[:, 0] if values.shape[1] == 1 else values
-
-
-def _listed(labels: list) -> str:
-    """The first few of these."""
-    shown = ", ".join(repr(label) for label in labels[:LISTED])
-    return shown if len(labels) <= LISTED else f"{shown} and {len(labels) - LISTED} more"
 
 
 def _distinct(classes: Any) -> np.ndarray:

@@ -44,6 +44,19 @@ class Machine:
     def behind(self) -> Machine: ...
     @property
     def scales(self) -> NDArray[np.float64] | None: ...
+    def calibrated(
+        self,
+        method: str,
+        values: NDArray[np.float64],
+        classes: NDArray[np.uint32],
+        n_classes: int,
+        weights: NDArray[np.float64],
+    ) -> Machine: ...
+    def with_sigmoids(self, curves: NDArray[np.float64], n_classes: int) -> Machine: ...
+    def with_temperature(self, sharpness: float, n_classes: int) -> Machine: ...
+    def probabilities(self, values: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]: ...
+    @property
+    def calibration(self) -> tuple[str, int] | None: ...
     def without_summary(self) -> Machine: ...
     def parts(self) -> tuple[str, dict[str, NDArray[Any]]]: ...
     def to_bytes(self) -> bytes: ...
@@ -122,6 +135,19 @@ def learn_scales(
     notify: Any,
     threads: int,
 ) -> tuple[NDArray[np.float64], float] | None: ...
+def left_out(
+    family: str,
+    config: str,
+    x: _Rows,
+    y: NDArray[np.uint32],
+    n_classes: int,
+    cost: _Weights,
+    *,
+    start: Machine,
+    folds: NDArray[np.uint32],
+    n_folds: int,
+    threads: int,
+) -> NDArray[np.float64] | None: ...
 def archive_save(
     path: str | PathLike[str],
     description: str,

@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets
 
-from . import _names, _validation
+from . import _names, _validation, _votes
+from ._calibration import Calibrated
 from ._docs import documented
 from ._exact import ExactEstimator
 from ._hyperparameters import hyperparameters
@@ -23,13 +24,15 @@ from ._stored import require
 
 
 def _has_proba(estimator: Any) -> bool:
+    if estimator._is_calibrated():
+        return True
     if estimator.probability == "deprecated" or not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
 
 
 @hyperparameters
-class ExactClassifier(ClassifierMixin, ExactEstimator):
+class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
     """What SVC, NuSVC and the semi-parametric classifiers share; not for use on its own.
 
     Parameters
@@ -144,12 +147,13 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         if len(self.classes_) == 2:
             return -values[:, 0]
         if self.decision_function_shape == "ovr":
-            return _ovr_decision_function(values < 0, -values, len(self.classes_))
+            return _votes.one_a_class(values, len(self.classes_))
         return values
 
     @documented
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, by the votes of all pairs of classes.
+        """The class of each row, by the votes of all pairs of classes; once calibrated, the most
+        probable one.
 
         @rows-or-values@
 
@@ -159,7 +163,13 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self._voted(self._decide(X))
+        values = self._decide(X)
+        if self._is_calibrated():
+            return self.classes_[self._probabilities_of(self._sign() * values).argmax(axis=1)]
+        return self._voted(values)
+
+    def _values(self, X: Any) -> np.ndarray:
+        return self._sign() * self._decide(X)
 
     def _voted(self, values: np.ndarray) -> np.ndarray:
         """Labels from the values of the pairs.
@@ -171,14 +181,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
         if k == 2:
             return self.classes_[(values[:, 0] < 0).astype(np.intp)]
         if self.break_ties:
-            return self.classes_[_ovr_decision_function(values < 0, -values, k).argmax(axis=1)]
-        first, second = np.triu_indices(k, 1)
-        # A vote of each pair: class `second` has it until class `first` wins it.
-        gains = np.zeros((len(first), k), dtype=np.float32)
-        gains[np.arange(len(first)), first] = 1
-        gains[np.arange(len(first)), second] = -1
-        votes = (values > 0).astype(np.float32) @ gains + np.bincount(second, minlength=k)
-        return self.classes_[votes.argmax(axis=1)]
+            return self.classes_[_votes.one_a_class(values, k).argmax(axis=1)]
+        return self.classes_[_votes.voted(values, k)]
 
     @available_if(_has_proba)
     @documented
@@ -195,6 +199,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator):
             Probabilities, in the order of `classes_`.
         """
         values = self._decide(X)
+        if self._is_calibrated():
+            return self._probabilities_of(self._sign() * values)
         if not hasattr(self, "_sigmoids"):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"

@@ -8,15 +8,12 @@ import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples
 
-from . import _core, _validation
+from . import _core, _validation, _votes
 from ._docs import documented
 from ._exact import EitherSolver, ExactEstimator
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
 from ._stored import require
-
-#: Decision values of one-class machines below this count as 0, relative to 1 + the offset.
-BOUNDARY = 1e-9
 
 
 @hyperparameters
@@ -162,8 +159,7 @@ class OneClass(OutlierMixin, ExactEstimator):
 
     def _sided(self, values: np.ndarray) -> np.ndarray:
         """Values of which rounding does not decide the side: support vectors on the boundary."""
-        values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(self.offset_))] = 0.0
-        return values
+        return _votes.sided(values, self.offset_)
 
 
 @hyperparameters

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from . import _core, _names, _validation
+from ._calibration import warn_of_lost_curves
 from ._estimator import Estimator, Trained
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
@@ -134,6 +135,12 @@ class Held(Estimator):
         """Decision values of checked rows."""
         return self._machine.decision_function(rows, self._threads())
 
+    def _left_out(
+        self, X: Any, y: Any, index: np.ndarray, weights: np.ndarray, folds: tuple[np.ndarray, int]
+    ) -> np.ndarray | None:
+        """Decision values of each row without its fold, where there is a way but training anew."""
+        return None
+
     def _dtype(self) -> Any:
         return np.dtype(self._machine.dtype)
 
@@ -150,6 +157,8 @@ class Held(Estimator):
         fits = is_classifier(self) == hasattr(self, "classes_")
         fits = fits and machine.kind in self._kinds and machine.state in self._states
         fits = fits and machine.n_outputs == self._outputs_wanted()
+        curves = machine.calibration
+        fits = fits and (curves is None or curves[1] == len(getattr(self, "classes_", ())))
         require(fits and machine.n_features == self._width(), "machine and labels")
         require(self._kernel_fits(), "another kernel than the machine has")
         self._check_scales()
@@ -188,6 +197,8 @@ class TrainedMachine(Held, Trained):
     def _take(self, machine: _core.Machine, report: dict, watcher: Watcher) -> None:
         """Make what `_core` returned the fitted state: the last thing that a training does."""
         machine = self._in_units(machine)
+        if not watcher.is_fit:
+            warn_of_lost_curves(self.__dict__.get("_machine"), machine)
         self._machine = machine
         self.n_iter_ = report["n_iter"]
         self.history_ = report["history"]

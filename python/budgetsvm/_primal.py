@@ -198,6 +198,19 @@ class PrimalEstimator(LearntScales, MachineEstimator):
                 ConvergenceWarning,
             )
 
+    def _left_out(
+        self, X: Any, y: Any, index: np.ndarray, weights: np.ndarray, folds: tuple[np.ndarray, int]
+    ) -> np.ndarray | None:
+        if self._machine.kind == "linear":
+            return None
+        X, _ = self._check_X_y(X, np.zeros(len(index)), reset=False)
+        self.__dict__.pop("_scales_in_use", None)
+        cost = self._cost(index, weights) * (self.C_ / float(self.C))
+        return _core.left_out(
+            "primal", self._config(self.gamma_), _validation.as_rows(X), index, len(self.classes_),
+            cost, start=self._machine.behind(), folds=folds[0], n_folds=folds[1], threads=self._threads(),
+        )  # fmt: skip
+
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the features of a linear machine, shape (n_outputs, n_features)."""

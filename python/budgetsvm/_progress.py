@@ -34,6 +34,8 @@ class Watcher:
         if LOGGER.isEnabledFor(logging.INFO):
             self._lines.append(LogLine(max_iter))
         self._callback = callback
+        #: Whether training begins anew.
+        self.is_fit = tasks is not None
         self._tasks = tasks if tasks is not None and tasks.watched else None
 
     def __enter__(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -11,22 +10,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _table
+from ._described import (
+    DAMAGED as DAMAGED,
+)
+from ._described import (
+    TYPES,
+    damaged,
+    from_json,
+    require,
+    to_json,
+)
+from ._described import (
+    labels_from_store as labels_from_store,
+)
+from ._described import (
+    labels_to_store as labels_to_store,
+)
 from ._validation import check_csr_structure, plain
 
 _STORED = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint8}
 
-_TYPES = {
-    np.dtype(name).name: np.dtype(name)
-    for name in (
-        "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
-    )
-}
-#: The type of a label of JSON, by the kind of NumPy's.
-_PLAIN = {"i": int, "u": int, "f": float, "b": bool}
 _SCALARS = (bool, int, float, str, type(None))
-#: Texts of one width beyond this many bytes come back as objects: one long label makes all long.
-_WIDEST = 2**24
-
 _STOPS = "converged max_iter max_time early_stopping callback".split()
 _OBJECTIVES: tuple[set[str], ...] = ({"primal", "dual"}, {"primal", "smoothed"})
 
@@ -76,50 +80,6 @@ _JSON: dict[str, Callable[[Any], bool]] = {
 }
 #: Kinds of vectors, by their type.
 _VECTORS = ("int32", "int64", "float64")
-
-
-#: What the message of every damaged file begins with.
-DAMAGED = "not a valid budgetsvm model file: "
-
-
-def damaged(what: object) -> ValueError:
-    """The error of a file that holds something else than `save` writes."""
-    return ValueError(f"{DAMAGED}{what}")
-
-
-def require(fine: bool, what: str) -> None:
-    """Refuse a file that is not fine."""
-    if not fine:
-        raise damaged(what)
-
-
-def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
-    """The labels' type and values, as a file holds them."""
-    if classes.dtype.name in _TYPES:
-        return classes.dtype.name, classes.tolist()
-    if classes.dtype.kind in "UOT" and all(isinstance(label, str) for label in classes):
-        return ("str" if classes.dtype.kind == "U" else "object"), [str(c) for c in classes]
-    raise ValueError(
-        f"class labels of type {classes.dtype} cannot be saved to a file: use numbers, booleans "
-        "or strings, or pickle the estimator"
-    )
-
-
-def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
-    """The inverse of `labels_to_store`."""
-    text = all(type(label) is str for label in labels)
-    if kind in ("str", "object") and text:
-        require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
-        narrow = 4 * max(map(len, labels)) * len(labels) <= _WIDEST
-        return np.array(labels, dtype=np.str_ if kind == "str" and narrow else object)
-    if kind in _TYPES and not text:
-        dtype = _TYPES[kind]
-        require(all(type(label) is _PLAIN[dtype.kind] for label in labels), "class labels")
-        require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
-        restored = np.array(labels, dtype=dtype)
-        if restored.tolist() == labels:
-            return restored
-    raise damaged(f"class labels of type {kind!r}")
 
 
 def param_to_store(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -180,7 +140,7 @@ def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[st
     value = np.asarray(value)
     if value.dtype.kind not in _STORED:
         raise ValueError(f"{name} of type {value.dtype} cannot be saved to a file")
-    if value.dtype.name not in _TYPES:
+    if value.dtype.name not in TYPES:
         value = value.astype(_STORED[value.dtype.kind])
     exact = value.dtype in (np.float32, np.uint8)
     stored = value if exact else value.astype(_STORED[value.dtype.kind])
@@ -191,8 +151,8 @@ def _put(name: str, value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[st
 
 def _take(name: str, entry: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
     fits = isinstance(entry, dict) and set(entry) == {"array"} and name in arrays
-    require(fits and isinstance(entry["array"], str) and entry["array"] in _TYPES, name)
-    stored, dtype = arrays.pop(name), _TYPES[entry["array"]]
+    require(fits and isinstance(entry["array"], str) and entry["array"] in TYPES, name)
+    stored, dtype = arrays.pop(name), TYPES[entry["array"]]
     exact = dtype in (np.float32, np.uint8)
     require(stored.dtype == (dtype if exact else _STORED[dtype.kind]), name)
     if dtype == stored.dtype:
@@ -265,25 +225,3 @@ def _restore_csr(name: str, entry: dict[str, Any], arrays: dict[str, np.ndarray]
     except (ValueError, IndexError, TypeError) as error:
         raise damaged(f"{name} ({error})") from None
     return matrix
-
-
-def to_json(value: Any) -> Any:
-    """JSON has no infinity and no NaN: they become ``{"float": name}``."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    if isinstance(value, dict):
-        return {name: to_json(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
-    return value
-
-
-def from_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        if set(value) == {"float"}:
-            require(value["float"] in ("inf", "-inf", "nan"), "a number")
-            return float(value["float"])
-        return {name: from_json(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [from_json(item) for item in value]
-    return value

@@ -261,3 +261,31 @@ def in_range(values: np.ndarray) -> np.ndarray:
             "X leads out of the range of floating point numbers: scale it, or lower gamma"
         )
     return values
+
+
+#: Labels that a message quotes at most.
+LISTED = 10
+
+
+def _listed(labels: list) -> str:
+    """The first few of these."""
+    shown = ", ".join(repr(label) for label in labels[:LISTED])
+    return shown if len(labels) <= LISTED else f"{shown} and {len(labels) - LISTED} more"
+
+
+def known_index(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The class of every label, uint32; an unknown label is a ValueError that names it."""
+    check_labels("y", y)
+    try:
+        index = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+        unknown = np.not_equal(classes[index], y, dtype=object)
+    except TypeError:  # labels of other types
+        index, unknown = np.zeros(len(y), dtype=np.intp), np.ones(len(y), dtype=object)
+    if np.any(unknown):
+        new = np.unique(y[unknown.astype(bool)]).tolist()
+        raise ValueError(
+            f"y has labels that are no class of this machine: {_listed(new)}. Its classes were "
+            f"fixed by the first training call: {_listed(classes.tolist())}. To learn "
+            "others name them all in `classes` of the first partial_fit, or fit anew."
+        )
+    return index.astype(np.uint32)

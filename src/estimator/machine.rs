@@ -12,7 +12,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::LocalModel;
 use crate::model::persist::Section;
-use crate::model::{Model, Scaling};
+use crate::model::{Calibration, Model, Outputs, Scaling};
 use crate::online::Stream;
 use crate::solver::asset;
 use crate::watch::{Look, Silent, Watch};
@@ -43,6 +43,8 @@ pub struct Machine<F: Real> {
     state: State<F>,
     /// Of the rows, where their features are scaled: the state knows scaled rows alone.
     scaling: Option<Arc<Scaling<F>>>,
+    /// What makes probabilities of its decision values; training makes a machine without.
+    calibration: Option<Arc<Calibration>>,
 }
 
 impl<F: Real> State<F> {
@@ -65,11 +67,11 @@ impl<F: Real> Machine<F> {
     #[must_use]
     pub fn new(model: Model<F>, state: State<F>) -> Self {
         let scaling = model.scaling().cloned();
-        Self { model: OnceLock::from(model), state, scaling }
+        Self { model: OnceLock::from(model), state, scaling, calibration: None }
     }
 
     fn of_state(state: State<F>) -> Self {
-        Self { model: OnceLock::new(), state, scaling: None }
+        Self { model: OnceLock::new(), state, scaling: None, calibration: None }
     }
 
     pub(super) fn of_streams(streams: Vec<Stream<F>>) -> Self {
@@ -123,6 +125,7 @@ impl<F: Real> Machine<F> {
     pub fn behind(&self) -> Self {
         let mut machine = self.clone();
         machine.take_scaling();
+        machine.calibration = None;
         machine
     }
 
@@ -195,21 +198,49 @@ impl<F: Real> Machine<F> {
     pub fn without_summary(&self) -> Result<Self> {
         let State::Recursive(stream) = &self.state else { return Ok(self.clone()) };
         let (model, passes) = (self.model()?.clone(), stream.passes_of_all());
-        Ok(Self::new(model, State::Passes(passes)))
+        let calibration = self.calibration.clone();
+        Ok(Self { calibration, ..Self::new(model, State::Passes(passes)) })
+    }
+
+    /// The same machine, with what makes probabilities of its decision values.
+    ///
+    /// # Errors
+    /// `BadLabels` for one of other outputs.
+    pub fn with_calibration(&self, calibration: Calibration) -> Result<Self> {
+        let (outputs, own) = (calibration.outputs(), self.n_outputs());
+        if outputs.count() != own || outputs != self.outputs(outputs.n_classes) {
+            let text = format!("probabilities of {} classes of {own} outputs", outputs.n_classes);
+            return Err(Error::BadLabels(text));
+        }
+        Ok(Self { calibration: Some(Arc::new(calibration)), ..self.clone() })
+    }
+
+    /// What its decision values are of, for so many classes.
+    #[must_use]
+    pub fn outputs(&self, n_classes: usize) -> Outputs {
+        let model = self.model.get().map(Model::behind);
+        let pairs = n_classes > 2 && matches!(model, Some(Model::Pairwise(_)));
+        Outputs { n_classes, pairs }
+    }
+
+    /// What makes probabilities of its decision values, once it is calibrated.
+    #[must_use]
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_deref()
     }
 
     /// The streams of an online learner, none of another machine, to learn in place: they are
     /// copied first where another machine shares them.
     pub(super) fn streams_mut(&mut self) -> &mut [Stream<F>] {
         let State::Online(streams) = &mut self.state else { return &mut [] };
-        self.model = OnceLock::new();
+        (self.model, self.calibration) = (OnceLock::new(), None);
         Arc::make_mut(streams)
     }
 
     /// The cells with what they store, to learn in place, as [`Machine::streams_mut`].
     pub(super) fn local_mut(&mut self) -> Option<&mut LocalModel<F>> {
         let State::Local(local) = &mut self.state else { return None };
-        self.model = OnceLock::new();
+        (self.model, self.calibration) = (OnceLock::new(), None);
         Some(Arc::make_mut(local))
     }
 
@@ -338,6 +369,9 @@ impl<F: Real> Machine<F> {
                 section.put_section("asset", state.to_section());
             }
         }
+        if let Some(calibration) = &self.calibration {
+            section.put_section("calibration", calibration.to_section());
+        }
         Ok(section)
     }
 
@@ -382,12 +416,22 @@ impl<F: Real> Machine<F> {
             };
             Self::new(model, state)
         };
+        let calibration = match section.has("calibration") {
+            true => Some(Calibration::from_section(section.take_section("calibration")?)?),
+            false => None,
+        };
         section.end()?;
-        match scaling {
+        let machine = match scaling {
             Some(scaling) if machine.scaling.is_none() && machine.model.get().is_none() => {
                 machine.scaled(scaling).map_err(|error| Error::Format(error.to_string()))
             }
             Some(_) => bad("scales that the model has itself"),
+            None => Ok(machine),
+        }?;
+        match calibration {
+            Some(calibration) => {
+                machine.with_calibration(calibration).or_else(|_| bad("calibration"))
+            }
             None => Ok(machine),
         }
     }

@@ -17,6 +17,7 @@ mod exact;
 mod kernels;
 mod labelled;
 mod labels;
+mod left_out;
 mod local;
 mod machine;
 pub mod online;

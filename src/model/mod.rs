@@ -13,6 +13,7 @@
 
 mod any;
 pub(crate) mod assignment;
+pub(crate) mod calibration;
 mod cell;
 mod cells;
 mod chunks;
@@ -43,6 +44,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 
 pub use any::AnyModel;
+pub use calibration::{Calibration, CalibrationMethod, Outputs};
 pub use cell::{CellMachine, CellPairs};
 pub use cells::CellModel;
 pub use coded::CodedModel;

@@ -34,7 +34,7 @@ LESSONS = ["\n".join(blocks("docs/start.md"))]
         *LESSONS,
         *(
             block
-            for name in ("README.md", "docs/guide.md", "docs/deploy.md")
+            for name in ("README.md", "docs/guide.md", "docs/deploy.md", "docs/probabilities.md")
             for block in blocks(name)
         ),
     ],

@@ -2,6 +2,7 @@
 
 mod archive;
 mod arrays;
+mod calibrate;
 mod config;
 mod convert;
 mod describe;
@@ -43,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe::thread_count, module)?)?;
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_scales, module)?)?;
+    module.add_function(wrap_pyfunction!(calibrate::left_out, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_read, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_write, module)?)?;

@@ -18,6 +18,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::archive::arrays_of;
 use crate::arrays::{Float, Samples, with_rows};
+use crate::calibrate;
 use crate::enter::{self, enter_briefly, enter_here, exception};
 use crate::features::{matrix, transform};
 
@@ -157,6 +158,46 @@ impl Machine {
             enter::predict(py, threads, work, |watch| model.decide(&rows, watch))?
         });
         Ok(values.into_pyarray(py))
+    }
+
+    /// The same machine with curves ("sigmoid", "isotonic" or "temperature") fitted to decision
+    /// values, shape (n_samples, n_outputs), of samples of these classes (uint32) and weights.
+    fn calibrated(
+        &self,
+        method: &str,
+        values: PyReadonlyArray2<'_, f64>,
+        classes: PyReadonlyArray1<'_, u32>,
+        n_classes: usize,
+        weights: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Self> {
+        calibrate::calibrated(self, method, (&values, &weights), (&classes, n_classes))
+    }
+
+    /// The same machine with sigmoids 1/(1 + exp(a f + b)), rows (a, b), shape (n_outputs, 2).
+    fn with_sigmoids(&self, curves: PyReadonlyArray2<'_, f64>, n_classes: usize) -> PyResult<Self> {
+        calibrate::sigmoids(self, &curves, n_classes)
+    }
+
+    /// The same machine with a softmax of this sharpness.
+    fn with_temperature(&self, sharpness: f64, n_classes: usize) -> PyResult<Self> {
+        calibrate::temperature(self, sharpness, n_classes)
+    }
+
+    /// Probabilities of the classes, shape (n_samples, n_classes), of decision values: by its
+    /// curves, else those of the logistic loss.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        values: PyReadonlyArray2<'_, f64>,
+        n_classes: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        calibrate::probabilities(py, self, &values, n_classes)
+    }
+
+    /// The method of its curves and their number of classes; None where there are none.
+    #[getter]
+    fn calibration(&self) -> Option<(&'static str, usize)> {
+        calibrate::described(self)
     }
 
     /// Features of rows, shape (n_samples, width): those of its map, and zeros.

@@ -39,6 +39,23 @@ pub(crate) type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
 type Parts<'a, F> = (Rows<'a, F>, Targets<'a>, &'a [f64]);
 
 impl<'py> Call<'py> {
+    /// A call about classes that tells nobody how far it is.
+    pub(crate) fn of_classes(
+        py: Python<'py>,
+        config: String,
+        (y, n_classes): (&Bound<'py, PyAny>, usize),
+        cost: PyReadonlyArray1<'py, f64>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let target = Some(Target::new(y, Some(n_classes))?);
+        let n_classes = Some(n_classes);
+        Ok(Self { py, config, target, n_classes, cost, notify: None, threads, own: None })
+    }
+
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.py
+    }
+
     /// The hyperparameters, checked.
     pub(crate) fn config<C: Config + Default>(&self) -> PyResult<C> {
         enter_briefly(|| C::from_json(&self.config))

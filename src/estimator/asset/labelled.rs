@@ -79,6 +79,10 @@ impl Family for AssetConfig {
     fn tube(&self) -> Option<f64> {
         self.loss.tube()
     }
+
+    fn is_logistic(&self) -> bool {
+        self.loss == AnyLoss::LogLoss
+    }
 }
 
 impl OfValues for AssetConfig {

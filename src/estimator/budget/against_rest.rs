@@ -5,7 +5,7 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 
 /// The same rows, with one class against the others.
-pub(super) fn against_rest<F: Real, T>(
+pub(in crate::estimator) fn against_rest<F: Real, T>(
     problem: &Problem<'_, F>,
     class: usize,
     task: impl FnOnce(&Problem<'_, F>) -> Result<T>,

@@ -1,6 +1,6 @@
 //! The validation part that early stopping scores.
 
-use crate::data::{Gathered, Problem, SomeTargets, Targets};
+use crate::data::{Gathered, Problem, Rows, SomeTargets, Targets};
 use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::rng::Rng;
@@ -21,6 +21,10 @@ impl<F: Real> Samples<F> {
         let rows = Gathered::new(&problem.rows(), chosen)?;
         let cost = chosen.iter().map(|&i| problem.cost()[i]).collect();
         Ok(Self { rows, targets, cost })
+    }
+
+    pub(in crate::estimator) fn rows(&self) -> Result<Rows<'_, F>> {
+        self.rows.rows()
     }
 
     pub(in crate::estimator) fn problem(&self) -> Result<Problem<'_, F>> {

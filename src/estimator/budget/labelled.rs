@@ -8,6 +8,7 @@ use crate::estimator::labelled::{
     Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Trains,
     Weighted,
 };
+use crate::estimator::left_out::on_its_terms;
 use crate::estimator::machine::Machine;
 use crate::estimator::report::Report;
 use crate::float::Real;
@@ -78,6 +79,10 @@ impl Family for BudgetConfig {
     fn tube(&self) -> Option<f64> {
         self.loss.tube()
     }
+
+    fn is_logistic(&self) -> bool {
+        self.loss == AnyLoss::LogLoss
+    }
 }
 
 impl OfValues for BudgetConfig {
@@ -97,6 +102,19 @@ impl Trains for BudgetConfig {
 
     fn check_loss(&self, classes: bool) -> Result<()> {
         self.loss.expect_classes(classes)
+    }
+
+    fn left_out<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        machine: &Machine<F>,
+        folds: (&[u32], usize),
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<f64>>> {
+        if !self.polishing || self.budget.is_none() {
+            return Ok(None);
+        }
+        on_its_terms(&self.polisher(), problem, machine, folds, watch)
     }
 
     fn train<F: Real>(

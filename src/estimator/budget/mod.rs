@@ -1,6 +1,6 @@
 //! Machines on a budget: classes, values or one class, shared terms or terms of each output's own.
 
-mod against_rest;
+pub(super) mod against_rest;
 mod combine;
 pub(super) mod config;
 pub(super) mod hold_out;

@@ -40,7 +40,7 @@ impl<C: Trains> FromConfig<C> for Classifier<C> {
 
 impl<C: Weighted> ClassWeighted for Classifier<C> {}
 
-fn targets(index: &[u32], n_classes: usize) -> Targets<'_> {
+pub(super) fn targets(index: &[u32], n_classes: usize) -> Targets<'_> {
     Targets::Classes { index, n_classes }
 }
 
@@ -217,8 +217,12 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
     }
 
     fn label(&self, values: &[f64]) -> &L {
-        let own = self.fitted.report.class(values);
-        &self.classes[own.unwrap_or_else(|| C::class(values, self.classes.len()))]
+        let own = || self.fitted.report.class(values);
+        let class = match self.fitted.machine.calibration() {
+            Some(curves) => curves.class(values),
+            None => own().unwrap_or_else(|| C::class(values, self.classes.len())),
+        };
+        &self.classes[class]
     }
 
     /// The label of one row, on the calling thread: without an allocation, once that thread has

@@ -28,6 +28,11 @@ pub trait Family: Config + Default + Send + Sync {
         None
     }
 
+    /// Whether decision values are log odds, those of the logistic loss.
+    fn is_logistic(&self) -> bool {
+        false
+    }
+
     /// Number of outputs for k > 2 classes.
     #[must_use]
     fn n_outputs(k: usize) -> usize {
@@ -68,6 +73,22 @@ pub trait Trains: Family {
     /// `InvalidParam`.
     fn check_loss(&self, _classes: bool) -> Result<()> {
         Ok(())
+    }
+
+    /// What would be decided about each sample without its fold, row by row, by the machine of
+    /// these samples on the terms that it has; none where the family knows no way that is cheaper
+    /// than training. `folds` names one of so many for every sample.
+    ///
+    /// # Errors
+    /// Those of polishing, `FeatureMismatch`, `BadLabels`.
+    fn left_out<F: Real>(
+        &self,
+        _problem: &Problem<'_, F>,
+        _machine: &Machine<F>,
+        _folds: (&[u32], usize),
+        _watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<f64>>> {
+        Ok(None)
     }
 
     /// Trains from the start.

@@ -1,6 +1,7 @@
 //! Machines with labels or values of their user's: builders, fits, streams, predictions and files,
 //! written once. What a family adds is what its hyperparameters say: [`Family`].
 
+mod calibrate;
 mod classifier;
 mod family;
 mod fitted;

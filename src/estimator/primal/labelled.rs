@@ -8,6 +8,7 @@ use crate::estimator::labelled::{
     Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Trains, Weighted,
 };
 use crate::estimator::labels::sorted;
+use crate::estimator::left_out::on_its_terms;
 use crate::estimator::machine::Machine;
 use crate::float::Real;
 use crate::loss::AnyLoss;
@@ -77,6 +78,10 @@ impl Family for PrimalConfig {
     fn tube(&self) -> Option<f64> {
         self.loss.tube()
     }
+
+    fn is_logistic(&self) -> bool {
+        self.loss == AnyLoss::LogLoss
+    }
 }
 
 impl OfValues for PrimalConfig {
@@ -98,6 +103,16 @@ impl Trains for PrimalConfig {
             return Ok(());
         }
         self.loss.expect_classes(classes)
+    }
+
+    fn left_out<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        machine: &Machine<F>,
+        folds: (&[u32], usize),
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<f64>>> {
+        on_its_terms(&self.polish(), problem, machine, folds, watch)
     }
 
     fn train<F: Real>(

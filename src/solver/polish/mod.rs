@@ -71,9 +71,9 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use super::smoothed::{KernelRows, Polish, Polished, Start};
+use super::smoothed::{KernelRows, Polish, Polished, Start, basis_gram};
 use crate::config::not_negative;
-use crate::error::Result;
+use crate::error::{Result, check_len};
 use crate::float::Real;
 use crate::watch::Watch;
 
@@ -108,5 +108,28 @@ impl Polish {
         not_negative("tilt", tilt)?;
         let sizes = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
         run::solve(self, choice::Choice::of(self, sizes), rows, (start, tilt), watch)
+    }
+
+    /// What would be decided about each sample by coefficients solved for without its fold, n x m,
+    /// beginning with those given: about the best ones. `folds` names one of `n_folds` for every
+    /// sample. See [`kept::left_out`].
+    ///
+    /// # Errors
+    /// As [`Polish::solve`]; an early stop, too, is an error.
+    pub fn left_out<F: Real>(
+        &self,
+        rows: &dyn KernelRows<F>,
+        start: Start<'_>,
+        (folds, n_folds): (&[u32], usize),
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<f64>> {
+        start.check(self, rows.n_rows(), rows.n_terms())?;
+        check_len("folds", rows.n_rows(), folds.len())?;
+        watch.unbroken(|watch| {
+            let gram = basis_gram(rows, watch)?;
+            let ridge = run::RIDGE * F::epsilon().to_f64();
+            let shared = steps::Shared::new(self, (start, 0.0), gram, ridge)?;
+            kept::left_out(&shared, rows, (start, folds, n_folds), watch)
+        })
     }
 }

@@ -11,7 +11,7 @@ use crate::solver::smoothed::{KernelRows, Polish, Polished, Start, basis_gram};
 use crate::watch::{Step, StopReason, Watch};
 
 /// Ridge on K_BB in units of the precision that kernel values are held in.
-const RIDGE: f64 = 0.125;
+pub(super) const RIDGE: f64 = 0.125;
 
 pub(super) fn solve<F: Real>(
     polish: &Polish,

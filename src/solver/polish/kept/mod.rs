@@ -32,6 +32,7 @@
 //! References: ours; \[PRIMAL\] section 4 for Newton's steps by conjugate gradients.
 
 mod direction;
+mod left_out;
 mod near;
 mod newton;
 mod part;
@@ -49,6 +50,8 @@ use crate::watch::{Step, Watch};
 use direction::gram_times;
 use newton::{End, Last, Stage};
 use rows::Rows;
+
+pub(super) use left_out::left_out;
 
 /// How far margins may move before a sample that they bring in is missed.
 const SLACK: f64 = 0.3;
@@ -201,6 +204,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
                 tol: polish.tol,
                 until: self.until,
                 max_steps: polish.max_steps - place.steps,
+                alone: false,
             };
             let (found, steps) = (&mut point, &mut place.steps);
             found.copy_from_slice(&place.point);

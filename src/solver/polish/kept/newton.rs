@@ -64,6 +64,9 @@ pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     /// A step that promises less, as a share of the objective, is not taken.
     pub(super) until: f64,
     pub(super) max_steps: usize,
+    /// Whether no other samples are to be looked at: long steps, too, are taken here, and the first
+    /// one whatever it promises.
+    pub(super) alone: bool,
 }
 
 impl<F: Real> Stage<'_, '_, '_, F> {
@@ -134,11 +137,12 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let promise = predicted / value.abs();
             let exact = !last.cautious;
             last.promise = promise;
-            if promise <= self.until || exact && promise <= self.tol {
+            let first = self.alone && *steps == 0;
+            if !first && (promise <= self.until || exact && promise <= self.tol) {
                 return Ok(End::Minimum);
             }
             // Step 4, by who sees all samples.
-            if promise > LONG {
+            if promise > LONG && !self.alone {
                 axpy(1.0, &d, point);
                 *steps += 1;
                 last.cautious = true;
@@ -154,8 +158,10 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             axpy(t, &s, &mut f);
             *steps += 1;
             watch.poll()?;
-            last.cautious = promise > SURE || exact && t < SHORT;
-            if last.cautious == exact {
+            last.cautious = !self.alone && promise > SURE || exact && t < SHORT;
+            // A line search guards those that are alone, and conjugate gradients say when a factor
+            // does not do.
+            if last.cautious == exact && !self.alone {
                 last.like = None;
             }
             if t == 0.0 {

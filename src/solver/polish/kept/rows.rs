@@ -46,6 +46,16 @@ impl<'k, F: Real> Rows<'k, F> {
         Ok(Self { kernel, b, samples, held })
     }
 
+    /// Those of these samples, of rows that are all in memory, a place a sample.
+    pub(super) fn some(&self, samples: Vec<u32>) -> Step<Self> {
+        let b = self.b;
+        let mut held = zeroed("kernel values", samples.len() * b)?;
+        for (to, &i) in held.chunks_exact_mut(b).zip(&samples) {
+            to.copy_from_slice(&self.held[i as usize * b..][..b]);
+        }
+        Ok(Self { kernel: self.kernel, b, samples, held })
+    }
+
     pub(super) fn len(&self) -> usize {
         self.samples.len()
     }

@@ -1,5 +1,6 @@
 mod accuracy;
 mod exactly;
+mod left_out;
 mod solvers;
 
 use std::ops::ControlFlow;

@@ -1,0 +1,86 @@
+"""What files say in JSON: numbers, labels, and what is said of a damaged one. NumPy alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+#: Types of labels and arrays, by name.
+TYPES = {
+    np.dtype(name).name: np.dtype(name)
+    for name in (
+        "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool".split()
+    )
+}
+#: The type of a label of JSON, by the kind of NumPy's.
+_PLAIN = {"i": int, "u": int, "f": float, "b": bool}
+#: Texts of one width beyond this many bytes come back as objects: one long label makes all long.
+_WIDEST = 2**24
+
+
+#: What the message of every damaged file begins with.
+DAMAGED = "not a valid budgetsvm model file: "
+
+
+def damaged(what: object) -> ValueError:
+    """The error of a file that holds something else than `save` writes."""
+    return ValueError(f"{DAMAGED}{what}")
+
+
+def require(fine: bool, what: str) -> None:
+    """Refuse a file that is not fine."""
+    if not fine:
+        raise damaged(what)
+
+
+def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:
+    """The labels' type and values, as a file holds them."""
+    if classes.dtype.name in TYPES:
+        return classes.dtype.name, classes.tolist()
+    if classes.dtype.kind in "UOT" and all(isinstance(label, str) for label in classes):
+        return ("str" if classes.dtype.kind == "U" else "object"), [str(c) for c in classes]
+    raise ValueError(
+        f"class labels of type {classes.dtype} cannot be saved to a file: use numbers, booleans "
+        "or strings, or pickle the estimator"
+    )
+
+
+def labels_from_store(kind: str, labels: list[Any]) -> np.ndarray:
+    """The inverse of `labels_to_store`."""
+    text = all(type(label) is str for label in labels)
+    if kind in ("str", "object") and text:
+        require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
+        narrow = 4 * max(map(len, labels)) * len(labels) <= _WIDEST
+        return np.array(labels, dtype=np.str_ if kind == "str" and narrow else object)
+    if kind in TYPES and not text:
+        dtype = TYPES[kind]
+        require(all(type(label) is _PLAIN[dtype.kind] for label in labels), "class labels")
+        require(len(labels) > 1 and labels == sorted(set(labels)), "class labels")
+        restored = np.array(labels, dtype=dtype)
+        if restored.tolist() == labels:
+            return restored
+    raise damaged(f"class labels of type {kind!r}")
+
+
+def to_json(value: Any) -> Any:
+    """JSON has no infinity and no NaN: they become ``{"float": name}``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, dict):
+        return {name: to_json(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    return value
+
+
+def from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"float"}:
+            require(value["float"] in ("inf", "-inf", "nan"), "a number")
+            return float(value["float"])
+        return {name: from_json(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    return value

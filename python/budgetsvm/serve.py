@@ -1,0 +1,291 @@
+"""Prediction alone: a machine of a file, without scikit-learn and SciPy being imported.
+
+>>> from budgetsvm import serve  # doctest: +SKIP
+>>> model = serve.load("adult.safetensors")  # doctest: +SKIP
+>>> model.predict(rows)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _core, _table, _votes
+from ._described import damaged, from_json, labels_from_store, require
+
+#: The work of some files is more than a machine's: functions of theirs, or features for others.
+_REFUSED = (
+    "Semiparametric",
+    "Nystroem",
+    "RandomFourier",
+    "IncompleteCholesky",
+)
+_MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
+
+
+class Served:
+    """A fitted machine that predicts; made by `load`.
+
+    It never changes: any number of threads may use it at once. Rows are arrays, lists, or CSR
+    matrices of any library (what has `data`, `indices`, `indptr` and `shape`).
+
+    Attributes
+    ----------
+    kind : str
+        The class that was saved, such as "BudgetSVC".
+    classes_ : ndarray of shape (n_classes,) or None
+        The labels of a classifier, sorted.
+    n_features_in_ : int
+        Number of features.
+    n_terms_ : int
+        Number of terms.
+    """
+
+    def __init__(
+        self,
+        description: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        machine: _core.Machine,
+        n_jobs: int | None,
+    ) -> None:
+        self.kind: str = description["kind"]
+        self.n_features_in_: int = description["n_features"]
+        self.n_terms_ = machine.n_terms
+        labels = description["labels"]
+        self.classes_ = None if labels is None else labels_from_store(*labels)
+        fitted, self._params = description["fitted"], from_json(description["params"])
+        self._plans = from_json(fitted["_plans"]) if "_plans" in fitted else None
+        if self._plans is not None:
+            require(_table.is_plans(self._plans), "_plans")
+        self._threads = _core.thread_count(n_jobs)
+        self._machine = machine
+        self._pairs = machine.kind == "pairwise"
+        k = 0 if self.classes_ is None else len(self.classes_)
+        curves = machine.calibration
+        outputs = {0: 1, 2: 1}.get(k, k * (k - 1) // 2 if self._pairs else k)
+        require(machine.n_outputs == outputs, "machine and labels")
+        require(curves is None or curves[1] == k, "machine and labels")
+        # Whether the most probable class is what it predicts.
+        self._most_probable = curves is not None
+        self._probable = machine if curves is not None else None
+        if curves is None and self.kind == "AutoSVC":
+            numbers = np.array(from_json(fitted["_calibration"]), dtype=np.float64)
+            require(len(numbers) == (2 if k == 2 else 1), "calibration")
+            self._most_probable = True
+            self._probable = (
+                machine.with_sigmoids(numbers[None], 2)
+                if k == 2
+                else machine.with_temperature(float(numbers[0]), k)
+            )
+        elif curves is None and "_sigmoids" in fitted:
+            sigmoids = np.ascontiguousarray(arrays["_sigmoids"].T, dtype=np.float64)
+            if k == 2:
+                # Of the first class for values turned about: 1 - 1/(1 + e^z) = 1/(1 + e^-z).
+                sigmoids = np.ascontiguousarray(sigmoids * [1.0, -1.0])
+            self._probable = machine.with_sigmoids(sigmoids, k)
+        elif curves is None and k and self._params.get("loss") == "log_loss":
+            self._probable = machine
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as `_core` takes them."""
+        machine, d = self._machine, self._machine.n_features
+        if hasattr(X, "indptr") and hasattr(X, "indices"):
+            parts = tuple(np.asarray(part) for part in (X.data, X.indices, X.indptr))
+            data, indices, indptr = parts
+            if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape}")
+            fits = indptr.shape == (X.shape[0] + 1,) and indptr[0] == 0
+            fits = fits and bool(np.all(np.diff(indptr) >= 0)) and indptr[-1] <= len(data)
+            fits = fits and len(indices) == len(data)
+            if not fits or (len(indices) and (indices.min() < 0 or indices.max() >= d)):
+                raise ValueError("X (CSR): its arrays point outside themselves")
+            if not self._is_canonical(indices, indptr):
+                X = X.copy()
+                X.sum_duplicates()
+                return self._rows(X)
+            if not np.isfinite(data).all():
+                raise ValueError("X contains NaN or infinity")
+            kind = self._dtype(data.dtype)
+            index = indptr.dtype if indptr.dtype in (np.int32, np.int64) else np.dtype(np.int64)
+            return (
+                np.ascontiguousarray(data, dtype=kind),
+                np.ascontiguousarray(indices, dtype=index),
+                np.ascontiguousarray(indptr, dtype=index),
+                X.shape[1],
+            )
+        if self._plans is not None and (_table.wants_frame(self._plans) or _table.has_levels(X)):
+            if not _table.is_frame(X):
+                raise ValueError("X must be a data frame, as the machine was fitted to one")
+            columns = _table.columns_of(X)
+            if len(columns) != self.n_features_in_:
+                raise ValueError(f"X must have {self.n_features_in_} columns, got {len(columns)}")
+            return np.ascontiguousarray(_table.apply(self._plans, columns), dtype=machine.dtype)
+        rows = np.asarray(X)
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
+            expected = f"(n_samples, {self.n_features_in_})"
+            raise ValueError(f"X must be of shape {expected}, got {rows.shape}")
+        finite = bool(np.isfinite(rows).all())
+        if self._plans is not None and not finite and not np.isinf(rows).any():
+            columns = list(rows.astype(np.float64).T)
+            rows = np.asarray(_table.apply(self._plans, columns))
+        elif not finite:
+            raise ValueError("X contains NaN or infinity")
+        elif self._plans is not None and not _table.changes_nothing(self._plans):
+            rows = np.asarray(_table.apply(self._plans, list(rows.astype(np.float64).T)))
+        return np.ascontiguousarray(rows, dtype=self._dtype(rows.dtype))
+
+    def _dtype(self, given: Any) -> Any:
+        """Numbers of rows that the machine takes, for these."""
+        machine = self._machine
+        single = given == np.float32
+        if machine.kind == "linear" or (single and machine.takes_single):
+            return np.float32 if single else np.float64
+        return np.dtype(machine.dtype)
+
+    @staticmethod
+    def _is_canonical(indices: np.ndarray, indptr: np.ndarray) -> bool:
+        """Whether columns rise within every row."""
+        rise = np.diff(indices) > 0
+        starts = indptr[1:-1]
+        starts = starts[(starts > 0) & (starts < len(indices))]
+        rise[starts - 1] = True
+        return bool(rise.all())
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Decision values as the machine has them, shape (n_samples, n_outputs)."""
+        values = self._machine.decision_function(self._rows(X), self._threads)
+        if self.kind == "OneClassSVM":
+            return _votes.sided(values, self._machine.intercept)
+        return values
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values, as those of the estimator that was saved.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Of a regression machine its values.
+
+        Raises
+        ------
+        ValueError
+            If rows are not finite or not of this many features.
+        """
+        values = self._values(X)
+        if values.shape[1] == 1:
+            return values[:, 0]
+        if self._pairs and self._params.get("decision_function_shape", "ovr") == "ovr":
+            return _votes.one_a_class(values, len(self._labels()))
+        return values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels, values, or 1 and -1 of one class, as those of the estimator that was saved.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels of `classes_`; of a regression machine its values.
+
+        Raises
+        ------
+        ValueError
+            If rows are not finite or not of this many features.
+        """
+        values = self._values(X)
+        if self.classes_ is None:
+            one_class = self.kind.endswith("OneClassSVM")
+            return np.where(values[:, 0] >= 0, 1, -1) if one_class else values[:, 0]
+        k = len(self.classes_)
+        if self._most_probable and self._probable is not None:
+            return self.classes_[self._probable.probabilities(values, k).argmax(axis=1)]
+        if k == 2:
+            return self.classes_[(values[:, 0] > 0).astype(np.intp)]
+        if not self._pairs:
+            return self.classes_[values.argmax(axis=1)]
+        if self._params.get("break_ties"):
+            return self.classes_[_votes.one_a_class(values, k).argmax(axis=1)]
+        return self.classes_[_votes.voted(values, k)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, where the estimator that was saved has them.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            At least 0 and of sum 1, in the order of `classes_`.
+
+        Raises
+        ------
+        AttributeError
+            If the file has no probabilities: calibrate the estimator, or fit it with
+            ``loss="log_loss"``, before it is saved.
+        ValueError
+            If rows are not finite or not of this many features.
+        """
+        if self._probable is None:
+            raise AttributeError(
+                f"this {self.kind} has no probabilities: call calibrate(X, y) before save"
+            )
+        return self._probable.probabilities(self._values(X), len(self._labels()))
+
+    def _labels(self) -> np.ndarray:
+        if self.classes_ is None:
+            raise AttributeError(f"a {self.kind} has no classes")
+        return self.classes_
+
+
+def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Served:
+    """Read what predicts from a file that an estimator's `save` wrote.
+
+    Nothing in the file is executed. Neither scikit-learn nor SciPy is imported, by this or by
+    predicting; the answers are those of the estimator, to the bit.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The ``.safetensors`` file.
+    n_jobs : int or None, default=None
+        Threads for many rows; None is all cores. A few rows are predicted on the thread that asks.
+
+    Returns
+    -------
+    Served
+        With `predict`, `decision_function` and `predict_proba`.
+
+    Raises
+    ------
+    ValueError
+        If the file is not valid, or of an estimator that needs more than its machine: those with
+        functions of their own (semi-parametric) and transformers.
+    OSError
+        If it cannot be read.
+    """
+    text, arrays, machine = _core.archive_load(os.fsdecode(path))
+    try:
+        description = json.loads(text)
+        kind = description["kind"]
+        if machine is None or kind.startswith(_REFUSED):
+            raise ValueError(f"serve predicts with machines alone: load a {kind} by budgetsvm.load")
+        return Served(description, arrays, machine, n_jobs)
+    except _MALFORMED as error:
+        raise damaged(error) from error

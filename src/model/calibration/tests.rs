@@ -1,0 +1,124 @@
+//! Curves against their slow definitions and the laws that labels were drawn by.
+
+use super::fit::{isotonic, sigmoid, temperature};
+use super::{Calibration, CalibrationMethod, Outputs};
+use crate::rng::Rng;
+
+#[test]
+fn sigmoid_and_temperature_find_what_labels_were_drawn_by() {
+    let mut rng = Rng::new(17);
+    let n = 4000;
+    let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
+    let positive: Vec<bool> =
+        values.iter().map(|f| rng.uniform() < 1.0 / (1.0 + (-2.0 * f + 0.5).exp())).collect();
+    let [a, b] = sigmoid(&values, &positive, &vec![1.0; n]);
+    assert!((a + 2.0).abs() < 0.2 && (b - 0.5).abs() < 0.15, "{a} {b}");
+    let values: Vec<f64> = (0..3 * n).map(|_| rng.normal()).collect();
+    let classes: Vec<u32> = values
+        .chunks_exact(3)
+        .map(|row| {
+            let e: Vec<f64> = row.iter().map(|f| (1.5 * f).exp()).collect();
+            let at = rng.uniform() * e.iter().sum::<f64>();
+            if at < e[0] { 0 } else { 1 + u32::from(at >= e[0] + e[1]) }
+        })
+        .collect();
+    let t = temperature(&values, 3, &classes, &vec![1.0; n]);
+    assert!((t - 1.5).abs() < 0.15, "{t}");
+}
+
+/// Against the slow definition: the largest mean from the left of the least mean to the right.
+#[test]
+fn an_isotonic_curve_is_max_min() {
+    let mut rng = Rng::new(3);
+    for n in [1, 2, 7, 40] {
+        let values: Vec<f64> = (0..n).map(|i| f64::from(i as u32)).collect();
+        let positive: Vec<bool> =
+            values.iter().map(|v| rng.uniform() * f64::from(n as u32) < *v).collect();
+        let weights: Vec<f64> = (0..n).map(|_| 0.5 + rng.uniform()).collect();
+        let curve = isotonic(&values, &positive, &weights);
+        let least = 1.0 / (weights.iter().sum::<f64>() + 2.0);
+        let mean = |a: usize, b: usize| -> f64 {
+            let yes: f64 = (a..=b).filter(|&i| positive[i]).map(|i| weights[i]).sum();
+            yes / weights[a..=b].iter().sum::<f64>()
+        };
+        for i in 0..n {
+            let low = |a: usize| (i..n).map(|b| mean(a, b)).fold(f64::INFINITY, f64::min);
+            let want = (0..=i).map(low).fold(0.0, f64::max).clamp(least, 1.0 - least);
+            assert!((curve.share(values[i]) - want).abs() < 1e-12);
+        }
+    }
+}
+
+/// Probabilities are what decisions were drawn by, whatever the method; files bring them back.
+#[test]
+fn curves_find_the_law_that_made_the_labels() {
+    let mut rng = Rng::new(5);
+    let n = 4000;
+    let values: Vec<f64> = (0..n).map(|_| 4.0 * rng.uniform() - 2.0).collect();
+    let law = |f: f64| 1.0 / (1.0 + (-2.0 * f).exp());
+    let classes: Vec<u32> = values.iter().map(|&f| u32::from(rng.uniform() < law(f))).collect();
+    let weights = vec![1.0; n];
+    let outputs = Outputs { n_classes: 2, pairs: false };
+    for method in
+        [CalibrationMethod::Sigmoid, CalibrationMethod::Isotonic, CalibrationMethod::Temperature]
+    {
+        let made = Calibration::fit(method, (&values, outputs), &classes, &weights).unwrap();
+        let found = made.probabilities(&values).unwrap();
+        let error: f64 =
+            found.chunks_exact(2).zip(&values).map(|(p, &f)| (p[1] - law(f)).abs()).sum();
+        assert!(error / (n as f64) < 0.03, "{method:?} {error}");
+        let again = Calibration::from_section(made.to_section()).unwrap();
+        assert_eq!(again, made);
+        // A row of weight 2 is two rows.
+        let twice: Vec<f64> = values.iter().chain(&values).copied().collect();
+        let both: Vec<u32> = classes.iter().chain(&classes).copied().collect();
+        let doubled = Calibration::fit(method, (&twice, outputs), &both, &vec![1.0; 2 * n]);
+        let heavy = Calibration::fit(method, (&values, outputs), &classes, &vec![2.0; n]);
+        let (a, b) = (doubled.unwrap(), heavy.unwrap());
+        let same = a.probabilities(&values).unwrap();
+        let far = same.iter().zip(b.probabilities(&values).unwrap()).map(|(a, b)| (a - b).abs());
+        assert!(far.fold(0.0, f64::max) < 1e-9);
+    }
+}
+
+/// Several classes, by values a class or a pair.
+#[test]
+fn several_classes_sum_to_one() {
+    let mut rng = Rng::new(7);
+    for (pairs, m) in [(false, 4), (true, 6)] {
+        let n = 400;
+        let classes: Vec<u32> = (0..n as u32).map(|i| i % 4).collect();
+        let pair = |c: usize| [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)][c];
+        let mut values = Vec::new();
+        for &class in &classes {
+            for c in 0..m {
+                let centre = if pairs {
+                    let (i, j) = pair(c);
+                    f64::from(u8::from(class == i)) - f64::from(u8::from(class == j))
+                } else {
+                    f64::from(u8::from(class as usize == c))
+                };
+                values.push(centre + 0.4 * rng.uniform());
+            }
+        }
+        let outputs = Outputs { n_classes: 4, pairs };
+        for method in [
+            CalibrationMethod::Sigmoid,
+            CalibrationMethod::Isotonic,
+            CalibrationMethod::Temperature,
+        ] {
+            let made =
+                Calibration::fit(method, (&values, outputs), &classes, &vec![1.0; n]).unwrap();
+            let found = made.probabilities(&values).unwrap();
+            for ((p, row), &class) in
+                found.chunks_exact(4).zip(values.chunks_exact(m)).zip(&classes)
+            {
+                assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                assert!(p.iter().all(|p| (0.0..=1.0).contains(p)));
+                assert_eq!(made.class(row), class as usize);
+                assert!(p[class as usize] > 0.5);
+            }
+            assert_eq!(Calibration::from_section(made.to_section()).unwrap(), made);
+        }
+    }
+}
