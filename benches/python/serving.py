@@ -28,9 +28,9 @@ def peak():
     except OSError:
         return float("nan")
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
-before, start = peak(), time.perf_counter()
+before, start, spent = peak(), time.perf_counter(), time.process_time()
 {action}
-print(time.perf_counter() - start, peak() - before)
+print(time.perf_counter() - start, time.process_time() - spent, peak() - before)
 """
 
 
@@ -59,9 +59,9 @@ def main():
                 ).stdout.split()
                 for _ in range(3 if options.quick else options.rounds)
             ]  # fmt: skip
-            seconds, megabytes = np.median(np.array(told, dtype=float), axis=0)
-            rows.append([name, f"{seconds:.3f}", f"{megabytes:.1f}"])
-    write(options.out / "serving.md", f"{machine()}\n\n{markdown(['', 's', 'MB'], rows)}")
+            seconds, spent, megabytes = np.median(np.array(told, dtype=float), axis=0)
+            rows.append([name, f"{seconds:.3f}", f"{spent:.3f}", f"{megabytes:.1f}"])
+    write(options.out / "serving.md", f"{machine()}\n\n{markdown(['', 's', 'CPU s', 'MB'], rows)}")
 
 
 if __name__ == "__main__":

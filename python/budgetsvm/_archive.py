@@ -33,11 +33,18 @@ from ._stored import (
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
 
-def _class_named(kind: Any) -> type[Archived] | None:
-    """The class that the package exports by this name."""
+#: The classes that `load` makes, by name; `estimators` fills it.
+ESTIMATORS: dict[str, type[Archived]] = {}
+
+
+def estimators() -> dict[str, type[Archived]]:
+    """What the package exports, by name; nothing of it is imported before it is asked for."""
     package = import_module(__package__ or "budgetsvm")
-    found = getattr(package, kind) if kind in package.__all__ else None
-    return found if isinstance(found, type) else None
+    for name in package.__all__:
+        found = getattr(package, name)
+        if isinstance(found, type):
+            ESTIMATORS.setdefault(name, found)
+    return ESTIMATORS
 
 
 class Archived:
@@ -223,7 +230,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     text, arrays, machine = _core.archive_load(os.fsdecode(path))
     try:
         description = json.loads(text)
-        cls = _class_named(description["kind"])
+        cls = estimators().get(description["kind"])
         if cls is None:
             raise ValueError(f"the file holds a {description['kind']}, no estimator of Python's")
         return cls._from_archive(description, arrays, machine)

@@ -271,8 +271,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         config = _parameters.config(self, gamma=self._machine.gamma, random_state=self._seed())
         return _core.left_out(
             "budget", config, _validation.as_rows(X), index, len(self.classes_),
-            self._cost(index, weights), start=self._machine.behind(), folds=folds[0], n_folds=folds[1],
-            threads=self._threads(),
+            self._cost(index, weights), start=self._machine.behind(), folds=folds[0],
+            n_folds=folds[1], threads=self._threads(),
         )  # fmt: skip
 
     def _hold_out(self, X: Any, target: Any, weights: Any, n_classes: Any) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 
 from . import _cli_libsvm, _core
-from ._archive import ESTIMATORS
+from ._archive import estimators
 from ._cli_files import ENDS, read_model, read_table
 from ._files import whole
 
@@ -140,9 +140,9 @@ def _named(pairs: Sequence[str], option: str) -> dict[str, str]:
 
 
 def _estimator(options: argparse.Namespace) -> Any:
-    cls = ESTIMATORS.get(options.estimator)
+    cls = estimators().get(options.estimator)
     if cls is None or not hasattr(cls, "predict"):
-        known = sorted(name for name, cls in ESTIMATORS.items() if hasattr(cls, "predict"))
+        known = sorted(name for name, cls in estimators().items() if hasattr(cls, "predict"))
         raise ValueError(f"--estimator must be one of {', '.join(known)}")
     params = {name: _value(text) for name, text in _named(options.set, "--set").items()}
     unknown = set(params) - set(cls._get_param_names())  # type: ignore[attr-defined]

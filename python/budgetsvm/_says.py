@@ -17,8 +17,9 @@ from ._archive import Archived
 from ._auto import AutoEstimator
 from ._exact import ExactEstimator
 from ._exact_classifier import ExactClassifier
-from ._exact_values import BOUNDARY, OneClass
+from ._exact_values import OneClass
 from ._semiparametric import Semiparametric
+from ._votes import BOUNDARY
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ def taken_apart(estimator: Any) -> tuple[Any, Says]:
         raise ValueError(
             f"{type(fitted).__name__} with a function as its kernel cannot be written down: give "
             "the kernel by name, such as kernel='rbf'"
+        )
+    if is_classifier(fitted) and fitted._machine.calibration is not None:
+        raise ValueError(
+            f"the probabilities of a calibrated {type(fitted).__name__} cannot be written down: "
+            "write it before calibrate, or save() it, which budgetsvm.serve reads"
         )
     try:
         return _parts.model_of(fitted._machine), _says(fitted)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _onnx_graph, _onnx_pipeline
-from ._archive import ESTIMATORS
+from ._archive import estimators
 from ._files import Target, whole
 from ._onnx_graph import Graph
 from ._onnx_says import labels, of_rows
@@ -122,7 +122,7 @@ def register() -> None:
         import skl2onnx
     except ImportError:
         raise ImportError("register needs skl2onnx: pip install budgetsvm[onnx]") from None
-    for name, cls in ESTIMATORS.items():
+    for name, cls in estimators().items():
         skl2onnx.update_registered_converter(
             cls, f"Budgetsvm{name}", _onnx_pipeline.shapes, _onnx_pipeline.convert,
             overwrite=True, parser=_onnx_pipeline.parse, options={"zipmap": [True, False]},

@@ -231,3 +231,23 @@ def test_calibrated_pairs_are_what_probability_true_learns():
     machine = old._machine.with_sigmoids(curves, 3)
     found = machine.probabilities(np.ascontiguousarray(old._values(test)), 3)
     np.testing.assert_allclose(found, old.predict_proba(test), atol=1e-10)
+
+
+def test_forms_that_have_no_place_for_the_curves_refuse_them(tmp_path):
+    from budgetsvm import convert
+
+    X, y, _, _ = sets(2)
+    model = budgetsvm.BudgetSVC(budget=20, gamma=0.2, random_state=0).fit(X, y)
+    convert.to_c(model, tmp_path / "model.h")
+    with pytest.raises(ValueError, match="write it before calibrate"):
+        convert.to_c(model.calibrate(X, y), tmp_path / "model.h")
+
+
+def test_scaled_features_are_those_of_scaled_rows():
+    X, y, test, _ = sets(2)
+    scales = np.array([1.0, 2.0, 0.5, 1.0, 0.0, 1.0])
+    how = {"budget": 20, "gamma": 0.2, "random_state": 0}
+    a = budgetsvm.BudgetSVC(feature_scales=scales, **how).fit(X, y).calibrate(X, y)
+    b = budgetsvm.BudgetSVC(**how).fit(X * scales, y).calibrate(X * scales, y)
+    np.testing.assert_allclose(a.predict_proba(test), b.predict_proba(test * scales), atol=1e-9)
+    assert not any(name.startswith("_scales_in") for name in vars(a))
