@@ -75,11 +75,6 @@ def taken_apart(estimator: Any) -> tuple[Any, Says]:
             f"{type(fitted).__name__} with a function as its kernel cannot be written down: give "
             "the kernel by name, such as kernel='rbf'"
         )
-    if is_classifier(fitted) and fitted._machine.calibration is not None:
-        raise ValueError(
-            f"the probabilities of a calibrated {type(fitted).__name__} cannot be written down: "
-            "write it before calibrate, or save() it, which budgetsvm.serve reads"
-        )
     try:
         return _parts.model_of(fitted._machine), _says(fitted)
     except ValueError as error:

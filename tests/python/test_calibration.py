@@ -233,16 +233,6 @@ def test_calibrated_pairs_are_what_probability_true_learns():
     np.testing.assert_allclose(found, old.predict_proba(test), atol=1e-10)
 
 
-def test_forms_that_have_no_place_for_the_curves_refuse_them(tmp_path):
-    from budgetsvm import convert
-
-    X, y, _, _ = sets(2)
-    model = budgetsvm.BudgetSVC(budget=20, gamma=0.2, random_state=0).fit(X, y)
-    convert.to_c(model, tmp_path / "model.h")
-    with pytest.raises(ValueError, match="write it before calibrate"):
-        convert.to_c(model.calibrate(X, y), tmp_path / "model.h")
-
-
 def test_scaled_features_are_those_of_scaled_rows():
     X, y, test, _ = sets(2)
     scales = np.array([1.0, 2.0, 0.5, 1.0, 0.0, 1.0])
