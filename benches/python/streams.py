@@ -1,12 +1,16 @@
 """Streams that keep what they learn: `partial_fit` beside `fit` on the rows so far.
 
-    python benches/python/streams.py [--seeds 5] [--quick]
+    python benches/python/streams.py [--seeds 5] [--only SET ...] [--held-out] [--quick]
 
 For every set and order: the test score at checkpoints of one pass over the training rows in calls
 of `CALL` rows, the score of `fit` on the same rows with the same budget, and the processor time of
 both. Then: the same stream cut into calls of other lengths (the same bits), a fit of half of the
 rows that goes on with the rest, and two synthetic drifts with `forgetting`, beside a machine fitted
-to rows of the present concept alone.
+to rows of the present concept alone. And what the summary that a fit leaves costs it.
+
+`--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
+rows, at the end of the streams alone: by it the constants of src/estimator/budget/recursive were
+chosen (docs/defaults.md).
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from common import load, machine, markdown, parser, require, write
 #: Set: (budget, C, gamma, order of the rows).
 STREAMS = [
     ("adult", 100, 32.0, 2.0**-7, "shuffled"),
+    ("adult", 100, 32.0, 2.0**-7, "by label"),
+    ("adult", 100, 32.0, 2.0**-7, "by label, reversed"),
     ("ijcnn1", 500, 32.0, 2.0, "shuffled"),
     ("ijcnn1", 500, 32.0, 2.0, "file"),
     ("cod-rna", 200, 32.0, 8.0, "shuffled"),
@@ -31,12 +37,62 @@ CALL = 1000
 CHECKPOINTS = 20
 
 
-def rows_of(folder, name, order, seed):
+def rows_of(folder, name, order, seed, held_out=False):
     X, y, X_test, y_test = load(folder, name)
-    if order == "shuffled":
+    if held_out:
+        out = np.zeros(len(y), dtype=bool)
+        out[np.random.default_rng(99 + seed).permutation(len(y))[: len(y) // 5]] = True
+        X, y, X_test, y_test = X[~out], y[~out], X[out], y[out]
+    if order != "file":
         chosen = np.random.default_rng(seed).permutation(len(y))
+        if order != "shuffled":
+            sign = -1 if "reversed" in order else 1
+            chosen = chosen[np.argsort(sign * y[chosen], kind="stable")]
         X, y = X[chosen], y[chosen]
     return X, y, X_test, y_test
+
+
+def held_out_scores(folder, streams, seeds):
+    """Scores at the end of streams on held-out training rows: means over seeds."""
+    lines = []
+    streams = [s for s in streams if s[0] != "letter"] + [
+        (*s[:4], "by label")
+        for s in streams
+        if s[0] in ("cod-rna", "ijcnn1") and s[4] == "shuffled"
+    ]
+    for name, budget, C, gamma, order in streams:
+        found = []
+        for seed in seeds:
+            X, y, X_test, y_test = rows_of(folder, name, order, seed, held_out=True)
+            clf = estimator(name, budget, C, gamma, seed)
+            stream(clf, X, y, len(y) // 10, [len(y)], lambda *_: None)
+            found.append(100 * clf.score(X_test, y_test))
+        lines.append([name, order, f"{np.mean(found):.2f}"])
+        print(*lines[-1], flush=True)
+    return markdown(["set", "order", "held-out rows, end"], lines)
+
+
+def cost_of_summaries(folder, seeds):
+    """Processor time of a fit and of one that leaves no summary, the least of some, and of one that
+    is asked for it."""
+    lines = []
+    for name, budget, C, gamma, order in STREAMS:
+        if order != "shuffled" or name == "letter":
+            continue
+        X, y, *_ = rows_of(folder, name, order, 0)
+        times = {}
+        for _ in range(3 * len(seeds)):
+            for wanted in (False, None, True):
+                clf = estimator(name, budget, C, gamma, 0).set_params(resumable=wanted, n_jobs=1)
+                start = time.process_time()
+                clf.fit(X, y)
+                spent = time.process_time() - start
+                times[wanted] = min(times.get(wanted, np.inf), spent)
+        more = [f"{100 * (times[wanted] / times[False] - 1):.0f}" for wanted in (None, True)]
+        lines.append([name, str(budget), f"{times[False]:.3f}", *more])
+        print(*lines[-1], flush=True)
+    header = ["set", "B", "fit, CPU s", "more by default, %", "more with resumable=True, %"]
+    return markdown(header, lines)
 
 
 def estimator(name, budget, C, gamma, seed):
@@ -69,7 +125,7 @@ def beside_fit(folder, name, budget, C, gamma, order, seed, fits):
 
     def look(clf, end):
         scores.append(100 * clf.score(X_test, y_test))
-        if fits or end == n:
+        if (fits or end == n) and len(set(y[:end])) > 1:
             start = time.process_time()
             fitted = estimator(name, budget, C, gamma, seed).fit(X[:end], y[:end])
             seconds = time.process_time() - start
@@ -140,11 +196,15 @@ def drift(kind, forgetting, seed):
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--seeds", type=int, default=5, help="runs of each stream")
-    options.add_argument("--only", help="this set alone")
+    options.add_argument("--only", nargs="+", help="these sets alone; rest: what is no set")
+    options.add_argument("--held-out", action="store_true", help="score on training rows held out")
     args = options.parse_args()
     seeds = range(1 if args.quick else args.seeds)
-    chosen = [s for s in STREAMS if args.only in (None, s[0])]
+    chosen = [s for s in STREAMS if args.only is None or s[0] in args.only]
     require(args.data, sorted({s[0] for s in chosen}))
+    if args.held_out:
+        write(args.out / "streams_held_out.md", held_out_scores(args.data, chosen, seeds))
+        return
     lines = []
     for name, budget, C, gamma, order in chosen:
         runs = [
@@ -155,11 +215,11 @@ def main() -> None:
         whole = np.median([batch[-1, 0] for _, batch, _ in runs])
         gaps = [batch[:, 0] - scores[-len(batch) :] for scores, batch, _ in runs]
         late = min(scores[4:].min() for scores, _, _ in runs)
+        beside = [f"{np.median([g.max() for g in gaps]):.2f}", f"{max(g.max() for g in gaps):.2f}"]
         cost = np.median([spent / batch[-1, 1] for _, batch, spent in runs])
         lines.append([
             name, order, str(budget), f"{end:.2f}", f"{whole:.2f}",
-            f"{np.median([gap.max() for gap in gaps]):.2f}",
-            f"{max(gap.max() for gap in gaps):.2f}", f"{late:.2f}", f"{cost:.1f}",
+            *beside, f"{late:.2f}", f"{cost:.1f}",
         ])  # fmt: skip
         print(*lines[-1], flush=True)
     header = [
@@ -167,13 +227,13 @@ def main() -> None:
         "at worst", "least from the fifth checkpoint on", "processor time / that of fit",
     ]  # fmt: skip
     parts = [f"{machine()}; medians of {len(seeds)} seeds; % or 100 R²", markdown(header, lines)]
-    if args.only is None:
+    if args.only is None or "rest" in args.only:
         same = cuts(args.data, (1, 100, 2000) if not args.quick else (100, 2000))
         parts.append(f"Adult, 6,000 rows in calls of 1, 100, 2,000: the same bits: {same}")
         half = []
-        for name, budget, C, gamma in [s[:4] for s in STREAMS if s[0] in ("adult", "cod-rna")] + [
-            ("ijcnn1", 500, 32.0, 2.0)
-        ]:
+        for name, budget, C, gamma, order in STREAMS:
+            if order != "shuffled" or name not in ("adult", "cod-rna", "ijcnn1"):
+                continue
             found = np.median([halves(args.data, name, budget, C, gamma, s) for s in seeds], axis=0)
             half.append([name, *(f"{v:.2f}" for v in found)])
         parts.append(markdown(["set", "fit on half", "least after", "end", "fit on all"], half))
@@ -182,11 +242,16 @@ def main() -> None:
             for forgetting in (1.0, 0.999):
                 found = [drift(kind, forgetting, seed) for seed in seeds]
                 scores, known = (np.median(part, axis=0) for part in zip(*found, strict=True))
-                back = scores[24:].mean(), known[24:].mean()  # 2,000 rows after the sudden one
-                drifts.append([kind, f"{forgetting:g}", *(f"{v:.2f}" for v in back)])
-        parts.append(
-            markdown(["drift", "forgetting", "stream, last 8,000 rows", "knows the drift"], drifts)
-        )
+                # 2,000 rows after the sudden one, which comes after 20 parts of 500.
+                at = f"{scores[23]:.2f} / {known[23]:.2f}"
+                back = scores[24:].mean(), known[24:].mean()
+                drifts.append([kind, f"{forgetting:g}", at, *(f"{v:.2f}" for v in back)])
+        header = [
+            "drift", "forgetting", "stream / knows, 2,000 rows after", "stream, last 8,000 rows",
+            "knows the drift",
+        ]  # fmt: skip
+        parts.append(markdown(header, drifts))
+        parts.append(cost_of_summaries(args.data, seeds))
     write(args.out / "streams.md", "\n\n".join(parts))
 
 

@@ -85,8 +85,8 @@ class Archived:
         resume : bool, default=True
             Whether the file of a machine on a budget holds what `partial_fit` goes on from beside
             the model: a summary of all rows so far (n² / 2 numbers an output, n the terms) and the
-            rows of the block begun. Without it the file is small, and training goes on by plain
-            steps. The files of other machines do not change by it.
+            rows of the block begun. Without it the file is small, and training goes on with the
+            terms in place of the rows. The files of other machines do not change by it.
 
         Raises
         ------

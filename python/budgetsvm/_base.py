@@ -57,6 +57,11 @@ class OnBudget(MachineEstimator):
     forgetting : float, default=1.0
         In `partial_fit`: what has been learnt counts this much after one row more, > 0 and at most
         1. Below 1 the past is forgotten, for data that drift: 1/(1 - forgetting) rows count.
+    resumable : bool or None, default=None
+        Whether `fit` and `polish` leave a summary of their rows, a number an output and pair of
+        terms, for `partial_fit` to go on from. None: where it takes at most 64 MB and about a
+        twentieth of the fit's work (reckoned from sizes and counts, so that the same data leave the
+        same; of one class, where it takes at most 64 MB).
     cache_size : float, default=200
         Megabytes that polishing may hold kernel values in, > 0; beyond that they are recomputed.
 
@@ -81,6 +86,7 @@ class OnBudget(MachineEstimator):
     max_iter: int = 1
     order: _names.Order = "shuffled"
     forgetting: float = 1.0
+    resumable: bool | None = None
     cache_size: float = 200
 
     _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}

@@ -315,6 +315,7 @@ RULES: dict[str, Rule] = {
     "order": _order,
     "pruning": one_of("all", "step", "margin", "weight"),
     "random_state": _random_state,
+    "resumable": optional(flag),
     "sampling": one_of("uniform", "weighted"),
     "solver": one_of("bsca", "bsgd"),
     "validation_fraction": partial(number, above=0, below=1),

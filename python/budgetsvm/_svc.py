@@ -61,12 +61,13 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
         the rows; see `forgetting` for data that drift. Rows are learnt in blocks of a fixed length
         (512 to 4,096, by the budget), where the points move too; the block begun is kept with the
         model, which is a function of all rows, however they are cut into calls (with `gamma` a
-        number). `fit` and `polish` leave a summary of their rows to go on from, where it takes at
-        most 64 MB.
+        number). `fit` and `polish` leave a summary of their rows to go on from (`resumable`). After
+        one that left none, and from a file saved with ``resume=False``, the terms stand for the
+        rows that were seen: they say less about how much new rows should count.
 
-        Without polishing, without a budget, or where there is no summary, rows are learnt by one
-        plain step each: that of "bsca" moves the value of a row that violates the margin all the
-        way to it, as far as C allows, and on noisy data the score then swings with the last rows.
+        Without polishing or a budget rows are learnt by one plain step each: that of "bsca" moves
+        the value of a row that violates the margin all the way to it, as far as C allows, and on
+        noisy data the score then swings with the last rows.
 
         @new-rows@
         @classes@

@@ -191,7 +191,7 @@ impl<F: Real> Machine<F> {
     }
 
     /// The same machine without what the stream of a machine on a budget has learnt: a small file,
-    /// to be served. Its training goes on by plain steps.
+    /// to be served. Its training goes on with its terms in place of the rows.
     ///
     /// # Errors
     /// As [`Machine::model`].

@@ -332,7 +332,7 @@ VALUES = {
     "n_clusters": [1, 3, 40],
     "n_components": [1, 4, 60, 500],
     "n_expected": [None, 1, 1000],
-    "forgetting": [1.0, 0.999, 1e-3],
+    "forgetting": [1.0, 0.999, 1e-3], "resumable": [None, False, True],
     "n_frequencies": [1, 20],
     "n_iter_no_change": [1, 5],
     "n_landmarks": [None, 4, 60],

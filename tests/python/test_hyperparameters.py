@@ -66,7 +66,8 @@ CHANGES = {
 
 #: These change no answer: where they show is tested elsewhere.
 NO_ANSWER = {
-    "cache_size", "callback", "max_time", "n_jobs", "record_objective", "verbose", "warm_start",
+    "cache_size", "callback", "max_time", "n_jobs", "record_objective", "resumable", "verbose",
+    "warm_start",
 }  # fmt: skip
 
 #: What means nothing to some outputs, and the pages say so.

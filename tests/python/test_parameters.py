@@ -70,6 +70,7 @@ OTHERS = {
     "order": ["random", "", None, 3, [], [-1], [0.5], ["0"], [True], {}, math.nan, HUGE, [HUGE],
               np.zeros((2, 2), int), np.array([-1]), np.array([0.5]), np.array([], dtype=int)],
     "random_state": ["seed", "", -1, 1.5, math.nan, HUGE, 2**40, {}, [1.5], object()],
+    "resumable": [value for value in NO_FLAG if value is not None],
     "verbose": ["yes", "", -1, 1.5, math.nan, None, [], {}, np.array([1, 2])],
 }  # fmt: skip
 

@@ -39,6 +39,55 @@ def test_a_stream_is_as_good_as_a_fit_of_all_its_rows_whatever_the_order():
         assert streamed.score(X_TEST, Y_TEST) > fitted - 0.015
 
 
+def test_a_stream_sorted_by_label_keeps_the_first_label():
+    """The first class alone needs few terms: what they do not hold of it must not be free."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 10))
+    y = np.where((X[:, :4] ** 2).sum(axis=1) + 0.7 * rng.normal(size=6000) > 4.5, 1, 0)
+    model = BudgetSVC(budget=60, C=32, gamma=0.02, random_state=0)
+    fitted = clone(model).fit(X[:4000], y[:4000]).score(X[4000:], y[4000:])
+    order = np.argsort(y[:4000], kind="stable")
+    streamed = learn(model, X[:4000][order], y[:4000][order], 400, classes=[0, 1])
+    assert streamed.score(X[4000:], y[4000:]) > fitted - 0.08  # 0.17 below it without a price
+
+
+@pytest.mark.parametrize("resumable", [None, False, True])
+def test_a_fit_leaves_a_summary_where_it_is_cheap_or_asked_for(resumable, tmp_path):
+    own = {"budget": 40, "C": 10, "gamma": 2.0, "random_state": 0, "resumable": resumable}
+    few = BudgetSVC(**own).fit(X[:600], Y[:600])
+    many = BudgetSVC(**own).fit(np.tile(X, (10, 1)), np.tile(Y, 10))
+    # Of 15 rows a term the summary would be made of them all; of a thousand it is a small part.
+    assert few._machine.state == ("recursive" if resumable else "passes")
+    assert many._machine.state == ("passes" if resumable is False else "recursive")
+    for model in (few, many):
+        before, fitted = model.decision_function(X_TEST), model.score(X_TEST, Y_TEST)
+        model.save(tmp_path / "model.safetensors")
+        loaded = budgetsvm.load(tmp_path / "model.safetensors")
+        assert loaded.resumable is resumable
+        # A row of the wrong label moves it, but little, whatever was left: the past counts.
+        for each in (model, loaded):
+            each.partial_fit(X[600:601], 1 - Y[600:601])
+        moved = model.decision_function(X_TEST)
+        np.testing.assert_array_equal(moved, loaded.decision_function(X_TEST))
+        assert np.abs(moved - before).mean() < 0.15
+        learn_on = range(601, 4000, 400)
+        for first in learn_on:
+            model.partial_fit(X[first : first + 400], Y[first : first + 400])
+            assert model.score(X_TEST, Y_TEST) > fitted - 0.015
+
+
+def test_values_and_several_classes_go_on_without_a_summary():
+    for model, y in [
+        (BudgetSVC(budget=40, C=10, gamma=2.0, resumable=False, random_state=0), THREE),
+        (BudgetSVC(budget=20, C=10, gamma=2.0, shared=False, resumable=False, random_state=0),
+         THREE),
+        (BudgetSVR(budget=40, C=10, gamma=1.0, resumable=False, random_state=0), VALUES + 30),
+    ]:  # fmt: skip
+        fitted = clone(model).fit(X, y).score(X, y)
+        model.fit(X[:2000], y[:2000]).partial_fit(X[2000:], y[2000:])
+        assert model.score(X, y) > fitted - 0.02
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_cut_of_a_stream_gives_the_same_bits(sparse, dtype):

@@ -8,6 +8,8 @@ import pytest
 from budgetsvm import BudgetSVR
 
 BLOCK, GAMMA, C = 512, 2.0, 4.0
+#: What a direction outside the points costs, of what it is thought to see.
+PRICE = 0.3
 
 
 def kernel(a, b):
@@ -21,7 +23,7 @@ def solved(matrix, right, jitter):
 
 
 class Twin:
-    """Summary of a squared loss `C (y - f)²`: H, g, and the points."""
+    """Summary of a squared loss `C (y - f)²`: H, g, τ, and the points."""
 
     def __init__(self, points, coef, X, y, forgetting):
         count = C * forgetting ** np.arange(len(y))[::-1]
@@ -31,6 +33,18 @@ class Twin:
         self.g = (kernel(points, points) + self.H) @ coef
         pull = 2 * features.T @ (count * y)
         assert np.abs(self.g - pull).max() < 1e-3 * np.abs(pull).max()
+        self.unseen = 0.0
+        self.take(X, count)
+
+    def take(self, X, count):
+        """τ: the weight of the rows times what a direction outside the points sees of a row."""
+        sample = X[::4]
+        known = kernel(sample, self.points)
+        rest = kernel(sample, sample)
+        rest -= known @ solved(kernel(self.points, self.points), known.T, 5e-7)
+        own, n = np.diag(rest), len(sample)
+        pairs = (rest**2).sum() - (own**2).sum()
+        self.unseen += PRICE * pairs / (n - 1) / own.sum() * 2 * count.sum()
 
     def move(self, points):
         old = kernel(self.points, self.points)
@@ -39,13 +53,18 @@ class Twin:
             same = np.flatnonzero((self.points == point).all(axis=1))
             if len(same):
                 P[row] = np.eye(len(self.points))[same[0]]
-        self.H, self.g, self.points = P @ self.H @ P.T, P @ self.g, points
+        # The kept points have no part outside the old ones.
+        kept = (points[:, None] == self.points[None]).all(axis=2).any(axis=1)
+        apart = kernel(points, points) - P @ kernel(self.points, points)
+        apart[kept] = apart[:, kept] = 0
+        self.H, self.g, self.points = P @ self.H @ P.T + self.unseen * apart, P @ self.g, points
 
     def block(self, X, y, forgetting):
         """Newton's step from the minimum of what was known; then the block is taken in."""
         count = C * forgetting ** np.arange(len(y))[::-1]
         self.H *= forgetting ** len(y)
         self.g *= forgetting ** len(y)
+        self.unseen *= forgetting ** len(y)
         K, features = kernel(self.points, self.points), kernel(X, self.points)
         coef = solved(K + self.H, self.g, 1e-12)
         hessian = 2 * features.T @ (count[:, None] * features)
@@ -57,6 +76,7 @@ class Twin:
             coef = coef + step
         self.H += hessian
         self.g += pull
+        self.take(X, count)
         return coef
 
 
@@ -71,7 +91,7 @@ def test_it_walks_in_step_with_its_twin(forgetting):
         budget=25, C=C, gamma=GAMMA, loss="squared_epsilon_insensitive", epsilon=0.0,
         forgetting=forgetting, fit_intercept=False, random_state=0,
     )  # fmt: skip
-    twin, moved = None, 0
+    twin, moved, unseen = None, 0, 0.0
     for first in range(0, len(X), BLOCK):
         rows = slice(first, first + BLOCK)
         machine.partial_fit(X[rows], y[rows])
@@ -81,8 +101,9 @@ def test_it_walks_in_step_with_its_twin(forgetting):
             continue
         if len(points) != len(twin.points) or not np.array_equal(points, twin.points):
             twin.move(points)
-            moved += 1
+            moved, unseen = moved + 1, max(unseen, twin.unseen)
         expected = twin.block(X[rows], y[rows], forgetting)
         values = kernel(X[:200], points)
         np.testing.assert_allclose(values @ coef, values @ expected, rtol=1e-9, atol=1e-9)
     assert moved
+    assert unseen > 1  # it is seen in the coefficients

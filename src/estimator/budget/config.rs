@@ -18,6 +18,10 @@ use crate::solver::refine::Refine;
 use crate::solver::smoothed::Polish;
 use crate::solver::{Budgeted, Method};
 
+/// Samples a term of the budget that a pass visits at most before polishing on all of them. More merge
+/// the terms again and again: they end between the rows, and are worth less however they are
+/// weighted (benches/python/added_rows.py).
+pub(in crate::estimator::budget) const ROWS_A_TERM: usize = 3000;
 /// Newton steps of a polish at most.
 const POLISH_STEPS: usize = 200;
 /// Polishing ends when a step would lower the objective by less than this share of it.
@@ -106,6 +110,9 @@ config! {
         /// What a stream has learnt counts this much after one row more, > 0 and at most 1: below
         /// 1 the past is forgotten.
         forgetting: f64 = 1.0;
+        /// Whether `fit` leaves a summary of its rows, which a stream goes on from. None: where it
+        /// takes 64 MB and a twentieth of the fit's work at most.
+        resumable: Option<bool> = None, into;
         /// Seed of everything random.
         #[serde(rename = "random_state")]
         seed: u64 = 0;

@@ -153,7 +153,7 @@ fn polish<F: Real>(
 
 impl<F: Real, L: Ord + Clone> BudgetSvcModel<F, L> {
     /// The same model without what its stream has learnt: a small file, to be served. Training goes
-    /// on from it by plain steps.
+    /// on from it with its terms in place of the rows.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -1,6 +1,6 @@
 //! One kernel model: passes, early stopping, polishing.
 
-use super::config::BudgetConfig;
+use super::config::{BudgetConfig, ROWS_A_TERM};
 use super::recursive::summaries_of_fit;
 use crate::data::{Problem, SomeTargets, Targets};
 use crate::error::Result;
@@ -18,11 +18,6 @@ use crate::solver::recursive::Summary;
 use crate::solver::smoothed::{Polished, basis_gram};
 use crate::solver::{Look, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, Progress, StopReason, Watch};
-
-/// Samples a term of the budget that a pass visits at most before polishing on all of them. More merge
-/// the terms again and again: they end between the rows, and are worth less however they are
-/// weighted (benches/python/added_rows.py).
-pub(super) const ROWS_A_TERM: usize = 3000;
 
 /// An expansion under training, and how far its passes are.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use super::combine;
 use super::config::BudgetConfig;
 use super::hold_out::split;
 use super::part::{self, Left, Part, Trained};
-use super::recursive::{Learnt, Recursive};
+use super::recursive::{Learnt, Recursive, summaries_of_terms};
 use crate::config::Config as _;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result, check_features};
@@ -81,8 +81,9 @@ impl BudgetConfig {
     }
 
     /// Goes on with new rows, or begins with them: by the recursive polish, which leaves a machine
-    /// as good as one fitted to all rows so far; without polishing, or after a fit that left no
-    /// summary, by one pass of plain steps.
+    /// as good as one fitted to all rows so far; after a fit that left no summary
+    /// ([`BudgetConfig::resumable`]) its terms stand for its rows. Without polishing by one pass of
+    /// plain steps.
     ///
     /// # Errors
     /// Those of [`BudgetConfig::check`], `OutOfMemory`, `Interrupted`.
@@ -97,8 +98,15 @@ impl BudgetConfig {
             Some(State::Recursive(stream)) => Some(stream),
             _ => None,
         };
-        if self.polishing && self.budget.is_some() && (start.is_none() || stream.is_some()) {
-            return self.learn(None, problem, stream, watch);
+        if self.polishing && self.budget.is_some() {
+            let begun = match (start, stream) {
+                (Some(machine), None) => {
+                    let parts = self.parts(problem, Some(machine), watch)?;
+                    Some(self.begun(parts, watch)?)
+                }
+                _ => None,
+            };
+            return self.learn(None, problem, stream.or(begun.as_ref()), watch);
         }
         let parts = self.parts(problem, start, watch)?;
         train(self, problem, watch, &|problem, class, watch| {
@@ -125,6 +133,16 @@ impl BudgetConfig {
 }
 
 impl BudgetConfig {
+    /// A stream that goes on from a machine without a summary.
+    fn begun<F: Real>(&self, parts: Vec<Part<F>>, watch: &mut Watch<'_>) -> Result<Recursive<F>> {
+        let learnt = parts.into_iter().map(|Part { model, passes, left: _ }| {
+            let made = |watch: &mut Watch<'_>| summaries_of_terms(self, &model, passes.seen, watch);
+            let summaries = watch.unbroken(made)?;
+            Ok(Learnt { stepped: model.coef(), model, passes, summaries, units: None })
+        });
+        Ok(Recursive::of_fit(self, learnt.collect::<Result<_>>()?))
+    }
+
     /// By the recursive polish; `nu` of one class.
     pub(super) fn learn<F: Real>(
         &self,

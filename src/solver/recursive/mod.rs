@@ -13,10 +13,14 @@
 //!
 //! 1. *Move* (when the basis has changed to S'): past rows are known by their features in the old
 //!    basis alone, so `φ' ≈ P φ` with `P = K_S'S K_SS⁻¹`; then `H ← P H Pᵀ`, `g ← P g`. Points that
-//!    stayed are rows of the identity, and of them nothing is lost.
+//!    stayed are rows of the identity, and of them nothing is lost. Of what the old basis does not
+//!    hold of a new point, `R = K_S'S' - P K_SS Pᵀ`, nothing is known but what rows see of such a
+//!    direction on average: `H += τ R`, where every row that is absorbed has added its weight times
+//!    the spread of its block to τ ([`Block::spread`]). Without it a new direction is free: rows of
+//!    one label, learnt from last, would carry all others with them.
 //! 2. *Solve* by Newton's method ([`Block::solve`]).
 //! 3. *Absorb* the block: `H += Φᵀ W Φ`, `g += Φᵀ(W f - r)` with its decision values f, its slopes
-//!    `r = C L_h'` and its curvatures `W = C L''` of a corner four times as wide: a narrow
+//!    `r = C L_h'` and its curvatures `W = C L''` of a corner twice as wide: a narrow
 //!    corner leaves no curvature for most rows. The gradient that the block had stays as it was, so
 //!    the solution is still the minimum.
 //!
@@ -43,9 +47,9 @@ use crate::watch::{Halt, Step};
 pub use newton::Block;
 
 /// How much wider the corners are whose curvature is absorbed.
-pub(super) const WIDER: f64 = 4.0;
+pub(super) const WIDER: f64 = 2.0;
 /// Jitter of K_SS before past features are moved, relative.
-const MOVE_JITTER: f64 = 5e-7;
+pub(crate) const MOVE_JITTER: f64 = 5e-7;
 /// Jitter of `K + H`, relative.
 const JITTER: f64 = 1e-12;
 
@@ -56,6 +60,8 @@ pub struct Summary {
     hessian: Vec<f64>,
     /// g.
     linear: Vec<f64>,
+    /// τ: the curvature along a direction that the bases lacked.
+    unseen: f64,
 }
 
 impl Summary {
@@ -67,27 +73,29 @@ impl Summary {
         Ok(Self {
             hessian: try_vec("summary of a stream", unknowns * unknowns, 0.0)?,
             linear: try_vec("summary of a stream", unknowns, 0.0)?,
+            unseen: 0.0,
         })
     }
 
-    /// The summary with this Hessian, symmetric, and linear part.
+    /// The summary with this Hessian, symmetric, linear part, and curvature of what is not seen.
     ///
     /// # Errors
     /// `LengthMismatch`; `NonFinite`; `InvalidData` unless it is symmetric with a diagonal that is
-    /// not negative.
-    pub fn from_parts(hessian: Vec<f64>, linear: Vec<f64>) -> Result<Self> {
+    /// not negative, and neither is the curvature.
+    pub fn from_parts(hessian: Vec<f64>, linear: Vec<f64>, unseen: f64) -> Result<Self> {
         let n = linear.len();
         check_len("summary of a stream", n * n, hessian.len())?;
         crate::data::check_finite("summary of a stream", &hessian, n.max(1))?;
         crate::data::check_finite("summary of a stream", &linear, 1)?;
+        crate::data::check_finite("summary of a stream", &[unseen], 1)?;
         let symmetric = (0..n).all(|i| {
             hessian[i * n + i] >= 0.0 && (0..i).all(|j| hessian[i * n + j] == hessian[j * n + i])
         });
-        if !symmetric {
-            let reason = "not symmetric, or a negative diagonal".into();
+        if !symmetric || unseen < 0.0 {
+            let reason = "not symmetric, or a negative curvature".into();
             return Err(Error::InvalidData { what: "summary of a stream", reason });
         }
-        Ok(Self { hessian, linear })
+        Ok(Self { hessian, linear, unseen })
     }
 
     /// Number of unknowns.
@@ -108,8 +116,16 @@ impl Summary {
         &self.linear
     }
 
+    /// The curvature that the rows so far have along a direction of unit length which their bases
+    /// lacked, as far as can be told.
+    #[must_use]
+    pub fn unseen(&self) -> f64 {
+        self.unseen
+    }
+
     /// What was seen counts this much of what it did.
     pub fn decay(&mut self, factor: f64) {
+        self.unseen *= factor;
         self.hessian.iter_mut().chain(&mut self.linear).for_each(|v| *v *= factor);
     }
 
@@ -170,7 +186,7 @@ impl Summary {
             multiply(&mut product, matrix(&self.hessian, old), x.transpose());
             multiply(&mut corner, x, matrix(&product, changed));
         }
-        let mut out = Self::new(new)?;
+        let mut out = Self { unseen: self.unseen, ..Self::new(new)? };
         for i in 0..new {
             out.linear[i] = match change.kept[i] {
                 Place::Old(a) => self.linear[a],
@@ -186,7 +202,8 @@ impl Summary {
                     }
                     (Place::Changed(a), Place::Changed(b)) => {
                         // The product is symmetric but for its rounding.
-                        0.5 * (corner[a * changed + b] + corner[b * changed + a])
+                        let (at, mirrored) = (a * changed + b, b * changed + a);
+                        0.5 * (corner[at] + corner[mirrored]) + self.unseen * change.apart[at]
                     }
                 };
                 let value = if i == j { value.max(0.0) } else { value };
@@ -213,24 +230,26 @@ pub struct Change {
     kept: Vec<Place>,
     /// The rows that are not of the identity, one after another.
     rows: Vec<f64>,
+    /// `K_S'S' - P K Pᵀ` of the changed points: their parts that the old basis does not hold.
+    apart: Vec<f64>,
 }
 
 impl Change {
     /// `kept`: where each unknown of the new basis comes from. `penalty`: the old K, of all old
     /// unknowns. `cross`: the kernel values of the changed points with the old ones, 0 in the
-    /// offset's place, one row after another.
+    /// offset's place, one row after another; `among`: those of the changed points with each other.
     ///
     /// # Errors
     /// `OutOfMemory`, `NotPositiveDefinite`, `Interrupted`.
     pub fn new(
         kept: Vec<Place>,
         penalty: &[f64],
-        cross: Vec<f64>,
+        (cross, among): (Vec<f64>, Vec<f64>),
         with_offset: bool,
         between: &mut dyn FnMut() -> Step,
     ) -> Step<Self> {
         let old = (penalty.len() as f64).sqrt() as usize;
-        let mut rows = cross;
+        let (mut rows, mut apart) = (cross.clone(), among);
         if !rows.is_empty() {
             let mut k = penalty.to_vec();
             if with_offset && old > 0 {
@@ -238,8 +257,19 @@ impl Change {
             }
             let factor = Cholesky::factor::<Halt>("basis", &k, old, MOVE_JITTER, between)?;
             factor.solve_columns(&mut rows, between)?;
+            let changed = rows.len() / old;
+            let mut held = try_vec("basis", changed * changed, 0.0)?;
+            multiply(&mut held, matrix(&rows, old), matrix(&cross, old).transpose());
+            for a in 0..changed {
+                for b in 0..=a {
+                    let (at, mirrored) = (a * changed + b, b * changed + a);
+                    let apart_of_both = apart[at] - 0.5 * (held[at] + held[mirrored]);
+                    (apart[at], apart[mirrored]) = (apart_of_both, apart_of_both);
+                }
+                apart[a * changed + a] = apart[a * changed + a].max(0.0);
+            }
         }
-        Ok(Self { kept, rows })
+        Ok(Self { kept, rows, apart })
     }
 
     /// Whether the basis is what it was.

@@ -41,6 +41,9 @@ pub struct Block<'a, F: Real> {
     pub tilt: f64,
     /// How much of the penalty is this block's: 1, or of one class the share of its rows.
     pub portion: f64,
+    /// The curvature that a row adds along a direction that the basis lacks, for each unit of its
+    /// weight.
+    pub spread: f64,
 }
 
 impl<F: Real> Block<'_, F> {
@@ -245,6 +248,33 @@ impl<F: Real> Block<'_, F> {
         gram(b + usize::from(self.with_offset), &rows, between).map(Some)
     }
 
+    /// Rows that have curvature where wide corners are, with `point` the solution.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn curved(&self, output: usize, point: &[f64]) -> Result<usize> {
+        let mut f = try_vec("margins", self.cost.len(), 0.0)?;
+        self.decide(point, &mut f);
+        let wide = self.samples(output, self.loss.h).widened(WIDER);
+        let has = |&(i, &f): &(usize, &f64)| self.cost[i] > 0.0 && wide.at(i, f).curvature > 0.0;
+        Ok(f.iter().enumerate().filter(has).count())
+    }
+
+    /// The summary takes in the curvature that wide corners have at most, of every row: its minimum
+    /// is then to be settled.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and what `between` says.
+    pub fn absorb_most(&self, summary: &mut Summary, between: &mut dyn FnMut() -> Step) -> Step {
+        let b = self.n_points(summary.unknowns());
+        let top = most_curvature(self.samples(0, self.loss.h).widened(WIDER).loss);
+        let rows = self.cost.iter().enumerate();
+        let rows: Vec<_> = rows.map(|(i, cost)| (self.row(i, b), (top * cost).sqrt())).collect();
+        summary.add(&gram(summary.unknowns(), &rows, between)?, 1.0);
+        summary.unseen += self.spread * top * self.cost.iter().sum::<f64>();
+        Ok(())
+    }
+
     /// The summary takes the block in, with `point` its solution. `common` is that of
     /// [`Block::common`]: most rows have no other curvature.
     ///
@@ -274,6 +304,7 @@ impl<F: Real> Block<'_, F> {
             }
             if curvature > 0.0 {
                 rows.push((self.row(i, b), curvature.sqrt()));
+                summary.unseen += self.spread * curvature;
             }
             let lack = top * self.cost[i] - curvature;
             if common.is_some() && lack > 0.0 {
@@ -295,9 +326,11 @@ impl<F: Real> Block<'_, F> {
     }
 }
 
-/// The most curvature that a loss of classes has: at its corner, or where it cannot tell the classes.
+/// The most curvature that a loss has: of classes at the corner, or where it cannot tell them; of
+/// values at the edge of the tube.
 fn most_curvature(loss: Smoothed) -> f64 {
-    loss.at(1.0, 1.0).curvature.max(loss.at(1.0, 0.0).curvature)
+    let edge = 1.0 + loss.loss.tube().unwrap_or(0.0);
+    [0.0, 1.0, edge].iter().map(|&f| loss.at(1.0, f).curvature).fold(0.0, f64::max)
 }
 
 /// Where the steps stand.

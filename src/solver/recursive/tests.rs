@@ -49,6 +49,7 @@ impl Data {
             with_offset: self.with_offset,
             tilt: 0.0,
             portion: 1.0,
+            spread: 0.0,
         }
     }
 
@@ -143,6 +144,7 @@ fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
     let block = data.block(loss, 0..60);
     let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
     let mut after = summary.clone();
+    let block = Block { spread: 0.25, ..block };
     block.absorb(&mut after, 0, &point, None, &mut on).unwrap();
     // The gradient of what was added is that of the losses, by differences.
     let n = 5;
@@ -167,6 +169,10 @@ fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
     }
     let added = after.hessian[n * n - 1] - summary.hessian[n * n - 1];
     assert!((added - curvature).abs() < 1e-9 * curvature);
+    // And of what the basis does not hold.
+    assert!((after.unseen - summary.unseen - 0.25 * curvature).abs() < 1e-9 * curvature);
+    after.decay(0.5);
+    assert!((after.unseen - 0.5 * (summary.unseen + 0.25 * curvature)).abs() < 1e-9 * curvature);
 }
 
 fn data_of(data: &Data) -> Data {
@@ -205,8 +211,16 @@ fn a_move_is_that_of_the_features() {
     }
     let cross = old.iter().map(|&s| kernel(1.2, s)).chain([0.0]).collect();
     let kept = vec![Place::Old(2), Place::Changed(0), Place::Old(0), Place::Old(3)];
-    let change = Change::new(kept, &penalty, cross, true, &mut on).unwrap();
+    let change = Change::new(kept, &penalty, (cross, vec![1.0]), true, &mut on).unwrap();
+    // A part of the new point that the old ones do not hold costs what is not seen.
     let moved = summary.moved(&change).unwrap();
+    let apart = 1.0 - (0..3).map(|j| change.rows[j] * kernel(1.2, old[j])).sum::<f64>();
+    assert!(apart > 1e-3 && (change.apart[0] - apart).abs() < 1e-12);
+    let wary = Summary { unseen: 7.0, ..summary.clone() }.moved(&change).unwrap();
+    assert!((wary.hessian[n + 1] - moved.hessian[n + 1] - 7.0 * apart).abs() < 1e-12);
+    assert_eq!(wary.unseen, 7.0);
+    let others = (0..n * n).filter(|&at| at != n + 1);
+    assert!(others.into_iter().all(|at| wary.hessian[at] == moved.hessian[at]));
     // The same of the features that the new basis sees: the new one is what the old ones know.
     let x = &change.rows;
     let mut expected = Summary::new(n).unwrap();
@@ -228,7 +242,9 @@ fn a_move_is_that_of_the_features() {
         assert!((seen - kernel(s, 1.2)).abs() < 1e-4);
     }
     assert!(
-        Change::new(vec![Place::Old(0)], &[1.0], Vec::new(), false, &mut on).unwrap().is_none()
+        Change::new(vec![Place::Old(0)], &[1.0], Default::default(), false, &mut on)
+            .unwrap()
+            .is_none()
     );
 }
 

@@ -38,6 +38,9 @@ config! {
         /// What a stream has learnt counts this much after one row more, > 0 and at most 1: below
         /// 1 the past is forgotten.
         forgetting: f64 = 1.0;
+        /// Whether `fit` leaves a summary of its rows, which a stream goes on from. None: where it
+        /// takes 64 MB at most.
+        resumable: Option<bool> = None, into;
         /// Seed of everything random.
         #[serde(rename = "random_state")]
         seed: u64 = 0;
@@ -76,6 +79,7 @@ impl OneClassConfig {
             max_time: self.max_time,
             cache_size: self.cache_size,
             forgetting: self.forgetting,
+            resumable: self.resumable,
             seed: self.seed,
             ..BudgetConfig::default()
         }

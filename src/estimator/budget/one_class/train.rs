@@ -7,7 +7,7 @@ use crate::config::Config as _;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::basis;
-use crate::estimator::budget::config::BudgetConfig;
+use crate::estimator::budget::config::{BudgetConfig, ROWS_A_TERM};
 use crate::estimator::budget::part::{self, Part};
 use crate::estimator::budget::recursive::{Learnt, Recursive, summaries_of_fit};
 use crate::estimator::budget::units::Units;
@@ -45,7 +45,7 @@ impl OneClassConfig {
             let rows = problem.rows();
             let cost = of_steps.costs(problem.cost(), units.weight());
             let scaled = Problem::new(rows.view(), problem.targets(), &cost)?;
-            let most = (self.max_iter, self.budget.saturating_mul(part::ROWS_A_TERM));
+            let most = (self.max_iter, self.budget.saturating_mul(ROWS_A_TERM));
             let part::Trained { mut part, outcome } =
                 part::passes(config, &scaled, (None, None), watch, most)?;
             let mut stepped = part.model.coef();
@@ -76,8 +76,9 @@ impl OneClassConfig {
             Some(_) => {
                 return Err(Error::Unsupported(
                     "this machine has no summary of its rows to go on from: it was saved with \
-                     resume=False, its fit was ended early, or its budget is too large for one \
-                     (64 MB); fit anew, or begin with partial_fit"
+                     resume=False or resumable=False, its fit was ended early, or the summary would \
+                     have taken more than 64 MB; fit anew with resumable=True, or begin with \
+                     partial_fit"
                         .into(),
                 ));
             }

@@ -5,8 +5,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::judge::{judge, settled, solved};
 use super::seen::{Seen, Terms, bordered, features, side_by_side};
-use crate::data::{Gathered, Problem, SomeTargets};
-use crate::error::{Result, check_room, try_vec};
+use super::unseen::{covered, spread};
+use super::waiting::block_len;
+use crate::data::{Gathered, Problem};
+use crate::error::{Result, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
 use crate::estimator::budget::units::Units;
@@ -20,16 +22,8 @@ use crate::solver::smoothed::{Polish, basis_gram};
 use crate::solver::{State, run_part};
 use crate::watch::{Halt, Step, Watch};
 
-/// Samples that the summary of a batch fit is made of, for each term.
-const SAMPLES_A_TERM: usize = 16;
 /// The first block is solved for to this tolerance.
 const FIRST_TOL: f64 = 1e-4;
-/// Bytes that the summaries of a batch fit may take.
-const MOST_BYTES: usize = 64 << 20;
-
-/// What must be free beside the summaries, products' own buffers among it.
-const SPARE_BYTES: usize = 64 << 20;
-
 /// An expansion with the coefficients that are best for the blocks so far, and what they say.
 #[derive(Clone, Debug)]
 pub(in crate::estimator::budget) struct Learnt<F: Real> {
@@ -96,7 +90,10 @@ impl<F: Real> Learnt<F> {
             None => run_part(&solver, problem, &mut state, watch)?,
         }
         let passes = Passes { seen: state.seen(), steps: state.steps() };
-        let model = state.model(config.solver)?;
+        let mut model = state.model(config.solver)?;
+        if problem.len() >= block_len(config) {
+            model = covered(config, &rows, model, watch)?;
+        }
         let (outputs, mut stepped) = (model.n_outputs(), model.coef());
         if let (Some(units), Some(of_steps)) = (units, of_steps) {
             units.take(&of_steps, &mut stepped);
@@ -107,13 +104,14 @@ impl<F: Real> Learnt<F> {
             let model = first_solution(config, (problem, units.as_ref()), &model, watch)?;
             let points = points_of(&model, config);
             let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
+            let seen = spread(seen, &rows, &model, watch)?;
             let summaries = settled(&terms.block(&seen), &points, watch)?;
             return Ok(Self { model, stepped, passes, summaries, units });
         };
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &from.model));
         let block = terms.block(&seen);
         let known = from.decayed(config, problem.len());
-        let (basis, is_new) = from.change(&model, config.fit_intercept, watch)?;
+        let (basis, is_new) = from.change((&model, &seen), config.fit_intercept, watch)?;
         let moved = side_by_side(watch, outputs, &|output, _| Ok(known[output].moved(&basis)?))?;
         let mut points = vec![None; outputs];
         if is_new && model.n_terms() <= from.model.n_terms() {
@@ -123,13 +121,16 @@ impl<F: Real> Learnt<F> {
             let judged = judge((&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
+                let held = spread(held, &rows, &from.model, watch)?;
+                let old = terms.block(&held);
                 let (points, summaries) = solved(&old, known, points, watch)?;
                 let model = with_points(&from.model, &points, config)?;
                 let stepped = from.stepped.clone();
                 return Ok(Self { model, stepped, passes, summaries, units });
             }
         }
-        let (points, summaries) = solved(&block, moved, points, watch)?;
+        let seen = spread(seen, &rows, &model, watch)?;
+        let (points, summaries) = solved(&terms.block(&seen), moved, points, watch)?;
         let model = with_points(&model, &points, config)?;
         Ok(Self { model, stepped, passes, summaries, units })
     }
@@ -174,7 +175,7 @@ impl<F: Real> Learnt<F> {
     /// How the basis of `model` follows from this one, and whether it is another.
     fn change(
         &self,
-        model: &KernelModel<F>,
+        (model, seen): (&KernelModel<F>, &Seen<F>),
         with_offset: bool,
         watch: &mut Watch<'_>,
     ) -> Step<(Change, bool)> {
@@ -199,14 +200,22 @@ impl<F: Real> Learnt<F> {
         let centers = self.model.centers()?;
         let all = ModelRows::new(centers.rows()?, &self.model)?;
         let penalty = bordered(&basis_gram(&all, watch)?, old, with_offset)?;
-        let change = Change::new(kept, &penalty, cross, with_offset, &mut || watch.glance())?;
+        let gram = seen.gram(model.n_terms())?;
+        let among = |&i: &usize| changed.iter().map(move |&j| (i, j));
+        let among = changed.iter().flat_map(among).map(|(i, j)| gram[i * model.n_terms() + j]);
+        let (cross, among) = (cross, among.collect());
+        let change =
+            Change::new(kept, &penalty, (cross, among), with_offset, &mut || watch.glance())?;
         let is_new = !change.is_none() || old != model.n_terms();
         Ok((change, is_new))
     }
 }
 
 /// The units of one class, with the offset that tells the threshold.
-fn at<'a, F: Real>(units: Option<&'a Units>, model: &KernelModel<F>) -> Option<(&'a Units, f64)> {
+pub(super) fn at<'a, F: Real>(
+    units: Option<&'a Units>,
+    model: &KernelModel<F>,
+) -> Option<(&'a Units, f64)> {
     units.map(|units| (units, model.intercept()[0]))
 }
 
@@ -264,7 +273,7 @@ fn places<F: Real>(old: &KernelModel<F>, new: &KernelModel<F>) -> Result<(Vec<Pl
 }
 
 /// Unknowns of each output.
-fn points_of<F: Real>(model: &KernelModel<F>, config: &BudgetConfig) -> Vec<Vec<f64>> {
+pub(super) fn points_of<F: Real>(model: &KernelModel<F>, config: &BudgetConfig) -> Vec<Vec<f64>> {
     let point = |output: usize| {
         let mut point = model.coef_of(output).to_vec();
         point.extend(config.fit_intercept.then(|| model.intercept()[output]));
@@ -288,33 +297,4 @@ fn with_points<F: Real>(
     }
     let offset = |point: &Vec<f64>| if config.fit_intercept { point[terms] } else { 0.0 };
     model.with_coef(&coef, points.iter().map(offset).collect())
-}
-
-/// What a batch fit, whose solution `model` is, leaves for a stream that goes on from it; none where
-/// it would take too much room. The Hessian is made of some of the rows, evenly chosen; the gradient
-/// is that of the solution.
-pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
-    config: &BudgetConfig,
-    problem: &Problem<'_, F>,
-    (model, units): (&KernelModel<F>, Option<&Units>),
-    watch: &mut Watch<'_>,
-) -> Step<Option<Vec<Summary>>> {
-    let (terms, outputs) = (model.n_terms(), model.n_outputs());
-    let unknowns = terms + usize::from(config.fit_intercept);
-    if unknowns.saturating_mul(unknowns).saturating_mul(8 * outputs) > MOST_BYTES || terms == 0 {
-        return Ok(None);
-    }
-    // A fit is of use without it: where memory is short it is left out.
-    if check_room("summary of a stream", SPARE_BYTES).is_err() {
-        return Ok(None);
-    }
-    let every = problem.len().div_ceil(SAMPLES_A_TERM * terms).max(1);
-    let chosen: Vec<usize> = (0..problem.len()).step_by(every).collect();
-    let rows = Gathered::new(&problem.rows(), &chosen)?;
-    let seen = Seen::new(&rows.rows()?, model, config.fit_intercept, watch)?.weigh(units);
-    let targets = SomeTargets::new(problem.targets(), chosen.iter().copied());
-    let cost: Vec<f64> = chosen.iter().map(|&i| every as f64 * problem.cost()[i]).collect();
-    let terms = Terms::new(config, (targets.view(), &cost), at(units, model));
-    let points = points_of(model, config);
-    Ok(Some(settled(&terms.block(&seen), &points, watch)?))
 }

@@ -5,14 +5,16 @@
 //! wait. So any cut of a stream gives the same model.
 //!
 //! A block: 1. one pass of the machine's own steps, with maintenance, from the solution so far
-//! proposes a basis; 2. the summaries move to it, where that is worth it (`judge`); 3. the coefficients
+//! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); 2. the summaries move to it, where that is worth it (`judge`); 3. the coefficients
 //! are solved for; 4. the summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
 //! basis as it is; where there is none yet, they are learnt as a block.
 
 mod judge;
 mod learnt;
+mod left;
 mod saved;
 mod seen;
+mod unseen;
 mod waiting;
 
 use std::sync::Arc;
@@ -26,13 +28,9 @@ use crate::float::Real;
 use crate::model::{KernelModel, Model};
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
-pub(super) use learnt::{Learnt, summaries_of_fit};
-use waiting::Waiting;
-
-/// Rows of a block, for each term of the budget, and at least and at most.
-const ROWS_A_TERM: usize = 8;
-const FEWEST: usize = 512;
-const MOST: usize = 4096;
+pub(super) use learnt::Learnt;
+pub(super) use left::{summaries_of_fit, summaries_of_terms};
+use waiting::{Waiting, block_len};
 
 /// A stream under training.
 #[derive(Clone, Debug)]
@@ -50,12 +48,6 @@ pub struct Recursive<F: Real> {
 /// Work on a part, if there is one yet, and rows that are new to it.
 type OfPart<'a, F, T> =
     dyn Fn(Option<&Learnt<F>>, &Problem<'_, F>, &mut Watch<'_>) -> Step<T> + Sync + 'a;
-
-/// Rows of a block for this budget.
-fn block_len(config: &BudgetConfig) -> usize {
-    let terms = config.budget.unwrap_or(MOST);
-    ROWS_A_TERM.saturating_mul(terms).clamp(FEWEST, MOST).next_power_of_two()
-}
 
 impl<F: Real> Recursive<F> {
     /// Nothing learnt yet of data like this problem's.

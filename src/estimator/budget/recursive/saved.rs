@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Recursive;
 use super::learnt::Learnt;
-use super::waiting::{Piece, Waiting};
-use super::{Recursive, block_len};
-use crate::config::Config as _;
+use super::waiting::{Piece, Waiting, block_len};
+use crate::config::{Config as _, exactly};
 use crate::data::SomeTargets;
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::budget::BudgetConfig;
@@ -21,20 +21,24 @@ fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("stream: {what}")))
 }
 
-/// The lower triangle of H, row after row, then g.
+/// The lower triangle of H, row after row, then g, and τ unless it is 0.
 fn numbers(summary: &Summary) -> Vec<f64> {
     let n = summary.unknowns();
     let rows = summary.hessian().chunks_exact(n.max(1)).enumerate();
     let mut out: Vec<f64> = rows.flat_map(|(i, row)| row[..=i].iter().copied()).collect();
     out.extend(summary.linear());
+    out.extend(Some(summary.unseen()).filter(|v| *v > 0.0));
     out
 }
 
 fn summary(numbers: &[f64], n: usize) -> Result<Summary> {
-    if numbers.len() != n * (n + 1) / 2 + n {
-        return bad("length of a summary");
-    }
-    let (lower, linear) = numbers.split_at(n * (n + 1) / 2);
+    let (lower, rest) = numbers.split_at_checked(n * (n + 1) / 2).unwrap_or_default();
+    let (linear, unseen) = rest.split_at_checked(n).unwrap_or_default();
+    let unseen = match (linear.len() == n, unseen) {
+        (true, []) => 0.0,
+        (true, [unseen]) => *unseen,
+        _ => return bad("length of a summary"),
+    };
     let mut hessian = try_vec("summary of a stream", n * n, 0.0)?;
     let mut values = lower.iter();
     for i in 0..n {
@@ -42,7 +46,7 @@ fn summary(numbers: &[f64], n: usize) -> Result<Summary> {
             (hessian[i * n + j], hessian[j * n + i]) = (*value, *value);
         }
     }
-    Summary::from_parts(hessian, linear.to_vec()).or_else(|e| bad(&e.to_string()))
+    Summary::from_parts(hessian, linear.to_vec(), unseen).or_else(|e| bad(&e.to_string()))
 }
 
 impl<F: Real> Recursive<F> {
@@ -92,7 +96,10 @@ impl<F: Real> Recursive<F> {
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub(in crate::estimator) fn from_section(mut section: Section) -> Result<Self> {
-        let config: BudgetConfig = section.take_exactly("config")?;
+        let mut config: serde_json::Map<String, serde_json::Value> = section.take("config")?;
+        // Older files do not say it.
+        config.entry("resumable").or_insert_with(serde_json::Value::default);
+        let config: BudgetConfig = exactly("config", &config.into())?;
         config.check().map_err(|e| Error::Format(e.to_string()))?;
         let [outputs, n_features]: [usize; 2] = section.take("sizes")?;
         let passes: Vec<Passes> = section.take_exactly("passes")?;

@@ -11,7 +11,7 @@ use crate::float::Real;
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::solver::recursive::Block;
+use crate::solver::recursive::{Block, Summary};
 use crate::solver::smoothed::{KernelRows as _, basis_gram};
 use crate::watch::{Step, Watch};
 
@@ -19,6 +19,10 @@ use crate::watch::{Step, Watch};
 pub(super) struct Seen<F: Real> {
     pub(super) penalty: Vec<f64>,
     features: Vec<F>,
+    /// What the penalty counts.
+    weight: f64,
+    /// Of what the terms do not hold of the rows (`unseen`); 0 until it is asked for.
+    spread: f64,
 }
 
 impl<F: Real> Seen<F> {
@@ -33,6 +37,8 @@ impl<F: Real> Seen<F> {
         Ok(Self {
             penalty: bordered(&gram, model.n_terms(), with_offset)?,
             features: features(&all, rows.n_rows(), watch)?,
+            weight: 1.0,
+            spread: 0.0,
         })
     }
 
@@ -40,8 +46,53 @@ impl<F: Real> Seen<F> {
     pub(super) fn weigh(mut self, units: Option<&Units>) -> Self {
         if let Some(units) = units {
             self.penalty.iter_mut().for_each(|v| *v *= units.weight());
+            self.weight = units.weight();
         }
         self
+    }
+
+    /// With the spread of what the terms do not hold of the rows.
+    pub(super) fn with_spread(self, spread: f64) -> Self {
+        Self { spread, ..self }
+    }
+
+    /// Summaries of which these points are the minimum, with as much curvature as corners have at
+    /// most for rows of these costs.
+    pub(super) fn settled(
+        &self,
+        config: &BudgetConfig,
+        cost: &[f64],
+        points: &[Vec<f64>],
+        watch: &mut Watch<'_>,
+    ) -> Step<Vec<Summary>> {
+        // Any targets will do: the curvature is not asked of them.
+        let targets = vec![0.0; cost.len()];
+        let terms = Terms::new(config, (Targets::Values(&targets), cost), None);
+        let mut summary = Summary::new(self.penalty.len().isqrt())?;
+        terms.block(self).absorb_most(&mut summary, &mut || watch.glance())?;
+        let settle = |point: &Vec<f64>| {
+            let mut summary = summary.clone();
+            summary.settle(&self.penalty, point);
+            summary
+        };
+        Ok(points.iter().map(settle).collect())
+    }
+
+    /// Kernel values of a row with the terms.
+    pub(super) fn row(&self, i: usize, terms: usize) -> &[F] {
+        &self.features[i * terms..(i + 1) * terms]
+    }
+
+    /// K of the terms.
+    pub(super) fn gram(&self, terms: usize) -> Result<Vec<f64>> {
+        let order = terms + usize::from(self.penalty.len() > terms * terms);
+        let mut out = try_vec("kernel matrix", terms * terms, 0.0)?;
+        if terms > 0 {
+            for (to, from) in out.chunks_exact_mut(terms).zip(self.penalty.chunks_exact(order)) {
+                to.iter_mut().zip(from).for_each(|(to, v)| *to = v / self.weight);
+            }
+        }
+        Ok(out)
     }
 }
 
@@ -120,6 +171,7 @@ impl<'a> Terms<'a> {
             with_offset: self.with_offset,
             tilt: self.tilt,
             portion: self.portion,
+            spread: seen.spread,
         }
     }
 }

@@ -4,7 +4,19 @@ use std::sync::Arc;
 
 use crate::data::{Gathered, Problem, Rows, SomeTargets};
 use crate::error::Result;
+use crate::estimator::budget::config::BudgetConfig;
 use crate::float::Real;
+
+/// Rows of a block, for each term of the budget, and at least and at most.
+const ROWS_A_TERM: usize = 8;
+const FEWEST: usize = 512;
+const MOST: usize = 4096;
+
+/// Rows of a block for this budget.
+pub(super) fn block_len(config: &BudgetConfig) -> usize {
+    let terms = config.budget.unwrap_or(MOST);
+    ROWS_A_TERM.saturating_mul(terms).clamp(FEWEST, MOST).next_power_of_two()
+}
 
 /// Rows that wait, in the pieces that calls brought: a copy of a stream shares them.
 #[derive(Clone, Debug)]
