@@ -127,7 +127,7 @@ pub(super) fn covered<F: Real>(
     let (mut centers, mut coef) = (model.shifted_centers()?, model.coef());
     for &pivot in &found.pivots {
         rows.copy_row(pivot, &mut row);
-        row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v = *v - o);
+        row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v -= o);
         centers.extend_from_slice(&row);
     }
     coef.resize(coef.len() + found.rank() * model.n_outputs(), 0.0);
