@@ -25,7 +25,6 @@
 //! \[RFM\], and \[PRIMAL\] section 6.3 for descent with respect to hyperparameters.
 
 mod blend;
-mod calibrate;
 mod choose;
 mod climb;
 mod descend;
@@ -40,8 +39,6 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calibrate::probabilities_of_classes;
-pub use calibrate::sigmoid;
 pub(crate) use choose::Candidate;
 pub(crate) use grid::{Grid, Shape};
 pub(crate) use learn::{Learnt, learn};

@@ -8,7 +8,7 @@ use super::distances::{distances, kernel_values};
 use super::grid::{Grid, Shape};
 use super::outer::mean_squares;
 use super::reduced::{Reduced, Sought, lambdas};
-use super::{probabilities_of_classes, ridge, sigmoid};
+use super::ridge;
 use crate::linalg::Cholesky;
 use crate::rng::Rng;
 use crate::watch::{Halt, Watch};
@@ -266,37 +266,4 @@ fn the_feature_that_matters_is_found() {
         let most = found.scales.iter().fold(0.0f64, |a, &b| a.max(b));
         assert!(found.scales[4] == most, "{shape:?} {:?}", found.scales);
     }
-}
-
-#[test]
-fn probabilities_are_calibrated() {
-    let mut rng = Rng::new(17);
-    let n = 4000;
-    let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
-    let positive: Vec<bool> =
-        values.iter().map(|f| rng.uniform() < 1.0 / (1.0 + (-2.0 * f + 0.5).exp())).collect();
-    let weights = vec![1.0; n];
-    let [a, b] = sigmoid(&values, &positive, &weights, || Ok(())).unwrap();
-    assert!((a + 2.0).abs() < 0.2 && (b - 0.5).abs() < 0.15, "{a} {b}");
-    // No slope is left, and the unit of the values is none of it.
-    let (yes, off) =
-        (positive.iter().filter(|p| **p).count() as f64, |f: f64| 1.0 / (1.0 + (a * f + b).exp()));
-    let wanted = |p: bool| if p { (yes + 1.0) / (yes + 2.0) } else { 1.0 / (n as f64 - yes + 2.0) };
-    let slope = |power: i32| -> f64 {
-        values.iter().zip(&positive).map(|(f, p)| (off(*f) - wanted(*p)) * f.powi(power)).sum()
-    };
-    assert!(slope(0).abs() < 1e-5 && slope(1).abs() < 1e-5, "{} {}", slope(0), slope(1));
-    let large: Vec<f64> = values.iter().map(|f| f * 1e200).collect();
-    let [c, d] = sigmoid(&large, &positive, &weights, || Ok(())).unwrap();
-    assert!((c * 1e200 / a - 1.0).abs() < 1e-6 && (d - b).abs() < 1e-6);
-    let grid = random(&mut rng, n, 3);
-    let classes: Vec<u32> = (0..n)
-        .map(|i| {
-            let e: Vec<f64> = grid.row(i).iter().map(|f| (1.5 * f64::from(*f)).exp()).collect();
-            let at = rng.uniform() * e.iter().sum::<f64>();
-            if at < e[0] { 0 } else { 1 + u32::from(at >= e[0] + e[1]) }
-        })
-        .collect();
-    let t = probabilities_of_classes(&grid, &classes, &vec![1.0; n]);
-    assert!((t - 1.5).abs() < 0.15, "{t}");
 }

@@ -228,8 +228,7 @@ def test_a_limit_before_the_beginning_leaves_a_machine(name, classes):
     own |= {"functions": np.sin} if name.startswith("Semi") else {"solver": "mpd"}
     model = getattr(budgetsvm, name)(max_time=1e-9, **own)
     model.fit(X, y)
-    # A small problem may be solved before anybody looks at the clock.
-    assert model.stop_reason_ in ("max_time", "converged")
+    assert model.stop_reason_ == "max_time"
     assert np.isfinite(model.predict(X)).all()
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

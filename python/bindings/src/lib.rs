@@ -12,6 +12,7 @@ mod features;
 mod looks;
 mod machine;
 mod observer;
+mod parts;
 mod primal;
 mod svmlight;
 mod train;

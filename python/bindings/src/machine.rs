@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use budgetsvm::data::{Gathered, Rows, Scales};
+use budgetsvm::data::{Gathered, Rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{self, AnyMachine, Precision};
 use budgetsvm::features::FeatureMap;
 use budgetsvm::kernel::AnyKernel;
+use budgetsvm::model::Model;
 use budgetsvm::model::persist::{Archive, Tensors};
-use budgetsvm::model::{Model, Scaling};
 use budgetsvm::online::Stream;
 use ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -17,10 +17,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::archive::arrays_of;
-use crate::arrays::{Float, Samples, with_rows};
+use crate::arrays::{Samples, with_rows};
 use crate::calibrate;
 use crate::enter::{self, enter_briefly, enter_here, exception};
 use crate::features::{matrix, transform};
+use crate::parts::{in_units, part_to_python, rows_to_python, scaling};
 
 /// A trained machine of either precision.
 #[pyclass(frozen, module = "budgetsvm._core")]
@@ -44,7 +45,7 @@ pub(crate) fn of_rows<F: Precision>(
     F::of_any(&machine.0).map(Some).ok_or_else(mixed)
 }
 
-fn mixed() -> Error {
+pub(crate) fn mixed() -> Error {
     Error::Unsupported("X must have the precision of the machine".into())
 }
 
@@ -56,72 +57,6 @@ fn model_of<F: Precision>(_: &Rows<'_, F>, machine: &Machine) -> Result<Model<F>
 /// Rows of the caller's in double precision.
 pub(crate) fn gathered(samples: &Samples<'_>) -> PyResult<Gathered<f64>> {
     with_rows!(samples, |rows| enter_briefly(|| Ok(Gathered::joined(&[rows])?.cast::<f64>())))
-}
-
-/// Rows as NumPy holds them: a matrix, or (data, indices, indptr, n_features).
-fn rows_to_python<F: Float>(py: Python<'_>, rows: Gathered<F>) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match rows {
-        Gathered::Dense(rows) => rows.into_pyarray(py).into_any(),
-        Gathered::Csr { values, columns, starts, n_cols } => {
-            let (columns, starts) = (columns.into_pyarray(py), starts.into_pyarray(py));
-            (values.into_pyarray(py), columns, starts, n_cols).into_pyobject(py)?.into_any()
-        }
-    })
-}
-
-/// An array of a model's feature map in the user's units, if it has one of this name.
-fn part_to_python<'py, F: Float>(
-    py: Python<'py>,
-    model: &Model<F>,
-    name: &str,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(map) = model.map() else { return Ok(None) };
-    Ok(Some(match (map, name) {
-        (FeatureMap::Landmarks(map), "components") => {
-            let points = in_units(model, map.landmarks().to_vec()).map_err(exception)?;
-            matrix(py, points, map.n_features())?.into_any()
-        }
-        (FeatureMap::Landmarks(map), "normalization") => {
-            matrix(py, map.weights(), map.n_outputs())?.into_any()
-        }
-        (FeatureMap::Fourier(map), "frequencies") => {
-            let mut frequencies = map.frequencies();
-            if let Some(scaling) = model.scaling() {
-                let scales = scaling.scales().values();
-                for row in frequencies.chunks_exact_mut(scales.len()) {
-                    row.iter_mut().zip(scales).for_each(|(f, w)| *f *= w);
-                }
-            }
-            matrix(py, frequencies, map.n_features())?.into_any()
-        }
-        (FeatureMap::Fourier(map), "phases") => map.phases().to_vec().into_pyarray(py).into_any(),
-        _ => return Ok(None),
-    }))
-}
-
-/// Factors of the features, and the rows that terms are, as a machine of this precision has them.
-fn scaling<F: Float>(
-    scales: &PyReadonlyArray1<'_, f64>,
-    given: Option<&Samples<'_>>,
-) -> Result<Arc<Scaling<F>>> {
-    let given = match given {
-        Some(samples) => {
-            let rows = F::of(samples).ok_or_else(mixed)?.rows()?;
-            let all: Vec<usize> = (0..rows.n_rows()).collect();
-            Some(Gathered::new(&rows, &all)?)
-        }
-        None => None,
-    };
-    Ok(Arc::new(Scaling::new(Scales::new(scales.as_array().to_vec())?, given)?))
-}
-
-/// Points, row by row, in the user's units.
-fn in_units<F: Float>(model: &Model<F>, points: Vec<F>) -> Result<Vec<F>> {
-    let Some(scaling) = model.scaling() else { return Ok(points) };
-    match scaling.scales().undone(Gathered::from_values(points, model.n_features())?) {
-        Gathered::Dense(rows) => Ok(rows.into_raw_vec_and_offset().0),
-        Gathered::Csr { .. } => Err(Error::Unsupported("sparse centres".into())),
-    }
 }
 
 impl Machine {

@@ -11,11 +11,10 @@ use crate::error::{Error, Result, try_vec};
 use crate::estimator::machine::{Machine, State};
 use crate::estimator::samples::samples;
 use crate::float::Real;
+use crate::model::calibration::{sharpness, sigmoid};
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
-use crate::tuning::{
-    Chosen, Grid, Search, Sought, Task, probabilities_of_classes, recipe, sigmoid,
-};
+use crate::tuning::{Chosen, Grid, Search, Sought, Task, recipe};
 use crate::watch::{StopReason, Watch};
 
 /// Rows up to which equal ones are taken together, and their order is their own.
@@ -165,7 +164,7 @@ fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Resu
         let n = values.len().min(positive.len());
         Ok(sigmoid(&values[..n], &positive[..n], &weights[..n], || Ok(()))?.to_vec())
     } else {
-        Ok(vec![probabilities_of_classes(&decided, &classes, &weights)])
+        Ok(vec![sharpness(&decided.values, decided.columns, &classes, &weights)])
     }
 }
 

@@ -15,6 +15,7 @@
 mod coupling;
 mod curves;
 mod fit;
+mod likelihood;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,8 @@ use crate::error::{Error, Result, check_len, try_vec};
 use curves::{Curves, Steps, divide, logistic};
 
 pub use curves::{CalibrationMethod, Outputs};
+pub(crate) use likelihood::sharpness;
+pub use likelihood::sigmoid;
 
 /// What makes probabilities of decision values.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +61,7 @@ impl Calibration {
         if !weights.iter().any(|&w| w > 0.0) {
             return Err(Error::param("sample_weight", "not all zero", 0));
         }
-        let curves = fit::curves(method, outputs, values, classes, weights);
+        let curves = fit::curves(method, outputs, values, classes, weights)?;
         Ok(Self { n_classes, pairs, curves })
     }
 

@@ -1,28 +1,41 @@
 //! Curves against their slow definitions and the laws that labels were drawn by.
 
-use super::fit::{isotonic, sigmoid, temperature};
+use super::fit::isotonic;
+use super::likelihood::{sharpness, sigmoid};
 use super::{Calibration, CalibrationMethod, Outputs};
 use crate::rng::Rng;
 
 #[test]
-fn sigmoid_and_temperature_find_what_labels_were_drawn_by() {
+fn sigmoid_and_softmax_find_what_labels_were_drawn_by() {
     let mut rng = Rng::new(17);
     let n = 4000;
     let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
     let positive: Vec<bool> =
         values.iter().map(|f| rng.uniform() < 1.0 / (1.0 + (-2.0 * f + 0.5).exp())).collect();
-    let [a, b] = sigmoid(&values, &positive, &vec![1.0; n]);
+    let weights = vec![1.0; n];
+    let [a, b] = sigmoid(&values, &positive, &weights, || Ok(())).unwrap();
     assert!((a + 2.0).abs() < 0.2 && (b - 0.5).abs() < 0.15, "{a} {b}");
-    let values: Vec<f64> = (0..3 * n).map(|_| rng.normal()).collect();
+    // No slope is left, and the unit of the values is none of it.
+    let (yes, off) =
+        (positive.iter().filter(|p| **p).count() as f64, |f: f64| 1.0 / (1.0 + (a * f + b).exp()));
+    let wanted = |p: bool| if p { (yes + 1.0) / (yes + 2.0) } else { 1.0 / (n as f64 - yes + 2.0) };
+    let slope = |power: i32| -> f64 {
+        values.iter().zip(&positive).map(|(f, p)| (off(*f) - wanted(*p)) * f.powi(power)).sum()
+    };
+    assert!(slope(0).abs() < 1e-5 && slope(1).abs() < 1e-5, "{} {}", slope(0), slope(1));
+    let large: Vec<f64> = values.iter().map(|f| f * 1e200).collect();
+    let [c, d] = sigmoid(&large, &positive, &weights, || Ok(())).unwrap();
+    assert!((c * 1e200 / a - 1.0).abs() < 1e-6 && (d - b).abs() < 1e-6);
+    let values: Vec<f32> = (0..3 * n).map(|_| rng.normal() as f32).collect();
     let classes: Vec<u32> = values
         .chunks_exact(3)
         .map(|row| {
-            let e: Vec<f64> = row.iter().map(|f| (1.5 * f).exp()).collect();
+            let e: Vec<f64> = row.iter().map(|f| (1.5 * f64::from(*f)).exp()).collect();
             let at = rng.uniform() * e.iter().sum::<f64>();
             if at < e[0] { 0 } else { 1 + u32::from(at >= e[0] + e[1]) }
         })
         .collect();
-    let t = temperature(&values, 3, &classes, &vec![1.0; n]);
+    let t = sharpness(&values, 3, &classes, &vec![1.0; n]);
     assert!((t - 1.5).abs() < 0.15, "{t}");
 }
 

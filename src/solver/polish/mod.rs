@@ -112,7 +112,7 @@ impl Polish {
 
     /// What would be decided about each sample by coefficients solved for without its fold, n x m,
     /// beginning with those given: about the best ones. `folds` names one of `n_folds` for every
-    /// sample. See [`kept::left_out`].
+    /// sample. The folds share their pairs and kernel rows.
     ///
     /// # Errors
     /// As [`Polish::solve`]; an early stop, too, is an error.

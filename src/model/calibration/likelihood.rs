@@ -1,8 +1,7 @@
-//! Probabilities of decision values: a sigmoid of two classes (Platt, by Newton's method as in \[LLW\]),
-//! a softmax of several, its sharpness by the likelihood on rows held out.
+//! The two numbers of a sigmoid and the sharpness of a softmax, by Newton's method.
 
-use super::grid::Grid;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_len};
+use crate::float::Real;
 
 /// Steps at most, and halvings of one.
 const STEPS: usize = 100;
@@ -26,11 +25,8 @@ pub fn sigmoid(
     weights: &[f64],
     mut look: impl FnMut() -> Result<()>,
 ) -> Result<[f64; 2]> {
-    for (what, got) in [("positive", positive.len()), ("weights", weights.len())] {
-        if got != values.len() {
-            return Err(Error::LengthMismatch { what, expected: values.len(), got });
-        }
-    }
+    check_len("positive", values.len(), positive.len())?;
+    check_len("weights", values.len(), weights.len())?;
     let of = |wanted: bool| -> f64 {
         positive.iter().zip(weights).filter(|(p, _)| **p == wanted).map(|(_, c)| c).sum()
     };
@@ -86,22 +82,25 @@ pub fn sigmoid(
 }
 
 /// The sharpness t of `P(c | f) ∝ exp(t f_c)`.
-pub(crate) fn probabilities_of_classes(values: &Grid, classes: &[u32], weights: &[f64]) -> f64 {
+pub(crate) fn sharpness<F: Real>(
+    values: &[F],
+    columns: usize,
+    classes: &[u32],
+    weights: &[f64],
+) -> f64 {
     // The likelihood is concave in t: Newton's method, held to steps that rise.
     let slopes = |t: f64| -> (f64, f64, f64) {
         let (mut gain, mut slope, mut curve) = (0.0, 0.0, 0.0);
-        for ((row, &class), c) in
-            values.values.chunks_exact(values.columns).zip(classes).zip(weights)
-        {
-            let most = row.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
+        for ((row, &class), c) in values.chunks_exact(columns).zip(classes).zip(weights) {
+            let most = row.iter().copied().fold(F::neg_infinity(), F::max);
             let (mut whole, mut mean, mut square) = (0.0, 0.0, 0.0);
             for &f in row {
-                let (f, e) = (f64::from(f), (t * f64::from(f - most)).exp());
+                let (f, e) = (f.to_f64(), (t * (f - most).to_f64()).exp());
                 (whole, mean, square) = (whole + e, mean + f * e, square + f * f * e);
             }
             (mean, square) = (mean / whole, square / whole);
-            let own = f64::from(row[class as usize]);
-            gain += c * (t * (own - f64::from(most)) - whole.ln());
+            let own = row[class as usize].to_f64();
+            gain += c * (t * (own - most.to_f64()) - whole.ln());
             slope += c * (own - mean);
             curve += c * (square - mean * mean);
         }
