@@ -33,7 +33,7 @@ mod score;
 mod setup;
 pub mod summary;
 
-pub use crate::model::calibration::sigmoid;
+pub use crate::model::sigmoid;
 pub use asset::{
     AssetConfig, AssetFeatures, AssetReport, AssetSolver, AssetSvc, AssetSvcModel, AssetSvr,
     AssetSvrModel,

@@ -44,7 +44,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 
 pub use any::AnyModel;
-pub use calibration::{Calibration, CalibrationMethod, Outputs};
+pub use calibration::{Calibration, CalibrationMethod, Outputs, sigmoid};
 pub use cell::{CellMachine, CellPairs};
 pub use cells::CellModel;
 pub use coded::CodedModel;
