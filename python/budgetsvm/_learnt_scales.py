@@ -101,4 +101,4 @@ class LearntScales(ScaledFeatures):
 
     def _left_of(self, max_time: float) -> float:
         """What of the time learning scales has left to the training."""
-        return max(max_time - self.__dict__.get("_spent", 0.0), _LEAST)
+        return max(max_time - self.__dict__.get("_spent", 0.0), min(_LEAST, max_time))

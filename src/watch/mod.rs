@@ -230,27 +230,33 @@ impl<'a> Watch<'a> {
             return Ok(self.stopped);
         }
         let answer = self.observer.observe(told);
-        let over = |deadline: Option<Duration>| deadline.is_some_and(|end| told.elapsed >= end);
         match answer {
             ControlFlow::Break(Cancel::Discard) => Err(Halt::Fail(Error::Interrupted)),
             ControlFlow::Break(Cancel::Keep) => Ok(Some(StopReason::Callback)),
-            ControlFlow::Continue(()) if over(self.deadline) || over(self.outer) => {
+            ControlFlow::Continue(()) if self.is_over(told.elapsed) => {
                 Ok(Some(StopReason::MaxTime))
             }
             ControlFlow::Continue(()) => Ok(None),
         }
     }
 
-    /// [`Watch::poll`], for those who ask more often than anybody wants to hear.
+    /// [`Watch::poll`], for those who ask more often than anybody wants to hear: a limit is met
+    /// at once, the observer hears now and then.
     ///
     /// # Errors
     /// As there.
     pub fn glance(&mut self) -> Step {
-        let heard = self.stopped.is_some() && !self.unbroken;
-        if !heard && self.started.elapsed().saturating_sub(self.asked) < PATIENCE {
+        let elapsed = self.started.elapsed();
+        let stops = !self.unbroken && (self.stopped.is_some() || self.is_over(elapsed));
+        if !stops && elapsed.saturating_sub(self.asked) < PATIENCE {
             return Ok(());
         }
         self.poll()
+    }
+
+    /// Whether a limit is over at this time.
+    fn is_over(&self, elapsed: Duration) -> bool {
+        [self.deadline, self.outer].into_iter().flatten().any(|end| elapsed >= end)
     }
 
     /// Tells the score of the validation part.

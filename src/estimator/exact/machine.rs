@@ -407,7 +407,10 @@ impl<'g> Task<'g, '_> {
                 return Err(Error::BadLabels("this machine needs classes".into()));
             }
         };
-        let fitted = match AnyColumns::new(self.gram, samples.clone(), self.single, watch) {
+        let columns = watch
+            .glance()
+            .and_then(|()| AnyColumns::new(self.gram, samples.clone(), self.single, watch));
+        let fitted = match columns {
             Ok(columns) => self.train(kind, columns, self.bytes, watch)?,
             Err(halt) => self.unfinished(samples.len(), halt.into_reason()?),
         };

@@ -76,9 +76,7 @@ fn solve_in<F: Real>(
         updates: 0,
         trace: Trace::default(),
     };
-    // A time that is over before the beginning is heard, however small the problem.
-    let begin = run.refresh().and_then(|()| run.product.look(&run.beta));
-    let stop = begin.and_then(|()| match settings.update {
+    let stop = run.refresh().and_then(|()| match settings.update {
         Update::Augmented => run.augmented(settings),
         Update::Newton => newton::run(&mut run, settings),
     });
