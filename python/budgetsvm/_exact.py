@@ -126,7 +126,7 @@ class ExactEstimator(ExactKernel):
     _archived: ClassVar[dict[str, str]] = {
         "support_": "int32", "_n_support": "int32", "fit_status_": "count", "stop_reason_": "stop",
         "_gamma": "number", "_sparse": "flag", "shape_fit_": "sizes",
-        "constraint_violation_": "float64?", "n_updates_": "int64?", "n_iter_": "count",
+        "constraint_violation_": "numbers?", "n_updates_": "int64?", "n_iter_": "count",
         "duality_gap_": "number",
     }  # fmt: skip
     _kinds = ("pairwise",)

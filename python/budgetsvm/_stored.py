@@ -203,8 +203,9 @@ def restore(name: str, kind: str, entry: Any, arrays: dict[str, np.ndarray]) -> 
     if kind == "matrix" and isinstance(entry, dict) and "csr" in entry:
         return _restore_csr(name, entry, arrays)
     array = _take(name, entry, arrays)
-    if kind in _VECTORS:
-        vector = array.dtype == kind and array.ndim == 1
+    # Numbers of an older file are an array.
+    if kind in _VECTORS or kind == "numbers":
+        vector = array.dtype == kind.replace("numbers", "float64") and array.ndim == 1
         require(vector and (array.dtype.kind == "f" or bool((array >= 0).all())), name)
     return array
 
