@@ -3,6 +3,7 @@
     python benches/python/auto.py                       # the table: 3 seeds
     python benches/python/auto.py --only puma32h,letter --seeds 1
     python benches/python/auto.py --ablate              # without learnt scales; with a budget
+    python benches/python/auto.py --large               # 10^6 x 20, and 10^5 x 50 in 2 s
 
 scikit-learn's HistGradientBoosting always; LightGBM, XGBoost and CatBoost where they are installed
 (dependency group "boosting"). All at their defaults, on all training rows, with as many threads as
@@ -11,6 +12,7 @@ scikit-learn's HistGradientBoosting always; LightGBM, XGBoost and CatBoost where
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from typing import Any
@@ -90,13 +92,35 @@ def raw(folder: Any, name: str) -> tuple[np.ndarray, ...]:
     return dense("train"), y, dense("test"), y_test
 
 
+def large(threads: int) -> None:
+    """How long a fit to many rows takes, and what there is after two seconds."""
+    rng = np.random.default_rng(0)
+    for n, d, most in ((100_000, 50, 2.0), (1_000_000, 20, None)):
+        X = rng.normal(size=(n + 10_000, d)).astype(np.float32)
+        y = np.sin(X[:, 0] * X[:, 1]) + np.tanh(X[:, 2]) + 0.3 * rng.normal(size=len(X)) > 0
+        model, started = AutoSVC(random_state=0, n_jobs=threads, max_time=most), time.perf_counter()
+        model.fit(X[:n], y[:n])
+        wall, score = time.perf_counter() - started, 100 * model.score(X[n:], y[n:])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(
+            f"{n} x {d}, max_time={most}: {wall:.1f} s, {score:.2f} %, {model.n_terms_} terms, "
+            f"{model.stop_reason_}, at most {peak:.2f} GB",
+            flush=True,
+        )
+
+
 def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument("--only", help="names of sets, by commas")
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--ablate", action="store_true")
+    options.add_argument("--large", action="store_true")
     given = options.parse_args()
+    if given.large:
+        print(machine(), flush=True)
+        large(given.threads)
+        return
     names = given.only.split(",") if given.only else [*CLASSES, *VALUES]
     if given.quick:
         names, given.seeds = ["spambase"], 1
@@ -112,12 +136,15 @@ def main() -> None:
                 model, started, spent = make(), time.perf_counter(), time.process_time()
                 model.fit(X, y)
                 wall, cpu = time.perf_counter() - started, time.process_time() - spent
-                found.setdefault(who, []).append((100 * model.score(X_test, y_test), wall, cpu))
+                started = time.perf_counter()
+                score = 100 * model.score(X_test, y_test)
+                row = 1e6 * (time.perf_counter() - started) / len(X_test)
+                found.setdefault(who, []).append((score, wall, cpu, row))
         line = f"{name:20s} {len(X):6d} x {X.shape[1]:3d}"
         for who, runs in found.items():
-            score, wall, cpu = np.median(runs, axis=0)
+            score, wall, cpu, row = np.median(runs, axis=0)
             scores.setdefault(name, {})[who] = score
-            line += f" | {who} {score:.2f} ({wall:.1f} s, {cpu:.1f} CPU)"
+            line += f" | {who} {score:.2f} ({wall:.1f} s, {cpu:.1f} CPU, {row:.0f} µs a row)"
         print(line, flush=True)
     for kind, of in (("classes", CLASSES), ("values", VALUES)):
         rows = [scores[name] for name in of if name in scores]
@@ -125,6 +152,10 @@ def main() -> None:
             who = list(rows[0])
             ranks = np.mean(
                 [[1 + sum(r[o] > r[w] for o in who) for w in who] for r in rows], axis=0
+            )
+            print(
+                f"mean, {kind}: "
+                + ", ".join(f"{w} {np.mean([r[w] for r in rows]):.2f}" for w in who)
             )
             print(
                 f"mean rank, {kind}: "

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._exact_classes import SVC, NuSVC
     from ._exact_values import SVR, NuSVR, OneClassSVM
     from ._features import IncompleteCholesky, Nystroem, RandomFourier
+    from ._grid import BudgetSVCCV, BudgetSVRCV
     from ._local import LocalBudgetSVC
     from ._one_class import BudgetOneClassSVM
     from ._online_features import FourierOGD, NystroemOGD
@@ -69,6 +70,10 @@ _PLACES = {
         "Nystroem",
         "RandomFourier",
     ),
+    "_grid": (
+        "BudgetSVCCV",
+        "BudgetSVRCV",
+    ),
     "_local": ("LocalBudgetSVC",),
     "_one_class": ("BudgetOneClassSVM",),
     "_online_features": (
@@ -115,7 +120,9 @@ __all__ = [
     "BudgetOneClassSVM",
     "BudgetPassiveAggressive",
     "BudgetSVC",
+    "BudgetSVCCV",
     "BudgetSVR",
+    "BudgetSVRCV",
     "Forgetron",
     "FourierOGD",
     "IncompleteCholesky",

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _names, _parameters, _validation
+from . import _core, _names, _parameters, _tuning, _validation
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
@@ -117,8 +117,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     budget : int or None, default=200
         The most terms that the model may hold, at least 1: all classes together when they share
         them, each class otherwise. None is no budget: plain coordinate ascent or kernel Pegasos.
-    C : float, default=1.0
-        Cost of a violation, > 0: a sample costs C times its weight, as in `sklearn.svm`.
+    @tuned-C@
+    @tuned-gamma@
     solver : {"bsca", "bsgd"}, default="bsca"
         Stochastic dual coordinate ascent [1]_ or stochastic gradient descent (Pegasos) [2]_ on a
         budget.
@@ -157,6 +157,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
 
     Attributes
     ----------
+    C_, gamma_ : float
+        C and γ as they were used, where one of them was tuned.
     intercept_ : ndarray of shape (n_outputs,)
         Offsets; zero without `fit_intercept`.
     history_ : dict of ndarray
@@ -184,7 +186,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     """
 
     budget: int | None = field(default=200, kw_only=False)
-    C: float = field(default=1.0, kw_only=False)
+    C: _names.TunedCost = field(default=1.0, kw_only=False)
+    gamma: _names.TunedGamma = "scale"  # type: ignore[assignment]
     solver: Literal["bsca", "bsgd"] = "bsca"
     polishing: bool = True
     refine: bool = False
@@ -198,7 +201,12 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     warm_start: bool = False
     n_expected: int | None = None
 
-    _ranges: ClassVar[dict] = {"budget": _parameters.optional(_parameters.count)}
+    _ranges: ClassVar[dict] = {
+        "budget": _parameters.optional(_parameters.count),
+        "C": _tuning.cost,
+        "gamma": _tuning.width,
+    }
+    _archived: ClassVar[dict[str, str]] = {"C_": "number?", "gamma_": "number?"}
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
@@ -212,7 +220,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
             X, target, weights, held_out = self._hold_out(X, target, weights, n_classes)
         rows = _validation.as_rows(X)
         gamma = self._settle_gamma(rows, X.shape[1], weights, None)
-        config = _parameters.config(self, gamma=gamma, random_state=self._seed())
+        gamma, spent = self._tune(rows, target, n_classes, weights, gamma, watcher)
+        config = self._config(gamma, spent)
         cost = self._cost(target, weights)
         del weights  # eight bytes a sample that the fit has no use for
         trained, report = _core.train(
@@ -224,6 +233,28 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     def _goes_on_with(self, reset: bool) -> _core.Machine | None:
         warm = self.warm_start or not reset
         return getattr(self, "_machine", None) if warm else None
+
+    def _tune(
+        self, rows: Any, target: Any, n_classes: Any, weights: Any, gamma: float, watcher: Watcher
+    ) -> tuple[float, float]:
+        """γ, and the seconds that finding it, or C, took."""
+        for name in ("C_", "gamma_"):
+            self.__dict__.pop(name, None)
+        if not any(_tuning.wanted(self)):
+            return gamma, 0.0
+        one = self._cost(target, weights, balance=True) / self._used_C()
+        return _tuning.tune(self, rows, target, n_classes, one, gamma, watcher.notify)
+
+    def _config(self, gamma: float, spent: float = 0.0) -> str:
+        time = self._time()
+        return _parameters.config(
+            self, C=self._used_C(), gamma=gamma, random_state=self._seed(),
+            max_time=time if time is None or spent == 0 else max(time - spent, 1e-3),
+        )  # fmt: skip
+
+    def _time(self) -> float | None:
+        """Seconds that a training call may take."""
+        return self.max_time
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         with self._training() as watcher:
@@ -259,8 +290,12 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         target, n_classes = self._encode_part(y, classes, first=machine is None)
         weights = _validation.check_weights(sample_weight, X)
         rows = _validation.as_rows(X)
-        gamma = self._settle_gamma(rows, X.shape[1], weights, machine)
-        config = _parameters.config(self, gamma=gamma, random_state=self._seed())
+        gamma, spent = self._settle_gamma(rows, X.shape[1], weights, machine), 0.0
+        if machine is None:
+            gamma, spent = self._tune(rows, target, n_classes, weights, gamma, watcher)
+        elif isinstance(self.C, str) and not hasattr(self, "C_"):
+            raise ValueError("C='tune' has found nothing yet: training goes on with a number")
+        config = self._config(gamma, spent)
         cost = self._cost(target, weights, balance=polish)
         trained, report = _core.train(
             "budget", config, rows, target, n_classes, cost,

@@ -88,7 +88,7 @@ class Classifier(ClassifierMixin, Calibrated):
         return _validation.known_index(y, self.classes_), len(self.classes_)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        return float(self.C) * weights * self._class_factors(target, weights, balance)
+        return self._used_C() * weights * self._class_factors(target, weights, balance)
 
     def _class_factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
         """Of every sample; "balanced" only where `balance` says that all rows are known."""

@@ -14,6 +14,7 @@ __all__ = [
     "_test_panic",
     "archive_load",
     "archive_save",
+    "cross_validate",
     "hyperparameters",
     "learn_scales",
     "left_out",
@@ -27,6 +28,7 @@ __all__ = [
     "svmlight_write",
     "thread_count",
     "train",
+    "tune",
     "variance",
 ]
 
@@ -151,6 +153,31 @@ def left_out(
     n_folds: int,
     threads: int,
 ) -> NDArray[np.float64] | None: ...
+def cross_validate(
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    grid: tuple[list[float], list[float]],
+    folds: list[tuple[list[int], list[int]]],
+    weights: _Weights,
+    keep: bool,
+    notify: _Notify | None,
+    threads: int,
+) -> tuple[list[float], list[NDArray[np.float64]], str | None]: ...
+def tune(
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    *,
+    which: tuple[bool, bool],
+    notify: _Notify | None,
+    threads: int,
+) -> tuple[float, float]: ...
 def archive_save(
     path: str | PathLike[str],
     description: str,

@@ -127,6 +127,11 @@ class Estimator(Archived, BaseEstimator):
             raise ValueError(f"random_state: {error}") from None
         return int(generator.randint(np.iinfo(np.int32).max))
 
+    def _used_C(self) -> float:
+        """The number that C stands for; 1 before it is tuned."""
+        C = getattr(self, "C", 1.0)
+        return float(self.__dict__.get("C_", 1.0) if isinstance(C, str) else C)
+
     def _threads(self) -> int:
         return _validation.thread_count(self.n_jobs)
 

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, validate_data
 
-from . import _core, _parameters, _validation
+from . import _core, _parameters, _tuning, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._exact_kernel import ExactKernel
@@ -222,7 +222,18 @@ class ExactEstimator(ExactKernel):
             matrix = self._scaled(matrix)
         rows = _validation.as_rows(matrix)
         self._settle_gamma(matrix, rows, weights, sample_weight is not None)
-        target, n_classes, cost = self._problem(y, weights)
+        self.__dict__.pop("C_", None)
+        self.__dict__.pop("gamma_", None)
+        spent, (target, n_classes, cost) = 0.0, self._problem(y, weights)
+        if any(_tuning.wanted(self)):
+            if self._kernel_params() is None:
+                raise ValueError(
+                    "C='tune' and gamma='tune' need a kernel by its name: there are no rows to "
+                    "compute another one on"
+                )
+            one = cost / self._used_C()
+            self._gamma, spent = _tuning.tune(self, rows, target, n_classes, one, self._gamma)
+            cost = one * self._used_C()
         del weights  # a fit of many rows has no room to spare
         if self.solver == "smo":
             for name, plain in ONLY_MPD.items():
@@ -234,7 +245,9 @@ class ExactEstimator(ExactKernel):
         name, gamma, coef0, degree = kernel or ("linear", 1.0, 0.0, 1)
         # Distances and products vanish beside the least positive number. JSON has no infinity.
         numbers |= {"gamma": gamma or np.finfo(np.float64).tiny, "coef0": coef0, "degree": degree}
-        C = getattr(self, "C", 1.0)
+        C = self._used_C()
+        if spent and self.max_time is not None:
+            numbers["max_time"] = max(float(self.max_time) - spent, 1e-3)
         config = _parameters.config(
             self, kind=self._impl, solver=self.solver, C=None if np.isinf(C) else float(C),
             kernel=name, max_iter=None if self.max_iter == -1 else int(self.max_iter), **numbers,
@@ -450,3 +463,13 @@ class EitherSolver(ExactEstimator):
 
     shrinking: bool = True
     solver: Literal["smo", "mpd"] = "smo"
+
+
+#: Of the machines whose C and γ may be tuned.
+TUNED: dict[str, list] = {
+    **ExactEstimator._parameter_constraints,
+    "C": [StrOptions({_tuning.NAME}), Interval(Real, 0.0, None, closed="right")],
+    "gamma": [
+        StrOptions({"scale", "auto", _tuning.NAME}), Interval(Real, 0.0, None, closed="left"),
+    ],
+}  # fmt: skip

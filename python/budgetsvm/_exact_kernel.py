@@ -71,7 +71,7 @@ class ExactKernel(Machined):
             self._gamma = 0.0
         elif (learnt := self._learnt_gamma()) is not None:
             self._gamma = learnt
-        elif isinstance(self.gamma, str) and self.gamma == "scale":
+        elif isinstance(self.gamma, str) and self.gamma in ("scale", "tune"):
             if weighted or X.dtype != np.float64:
                 # A row of weight w counts as w rows.
                 variance = _core.variance(rows, np.maximum(weights, 0.0))

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples
 
-from . import _core, _validation, _votes
+from . import _core, _names, _validation, _votes
 from ._docs import documented
-from ._exact import EitherSolver, ExactEstimator
+from ._exact import TUNED, EitherSolver, ExactEstimator
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
 from ._stored import require
@@ -27,7 +27,7 @@ class ExactRegressor(RegressorMixin, ExactEstimator):
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         if self._impl == "epsilon_svr":
             _validation.warn_of_wide_tube(y, float(getattr(self, "epsilon", 0.0)))
-        return y, None, np.where(weights > 0, self.C * np.maximum(weights, 1e-300), 0.0)
+        return y, None, np.where(weights > 0, self._used_C() * np.maximum(weights, 1e-300), 0.0)
 
     def _take(self, machine: _core.Machine, report: dict) -> None:
         super()._take(machine, report)
@@ -53,6 +53,19 @@ class SVR(LearntScales, EitherSolver, ExactRegressor):
     Minimises ``1/2 ‖w‖² + Σ C_i max(0, |y_i - f(x_i)| - ε)`` with an offset; see `SVC` for the
     method.
 
+    Parameters
+    ----------
+    C : float or "tune", default=1.0
+        Cost of a violation, in (0, inf]. "tune" finds it (`C_`), on at most 2,000 rows: the best of
+        three for this loss, about the one that goes with the regularisation that least squares
+        likes best. Needs 10 rows at least, and a kernel by its name.
+    @tuned-gamma@
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+        C and γ as they were used, where one of them was tuned.
+
     Examples
     --------
     >>> import numpy as np
@@ -63,8 +76,12 @@ class SVR(LearntScales, EitherSolver, ExactRegressor):
     True
     """
 
+    _parameter_constraints: ClassVar[dict] = TUNED
+    _archived: ClassVar[dict[str, str]] = {"C_": "number?", "gamma_": "number?"}
     _impl = "epsilon_svr"
     epsilon: float = 0.1
+    C: _names.TunedCost = 1.0  # type: ignore[assignment]
+    gamma: _names.TunedGamma = "scale"  # type: ignore[assignment]
 
 
 @hyperparameters

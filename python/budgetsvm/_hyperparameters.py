@@ -19,7 +19,7 @@ def hyperparameters(cls: Declared) -> Declared:
     Those of its bases are inherited, each with its paragraph on the page, and come after its own;
     only those that say ``kw_only=False`` may be given by position. The standard library makes
     `__init__` of them, but the class is no dataclass to others, who would take its hyperparameters
-    for all that it holds.
+    for all that it holds. What `_without` names is no hyperparameter of the class.
     """
     own: dict[str, Field] = {}
     for name, kind in get_annotations(cls, eval_str=True).items():
@@ -29,7 +29,8 @@ def hyperparameters(cls: Declared) -> Declared:
             own[name].type = kind
             setattr(cls, name, own[name].default)
     setattr(cls, "_declared", own)  # noqa: B010  (no attribute that types know of)
-    fields = gathered(cls, "_declared")
+    without = getattr(cls, "_without", ())
+    fields = {n: found for n, found in gathered(cls, "_declared").items() if n not in without}
     listed = [(name, declared.type, declared) for name, declared in fields.items()]
     made = make_dataclass(
         cls.__name__, listed, namespace={"__doc__": cls.__doc__}, kw_only=True, eq=False, repr=False

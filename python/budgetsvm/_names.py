@@ -15,6 +15,8 @@ import numpy as np
 Kernel: TypeAlias = Literal["rbf", "laplacian", "matern32", "matern52", "poly", "sigmoid", "linear"]
 AnyKernel: TypeAlias = Kernel | Literal["precomputed"] | Callable[[Any, Any], Any]
 Gamma: TypeAlias = Literal["scale", "auto"] | float
+TunedGamma: TypeAlias = Literal["scale", "auto", "tune"] | float
+TunedCost: TypeAlias = Literal["tune"] | float
 ClassLoss: TypeAlias = Literal["hinge", "squared_hinge", "log_loss"]
 ValueLoss: TypeAlias = Literal["epsilon_insensitive", "squared_epsilon_insensitive", "quantile"]
 LeastSquares: TypeAlias = Literal["least_squares"]

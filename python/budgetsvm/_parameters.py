@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -33,7 +34,8 @@ QUOTED = 100
 #: What means something in Python alone, or is told to `_core` beside the hyperparameters.
 PYTHON_OWN = frozenset(
     """
-basis callback class_weight feature_scales functions n_jobs random_state verbose warm_start
+Cs basis callback class_weight cv feature_scales functions gammas n_jobs random_state refit scoring
+verbose warm_start
 """.split()
 )
 
@@ -272,9 +274,32 @@ def learnt_scales(value: Any) -> str | None:
     return None if expected is None else f"'learn', {expected}"
 
 
+def _places(value: Any) -> str | None:
+    """A number of places on an axis of a grid, or the places."""
+    expected = "an integer >= 1 or a sequence of numbers > 0"
+    if np.ndim(value) == 0:
+        return None if count(value) is None else expected
+    fits = np.ndim(value) == 1 and len(value) > 0
+    return None if fits and all(positive(v) is None for v in value) else expected
+
+
+def _folds(value: Any) -> str | None:
+    fits = value is None or count(value, 2) is None
+    listed = (hasattr(value, "split") or hasattr(value, "__iter__")) and not isinstance(
+        value, (str, bytes)
+    )
+    return None if fits or listed else "an integer >= 2, a splitter or an iterable of splits"
+
+
+def _scoring(value: Any) -> str | None:
+    named = isinstance(value, str) and value in get_scorer_names()
+    fits = value is None or named or callable(value)
+    return None if fits else "None, the name of a scorer of scikit-learn or a callable"
+
+
 _FLAGS = (
     "average early_stopping fit_intercept learn_scales leave_one_out orthogonal polishing "
-    "record_objective refine shared shrinking strongly_convex tune warm_start"
+    "record_objective refine refit shared shrinking strongly_convex tune warm_start"
 )
 _COUNTS = (
     "budget max_iter n_clusters n_components n_frequencies n_iter_no_change overlap refine_iter "
@@ -289,6 +314,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("regularization", "threshold", "tol"), not_negative),
     **dict.fromkeys(("n_expected", "n_landmarks"), optional(count)),
     **{name: partial(number, **bounds) for name, (bounds, *_) in _names.LOSS_PARAMETERS.items()},
+    "Cs": _places,
     "assign": one_of("lvq", "kmeans"),
     "averaging": averaging,
     "basis": basis,
@@ -297,12 +323,14 @@ RULES: dict[str, Rule] = {
     "nu": partial(number, above=0, most=1),
     "class_weight": _class_weight,
     "coef0": number,
+    "cv": _folds,
     "degree": partial(count, least=0, most=2**31 - 1),
     "eigenvalue_threshold": optional(partial(number, least=0, below=1)),
     "forgetting": partial(number, above=0, most=1),
     "feature_scales": feature_scales,
     "features": one_of("nystroem", "fourier"),
     "gamma": _gamma,
+    "gammas": _places,
     "kernel": _kernel,
     "local": one_of("auto", "exact", "online", "bsca"),
     "loss": one_of(*_names.CLASS_LOSSES),
@@ -317,6 +345,7 @@ RULES: dict[str, Rule] = {
     "random_state": _random_state,
     "resumable": optional(flag),
     "sampling": one_of("uniform", "weighted"),
+    "scoring": _scoring,
     "solver": one_of("bsca", "bsgd"),
     "validation_fraction": partial(number, above=0, below=1),
     "verbose": _verbose,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from . import _core, _parameters, _validation
+from . import _core, _names, _parameters, _tuning, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
@@ -29,8 +29,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of a violation, > 0: a sample costs C times its weight. The paper's λ is 1/(2C).
+    @tuned-C@
+    @tuned-gamma@
     @kernels@
         With "linear" and without a basis the weights of the features are solved for. "sigmoid",
         and "poly" with a negative `coef0`, are positive definite for few data: a ValueError says
@@ -126,7 +126,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
        2007.
     """
 
-    C: float = field(default=1.0, kw_only=False)
+    C: _names.TunedCost = field(default=1.0, kw_only=False)
+    gamma: _names.TunedGamma = "scale"  # type: ignore[assignment]
     smoothing: float = 0.05
     fit_intercept: bool = True
     solver: Literal["auto", "newton", "cg", "plain-cg"] = "auto"
@@ -143,6 +144,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
     warm_start: bool = False
 
     _ranges: ClassVar[dict] = {
+        "C": _tuning.cost,
+        "gamma": _tuning.width,
         "solver": _parameters.one_of(*_SOLVERS),
         "tol": _parameters.positive,
     }
@@ -162,20 +165,25 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         X, y = self._check_X_y(X, y, reset=True)
         target, n_classes = self._encode(y)
         weights = _validation.check_weights(sample_weight, X)
-        cost = self._cost(target, weights)
         rows = _validation.as_rows(X)
         gamma = self._settle_gamma(rows, X.shape[1], weights, None)
+        if self.tune and any(_tuning.wanted(self)):
+            raise ValueError("tune=True finds C and gamma itself: begin with numbers, not 'tune'")
+        self.__dict__.pop("C_", None)
+        one = self._cost(target, weights) / self._used_C()
+        gamma, spent = _tuning.tune(self, rows, target, n_classes, one, gamma, watcher.notify)
+        cost = self._cost(target, weights)
         basis, points = self._basis(X)
         start = None
         same = np.array_equal(last.get("classes_", ()), getattr(self, "classes_", ()))
         if "_machine" in last and same:
             basis, points, start = self._start(last, X, basis, points)
         machine, report = _core.train(
-            "primal", self._config(gamma), rows, target, n_classes, cost, basis=basis, before=start,
-            notify=watcher.notify, threads=self._threads(),
+            "primal", self._config(gamma, spent), rows, target, n_classes, cost, basis=basis,
+            before=start, notify=watcher.notify, threads=self._threads(),
         )  # fmt: skip
         by_c, by_gamma = report["tuned"] or (1.0, 1.0)
-        self.C_, self.gamma_ = float(self.C) * by_c, gamma * by_gamma
+        self.C_, self.gamma_ = self._used_C() * by_c, gamma * by_gamma
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
         self.objective_ = report["objective"]
@@ -220,8 +228,10 @@ class PrimalEstimator(LearntScales, MachineEstimator):
             raise AttributeError("this machine has terms, no weights of the features")
         return machine.coef
 
-    def _config(self, gamma: float) -> str:
-        own: dict[str, Any] = {"gamma": gamma, "random_state": self._seed()}
+    def _config(self, gamma: float, spent: float) -> str:
+        own: dict[str, Any] = {"gamma": gamma, "random_state": self._seed(), "C": self._used_C()}
+        if self.max_time is not None and spent > 0:
+            own["max_time"] = max(float(self.max_time) - spent, 1e-3)
         own["basis"] = self.basis if isinstance(self.basis, str) else None
         own["tune_size"] = self.tune_size if self.tune else None
         if self.loss == "least_squares":

@@ -55,7 +55,7 @@ class Regressor(RegressorMixin, Estimator):
             _validation.warn_of_no_terms(fitted._machine)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        return float(self.C) * weights
+        return self._used_C() * weights
 
 
 def _values(y: np.ndarray) -> np.ndarray:

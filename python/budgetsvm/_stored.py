@@ -85,9 +85,11 @@ _VECTORS = ("int32", "int64", "float64")
 def param_to_store(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
     """A hyperparameter as JSON, or as arrays that the JSON names.
 
-    A callback and a generator's state stay behind (None). What a file cannot hold is a ValueError
-    that names it.
+    A callback, folds, a scorer and a generator's state stay behind (None). What a file cannot hold
+    is a ValueError that names it.
     """
+    if name in ("cv", "scoring") and not isinstance(plain(value), (int, str)):
+        return None
     if name == "class_weight" and isinstance(value, dict):
         return {"pairs": [[_scalar(name, part) for part in pair] for pair in value.items()]}
     if name == "order" and isinstance(value, (list, tuple)):

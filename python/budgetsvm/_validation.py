@@ -143,6 +143,7 @@ def resolve_gamma(gamma: Any, variance: float, n_features: int) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / n_features
+    # "tune" begins with "scale".
     scale = 1.0 / (n_features * variance) if variance > 0 else 1.0
     if not 0 < scale < float("inf"):
         raise ValueError(

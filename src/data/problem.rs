@@ -167,6 +167,11 @@ impl<'a, F: Real> Problem<'a, F> {
         Ok(Self { rows, targets, cost })
     }
 
+    /// The same samples with other costs, which were checked.
+    pub(crate) fn with_cost<'b>(&'b self, cost: &'b [f64]) -> Problem<'b, F> {
+        Problem { rows: self.rows.view(), targets: self.targets, cost }
+    }
+
     /// The samples.
     #[must_use]
     pub fn rows(&self) -> Rows<'a, F> {

@@ -8,11 +8,15 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::model::KernelModel;
-use crate::simd::{Packed, Tile};
+use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::{Packed, Tile, zeroed};
 use crate::solver::smoothed::KernelRows;
+use crate::watch::{Step, Watch};
 
 /// Rows of K_BB that are computed together: wide centres are read once for them.
 const GRAM_POINTS: usize = 8;
+/// Chunks of rows whose values are made between two looks at the watch.
+const HELD_WAVE: usize = 64;
 
 /// K_nB of the rows and the terms of a model, computed when asked for.
 pub(super) struct ModelRows<'a, F: Real> {
@@ -120,6 +124,67 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
                 out.copy_from_slice(&row[..terms]);
             }
         }
+    }
+}
+
+/// [`ModelRows`] whose values are held, where they take no more bytes than allowed.
+pub(super) struct HeldRows<'a, F: Real> {
+    rows: ModelRows<'a, F>,
+    values: Vec<F>,
+}
+
+impl<'a, F: Real> HeldRows<'a, F> {
+    pub(super) fn new(
+        rows: ModelRows<'a, F>,
+        bytes: usize,
+        watch: &mut Watch<'_>,
+    ) -> Step<HeldRows<'a, F>> {
+        let (n, b) = (rows.n_rows(), rows.n_terms());
+        let held =
+            if n.saturating_mul(b).saturating_mul(size_of::<F>()) <= bytes { n * b } else { 0 };
+        let mut values = zeroed("kernel values", held)?;
+        for (wave, part) in values.chunks_mut(HELD_WAVE * ROW_CHUNK * b.max(1)).enumerate() {
+            parallel::each(part.chunks_mut(ROW_CHUNK * b), &|c, out| {
+                let first = (wave * HELD_WAVE + c) * ROW_CHUNK;
+                let samples: Vec<usize> = (first..first + out.len() / b).collect();
+                rows.fill(&samples, out);
+            });
+            watch.poll()?;
+        }
+        Ok(Self { rows, values })
+    }
+
+    /// The values, n x B, where they are held.
+    pub(super) fn values(&self) -> &[F] {
+        &self.values
+    }
+}
+
+impl<F: Real> KernelRows<F> for HeldRows<'_, F> {
+    fn n_rows(&self) -> usize {
+        self.rows.n_rows()
+    }
+
+    fn n_terms(&self) -> usize {
+        self.rows.n_terms()
+    }
+
+    fn fill(&self, samples: &[usize], out: &mut [F]) {
+        let b = self.n_terms();
+        if self.values.is_empty() {
+            return self.rows.fill(samples, out);
+        }
+        for (to, &i) in out.chunks_exact_mut(b.max(1)).zip(samples) {
+            to.copy_from_slice(&self.values[i * b..(i + 1) * b]);
+        }
+    }
+
+    fn gram_work(&self) -> usize {
+        self.rows.gram_work()
+    }
+
+    fn fill_gram(&self, first: usize, out: &mut [f64]) {
+        self.rows.fill_gram(first, out);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::float::Real;
 use crate::model::KernelModel;
 use crate::solver::refine::{Refine, Refined};
-use crate::solver::smoothed::{Polish, Polished, Start};
+use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
 use crate::watch::{StopReason, Watch};
 
 /// The share of `max_time` after which refining gives way to the last polish.
@@ -20,17 +20,27 @@ pub(super) fn polish<F: Real>(
     model: &KernelModel<F>,
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
-    let (coef, rows, cost) = (model.coef(), problem.rows(), problem.cost());
-    let rows = ModelRows::new(rows.view(), model)?;
+    let rows = problem.rows();
+    polish_on(how, problem, (&ModelRows::new(rows.view(), model)?, model), watch)
+}
+
+/// The same on kernel values that are there.
+pub(super) fn polish_on<F: Real>(
+    how: &Polish,
+    problem: &Problem<'_, F>,
+    (rows, model): (&dyn KernelRows<F>, &KernelModel<F>),
+    watch: &mut Watch<'_>,
+) -> Result<Polished> {
+    let (coef, cost) = (model.coef(), problem.cost());
     // Values far from 0 are solved for about the offset: sums in the float of the rows lose less.
     let centre = if how.fit_intercept { model.intercept()[0] } else { 0.0 };
     let Some(values) = about(problem.targets(), centre)? else {
         let (targets, intercept) = (problem.targets(), model.intercept());
-        return how.solve(&rows, Start { targets, cost, coef: &coef, intercept }, watch);
+        return how.solve(rows, Start { targets, cost, coef: &coef, intercept }, watch);
     };
     let targets = Targets::Values(&values);
     let mut found =
-        how.solve(&rows, Start { targets, cost, coef: &coef, intercept: &[0.0] }, watch)?;
+        how.solve(rows, Start { targets, cost, coef: &coef, intercept: &[0.0] }, watch)?;
     found.intercept[0] += centre;
     Ok(found)
 }

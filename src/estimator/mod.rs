@@ -24,6 +24,7 @@ pub mod online;
 mod passes;
 mod precision;
 mod primal;
+mod reduced;
 mod report;
 mod samples;
 mod saved;
@@ -44,7 +45,8 @@ pub use auto::{
 };
 pub use budget::{
     BudgetConfig, BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, Maintenance, OneClassConfig, Recursive, Start,
+    BudgetSvrModel, Fold, Found, Grid, GridJudged, Maintenance, OneClassConfig, Place, Recursive,
+    Start,
 };
 pub use caution::Caution;
 pub use exact::{
@@ -67,6 +69,7 @@ pub use primal::{
     Choice, PrimalBasis, PrimalConfig, PrimalReport, PrimalSolver, PrimalStart, PrimalSvc,
     PrimalSvcModel, PrimalSvr, PrimalSvrModel, Tuned,
 };
+pub use reduced::ReducedLeastSquares;
 pub use report::Report;
 pub use saved::{FileInfo, Saved, inspect};
 pub use setup::{ClassWeighted, KernelConfig};

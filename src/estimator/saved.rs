@@ -349,6 +349,10 @@ pub(super) fn unpack<F: Precision, C: Config>(
     if params.remove("tune") == Some(Value::Bool(false)) {
         params.remove("tune_size");
     }
+    // What was tuned stands among what the fit tells.
+    if params.get("C").is_some_and(Value::is_string) {
+        params.insert("C".into(), estimator["fitted"]["C_"].clone());
+    }
     if let Some(kernel) = machine.kernel() {
         params.insert("gamma".into(), json!(kernel.gamma()));
     }

@@ -10,22 +10,27 @@ pub(super) fn score<F: Real>(model: &KernelModel<F>, problem: &Problem<'_, F>) -
     let outputs = model.n_outputs();
     let mut values = try_vec("decision values", problem.len().saturating_mul(outputs), 0.0)?;
     model.decision(&problem.rows(), &mut values)?;
-    let total: f64 = problem.cost().iter().sum();
-    let weighed = problem.cost().iter().zip(values.chunks_exact(outputs)).enumerate();
-    match problem.targets() {
+    Ok(score_of(&values, problem.targets(), problem.cost()))
+}
+
+/// Accuracy, or R², of decision values of samples that weigh so much; NaN where all weigh nothing.
+pub(super) fn score_of(values: &[f64], targets: Targets<'_>, weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let weighed = weights.iter().zip(values.chunks_exact(targets.n_outputs())).enumerate();
+    match targets {
         Targets::Classes { index, .. } => {
             let right = weighed.filter(|(i, (_, f))| class(f) == index[*i] as usize);
-            Ok(right.map(|(_, (c, _))| c).sum::<f64>() / total)
+            right.map(|(_, (c, _))| c).sum::<f64>() / total
         }
         Targets::Values(targets) => {
-            let mean = targets.iter().zip(problem.cost()).map(|(y, c)| c * y).sum::<f64>() / total;
+            let mean = targets.iter().zip(weights).map(|(y, c)| c * y).sum::<f64>() / total;
             let (mut residual, mut spread) = (0.0, 0.0);
             for (i, (c, f)) in weighed {
                 residual += c * (targets[i] - f[0]).powi(2);
                 spread += c * (targets[i] - mean).powi(2);
             }
             // Constant targets: only a perfect fit is worth something.
-            Ok(if spread > 0.0 { 1.0 - residual / spread } else { -residual })
+            if spread > 0.0 { 1.0 - residual / spread } else { -residual }
         }
     }
 }

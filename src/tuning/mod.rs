@@ -42,5 +42,5 @@ mod tests;
 pub(crate) use choose::Candidate;
 pub(crate) use grid::{Grid, Shape};
 pub(crate) use learn::{Learnt, learn};
-pub(crate) use reduced::Sought;
+pub(crate) use reduced::{Reduced, Sought};
 pub(crate) use search::{Chosen, Search, Task};

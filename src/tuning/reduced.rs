@@ -40,6 +40,9 @@ pub(crate) struct Reduced {
     pub(crate) error: f64,
     /// λ.
     pub(crate) lambda: f64,
+    /// All that were tried, and their errors.
+    pub(crate) lambdas: Vec<f64>,
+    pub(crate) errors: Vec<f64>,
     /// a, m x q.
     pub(crate) coef: Grid,
 }
@@ -184,7 +187,8 @@ impl Reduced {
             own.values[j * q..][..q].copy_from_slice(from);
         }
         let coef = product(&inverse, &product(&vectors, &own)?)?;
-        Ok(Self { error: errors[best], lambda: tried[best], coef })
+        let (error, lambda) = (errors[best], tried[best]);
+        Ok(Self { error, lambda, lambdas: tried, errors, coef })
     }
 }
 

@@ -33,6 +33,8 @@ MORE: dict[str, list[dict[str, Any]]] = {
 }
 FIXED = {
     "BudgetSVC": {"budget": 8}, "BudgetSVR": {"budget": 8},
+    "BudgetSVCCV": {"budget": 8, "Cs": 2, "gammas": 2, "cv": 2},
+    "BudgetSVRCV": {"budget": 8, "Cs": 2, "gammas": 2, "cv": 2},
     "BudgetOneClassSVM": {"budget": 8}, "LocalBudgetSVC": {"n_clusters": 3},
     "NuSVC": {"nu": 0.2}, "SemiparametricNuSVC": {"nu": 0.2},
     "AssetSVC": {"n_components": 6}, "AssetSVR": {"n_components": 6},
@@ -44,6 +46,7 @@ FIXED = {
 SINCE = {
     "AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2,
     "BudgetSVC-2": 2, "SVC-2": 2, "KernelOGD-2": 2,
+    "BudgetSVCCV": 2, "BudgetSVRCV": 2,
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def blocks(name):
 
 def test_the_documents_have_examples():
     assert len(blocks("README.md")) == 1
-    assert len(blocks("docs/guide.md")) == 5
+    assert len(blocks("docs/guide.md")) == 6
 
 
 #: Whose examples stand alone.

@@ -33,6 +33,7 @@ PYTHON_ALONE = {
 #: Fields that no estimator shows.
 RUST_ALONE = {
     "C": "the classifiers of one class, and online learners without it, have none",
+    "gamma": "found on a grid",
     "basis": "Python's may also be points",
     "random_state": "a transformer without chance has none",
     "shared": "of several classes: regression has one output",

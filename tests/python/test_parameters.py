@@ -44,7 +44,7 @@ COUNTS = (
 ).split()
 FLAGS = (
     "average break_ties early_stopping fit_intercept learn_scales leave_one_out orthogonal "
-    "polishing record_objective record_history refine shared shrinking strongly_convex tune "
+    "polishing record_objective record_history refine refit shared shrinking strongly_convex tune "
     "warm_start probability"
 ).split()
 BEYOND = {
@@ -55,7 +55,13 @@ BEYOND = {
     "quantile": [0, 1, -1, None], "constraint_tol": [0, -1], "constraint_atol": [-1, None],
     "intercept_penalty": [-1, None], "relaxation": [0, -1, 2.0, None],
 }  # fmt: skip
+NO_PLACES = ["ten", "", 0, -1, 1.5, math.nan, None, True, HUGE, [], [0.0], [-1.0], ["a"], [None],
+             [[1.0]], {}, object()]  # fmt: skip
 OTHERS = {
+    "Cs": NO_PLACES,
+    "gammas": NO_PLACES,
+    "cv": ["five", "", 1, 0, -1, 1.5, math.nan, True, object()],
+    "scoring": ["nonsense", "", 3, math.nan, True, [], ["accuracy"], {}, object()],
     "averaging": ["all", "", 0, -1, 1.5, math.nan, True, [3], {}, HUGE, np.array(3)],
     "basis": ["nonsense", "", 3, math.nan, {}, object(), True],
     "callback": ["a", 3, {}, [], True, math.nan],

@@ -46,6 +46,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train::train, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_scales, module)?)?;
     module.add_function(wrap_pyfunction!(calibrate::left_out, module)?)?;
+    module.add_function(wrap_pyfunction!(train::cross_validate, module)?)?;
+    module.add_function(wrap_pyfunction!(train::tune, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_read, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_write, module)?)?;

@@ -5,11 +5,11 @@ use budgetsvm::config::Config;
 use budgetsvm::data::{Problem, Rows, Targets};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, LocalConfig,
+    self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, Fold, Grid, LocalConfig,
     OneClassConfig, OnlineConfig, Report, Start,
 };
 use budgetsvm::kernel::AnyKernel;
-use budgetsvm::watch::Watch;
+use budgetsvm::watch::{StopReason, Watch};
 use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -217,6 +217,73 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
         }
     })?;
     told(call, trained)
+}
+
+/// Scores, decision values, and what ended it.
+type Places<'py> = (Vec<f64>, Vec<Bound<'py, PyArray1<f64>>>, Option<&'static str>);
+
+/// Scores of a grid of C and γ: of every fold, γ and C; decision values of the test rows, in that
+/// order, where they are to be kept; and what stopped it. `cost` is that of C = 1.
+#[pyfunction]
+#[pyo3(signature = (config, x, y, n_classes, cost, *, grid, folds, weights, keep, notify, threads))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
+pub(crate) fn cross_validate<'py>(
+    py: Python<'py>,
+    config: String,
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    n_classes: Option<usize>,
+    cost: PyReadonlyArray1<'py, f64>,
+    grid: (Vec<f64>, Vec<f64>),
+    folds: Vec<(Vec<usize>, Vec<usize>)>,
+    weights: PyReadonlyArray1<'py, f64>,
+    keep: bool,
+    notify: Option<Bound<'py, PyAny>>,
+    threads: usize,
+) -> PyResult<Places<'py>> {
+    let target = Some(Target::new(y, n_classes)?);
+    let call = Call { py, config, target, n_classes, cost, notify, threads, own: None };
+    let config: BudgetConfig = call.config()?;
+    let folds = folds.into_iter().map(|(train, test)| Fold { train, test }).collect();
+    let grid = Grid { cs: grid.0, gammas: grid.1, folds };
+    let weights = enter_briefly(|| contiguous(&weights))?;
+    let samples = Samples::new("X", x)?;
+    let judged = with_storage!(&samples, storage => {
+        let (rows, targets, cost) = call.parts(storage)?;
+        call.enter(|watch| {
+            let problem = Problem::new(rows, targets, cost)?;
+            config.cross_validate(&problem, &grid, (weights, keep), watch)
+        })
+    })?;
+    let scores = judged.places.iter().map(|place| place.score).collect();
+    let values = judged.places.into_iter().filter(|_| keep);
+    let values = values.map(|place| place.values.into_pyarray(py)).collect();
+    Ok((scores, values, judged.stop.map(StopReason::name)))
+}
+
+/// C and γ, tuned where this says so; `cost` is that of C = 1.
+#[pyfunction]
+#[pyo3(signature = (config, x, y, n_classes, cost, *, which, notify, threads))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
+pub(crate) fn tune<'py>(
+    py: Python<'py>,
+    config: String,
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    n_classes: Option<usize>,
+    cost: PyReadonlyArray1<'py, f64>,
+    which: (bool, bool),
+    notify: Option<Bound<'py, PyAny>>,
+    threads: usize,
+) -> PyResult<(f64, f64)> {
+    let target = Some(Target::new(y, n_classes)?);
+    let call = Call { py, config, target, n_classes, cost, notify, threads, own: None };
+    let config: BudgetConfig = call.config()?;
+    let samples = Samples::new("X", x)?;
+    with_storage!(&samples, storage => {
+        let (rows, targets, cost) = call.parts(storage)?;
+        call.enter(|watch| config.tuned(&Problem::new(rows, targets, cost)?, which, watch))
+    })
 }
 
 fn one_class<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {

@@ -169,6 +169,7 @@ impl BudgetConfig {
             h: self.smoothing,
             max_steps: POLISH_STEPS,
             tol: POLISH_TOL,
+            near: false,
             cache_bytes: megabytes(self.cache_size),
         }
     }

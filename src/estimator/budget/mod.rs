@@ -3,16 +3,21 @@
 pub(super) mod against_rest;
 mod combine;
 pub(super) mod config;
+mod grid;
 pub(super) mod hold_out;
 mod labelled;
 mod one_class;
 mod part;
 mod recursive;
+mod search;
 pub(super) mod train;
+mod tune;
 mod units;
 
 pub use config::{BudgetConfig, Maintenance};
+pub use grid::{Fold, Grid, Judged as GridJudged, Place};
 pub use labelled::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};
 pub use one_class::{BudgetOneClassSvm, BudgetOneClassSvmModel, OneClassConfig};
 pub use recursive::Recursive;
+pub use search::Found;
 pub use train::Start;

@@ -20,8 +20,8 @@ use crate::watch::{Observer, Silent};
 /// A classifier of the family with the hyperparameters `C`, to be fitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classifier<C> {
-    config: C,
-    setup: Setup,
+    pub(in crate::estimator) config: C,
+    pub(in crate::estimator) setup: Setup,
 }
 
 /// A fitted classifier with labels of type `L`.

@@ -16,8 +16,8 @@ use crate::watch::{Observer, Silent};
 /// A regression machine of the family with the hyperparameters `C`, to be fitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regressor<C> {
-    config: C,
-    setup: Setup,
+    pub(in crate::estimator) config: C,
+    pub(in crate::estimator) setup: Setup,
 }
 
 /// A fitted regression machine.

@@ -125,6 +125,7 @@ impl PrimalConfig {
             h: self.smoothing,
             max_steps: self.max_iter,
             tol: self.tol,
+            near: false,
             cache_bytes: self.bytes(),
         }
     }

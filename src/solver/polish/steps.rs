@@ -107,7 +107,7 @@ impl<'a> Shared<'a> {
         for o in group {
             watch.poll()?;
             o.pull = symmetric_times(&self.gram, &o.point[..b]);
-            if self.samples(o.index, o.h).loss.uses_h() {
+            if !self.polish.near && self.samples(o.index, o.h).loss.uses_h() {
                 o.h = o.h.max(FIRST_H);
             }
             let samples = self.samples(o.index, o.h);

@@ -62,6 +62,8 @@ pub struct Polish {
     pub max_steps: usize,
     /// Stop when the decrease predicted is at most this share of the objective, > 0.
     pub tol: f64,
+    /// Whether the start is near: the width then begins at h.
+    pub near: bool,
     /// K_nB is kept when it needs no more bytes than this.
     pub cache_bytes: usize,
 }
@@ -74,6 +76,7 @@ impl Default for Polish {
             h: 0.05,
             max_steps: 50,
             tol: 1e-4,
+            near: false,
             cache_bytes: 128 << 20,
         }
     }

@@ -3,7 +3,15 @@ use crate::linalg::Cholesky;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn polish(loss: AnyLoss, fit_intercept: bool) -> Polish {
-    Polish { loss, fit_intercept, h: 0.1, max_steps: 100, tol: 1e-13, cache_bytes: 1 << 30 }
+    Polish {
+        loss,
+        fit_intercept,
+        h: 0.1,
+        max_steps: 100,
+        tol: 1e-13,
+        near: false,
+        cache_bytes: 1 << 30,
+    }
 }
 
 fn column(result: &Polished, output: usize) -> Vec<f64> {

@@ -1,0 +1,248 @@
+"""BudgetSVCCV and BudgetSVRCV: C and γ by cross-validation, at the price of a few fits."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from . import _core, _validation
+from ._base import BudgetMachineEstimator
+from ._hyperparameters import hyperparameters
+from ._progress import Watcher
+from ._svc import BudgetSVC
+from ._svr import BudgetSVR
+
+#: Ends of the grids that a number asks for: of C, and of γ in units of "scale".
+_CS = (1e-1, 1e3)
+_GAMMAS = (1 / 32, 32.0)
+
+
+@hyperparameters
+class GridSearched(BudgetMachineEstimator):
+    """Base of the machines on a budget that choose C and γ on a grid; not for use on its own.
+
+    Parameters
+    ----------
+    Cs : int or array-like, default=10
+        Costs of a violation that are tried, > 0; a number of them from 0.1 to 1000.
+    gammas : int or array-like, default=10
+        γ that are tried, > 0; a number of them from 1/32 to 32 times ``gamma="scale"``. A linear
+        kernel has none.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn: of classes stratified; an iterable gives rows to train on and
+        rows to test. Not kept in a file, unless a number.
+    scoring : str, callable or None, default=None
+        What a place is judged by: the name of a scorer or a scorer, as in scikit-learn; None is
+        accuracy, or R², in which rows weigh as they do in the fit: with ``class_weight="balanced"``
+        that is the balanced accuracy. A callable is not kept in a file.
+    refit : bool, default=True
+        Whether a machine is fitted to all rows with the best place. Without it there is no machine.
+    max_time : float or None, default=None
+        Seconds, > 0: the grid ends after 0.7 of them with the places and folds that it has reached,
+        and the fit to all rows has the rest.
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+        The best place, which the machine is fitted with.
+    best_params_ : dict
+        The same by the names "C" and "gamma".
+    best_score_ : float
+        Its mean score. Not there where `max_time` left no time for a place.
+    cv_results_ : dict of lists and arrays
+        As that of scikit-learn's searches, for `pandas.DataFrame`: "params", "param_C",
+        "param_gamma", "split0_test_score" and so on, "mean_test_score", "std_test_score",
+        "rank_test_score"; NaN where a place was not reached. Not in a file.
+    n_splits_ : int
+        Number of folds.
+    """
+
+    Cs: Any = 10
+    gammas: Any = 10
+    cv: Any = 5
+    scoring: Any = None
+    refit: bool = True
+
+    _without = ("C", "gamma", "warm_start")
+    _archived: ClassVar[dict[str, str]] = {
+        "C_": "number",
+        "gamma_": "number",
+        "best_score_": "number?",
+        "n_splits_": "count",
+    }
+
+    C_: float
+    gamma_: float
+    _left: float | None = None
+
+    @property  # type: ignore[misc]
+    def C(self) -> float:  # type: ignore[override]
+        """The cost that the grid has chosen."""
+        return self.__dict__.get("C_", 1.0)
+
+    @property  # type: ignore[misc]
+    def gamma(self) -> Any:  # type: ignore[override]
+        """The γ that the grid has chosen."""
+        return self.__dict__.get("gamma_", "scale")
+
+    @property
+    def best_params_(self) -> dict[str, float]:
+        """The best place by names."""
+        return {"C": self._learnt("C_"), "gamma": self._learnt("gamma_")}
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
+        began = time.perf_counter()
+        for name in ("C_", "gamma_", "best_score_", "cv_results_", "_machine", "_left"):
+            self.__dict__.pop(name, None)
+        checked, labels = self._check_X_y(X, y, reset=True)
+        target, n_classes = self._encode(labels)
+        weights = _validation.check_weights(sample_weight, checked)
+        rows = _validation.as_rows(checked)
+        scale = _validation.settle_gamma("scale", rows, checked.shape[1], weights)
+        Cs = _grid(self.Cs, *_CS)
+        gammas = _grid(self.gammas, _GAMMAS[0] * scale, _GAMMAS[1] * scale, scale)
+        if self.kernel == "linear":
+            gammas = np.array([scale])
+        splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
+        splits = [tuple(map(np.asarray, fold)) for fold in splitter.split(checked, labels)]
+        if self.max_time is not None:
+            self._left = 0.7 * float(self.max_time)
+        config, cost = self._config(scale), self._cost(target, weights)
+        scores, values, stop = _core.cross_validate(
+            config, rows, target, n_classes, cost,
+            grid=(Cs.tolist(), gammas.tolist()),
+            folds=[(_rows(train, len(labels)), _rows(test, len(labels))) for train, test in splits],
+            weights=cost, keep=self.scoring is not None, notify=watcher.notify,
+            threads=self._threads(),
+        )  # fmt: skip
+        if self.scoring is not None:
+            scores = self._scored(
+                values, checked, labels, [test for _, test in splits], len(scores)
+            )
+        table = np.array(scores).reshape(len(splits), len(gammas), len(Cs)).transpose(0, 2, 1)
+        self._choose(table.reshape(len(splits), -1), Cs, gammas)
+        self.n_splits_ = len(splits)
+        if self.max_time is not None:
+            self._left = max(float(self.max_time) - (time.perf_counter() - began), 1e-3)
+        if self.refit:
+            super()._fit(X, y, sample_weight, watcher)
+        else:
+            self.stop_reason_ = "max_iter"
+            self.__dict__.pop("_scales_in_use", None)
+        self.__dict__.pop("_left", None)
+        self.stop_reason_ = stop or self.stop_reason_
+
+    def _choose(self, table: np.ndarray, Cs: np.ndarray, gammas: np.ndarray) -> None:
+        """The best place of scores, folds by places: the best mean of those in most folds."""
+        reached = np.isfinite(table).sum(axis=0)
+        sums = np.where(np.isfinite(table), table, 0.0).sum(axis=0)
+        mean = np.divide(sums, reached, where=reached > 0, out=np.full(len(sums), np.nan))
+        known = (reached > 0) & (reached == reached.max())
+        at_c, at_gamma = (grid.ravel() for grid in np.meshgrid(Cs, gammas, indexing="ij"))
+        best = len(Cs) // 2 * len(gammas) + len(gammas) // 2
+        if known.any():
+            best = int(np.where(known, mean, -np.inf).argmax())
+            self.best_score_ = float(mean[best])
+        self.C_, self.gamma_ = float(at_c[best]), float(at_gamma[best])
+        spread = np.full(len(sums), np.nan)
+        whole = reached == len(table)
+        spread[whole] = table[:, whole].std(axis=0)
+        judged = np.where(known, mean, -np.inf)
+        self.cv_results_ = {
+            "params": [
+                {"C": float(c), "gamma": float(g)} for c, g in zip(at_c, at_gamma, strict=True)
+            ],
+            "param_C": at_c,
+            "param_gamma": at_gamma,
+            **{f"split{f}_test_score": scores for f, scores in enumerate(table)},
+            "mean_test_score": mean,
+            "std_test_score": spread,
+            "rank_test_score": (1 + (judged[None] > judged[:, None]).sum(axis=1)).astype(np.int32),
+        }
+
+    def _scored(
+        self, values: list[np.ndarray], X: Any, y: Any, tests: list[np.ndarray], count: int
+    ) -> list[float]:
+        """Scores by the scorer, which sees decision values in the place of a machine's."""
+        scorer = check_scoring(self, self.scoring)
+        found: list[float] = []
+        for test in tests:
+            part, known = _safe_indexing(X, test), _safe_indexing(y, test)
+            for decided in values[len(found) : len(found) + count // len(tests)]:
+                shown: Any = copy.copy(self)
+                shape = (len(known), -1)
+                shown._decision = lambda _, of=decided, shape=shape: of.reshape(shape)
+                shown.__sklearn_is_fitted__ = lambda: True
+                reached = len(decided) > 0
+                found.append(float(scorer(shown, part, known)) if reached else np.nan)
+        return found
+
+    def _tune(self, *given: Any) -> tuple[float, float]:
+        """γ is chosen, and so is C; a stream that begins without `fit` has "scale", and C = 1."""
+        return self.__dict__.get("gamma_", given[4]), 0.0
+
+    def _time(self) -> float | None:
+        return self._left if self.max_time is not None else None
+
+    def _look_at_fit(self) -> None:
+        if self.refit:
+            super()._look_at_fit()
+
+
+def _grid(value: Any, first: float, last: float, middle: float | None = None) -> np.ndarray:
+    """The places that a hyperparameter stands for."""
+    if np.ndim(value):
+        return np.asarray(value, dtype=np.float64)
+    if value == 1:
+        return np.array([np.sqrt(first * last) if middle is None else middle])
+    return np.geomspace(first, last, int(value))
+
+
+def _rows(part: np.ndarray, n: int) -> list[int]:
+    """Numbers of rows, of which a mask is another way to speak."""
+    found = np.flatnonzero(part) if part.dtype == bool else part.astype(np.int64)
+    if found.size == 0 or found.min() < -n or found.max() >= n:
+        raise ValueError(f"cv has a split that is empty or names rows beyond the {n} of X")
+    return (found % n).tolist()
+
+
+@hyperparameters
+class BudgetSVCCV(GridSearched, BudgetSVC):
+    """`BudgetSVC` whose C and γ are chosen by cross-validation on a grid.
+
+    Every place of the grid is judged on every fold, as scikit-learn's `GridSearchCV` does it, at a
+    fraction of the time: a fold finds the support vectors once for a γ, at the middle C, and solves
+    for the coefficients of every C, from one C to the next. The machine itself is fitted to all
+    rows with the best place; it is used as a `BudgetSVC` is, and has its attributes.
+
+    Examples
+    --------
+    >>> from budgetsvm import BudgetSVCCV
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(1000, noise=0.2, random_state=0)
+    >>> clf = BudgetSVCCV(budget=30, Cs=3, gammas=3, random_state=0).fit(X, y)
+    >>> clf.best_score_ > 0.95, len(clf.cv_results_["params"])
+    (True, 9)
+    """
+
+
+@hyperparameters
+class BudgetSVRCV(GridSearched, BudgetSVR):
+    """`BudgetSVR` whose C and γ are chosen by cross-validation on a grid, as by `BudgetSVCCV`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetsvm import BudgetSVRCV
+    >>> X = np.linspace(0, 6, 500)[:, None]
+    >>> reg = BudgetSVRCV(budget=20, Cs=3, gammas=3, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> reg.best_score_ > 0.5, reg.score(X, np.sin(X[:, 0])) > 0.95
+    (True, True)
+    """

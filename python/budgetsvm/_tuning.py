@@ -1,0 +1,75 @@
+"""C and γ by name "tune": found before a fit, by the one function of `_core` that does it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import numpy as np
+
+from . import _core, _parameters
+from ._validation import plain
+
+#: What the tuning is told of an estimator that has it.
+_TOLD = "kernel degree coef0 loss epsilon quantile smoothing budget".split()
+
+#: For pages of classes whose C and γ may be tuned.
+NAME = "tune"
+
+
+def wanted(estimator: Any) -> tuple[bool, bool]:
+    """Whether C is to be tuned, and γ."""
+    C, gamma = getattr(estimator, "C", None), getattr(estimator, "gamma", None)
+    return isinstance(C, str) and C == NAME, isinstance(gamma, str) and gamma == NAME
+
+
+def cost(value: Any) -> str | None:
+    """A cost, or the name."""
+    if isinstance(value, str) and value == NAME:
+        return None
+    wrong = _parameters.positive(value)
+    return wrong if wrong is None or not isinstance(value, str) else "'tune' or a number > 0"
+
+
+def width(value: Any) -> str | None:
+    """γ, or the name."""
+    named = isinstance(value, str) and value == NAME
+    wrong = None if named else _parameters.RULES["gamma"](value)
+    return "'scale', 'auto', 'tune' or a number > 0" if wrong and isinstance(value, str) else wrong
+
+
+def tune(
+    estimator: Any, rows: Any, target: Any, n_classes: int | None, costs: np.ndarray, gamma: float,
+    notify: Any = None,
+) -> tuple[float, float]:  # fmt: skip
+    """γ, and the seconds that it took; the estimator then has `C_` and `gamma_`.
+
+    `costs` are those of C = 1, and `gamma` is where γ begins.
+    """
+    which = wanted(estimator)
+    for name in ("C_", "gamma_"):
+        estimator.__dict__.pop(name, None)
+    if not any(which):
+        return gamma, 0.0
+    began = time.perf_counter()
+    told = {name: getattr(estimator, name) for name in _TOLD if hasattr(estimator, name)}
+    if told.get("loss") == "least_squares":
+        told |= {"loss": "squared_epsilon_insensitive", "epsilon": 0.0}
+    told.setdefault("loss", "hinge" if n_classes is not None else "epsilon_insensitive")
+    seeded = getattr(estimator, "random_state", None) is not None
+    told |= {
+        "gamma": gamma,
+        "C": 1.0 if which[0] else estimator._used_C(),
+        "fit_intercept": n_classes is None,
+        "random_state": estimator._seed() if seeded else 0,
+        "max_time": None if estimator.max_time is None else 0.3 * float(estimator.max_time),
+    }
+    if n_classes is None:
+        told.setdefault("smoothing", 0.05)
+    config = json.dumps({name: plain(value) for name, value in told.items()}, default=float)
+    estimator.C_, estimator.gamma_ = _core.tune(
+        config, rows, target, n_classes, np.ascontiguousarray(costs, dtype=np.float64),
+        which=which, notify=notify, threads=estimator._threads(),
+    )  # fmt: skip
+    return estimator.gamma_, time.perf_counter() - began
