@@ -213,7 +213,7 @@ class PrimalEstimator(LearntScales, MachineEstimator):
             return None
         X, _ = self._check_X_y(X, np.zeros(len(index)), reset=False)
         self.__dict__.pop("_scales_in_use", None)
-        cost = self._cost(index, weights) * (self.C_ / float(self.C))
+        cost = self._cost(index, weights) * (self.C_ / self._used_C())
         return _core.left_out(
             "primal", self._config(self.gamma_), _validation.as_rows(X), index, len(self.classes_),
             cost, start=self._machine.behind(), folds=folds[0], n_folds=folds[1],
@@ -228,7 +228,7 @@ class PrimalEstimator(LearntScales, MachineEstimator):
             raise AttributeError("this machine has terms, no weights of the features")
         return machine.coef
 
-    def _config(self, gamma: float, spent: float) -> str:
+    def _config(self, gamma: float, spent: float = 0.0) -> str:
         own: dict[str, Any] = {"gamma": gamma, "random_state": self._seed(), "C": self._used_C()}
         if self.max_time is not None and spent > 0:
             own["max_time"] = max(float(self.max_time) - spent, 1e-3)

@@ -14,7 +14,7 @@
 //!
 //! *Cost* a pass a fold and a γ, a polish a place.
 
-use super::config::BudgetConfig;
+use super::config::{BudgetConfig, ROWS_A_TERM};
 use super::hold_out::Samples;
 use super::part;
 use super::train::{Start, check_classes};
@@ -229,7 +229,7 @@ impl BudgetConfig {
         let cost = of_c(order[middle]);
         let loss = self.loss.of_passes();
         let of_passes = Self { c: cs[order[middle]], loss, ..self.clone() };
-        let visited = self.budget.map_or(usize::MAX, |b| b.saturating_mul(part::ROWS_A_TERM));
+        let visited = self.budget.map_or(usize::MAX, |b| b.saturating_mul(ROWS_A_TERM));
         let found = part::passes(
             &of_passes,
             &problem.with_cost(&cost),

@@ -15,6 +15,7 @@ fn check<F: Real>(within: f64) {
                 h: 0.3,
                 max_steps: 400,
                 tol: 1e-10,
+                near: false,
                 cache_bytes: 1 << 20,
             };
             let targets = toy.targets(loss);
