@@ -211,8 +211,13 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
         self._lesson = (sample_weight, watcher.notify)
-        known = None if previous is None else getattr(self, "classes_", None)
         X, y = self._check_X_y(X, y, True, None if previous is None else self._dtype())
+        self._fit_checked(X, y, sample_weight, watcher, previous)
+
+    def _fit_checked(
+        self, X: Any, y: Any, sample_weight: Any, watcher: Watcher, previous: Any = None
+    ) -> None:
+        known = None if previous is None else getattr(self, "classes_", None)
         target, n_classes = self._encode(y, known)
         weights = _validation.check_weights(sample_weight, X)
         held_out = None

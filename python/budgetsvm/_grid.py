@@ -72,10 +72,8 @@ class GridSearched(BudgetMachineEstimator):
 
     _without = ("C", "gamma", "warm_start")
     _archived: ClassVar[dict[str, str]] = {
-        "C_": "number",
-        "gamma_": "number",
         "best_score_": "number?",
-        "n_splits_": "count",
+        "n_splits_": "count?",
     }
 
     C_: float
@@ -99,6 +97,11 @@ class GridSearched(BudgetMachineEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         began = time.perf_counter()
+        if isinstance(self.feature_scales, str):
+            raise ValueError(
+                'feature_scales="learn" chooses a gamma of its own: learn the scales with '
+                "BudgetSVC or BudgetSVR and give their feature_scales_ to the grid"
+            )
         for name in ("C_", "gamma_", "best_score_", "cv_results_", "_machine", "_left"):
             self.__dict__.pop(name, None)
         checked, labels = self._check_X_y(X, y, reset=True)
@@ -132,7 +135,7 @@ class GridSearched(BudgetMachineEstimator):
         if self.max_time is not None:
             self._left = max(float(self.max_time) - (time.perf_counter() - began), 1e-3)
         if self.refit:
-            super()._fit(X, y, sample_weight, watcher)
+            self._fit_checked(checked, labels, sample_weight, watcher)
         else:
             self.stop_reason_ = "max_iter"
             self.__dict__.pop("_scales_in_use", None)
@@ -189,7 +192,7 @@ class GridSearched(BudgetMachineEstimator):
         return self.__dict__.get("gamma_", given[4]), 0.0
 
     def _time(self) -> float | None:
-        return self._left if self.max_time is not None else None
+        return self.max_time if self._left is None else self._left
 
     def _look_at_fit(self) -> None:
         if self.refit:

@@ -5,8 +5,7 @@
 //! 1. A fold's rows are gathered once; the γ are taken side by side.
 //! 2. For a fold and a γ one pass, at the middle C, finds the terms. They come from the rows that
 //!    the fold trains on: terms found on all rows have seen the labels that they are judged by
-//!    (on eight sets of 2,000 rows the choice then lost up to 2 points), terms drawn at random
-//!    favour smooth kernels.
+//!    (and choose a wrong γ), terms drawn at random favour smooth kernels.
 //! 3. Their kernel values are held, and the coefficients of every C are solved for, each from those
 //!    of the C beside it, from the middle outwards.
 //! 4. Where a fit does something else than that (`refine`, terms of each class's own, no polishing,
@@ -162,6 +161,10 @@ impl BudgetConfig {
         let unreached = || Place { score: f64::NAN, values: Vec::new() };
         let mut judged = Judged { places: Vec::new(), stop: None };
         for fold in &grid.folds {
+            if let Err(halt) = watch.poll() {
+                judged.stop = Some(halt.into_reason()?);
+                break;
+            }
             let [train, test] =
                 [Samples::new(problem, &fold.train)?, Samples::new(problem, &fold.test)?];
             let (train, test) = (train.problem()?, test.problem()?);

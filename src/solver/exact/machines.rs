@@ -248,6 +248,10 @@ pub(in crate::solver) fn fitted(
         // Free variables of class + have f + b = ρ, those of class - have -ρ: divide by ρ.
         Kind::NuClasses(..) => {
             width = (level[1] - level[0]) / 2.0;
+            // Stopped before there was a ρ: the multipliers as they are.
+            if stop.is_early() && width <= 0.0 {
+                width = 1.0;
+            }
             coef.iter_mut().for_each(|c| *c /= width);
             intercept /= width;
         }
