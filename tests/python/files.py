@@ -35,8 +35,8 @@ FIXED = {
     "BudgetSVC": {"budget": 8}, "BudgetSVR": {"budget": 8},
     # Not the ends of the grid: a wide kernel with a large C has coefficients of hundreds of both
     # signs, whose rounding to float32 would be all that tests of other forms see.
-    **dict.fromkeys(("BudgetSVCCV", "BudgetSVRCV"),
-                    {"budget": 8, "Cs": [1.0, 10.0], "gammas": [0.5, 2.0], "cv": 2}),
+    "BudgetSVCCV": {"budget": 8, "Cs": [1.0, 10.0], "gammas": [0.5, 2.0], "cv": 2},
+    "BudgetSVRCV": {"budget": 8, "Cs": [1.0, 10.0], "gammas": [0.5, 2.0], "cv": 2},
     "BudgetOneClassSVM": {"budget": 8}, "LocalBudgetSVC": {"n_clusters": 3},
     "NuSVC": {"nu": 0.2}, "SemiparametricNuSVC": {"nu": 0.2},
     "AssetSVC": {"n_components": 6}, "AssetSVR": {"n_components": 6},
