@@ -96,6 +96,14 @@ class AssetEstimator(MachineEstimator, OnMap):
     objective_ : dict
         "primal" and "dual" objective with ``solver="dual"``, else None.
 
+    Notes
+    -----
+    Features are made by the block and forgotten: a step costs O(s d + s²) on Nyström's, O(s
+    d) on Fourier's, for s components, and memory does not grow with n. Accurate where a few
+    hundred features describe the kernel; where it needs thousands `BudgetSVC` or `BudgetSVR`,
+    whose terms are chosen by the loss, is the better one. With ``solver="dual"`` the same
+    problem to a duality gap, at n s numbers of memory.
+
     References
     ----------
     .. [1] S. Lee, S. J. Wright, "ASSET: approximate stochastic subgradient estimation training for

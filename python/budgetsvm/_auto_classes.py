@@ -36,12 +36,6 @@ class AutoSVC(Classifier, AutoEstimator):
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the samples by class.
 
-    Notes
-    -----
-    *Cost* Up to some 150 evaluations of O(3000 · 300 · (d + 300)), whatever n; then O(n²) a step of
-    conjugate gradients (n <= 16,000; memory 4 n² bytes) or O(4000 n d). A prediction costs
-    `n_terms_` kernel values.
-
     Examples
     --------
     >>> from budgetsvm import AutoSVC

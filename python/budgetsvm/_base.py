@@ -173,6 +173,18 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         "smoothed": what polishing minimised, "primal": the objective with the loss itself; None
         where not computed.
 
+    Notes
+    -----
+    A step of a pass costs one row of kernel values, O(B d), and maintenance O(B); at most
+    3,000 rows a term of the budget are visited where polishing follows. Polishing minimises
+    the smoothed objective on the terms found: by Newton's method, by conjugate gradients on
+    the rows that count (many rows or terms) or by coordinate ascent on features that all
+    classes share. Memory is O(n + B²) and `cache_size`; a prediction costs B kernel values.
+
+    Take `SVC` or `SVR` up to some 10,000 rows where neither the model's size nor the time of
+    a prediction matters, `PrimalSVC` or `PrimalSVR` with ``kernel="linear"`` for wide sparse
+    rows (words), `AutoSVC` or `AutoSVR` where nothing is to be chosen.
+
     References
     ----------
     .. [1] S. Qaadan, M. Schüler, T. Glasmachers, "Dual SVM training on a budget", ICPRAM 2019

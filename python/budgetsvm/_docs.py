@@ -7,12 +7,14 @@ stands for a paragraph of `COMMON`.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from functools import cache
 from inspect import cleandoc
-from textwrap import dedent, indent
+from textwrap import dedent, indent, wrap
 from typing import TypeVar
 
+from ._groups import said
 from ._names import CLASS_LOSSES, DISTANCES, KERNELS, LEAST_SQUARES, LOSS_PARAMETERS, VALUE_LOSSES
 
 Documented = TypeVar("Documented", bound=Callable)
@@ -31,15 +33,17 @@ def documented(method: Documented) -> Documented:
 def page(cls: type, hyperparameters: Iterable[str]) -> str:
     """The page of a class: its own, with what its bases say of its parameters and attributes.
 
-    Where several say something the nearest counts; references too are those of the nearest.
+    Where several say something the nearest counts; notes and references too are those of the
+    nearest.
     """
     pages = [_sections(base) for base in cls.__mro__ if base.__module__.startswith("budgetsvm.")]
-    references = (sections["References"] for sections in pages if "References" in sections)
+    nearest = ChainMap(*pages)
     parameters, attributes = _entries(pages, "Parameters"), _entries(pages, "Attributes")
     whole = {
         "Parameters": [parameters[name] for name in hyperparameters if name in parameters],
         "Attributes": list(dict.fromkeys(attributes.values())),
-        "References": [next(references, "")],
+        "Notes": [_notes(nearest.get("Notes", ""), hyperparameters)],
+        "References": [nearest.get("References", "")],
         "Examples": [pages[0].get("Examples", "")],
     }
     text = pages[0][""]
@@ -47,6 +51,12 @@ def page(cls: type, hyperparameters: Iterable[str]) -> str:
         if any(entries):
             text += "\n".join([f"\n\n{heading}", "-" * len(heading), *entries])
     return text
+
+
+def _notes(notes: str, hyperparameters: Iterable[str]) -> str:
+    """What a class says of its method and cost, and what its hyperparameters are about."""
+    groups = "\n".join(wrap(said(hyperparameters), 88, break_on_hyphens=False))
+    return f"{notes}\n\n{groups}" if notes else ""
 
 
 @cache

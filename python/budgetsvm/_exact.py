@@ -95,6 +95,13 @@ class ExactEstimator(ExactKernel):
     constraint_violation_, n_updates_ : ndarray of shape (n_pairs,)
         With ``solver="mpd"``: largest violation of a constraint, updates of the multipliers.
 
+    Notes
+    -----
+    Time grows like the number of rows times that of support vectors, between n² and n³ kernel
+    values at worst; memory is `cache_size` and O(n). A prediction costs a kernel value a
+    support vector. Beyond some 100,000 rows, or where predictions must be cheap, take the
+    machines on a budget; for a linear kernel `PrimalSVC` or `PrimalSVR`.
+
     References
     ----------
     .. [1] C.-C. Chang, C.-J. Lin, "LIBSVM: a library for support vector machines", ACM TIST, 2011.

@@ -8,6 +8,7 @@ from types import CellType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
 from ._docs import page
+from ._groups import place
 
 Declared = TypeVar("Declared", bound=type)
 
@@ -30,7 +31,8 @@ def hyperparameters(cls: Declared) -> Declared:
             setattr(cls, name, own[name].default)
     setattr(cls, "_declared", own)  # noqa: B010  (no attribute that types know of)
     without = getattr(cls, "_without", ())
-    fields = {n: found for n, found in gathered(cls, "_declared").items() if n not in without}
+    declared = sorted(gathered(cls, "_declared").items(), key=_order)
+    fields = {name: found for name, found in declared if name not in without}
     listed = [(name, declared.type, declared) for name, declared in fields.items()]
     made = make_dataclass(
         cls.__name__, listed, namespace={"__doc__": cls.__doc__}, kw_only=True, eq=False, repr=False
@@ -39,6 +41,12 @@ def hyperparameters(cls: Declared) -> Declared:
     cls.__doc__ = page(cls, signature(made).parameters)
     _name_methods(cls)
     return cls
+
+
+def _order(declared: tuple[str, Field]) -> int:
+    """Those that may be given by position come first, as declared; the others by their groups."""
+    name, own = declared
+    return -1 if own.kw_only is False else place(name)
 
 
 def _name_methods(cls: type) -> None:

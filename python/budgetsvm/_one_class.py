@@ -59,6 +59,12 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
     stop_reason_ : str
         "max_iter", "converged", "max_time" or "callback".
 
+    Notes
+    -----
+    Passes as those of `BudgetSVC`, then Newton's steps on the terms found, the threshold
+    among the unknowns: O(B d) a row, O(B²) memory, and B kernel values a prediction.
+    `OneClassSVM` is the exact machine, for up to some 10,000 rows.
+
     References
     ----------
     .. [1] S. Qaadan, M. Schüler, T. Glasmachers, "Dual SVM training on a budget", ICPRAM 2019.

@@ -39,6 +39,13 @@ class OnlineLearner(Classifier, MachineEstimator):
         "mistakes" (shares of the steps; a mistake is a sample on the wrong side when it came).
     stop_reason_ : str
         "max_iter", "max_time" or "callback".
+
+    Notes
+    -----
+    One row at a time, in the order given: a step costs one row of kernel values, O(B d) for B
+    terms, and what the class says beside it. `BudgetSVC.partial_fit` keeps a summary of the
+    past and is the more accurate stream learner where a step may cost O(B²); these are for
+    the cheapest step, and for comparison with the literature.
     """
 
     max_iter: int = 1

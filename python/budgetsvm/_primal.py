@@ -120,6 +120,15 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         "converged", "max_iter", "max_time" or "callback". Refining ends by `refine_iter` or where
         it gains nothing; neither is told here.
 
+    Notes
+    -----
+    Newton's method on the primal objective: with ``basis="all"`` the kernel matrix of the
+    rows that count is factored, O(n³) at worst, with a basis of m points O(n m²);
+    ``solver="cg"`` holds no factor and costs O(n²) a step. A linear kernel works on the
+    weights, CSR rows as they are: O(nnz) a step. The loss is smooth, so the answer is the
+    same to the last digits whatever the start, but every row may be a term: take `BudgetSVC`
+    or `BudgetSVR` for a small model, `SVC` or `SVR` for sparse ones.
+
     References
     ----------
     .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,

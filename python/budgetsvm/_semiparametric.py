@@ -51,6 +51,13 @@ class Semiparametric(ExactEstimator):
     history_ : dict of ndarray
         "violation", "constraint", and "multiplier_0", ... (the offset first, then c), of the first
         pair of classes.
+
+    Notes
+    -----
+    By the minimal primal-dual method in its augmented Lagrangian form: each function is an
+    equality constraint of the dual problem, whose multiplier is the function's parameter. A
+    step costs one kernel row, and memory is O(n k) beside `cache_size` for k functions.
+    Without functions the exact machines of the same name are the faster ones.
     """
 
     functions: Any = field(default=None, kw_only=False)

@@ -9,6 +9,7 @@ import re
 import pytest
 
 import budgetsvm
+from budgetsvm._groups import GROUPS
 
 MODULES = ["budgetsvm"] + [
     module.name for module in pkgutil.walk_packages(budgetsvm.__path__, "budgetsvm.")
@@ -37,7 +38,7 @@ def test_pages_describe_every_argument(name):
     assert described(thing.__doc__, "Parameters") == list(inspect.signature(thing).parameters)
     if not inspect.isclass(thing):
         return
-    for section in ("Attributes", "Examples"):
+    for section in ("Attributes", "Notes", "Examples"):
         assert f"\n{section}\n" in thing.__doc__
     told = described(thing.__doc__, "Attributes")
     assert len(told) == len(set(told))
@@ -48,6 +49,20 @@ def test_pages_describe_every_argument(name):
         given = list(inspect.signature(call).parameters)[1:]
         assert described(call.__doc__, "Parameters") == given, method
         assert "\nReturns\n" in inspect.cleandoc(call.__doc__) or method == "save", method
+
+
+def test_hyperparameters_stand_in_groups():
+    """Each in one group; on a page those of a group stand together."""
+    things = [getattr(budgetsvm, name) for name in budgetsvm.__all__]
+    classes = [thing for thing in things if inspect.isclass(thing)]
+    given = {name for kind in classes for name in inspect.signature(kind).parameters}
+    grouped = [name for group in GROUPS.values() for name in group]
+    assert given <= set(grouped)
+    assert len(grouped) == len(set(grouped))
+    for kind in classes:
+        free = [p for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        places = [grouped.index(p.name) for p in free]
+        assert places == sorted(places), kind
 
 
 @pytest.mark.parametrize("module", ["convert", "data", "onnx"])
