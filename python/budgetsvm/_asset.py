@@ -112,6 +112,8 @@ class AssetEstimator(MachineEstimator, OnMap):
        more RAM!", 2022.
     """
 
+    _page: ClassVar[str] = "primal"
+
     C: float = field(default=1.0, kw_only=False)
     features: Literal["nystroem", "fourier"] = "nystroem"
     n_components: int = 100

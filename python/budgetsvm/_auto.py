@@ -68,6 +68,8 @@ class AutoEstimator(TrainedMachine):
     for ``PrimalSVC(kernel="linear")``.
     """
 
+    _page: ClassVar[str] = "auto"
+
     budget: int | None = field(default=None, kw_only=False)
     learn_scales: bool = True
 

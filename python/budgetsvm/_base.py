@@ -80,6 +80,8 @@ class OnBudget(MachineEstimator):
         Refining ends by `refine_iter` or where it gains nothing; neither is told here.
     """
 
+    _page: ClassVar[str] = "budget"
+
     maintenance: Maintenance = "auto"
     merge_search: Literal["auto", "golden", "table"] = "auto"
     merge_size: int = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -18,8 +18,8 @@ from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 
-#: The page that says which estimator is for which job.
-GUIDE = "https://github.com/budgetsvm/budgetsvm/blob/main/docs/guide.md"
+#: The page of a family of estimators.
+PAGE = "https://github.com/budgetsvm/budgetsvm/blob/main/docs/api/{family}.md"
 #: What rows are used as they are.
 FLOATS = (np.float64, np.float32)
 
@@ -50,7 +50,13 @@ class Estimator(Archived, BaseEstimator):
 
     # The link of the HTML representation: scikit-learn's default leads to its own pages.
     _doc_link_module = "budgetsvm"
-    _doc_link_template = GUIDE
+    _doc_link_template = PAGE
+
+    #: The family whose page is linked.
+    _page: ClassVar[str]
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"family": self._page}
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

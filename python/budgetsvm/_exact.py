@@ -114,6 +114,8 @@ class ExactEstimator(ExactKernel):
        machines", IEEE Transactions on Neural Networks 10, 1999.
     """
 
+    _page: ClassVar[str] = "exact"
+
     tol: float = 1e-3
     cache_size: float = 200
     verbose: bool = False

@@ -33,6 +33,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         γ used.
     """
 
+    _page: ClassVar[str] = "features"
+
     n_components: int = field(default=100, kw_only=False)
     kernel: _names.Kernel = "rbf"
     gamma: _names.Gamma = "scale"

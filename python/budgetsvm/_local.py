@@ -113,6 +113,8 @@ class LocalBudgetSVC(OnlineLearner):
     (True, True)
     """
 
+    _page: ClassVar[str] = "budget"
+
     _ranges: ClassVar[dict] = {
         "n_clusters": _parameters.optional(_parameters.count),
         "budget": _parameters.optional(_parameters.count),

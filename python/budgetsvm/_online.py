@@ -48,6 +48,8 @@ class OnlineLearner(Classifier, MachineEstimator):
     the cheapest step, and for comparison with the literature.
     """
 
+    _page: ClassVar[str] = "online"
+
     max_iter: int = 1
     order: _names.Order = "shuffled"
 

@@ -135,6 +135,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
        2007.
     """
 
+    _page: ClassVar[str] = "primal"
+
     C: _names.TunedCost = field(default=1.0, kw_only=False)
     gamma: _names.TunedGamma = "scale"  # type: ignore[assignment]
     smoothing: float = 0.05

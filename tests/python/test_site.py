@@ -30,6 +30,16 @@ def test_every_page_is_reached():
     assert named == there
 
 
+@pytest.mark.parametrize("name", budgetsvm.__all__)
+def test_the_picture_of_an_estimator_links_to_its_page(name):
+    """In a notebook: to the page of its family, which lists it."""
+    kind = getattr(budgetsvm, name)
+    if isinstance(kind, type):
+        link = kind()._get_doc_link()
+        page = link.partition("/blob/main/")[2]
+        assert f"\n   {name}\n" in (ROOT / page).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_a_picture_says_what_it_shows(path):
     text = path.read_text(encoding="utf-8")
