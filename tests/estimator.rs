@@ -46,6 +46,26 @@ fn classes_shared_and_separate() {
 }
 
 #[test]
+fn gradients_are_those_of_differences() {
+    let (x, labels) = rings(300);
+    let svc = BudgetSvc::builder().budget(40).build().unwrap();
+    let model = svc.fit(&Rows::Dense(x.view()), &labels).unwrap();
+    let slopes = model.gradient(&Rows::Dense(x.view())).unwrap();
+    assert_eq!(slopes.dim(), (300, 3, 2));
+    for k in 0..2 {
+        let moved = |by: f64| {
+            let mut x = x.clone();
+            x.column_mut(k).iter_mut().for_each(|v| *v += by);
+            model.decision_function(&Rows::Dense(x.view())).unwrap()
+        };
+        let differences = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        for (at, wanted) in differences.indexed_iter() {
+            assert!((slopes[(at.0, at.1, k)] - wanted).abs() < 1e-6 * (1.0 + wanted.abs()));
+        }
+    }
+}
+
+#[test]
 fn files_give_back_the_same_bits_and_refuse_other_types() {
     let (x, labels) = rings(300);
     let rows = Rows::Dense(x.view());

@@ -239,6 +239,22 @@ class AutoEstimator(TrainedMachine):
         ax.set_xlabel("scale, as a share of the largest")
         return ax
 
+    def _slopes(self, X: Any) -> np.ndarray:
+        plans = self._planned()
+        if _table.wants_frame(plans):
+            raise ValueError("gradient needs numbers: a column of text has no slope")
+        slopes = super()._slopes(X)
+        if plans is None or _table.changes_nothing(plans):
+            return slopes
+        # A number that is missing has no slope, and what says so is a column of its own.
+        first = np.cumsum([0, *_table.widths(plans)[:-1]])
+        slopes = np.ascontiguousarray(slopes[:, :, first])
+        slopes *= ~np.isnan(_numbers(X))[:, None]
+        return slopes
+
+    def _spread(self, X: Any) -> np.ndarray:
+        return np.nanstd(_numbers(X), axis=0)
+
     def _parts(self) -> list[dict[str, Any]]:
         return [line for line in self._learnt("leaderboard_") if line["weight"] > 0]
 
@@ -256,3 +272,11 @@ class AutoEstimator(TrainedMachine):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _numbers(X: Any) -> np.ndarray:
+    """A table without text, missing ones NaN."""
+    if _table.is_frame(X):
+        return np.column_stack(_table.columns_of(X))
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    return np.asarray(dense, dtype=np.float64)

@@ -18,6 +18,7 @@ from . import _names, _validation, _votes
 from ._calibration import Calibrated
 from ._docs import documented
 from ._exact import ExactEstimator
+from ._gradient import TOGETHER
 from ._hyperparameters import hyperparameters
 from ._probability import probabilities, sigmoids_of_pairs
 from ._stored import require
@@ -149,6 +150,22 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         if self.decision_function_shape == "ovr":
             return _votes.one_a_class(values, len(self.classes_))
         return values
+
+    def _slopes(self, X: Any) -> np.ndarray:
+        k = len(self._learnt("classes_"))
+        if k == 2 or self.decision_function_shape == "ovo":
+            return super()._slopes(X)
+        rows = self._validate_for_predict(X)
+        # The pairs are more than the classes: some rows at a time.
+        step = max(1, TOGETHER // (self._machine.n_outputs * self.n_features_in_))
+        parts = [rows[first : first + step] for first in range(0, rows.shape[0], step)]
+        found = [
+            _votes.slopes_a_class(
+                self._decided_checked(part), super(ExactClassifier, self)._slopes(part), k
+            )
+            for part in parts
+        ]
+        return np.concatenate(found)
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

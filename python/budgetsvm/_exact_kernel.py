@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,20 +126,35 @@ class ExactKernel(Machined):
         return X
 
     def _decided_checked(self, X: Any) -> np.ndarray:
-        """Decision values of checked rows.
+        """Decision values of checked rows."""
+        return self._in_range(X, self._decided)
 
-        Of float32 rows, those whose arithmetic float32 does not hold are decided in float64, each
+    def _in_range(self, X: Any, work: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """What `work` makes of checked rows.
+
+        Of float32 rows, those whose arithmetic float32 does not hold are taken in float64, each
         by itself: what becomes of a row does not depend on those beside it.
         """
         large = self._too_large(X) if X.dtype == np.float32 else np.zeros(1, dtype=bool)
         if not large.any():
-            return self._decided(_validation.as_rows(X))
-        wide = self._decided(_validation.as_rows(X[large].astype(np.float64)))
-        values = np.empty((len(large), wide.shape[1]))
+            return work(_validation.as_rows(X))
+        wide = work(_validation.as_rows(X[large].astype(np.float64)))
+        values = np.empty((len(large), *wide.shape[1:]))
         values[large] = wide
         if not large.all():
-            values[~large] = self._decided(_validation.as_rows(X[~large]))
+            values[~large] = work(_validation.as_rows(X[~large]))
         return values
+
+    def _slopes(self, X: Any) -> np.ndarray:
+        if callable(self.kernel) or self.kernel == "precomputed":
+            raise ValueError(
+                "gradient needs a kernel by its name: the slopes of a function, or of values that "
+                "are given, are not known"
+            )
+        return self._in_range(
+            self._validate_for_predict(X),
+            lambda rows: self._machine.gradient(rows, self._threads()),
+        )
 
     def _too_large(self, X: Any) -> np.ndarray:
         """Which float32 rows hold a number too large for float32 arithmetic."""

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from . import _core, _names, _validation
 from ._calibration import warn_of_lost_curves
 from ._estimator import Estimator, Trained
+from ._gradient import Explained, ExplainedByTerms
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
 from ._scales import ScaledFeatures
@@ -94,7 +95,7 @@ class OnMap(Estimator):
     gamma_ = of_machine("gamma", "γ used.")
 
 
-class Held(Estimator):
+class Held(Explained):
     """Base of the estimators that hold a machine; not for use on its own.
 
     A machine never changes: every training call makes a new one, so that a failure of any kind
@@ -180,7 +181,7 @@ class Held(Estimator):
         return machine
 
 
-class Machined(AnyKernel, Held):
+class Machined(AnyKernel, ExplainedByTerms, Held):
     """Base of the estimators that hold a machine of one kernel; not for use on its own."""
 
     def _kernel_fits(self) -> bool:

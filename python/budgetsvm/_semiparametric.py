@@ -146,3 +146,11 @@ class Semiparametric(ExactEstimator):
                 f"functions have {phi.shape[1]} columns, but {self._n_functions} were fitted"
             )
         return values + phi @ (self._sign() * np.atleast_2d(self.parametric_coef_)).T
+
+    def _slopes(self, X: Any) -> np.ndarray:
+        if self._learnt("_n_functions"):
+            raise ValueError(
+                "gradient knows the kernel's part alone: the slopes of functions of the user's are "
+                "not known"
+            )
+        return super()._slopes(X)

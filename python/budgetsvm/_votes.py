@@ -35,6 +35,23 @@ def one_a_class(values: np.ndarray, k: int) -> np.ndarray:
     return votes + sums / (3 * (np.abs(sums) + 1))
 
 
+def slopes_a_class(values: np.ndarray, slopes: np.ndarray, k: int) -> np.ndarray:
+    """Slopes of `one_a_class` from those of the pairs, shape (n_samples, n_pairs, n_features).
+
+    Votes do not change but where a pair's value is 0; there the slope is that of the sums.
+    """
+    first, second = np.triu_indices(k, 1)
+    sums = np.zeros((len(values), k))
+    out = np.zeros((len(values), k, slopes.shape[2]))
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        sums[:, i] += values[:, pair]
+        sums[:, j] -= values[:, pair]
+        out[:, i] += slopes[:, pair]
+        out[:, j] -= slopes[:, pair]
+    out /= (3 * (np.abs(sums) + 1) ** 2)[:, :, None]
+    return out
+
+
 def sided(values: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Values of one class of which rounding does not decide the side: support vectors on it."""
     values[np.abs(values) <= BOUNDARY * (1.0 + np.abs(offset))] = 0.0

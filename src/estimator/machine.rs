@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ndarray::Array2;
+use ndarray::{Array2, Array3};
 
 use super::budget::Recursive;
 use super::passes::Passes;
@@ -334,6 +334,15 @@ impl<F: Real> Machine<F> {
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn decide(&self, rows: &Rows<'_, F>, threads: usize) -> Result<Array2<f64>> {
         self.model()?.decision(rows, threads)
+    }
+
+    /// Gradients of the decision values in the row, samples x outputs x features, by `threads`
+    /// threads, or on the calling thread where the rows are few.
+    ///
+    /// # Errors
+    /// Those of [`Model::gradient`].
+    pub fn gradient(&self, rows: &Rows<'_, F>, threads: usize) -> Result<Array3<f64>> {
+        self.model()?.gradient(rows, threads)
     }
 
     /// What a file holds of the machine; `look` is asked now and then.

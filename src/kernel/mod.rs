@@ -21,6 +21,7 @@ mod load;
 mod matern;
 mod products;
 mod sample_rows;
+mod slopes;
 
 pub use any::AnyKernel;
 pub use buffers::{AnyBuffers, Buffers};
@@ -32,3 +33,4 @@ pub use gaussian::Gaussian;
 pub use gram::Gram;
 pub use load::{load_tile, origin_for, sparse_density};
 pub use sample_rows::SampleRows;
+pub(crate) use slopes::Room as SlopeRoom;

@@ -3,7 +3,7 @@
 use super::scratch::{Scratch, with_scratch, with_values};
 use super::{KernelModel, PairwiseModel, Support};
 use crate::data::{Gathered, Rows};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 
@@ -75,10 +75,41 @@ impl<F: Real> CellPairs<F> {
             }
         }
         for (c, &class) in self.classes.iter().enumerate() {
-            let sum: f64 = sums[c];
-            let value = votes[c] + sum / (3.0 * (sum.abs() + 1.0));
-            out[class] = 2.0 * value / (k - 1) as f64 - 1.0;
+            out[class] = 2.0 * (votes[c] + tie(sums[c])) / (k - 1) as f64 - 1.0;
         }
+    }
+
+    /// Gradients (rows x outputs x features) of [`CellPairs::values`], whose votes are constant but
+    /// on the boundaries of the pairs.
+    fn gradient(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (n, k, m) = (rows.n_rows(), self.classes.len(), self.machine.n_outputs());
+        let d = self.machine.n_features();
+        let mut pairs = try_vec("gradients", n * m * d, 0.0)?;
+        self.machine.gradient(rows, &mut pairs, &mut || Ok(()))?;
+        with_values(n * m + k, |room| {
+            let (values, sums) = room.split_at_mut(n * m);
+            self.machine.decision(rows, values, &mut || Ok(()))?;
+            let width = out.len() / n.max(1);
+            let rows = values.chunks_exact(m).zip(pairs.chunks_exact(m * d));
+            for ((values, pairs), out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
+                out.fill(0.0);
+                sums.fill(0.0);
+                let all = (0..k).flat_map(|i| (i + 1..k).map(move |j| (i, j)));
+                let signed = |value: f64| if k == 2 { -value } else { value };
+                for ((i, j), &value) in all.clone().zip(values) {
+                    sums[i] += signed(value);
+                    sums[j] -= signed(value);
+                }
+                for ((i, j), slopes) in all.zip(pairs.chunks_exact(d)) {
+                    for (c, side) in [(i, 1.0), (j, -1.0)] {
+                        let by = signed(side) * tie_slope(sums[c]) * 2.0 / (k - 1) as f64;
+                        let to = out[self.classes[c] * d..][..d].iter_mut();
+                        to.zip(slopes).for_each(|(to, slope)| *to += by * slope);
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Values (rows x outputs) of rows.
@@ -95,6 +126,16 @@ impl<F: Real> CellPairs<F> {
             Ok(())
         })
     }
+}
+
+/// The value of a sum of pairs' values between classes of as many votes.
+fn tie(sum: f64) -> f64 {
+    sum / (3.0 * (sum.abs() + 1.0))
+}
+
+/// Its derivative.
+fn tie_slope(sum: f64) -> f64 {
+    1.0 / (3.0 * (sum.abs() + 1.0).powi(2))
 }
 
 impl<F: Real> From<KernelModel<F>> for CellMachine<F> {
@@ -150,6 +191,23 @@ impl<F: Real> CellMachine<F> {
         match self {
             Self::Expansion(model) => model.decide_some(rows, |i| chosen[i], scratch, out),
             Self::Pairs(pairs) => pairs.decide(&Gathered::new(rows, chosen)?.rows()?, out),
+        }
+    }
+
+    /// Gradients (rows x outputs x features) of some rows.
+    pub(super) fn gradient(
+        &self,
+        rows: &Rows<'_, F>,
+        chosen: &[usize],
+        scratch: &mut Scratch<F>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        match self {
+            Self::Expansion(model) => {
+                let width = out.len() / chosen.len().max(1);
+                model.gradients(rows, |i| chosen[i], scratch, (out, width.max(1), 0))
+            }
+            Self::Pairs(pairs) => pairs.gradient(&Gathered::new(rows, chosen)?.rows()?, out),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
+use crate::simd::add_scaled_rows;
 
 /// `f(x)` of the cell whose centre is nearest to x, or `f(V x)` of that nearest to `V x`.
 ///
@@ -130,8 +131,17 @@ impl<F: Real> CellModel<F> {
     /// # Errors
     /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
     pub fn decision(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        self.seen(rows, |rows| self.decide(rows, out))
+    }
+
+    /// What `work` makes of rows as the cells see them.
+    fn seen<T>(
+        &self,
+        rows: &Rows<'_, F>,
+        work: impl FnOnce(&Rows<'_, F>) -> Result<T>,
+    ) -> Result<T> {
         check_features(self.n_features(), rows.n_cols())?;
-        let Some(map) = &self.directions else { return self.decide(rows, out) };
+        let Some(map) = &self.directions else { return work(rows) };
         let (n, p) = (rows.n_rows(), map.n_outputs());
         // What this thread keeps suffices for one row.
         let mut kept = match n {
@@ -143,7 +153,7 @@ impl<F: Real> CellModel<F> {
         in_chunks(input, (&mut kept, p), map.row_work(), |scratch, first, out| {
             map.block(rows, |i| first + i, (out, p), &mut scratch.features);
         })?;
-        let done = Rows::of_slice(&kept, p).and_then(|rows| self.decide(&rows, out));
+        let done = Rows::of_slice(&kept, p).and_then(|rows| work(&rows));
         if n == 1 {
             with_scratch(|scratch| scratch.values = kept);
         }
@@ -164,8 +174,23 @@ impl<F: Real> CellModel<F> {
             let cell = &self.cells[cell[0] as usize];
             return cell.decide_one(rows, out);
         }
+        self.by_cell(rows, (out, m), |cell, scratch, group, values| {
+            cell.decide(rows, group, scratch, values)
+        })
+    }
+
+    /// `width` values of every row, by `work` on some rows of one cell together: a block of points
+    /// against its terms.
+    fn by_cell(
+        &self,
+        rows: &Rows<'_, F>,
+        (out, width): (&mut [f64], usize),
+        work: impl Fn(&CellMachine<F>, &mut Scratch<F>, &[usize], &mut [f64]) -> Result<()>
+        + Sync
+        + Send,
+    ) -> Result<()> {
+        let n = rows.n_rows();
         let of_row = self.centers.assign(rows, 1)?;
-        // Rows of one cell together: a block of points against its terms.
         let mut by_cell: Vec<usize> = (0..n).collect();
         by_cell.sort_unstable_by_key(|&i| (of_row[i], i));
         let groups: Vec<&[usize]> = by_cell
@@ -173,9 +198,9 @@ impl<F: Real> CellModel<F> {
             .flat_map(|group| group.chunks(ROW_CHUNK))
             .collect();
         let decide = |scratch: &mut Scratch<F>, group: &&[usize]| {
-            let mut values = vec![0.0; group.len() * m];
+            let mut values = vec![0.0; group.len() * width];
             let cell = &self.cells[of_row[group[0]] as usize];
-            cell.decide(rows, group, scratch, &mut values)?;
+            work(cell, scratch, group, &mut values)?;
             Ok(values)
         };
         let values: Result<Vec<Vec<f64>>> = if self.row_work().saturating_mul(n) < MIN_PARALLEL_WORK
@@ -185,9 +210,38 @@ impl<F: Real> CellModel<F> {
             groups.par_iter().map_init(Scratch::default, decide).collect()
         };
         for (group, values) in groups.into_iter().zip(values?) {
-            for (&i, values) in group.iter().zip(values.chunks_exact(m)) {
-                out[i * m..][..m].copy_from_slice(values);
+            for (&i, values) in group.iter().zip(values.chunks_exact(width)) {
+                out[i * width..][..width].copy_from_slice(values);
             }
+        }
+        Ok(())
+    }
+
+    /// Gradients of the decision values, n x outputs x features: those of the cell that a row lies
+    /// in.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
+    pub(super) fn gradient(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (n, m, d, p) =
+            (rows.n_rows(), self.n_outputs, self.n_features(), self.n_inner_features());
+        check_len("out", n.saturating_mul(m).saturating_mul(d), out.len())?;
+        out.fill(0.0);
+        if self.cells.is_empty() {
+            return Ok(());
+        }
+        let inner = |rows: &Rows<'_, F>, out: &mut [f64]| {
+            self.by_cell(rows, (out, m * p), |cell, scratch, group, values| {
+                cell.gradient(rows, group, scratch, values)
+            })
+        };
+        let Some(FeatureMap::Landmarks(map)) = &self.directions else { return inner(rows, out) };
+        let mut seen = try_vec("gradients", n.saturating_mul(m).saturating_mul(p), 0.0)?;
+        self.seen(rows, |rows| inner(rows, &mut seen))?;
+        // Of a direction v the features count v each.
+        for (out, slopes) in out.chunks_exact_mut(d).zip(seen.chunks_exact(p)) {
+            let scaled: Vec<(u32, f64)> = (0..).zip(slopes.iter().copied()).collect();
+            add_scaled_rows(map.landmarks(), &scaled, out);
         }
         Ok(())
     }

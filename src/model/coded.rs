@@ -103,4 +103,46 @@ impl<F: Real> CodedModel<F> {
         };
         in_chunks((rows, d), (out, outputs), self.row_work(), decide)
     }
+
+    /// Gradients of the decision values, n x outputs x features, in parallel inside the current
+    /// pool.
+    ///
+    /// # Errors
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
+    pub(super) fn gradient(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+        let (d, outputs) = (self.n_features(), self.n_outputs());
+        let width = outputs * d;
+        for (_, model) in &self.parts {
+            model.packed_centers()?;
+        }
+        let slopes = |scratch: &mut Scratch<F>, first: usize, out: &mut [f64]| {
+            let len = out.len() / width;
+            let (mut row, mut coded) = (vec![F::zero(); d], vec![F::zero(); len * d]);
+            let (mut by, mut values) = (vec![0.0; len * d], vec![0.0; out.len()]);
+            out.fill(0.0);
+            for (coding, model) in &self.parts {
+                let rows_of = coded.chunks_exact_mut(d).zip(by.chunks_exact_mut(d));
+                for (i, (coded, by)) in rows_of.enumerate() {
+                    rows.copy_row(first + i, &mut row);
+                    coding.code(&row, coded);
+                    coding.slopes(&row, by);
+                }
+                let to = (values.as_mut_slice(), width, 0);
+                let done = Rows::of_slice(&coded, d)
+                    .and_then(|coded| model.gradients(&coded, |i| i, scratch, to));
+                // As in `decision`.
+                if done.is_err() {
+                    values.fill(f64::NAN);
+                }
+                let of_row = out.chunks_exact_mut(width).zip(values.chunks_exact(width));
+                for ((out, values), by) in of_row.zip(by.chunks_exact(d)) {
+                    for (out, values) in out.chunks_exact_mut(d).zip(values.chunks_exact(d)) {
+                        let terms = out.iter_mut().zip(values).zip(by);
+                        terms.for_each(|((out, value), by)| *out += value * by);
+                    }
+                }
+            }
+        };
+        in_chunks((rows, d), (out, width), self.row_work(), slopes)
+    }
 }

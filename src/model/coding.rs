@@ -52,6 +52,15 @@ impl Ranks {
             (None, _) => scores.first().copied().unwrap_or(0.0),
         }
     }
+
+    fn slope(&self, column: usize, x: f64) -> f64 {
+        let (values, scores) = self.knots(column);
+        let after = values.partition_point(|&v| v <= x);
+        match (after.checked_sub(1), values.get(after)) {
+            (Some(at), Some(next)) => (scores[after] - scores[at]) / (next - values[at]),
+            (Some(_), None) | (None, _) => 0.0,
+        }
+    }
 }
 
 /// Rising values with their weights, equal ones together.
@@ -243,6 +252,20 @@ impl Coding {
             let g = self.ranks.as_ref().map_or(v, |ranks| ranks.score(k, v));
             let coded = ((g - self.centre[k]) * self.factor[k]).clamp(-FARTHEST, FARTHEST);
             *out = G::from_f64(coded * self.scales[k]);
+        }
+    }
+
+    /// The derivatives of [`Coding::code`], one a column: of ranks those above a knot, 0 beyond the
+    /// farthest and where a row is cut.
+    pub(super) fn slopes<F: Real>(&self, row: &[F], out: &mut [f64]) {
+        for (k, (out, v)) in out.iter_mut().zip(row).enumerate() {
+            let v = Real::to_f64(*v);
+            let (g, slope) = match &self.ranks {
+                Some(ranks) => (ranks.score(k, v), ranks.slope(k, v)),
+                None => (v, 1.0),
+            };
+            let cut = ((g - self.centre[k]) * self.factor[k]).abs() > FARTHEST;
+            *out = if cut { 0.0 } else { slope * self.factor[k] * self.scales[k] };
         }
     }
 

@@ -16,6 +16,11 @@ const WORK_BETWEEN_LOOKS: usize = 1 << 30;
 /// Values of rows that are scaled at a time, about.
 const SCALED_TOGETHER: usize = 1 << 20;
 
+/// What fills the values of some rows.
+type Work<'w, F> = dyn FnMut(&Rows<'_, F>, &mut [f64]) -> Result<()> + 'w;
+/// The same, which looks up now and then.
+type LookedAt<'w, F> = dyn FnMut(&Rows<'_, F>, &mut [f64], Look<'_>) -> Result<()> + 'w;
+
 impl<F: Real> Model<F> {
     /// Multiply-adds of the decision values of so many rows.
     #[must_use]
@@ -23,7 +28,7 @@ impl<F: Real> Model<F> {
         n_rows.saturating_mul(self.row_work())
     }
 
-    fn row_work(&self) -> usize {
+    pub(super) fn row_work(&self) -> usize {
         let of = |model: &KernelModel<F>| {
             let row = model.n_terms().saturating_mul(model.n_features());
             row.saturating_mul(model.n_outputs())
@@ -86,23 +91,28 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.decision(rows, out),
             Self::Cells(model) => model.decision(rows, out),
             Self::Coded(model) => model.decision(rows, out),
-            Self::Scaled(scaling, model) => model.decide_scaled(scaling, rows, out, look),
+            Self::Scaled(scaling, model) => {
+                let to = (out, model.n_outputs());
+                model.in_scaled(scaling, rows, to, &mut |rows, out| {
+                    model.decide_part(rows, out, &mut *look)
+                })
+            }
         }
     }
 
-    /// Scales rows, some at a time, and decides about them.
-    fn decide_scaled(
+    /// Scales rows, some at a time, and calls `work` with them and their `width` values a row.
+    pub(super) fn in_scaled(
         &self,
         scaling: &Scaling<F>,
         rows: &Rows<'_, F>,
-        out: &mut [f64],
-        look: Look<'_>,
+        (out, width): (&mut [f64], usize),
+        work: &mut Work<'_, F>,
     ) -> Result<()> {
-        let (n, d, outputs) = (rows.n_rows(), rows.n_cols(), self.n_outputs());
+        let (n, d) = (rows.n_rows(), rows.n_cols());
         check_features(scaling.scales().values().len(), d)?;
-        check_len("out", n.saturating_mul(outputs), out.len())?;
+        check_len("out", n.saturating_mul(width), out.len())?;
         if let Rows::Csr(_) = rows {
-            return self.decide_part(&scaling.scales().times(rows)?.rows()?, out, look);
+            return work(&scaling.scales().times(rows)?.rows()?, out);
         }
         let step = (SCALED_TOGETHER / d).max(1).next_multiple_of(self.rows_together());
         let mut first = 0;
@@ -111,7 +121,7 @@ impl<F: Real> Model<F> {
             with_room((last - first) * d, |room| {
                 scaling.scales().write(&rows.range(first, last), room)?;
                 let scaled = Rows::of_slice(room, d)?;
-                self.decide_part(&scaled, &mut out[first * outputs..last * outputs], look)
+                work(&scaled, &mut out[first * width..last * width])
             })?;
             first = last;
         }
@@ -148,6 +158,26 @@ impl<F: Real> Model<F> {
         check_len("out", n.saturating_mul(k), out.len())?;
         check_features(self.n_features(), rows.n_cols())?;
         rows.check_finite("X")?;
+        self.in_parts(rows, (out, k, self.row_work()), watch, &mut |rows, out, look| {
+            self.decide_part(rows, out, look)
+        })?;
+        if out.iter().all(|value| value.is_finite()) {
+            Ok(())
+        } else {
+            Err(Error::OutOfRange { what: "X" })
+        }
+    }
+
+    /// Calls `work` with parts of the rows and their `width` values a row, of `row_work`
+    /// multiply-adds each, and asks the watch between them.
+    pub(super) fn in_parts(
+        &self,
+        rows: &Rows<'_, F>,
+        (out, width, row_work): (&mut [f64], usize, usize),
+        watch: &mut Watch<'_>,
+        work: &mut LookedAt<'_, F>,
+    ) -> Result<()> {
+        let n = rows.n_rows();
         // What a thread holds of a chunk of rows on their way, and of their features.
         let wide = if matches!(rows, Rows::Csr(_)) { 0 } else { rows.n_cols() };
         let wide = wide.max(self.map().map_or(0, FeatureMap::n_outputs));
@@ -156,13 +186,13 @@ impl<F: Real> Model<F> {
         if bytes > LARGE {
             check_room("rows on their way", bytes)?;
         }
-        let step = (WORK_BETWEEN_LOOKS / self.row_work().max(1)).max(1);
+        let step = (WORK_BETWEEN_LOOKS / row_work.max(1)).max(1);
         let step = step.next_multiple_of(self.rows_together());
         let mut first = 0;
         while first < n {
             let last = first.saturating_add(step).min(n);
-            let part = (rows.range(first, last), &mut out[first * k..last * k]);
-            self.decide_part(&part.0, part.1, &mut || watch.unbroken(Watch::glance))?;
+            let part = (rows.range(first, last), &mut out[first * width..last * width]);
+            work(&part.0, part.1, &mut || watch.unbroken(Watch::glance))?;
             first = last;
             watch.tick = Progress {
                 seen: first,
@@ -172,11 +202,7 @@ impl<F: Real> Model<F> {
             };
             watch.unbroken(Watch::poll)?;
         }
-        if out.iter().all(|value| value.is_finite()) {
-            Ok(())
-        } else {
-            Err(Error::OutOfRange { what: "X" })
-        }
+        Ok(())
     }
 
     /// [`Model::decide_into`] by `threads` threads, or on the calling thread when the rows are few:

@@ -22,6 +22,7 @@ mod coding;
 mod decide;
 mod expansion;
 mod feature_model;
+mod gradient;
 mod kernel_model;
 pub mod libsvm;
 mod lightest;

@@ -211,24 +211,33 @@ impl<F: Real> PairwiseModel<F> {
         let n = rows.n_rows();
         check_len("out", n.saturating_mul(self.n_outputs()), out.len())?;
         with_values(n.saturating_mul(width), |parts| {
-            if self.keeps_blocks() {
-                self.add(rows, self.blocks()?, (parts, width))?;
-            } else {
-                let ranges = self.ranges();
-                let mut ranges = ranges.as_slice();
-                while let [(_, (first, _)), ..] = ranges {
-                    // Those that end within the bound, one at least.
-                    let end = first + GROUP_VALUES / self.n_features().max(1);
-                    let within = ranges.iter().take_while(|(_, (_, last))| *last <= end);
-                    let (group, rest) = ranges.split_at(within.count().max(1));
-                    ranges = rest;
-                    self.add(rows, &self.pack(group)?, (parts, width))?;
-                    look()?;
-                }
-            }
+            self.in_groups(&mut |blocks| self.add(rows, blocks, (&mut *parts, width)), look)?;
             self.combine(parts, out);
             Ok(())
         })
+    }
+
+    /// Calls `work` with all blocks, some at a time.
+    fn in_groups(
+        &self,
+        work: &mut dyn FnMut(&[Block<F>]) -> Result<()>,
+        look: Look<'_>,
+    ) -> Result<()> {
+        if self.keeps_blocks() {
+            return work(self.blocks()?);
+        }
+        let ranges = self.ranges();
+        let mut ranges = ranges.as_slice();
+        while let [(_, (first, _)), ..] = ranges {
+            // Those that end within the bound, one at least.
+            let end = first + GROUP_VALUES / self.n_features().max(1);
+            let within = ranges.iter().take_while(|(_, (_, last))| *last <= end);
+            let (group, rest) = ranges.split_at(within.count().max(1));
+            ranges = rest;
+            work(&self.pack(group)?)?;
+            look()?;
+        }
+        Ok(())
     }
 
     /// Classes that sums are made of, where there are more than two.
@@ -438,5 +447,6 @@ fn picked<F: Real>(
     }
 }
 
+mod gradient;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use crate::error::{Result, try_vec};
 use crate::features;
 use crate::float::Real;
+use crate::kernel::SlopeRoom;
 use crate::simd::Tile;
 
 /// More values than this are given back, not kept.
@@ -19,6 +20,7 @@ pub(crate) struct Scratch<F: Real> {
     pub(super) values: Vec<F>,
     pub(super) sums: Vec<f64>,
     pub(super) features: features::Scratch<F>,
+    pub(super) slopes: SlopeRoom<F>,
 }
 
 #[derive(Default)]

@@ -34,7 +34,13 @@ LESSONS = ["\n".join(blocks("docs/start.md"))]
         *LESSONS,
         *(
             block
-            for name in ("README.md", "docs/guide.md", "docs/deploy.md", "docs/probabilities.md")
+            for name in (
+                "README.md",
+                "docs/guide.md",
+                "docs/deploy.md",
+                "docs/explain.md",
+                "docs/probabilities.md",
+            )
             for block in blocks(name)
         ),
     ],

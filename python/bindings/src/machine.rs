@@ -11,8 +11,8 @@ use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::Model;
 use budgetsvm::model::persist::{Archive, Tensors};
 use budgetsvm::online::Stream;
-use ndarray::Array2;
-use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use ndarray::{Array2, Array3};
+use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
@@ -91,6 +91,22 @@ impl Machine {
             let model = self.prepared(py, &rows)?;
             let work = model.work(rows.n_rows());
             enter::predict(py, threads, work, |watch| model.decide(&rows, watch))?
+        });
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Gradients of the decision values, shape (n_samples, n_outputs, n_features).
+    fn gradient<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let samples = Samples::new("X", x)?;
+        let values: Array3<f64> = with_rows!(&samples, |rows| {
+            let model = self.prepared(py, &rows)?;
+            let work = model.gradient_work(rows.n_rows());
+            enter::predict(py, threads, work, |watch| model.gradients(&rows, watch))?
         });
         Ok(values.into_pyarray(py))
     }

@@ -1,5 +1,7 @@
 //! The support of one class, exactly.
 
+use ndarray::Array3;
+
 use super::fitted::ExactMachine;
 use super::labelled::{Exact, Given, estimator};
 use super::machine::{ExactConfig, ExactKind, ExactTargets};
@@ -102,6 +104,14 @@ impl<F: Precision> OneClassSvmModel<F> {
     pub(super) fn settle(&self, values: &mut [f64]) {
         let width = self.boundary();
         values.iter_mut().filter(|value| value.abs() <= width).for_each(|value| *value = 0.0);
+    }
+
+    /// Gradients of the decision values in the rows, samples x outputs x features.
+    ///
+    /// # Errors
+    /// Those of [`crate::model::Model::gradient`].
+    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
+        self.fitted.gradient(rows)
     }
 
     /// Whether every row is inside, or on the boundary.

@@ -1,6 +1,6 @@
 //! Classification: labels of any type with an order.
 
-use ndarray::Array2;
+use ndarray::{Array2, Array3};
 
 use super::family::{Family, Streams, Told as _, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
@@ -251,6 +251,14 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
     /// As there, and `LengthMismatch` of `out`.
     pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         self.fitted.decide_into(rows, out)
+    }
+
+    /// Gradients of the decision values in the rows, samples x outputs x features.
+    ///
+    /// # Errors
+    /// Those of [`crate::model::Model::gradient`].
+    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
+        self.fitted.gradient(rows)
     }
 
     /// What may disappoint in this fit, and what to do about it; of a loaded machine nothing is

@@ -1,6 +1,6 @@
 //! A fitted machine with the hyperparameters that it was fitted by.
 
-use ndarray::Array2;
+use ndarray::{Array2, Array3};
 
 use super::family::{Family, Streams, Told as _, Trains};
 use crate::config::{FeatureScales, Setup};
@@ -144,6 +144,10 @@ impl<C: Family, F: Real> Fitted<C, F> {
     /// The one value of every row.
     pub(in crate::estimator) fn values(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
         Ok(self.decide(rows)?.into_raw_vec_and_offset().0)
+    }
+
+    pub(in crate::estimator) fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
+        self.machine.gradient(rows, self.setup.n_threads()?)
     }
 
     pub(in crate::estimator) fn attributes(&self) -> Attributes {

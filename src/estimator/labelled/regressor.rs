@@ -1,5 +1,7 @@
 //! Regression: a value a row.
 
+use ndarray::Array3;
+
 use super::family::{Family, OfValues, Streams, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
 use crate::config::{Builder, FromConfig, Setup};
@@ -176,6 +178,14 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
     /// As there, and `LengthMismatch` of `out`.
     pub fn predict_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         self.fitted.decide_into(rows, out)
+    }
+
+    /// Gradients of the values in the rows, samples x outputs x features.
+    ///
+    /// # Errors
+    /// Those of [`crate::model::Model::gradient`].
+    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
+        self.fitted.gradient(rows)
     }
 
     /// What may disappoint in this fit, and what to do about it; of a loaded machine nothing is

@@ -1,5 +1,7 @@
 //! The machine of one class on a budget, with its builder.
 
+use ndarray::Array3;
+
 use super::config::OneClassConfig;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
@@ -227,6 +229,14 @@ impl<F: Real> BudgetOneClassSvmModel<F> {
     /// As there, and `LengthMismatch` of `out`.
     pub fn decision_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
         self.fitted.decide_into(rows, out)
+    }
+
+    /// Gradients of the decision values in the rows, samples x outputs x features.
+    ///
+    /// # Errors
+    /// Those of [`crate::model::Model::gradient`].
+    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
+        self.fitted.gradient(rows)
     }
 
     /// Whether every row is inside, or on the boundary.
