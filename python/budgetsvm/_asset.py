@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _core, _names, _parameters, _validation
+from . import _core, _larger, _names, _parameters, _validation
 from ._hyperparameters import hyperparameters
 from ._machine import MachineEstimator, OnMap, of_machine
 from ._progress import Watcher
@@ -68,8 +68,9 @@ class AssetEstimator(MachineEstimator, OnMap):
         more than this, > 0.
     shrinking : bool, default=True
         Whether "dual" leaves out samples that do not move until the others are done.
-    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
-        Order of a pass of "asset": a fresh permutation, independent draws (the paper's), as given,
+    order : {"shuffled", "blocks", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass of "asset": a fresh permutation, one of blocks of 4,096 rows and of the rows
+        of each (for rows that do not fit into memory), independent draws (the paper's), as given,
         or these indices over and over.
     cache_size : float, default=200
         Megabytes of features that "asset" may keep between passes, >= 0; beyond that they are
@@ -142,6 +143,7 @@ class AssetEstimator(MachineEstimator, OnMap):
     _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
     _kinds = ("features",)
     _states = ("asset", "none")
+    _takes_stored = True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         X, y = self._check_X_y(X, y, reset=True)
@@ -152,6 +154,13 @@ class AssetEstimator(MachineEstimator, OnMap):
         self._train(rows, target, n_classes, self._cost(target, weights), gamma, False, watcher)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        def step(X: Any, y: Any, sample_weight: Any) -> None:
+            self._step(X, y, classes, sample_weight)
+
+        _larger.each_part(step, X, y, sample_weight)
+        return self
+
+    def _step(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         with self._training() as watcher:
             machine = self.__dict__.get("_machine")
             if machine is not None and not machine.has_state:
@@ -168,7 +177,6 @@ class AssetEstimator(MachineEstimator, OnMap):
                 self._check_map(machine, gamma)
             cost = self._cost(target, weights, balance=False)
             self._train(rows, target, n_classes, cost, gamma, True, watcher)
-        return self
 
     def _train(
         self, rows: Any, target: Any, n_classes: Any, cost: Any, gamma: float, stream: bool,

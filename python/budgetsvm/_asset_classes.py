@@ -43,7 +43,9 @@ class AssetSVC(Classifier, AssetEstimator):
 
     @available_if(streams)
     @documented
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on training with one pass over new rows (solver "asset").
 
         The feature map of the first call stays, and with it `features`, the kernel and `gamma`;
@@ -95,7 +97,7 @@ class AssetSVR(Regressor, AssetEstimator):
 
     @available_if(streams)
     @documented
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with one pass over new rows, as `AssetSVC.partial_fit`.
 
         @new-rows@

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _names, _parameters, _tuning, _validation
+from . import _core, _larger, _names, _parameters, _tuning, _validation
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
@@ -48,8 +48,9 @@ class OnBudget(MachineEstimator):
         Passes over the data, >= 1. Before polishing, which is on all rows, a pass in random order
         visits at most 3,000 rows a term of the budget: more make the terms worse
         (benches/python/added_rows.py).
-    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
-        Order of a pass: a fresh permutation, independent draws (the order of [1]_), as given, or
+    order : {"shuffled", "blocks", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass: a fresh permutation; one of blocks of 4,096 rows and of the rows of each,
+        for rows that do not fit into memory; independent draws (the order of [1]_); as given; or
         these row indices over and over.
     max_time : float or None, default=None
         Seconds after which the fit ends with the model it has, > 0. Passes take at most half of
@@ -93,6 +94,7 @@ class OnBudget(MachineEstimator):
 
     _archived: ClassVar[dict[str, str]] = {"objective_": "objective"}
     _states = ("passes", "recursive")
+    _takes_stored = True
 
     @property
     def coef_(self) -> np.ndarray:
@@ -276,17 +278,20 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         return self.max_time
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        with self._training() as watcher:
-            self._go_on(X, y, classes, sample_weight, watcher, polish=False)
+        def step(X: Any, y: Any, sample_weight: Any) -> None:
+            with self._training() as watcher:
+                self._go_on(X, y, classes, sample_weight, watcher, polish=False)
+
+        _larger.each_part(step, X, y, sample_weight)
         return self
 
     @documented
-    def polish(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def polish(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the support vectors and solve for their coefficients (and the offset) on these data.
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
             Rows; all that the machine should fit, not only the newest.
         y : array-like of shape (n_samples,)
             Targets, of known classes.
@@ -295,7 +300,11 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         @polished@
         """
         check_is_fitted(self)
-        with self._training() as watcher:
+        with (
+            self._training() as watcher,
+            _larger.opened(self, X, y, sample_weight, watcher.read) as given,
+        ):
+            X, y, sample_weight = given
             self._go_on(X, y, None, sample_weight, watcher, polish=True)
         return self
 

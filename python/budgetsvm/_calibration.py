@@ -11,7 +11,7 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from . import _core, _validation
+from . import _core, _larger, _validation
 from ._docs import documented
 from ._estimator import Estimator
 
@@ -149,10 +149,10 @@ class Calibrated(Estimator):
 
     @available_if(_has_probabilities)
     @documented
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, out: Any = None) -> np.ndarray:
         """Probabilities of the classes; after `calibrate`, or with the logistic loss.
 
-        @rows@
+        @rows-or-source@
 
         Returns
         -------
@@ -161,6 +161,8 @@ class Calibrated(Estimator):
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.predict_proba, X, out)
         return self._probabilities_of(self._values(X))
 
     @available_if(_has_probabilities)

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _validation
+from . import _larger, _validation
 from ._calibration import Calibrated
 from ._docs import documented
+from .data._stored import Coded
 
 
 class Classifier(ClassifierMixin, Calibrated):
@@ -32,10 +33,10 @@ class Classifier(ClassifierMixin, Calibrated):
     class_weight: Any
 
     @documented
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, out: Any = None) -> np.ndarray:
         """Decision values: the larger, the more certainly a row is of the class.
 
-        @rows@
+        @rows-or-source@
 
         Returns
         -------
@@ -44,18 +45,22 @@ class Classifier(ClassifierMixin, Calibrated):
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.decision_function, X, out)
         return one_column_flat(self._decision(X))
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, out: Any = None) -> np.ndarray:
         """The class of each row; once calibrated, the most probable one.
 
-        @rows@
+        @rows-or-source@
 
         @labels@
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.predict, X, out)
         return self._labels(self._decision(X))
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
@@ -66,17 +71,22 @@ class Classifier(ClassifierMixin, Calibrated):
         return self.classes_[(values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, int]:
-        _validation.check_labels("y", y)
-        check_classification_targets(y)
-        classes, index = np.unique(y, return_inverse=True)
+        if isinstance(y, Coded):
+            classes, index = y.classes, y.view(np.ndarray)
+        else:
+            _validation.check_labels("y", y)
+            check_classification_targets(y)
+            classes, index = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"y has {len(classes)} class, at least 2 classes are needed")
         if known is not None and not np.array_equal(classes, known):
             raise ValueError("warm_start=True needs the classes of the last fit in y")
         self.classes_ = classes
-        return index.astype(np.uint32), len(classes)
+        return index.astype(np.uint32, copy=False), len(classes)
 
     def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, int]:
+        if isinstance(y, Coded):  # polishing on a source
+            y = y.classes[y]
         _validation.check_labels("y", y)
         check_classification_targets(y)
         if first:

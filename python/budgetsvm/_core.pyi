@@ -197,6 +197,7 @@ def svmlight_read(
     n_features: int | None,
     dense: bool,
     threads: int,
+    lines: int = 0,
 ) -> tuple[Any, ...]: ...
 def svmlight_write(x: _Rows, y: NDArray[np.float64], first: int, threads: int) -> list[str]: ...
 def libsvm_read(

@@ -120,6 +120,15 @@ COMMON = {
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Rows, finite.
 """,
+    "rows-or-source": """
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
+            Rows, finite; those of a source (`budgetsvm.data.open`) are taken block by block.
+        out : path-like or None, default=None
+            An .npy file that the answers are written to as they come, whole or not at all; what is
+            returned is then mapped from it.
+""",
     "rows-or-values": """
         Parameters
         ----------
@@ -133,8 +142,9 @@ COMMON = {
     "new-rows": """
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            New rows, finite.
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
+            New rows, finite; those of a source (`budgetsvm.data.open`, with its own targets) are
+            learnt block after block, and none is kept.
         y : array-like of shape (n_samples,)
             Their labels, or finite numbers for regression.
 """,

@@ -11,12 +11,13 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _names, _parameters, _validation
+from . import _larger, _names, _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
+from .data._stored import Stored
 
 #: The page of a family of estimators.
 PAGE = "https://github.com/budgetsvm/budgetsvm/blob/main/docs/api/{family}.md"
@@ -47,6 +48,9 @@ class Estimator(Archived, BaseEstimator):
     """
 
     n_jobs: int | None = None
+
+    #: Whether `fit` takes rows of a source as they are stored; if not it gets arrays.
+    _takes_stored: ClassVar[bool] = False
 
     # The link of the HTML representation: scikit-learn's default leads to its own pages.
     _doc_link_module = "budgetsvm"
@@ -83,10 +87,19 @@ class Estimator(Archived, BaseEstimator):
         """Training rows and targets; rows of `dtype`, by default of what the machine is made of."""
         if dtype is None:
             dtype = list(FLOATS) if reset else self._dtype()
+        if isinstance(X, Stored):
+            rows = _larger.checked_rows(self, X, reset, dtype)
+            return rows, _larger.target_of(self, X)
         return validate_data(
             self, X, y, accept_sparse="csr", y_numeric=not is_classifier(self), dtype=dtype,
             reset=reset,
         )  # fmt: skip
+
+    def _check_rows(self, X: Any, reset: bool, dtype: Any) -> Any:
+        """Training rows where there are no targets."""
+        if isinstance(X, Stored):
+            return _larger.checked_rows(self, X, reset, dtype)
+        return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
 
     def _new_rows(self, X: Any, dtypes: Any = None, **checks: Any) -> Any:
         """Checked rows of one of `dtypes`, to predict or to transform."""
@@ -182,13 +195,14 @@ class Trained(CallbackSupportMixin, Estimator):
 
     @with_callbacks
     @documented
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train from the start (with ``warm_start=True`` from the last fit).
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Training rows, finite. Float32 and float64 are used as they are, without a copy.
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
+            Training rows, finite. Float32 and float64 are used as they are, without a copy. A
+            source (`budgetsvm.data.open`) has targets and weights of its own.
         y : array-like of shape (n_samples,)
             Class labels of any sortable kind, at least two; finite numbers for regression.
         @weights@
@@ -199,8 +213,11 @@ class Trained(CallbackSupportMixin, Estimator):
 
     def _watched_fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         tasks = FitTasks(self, X, y, sample_weight)
-        with self._training(tasks) as watcher:
-            self._fit(X, y, sample_weight, watcher)
+        with (
+            self._training(tasks) as watcher,
+            _larger.opened(self, X, y, sample_weight, watcher.read) as given,
+        ):
+            self._fit(*given, watcher)
             self._look_at_fit()
         tasks.end()
         return self

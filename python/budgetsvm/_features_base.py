@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
-from . import _core, _names, _parameters, _validation
+from . import _core, _larger, _names, _parameters, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
@@ -42,6 +41,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
     _archived: ClassVar[dict] = {"_n_features_out": "count"}
     _has_machine: ClassVar[bool] = True
     _family: ClassVar[str]
+    _takes_stored = True
 
     @documented
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -49,15 +49,15 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
             Rows, finite. Float32 and float64 are used as they are, without a copy.
         y : None
             Ignored.
 
         @fitted@
         """
-        with self._all_or_nothing():
-            X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
+        with self._all_or_nothing(), _larger.opened(self, X, None, None) as (X, _, _):
+            X = self._check_rows(X, True, list(FLOATS))
             self._check_width(X.dtype)
             rows = _validation.as_rows(self._scaled(X))
             gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], np.ones(X.shape[0]))
@@ -70,10 +70,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         return self
 
     @documented
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any, out: Any = None) -> np.ndarray:
         """The features of rows.
 
-        @rows@
+        @rows-or-source@
 
         Returns
         -------
@@ -83,6 +83,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.transform, X, out)
         rows, width = _validation.as_rows(self._new_rows(X)), self._n_features_out
         return _validation.in_range(self._machine.transform(rows, width, self._threads()))
 

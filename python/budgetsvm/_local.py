@@ -138,7 +138,7 @@ class LocalBudgetSVC(OnlineLearner):
 
     @available_if(_is_online)
     @documented
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
         However a stream is cut into parts, the model is the same. Only with ``local="online"`` (or

@@ -20,7 +20,9 @@ TunedCost: TypeAlias = Literal["tune"] | float
 ClassLoss: TypeAlias = Literal["hinge", "squared_hinge", "log_loss"]
 ValueLoss: TypeAlias = Literal["epsilon_insensitive", "squared_epsilon_insensitive", "quantile"]
 LeastSquares: TypeAlias = Literal["least_squares"]
-Order: TypeAlias = Literal["shuffled", "uniform", "sequential"] | Sequence[int] | np.ndarray
+Order: TypeAlias = (
+    Literal["shuffled", "blocks", "uniform", "sequential"] | Sequence[int] | np.ndarray
+)
 RandomState: TypeAlias = int | np.random.RandomState | None
 ClassWeight: TypeAlias = Literal["balanced"] | dict[Any, float] | None
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _parameters, _validation
+from . import _core, _larger, _parameters, _validation
 from ._base import OnBudget
 from ._docs import documented
 from ._estimator import FLOATS
@@ -105,7 +105,7 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
             Training rows, finite. Float32 and float64 are used as they are, without a copy.
         y : ignored
             For the consistency of the interface.
@@ -175,14 +175,21 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         return self._go_on(X, sample_weight, "polish")
 
     def _go_on(self, X: Any, sample_weight: Any, task: str) -> Self:
-        with self._training() as watcher:
-            self._train(X, sample_weight, watcher, task, getattr(self, "_machine", None))
+        def step(X: Any, y: Any, sample_weight: Any) -> None:
+            with self._training() as watcher:
+                self._train(X, sample_weight, watcher, task, getattr(self, "_machine", None))
+
+        if task == "partial_fit":
+            _larger.each_part(step, X, None, sample_weight)
+        else:
+            with _larger.opened(self, X, None, sample_weight) as given:
+                step(*given)
         return self
 
     def _train(self, X: Any, sample_weight: Any, watcher: Watcher, task: str, start: Any) -> None:
         reset = start is None
         dtype: Any = list(FLOATS) if reset else self._dtype()
-        X = validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
+        X = self._check_rows(X, reset, dtype)
         X = self._scaled(X, start)
         weights = _validation.check_weights(sample_weight, X)
         rows = _validation.as_rows(X)
@@ -200,34 +207,38 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         return -self.intercept_
 
     @documented
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, out: Any = None) -> np.ndarray:
         """Signed distance from the boundary, positive inside; not normalised.
 
-        @rows@
+        @rows-or-source@
 
         @values@
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.decision_function, X, out)
         return self._decision(X)[:, 0]
 
     @documented
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any, out: Any = None) -> np.ndarray:
         """`decision_function` without the offset: the higher the more like the rows trained on.
 
-        @rows@
+        @rows-or-source@
 
         @values@
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.score_samples, X, out)
         return self.decision_function(X) + self.offset_
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, out: Any = None) -> np.ndarray:
         """1 inside or on the boundary, -1 outside.
 
-        @rows@
+        @rows-or-source@
 
         Returns
         -------
@@ -236,4 +247,6 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.predict, X, out)
         return np.where(self.decision_function(X) >= 0, 1, -1)

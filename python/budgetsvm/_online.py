@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import _core, _names, _parameters, _validation
+from . import _core, _larger, _names, _parameters, _validation
 from ._callbacks import with_callbacks
 from ._classifier import Classifier, one_column_flat
 from ._docs import documented
@@ -26,8 +26,9 @@ class OnlineLearner(Classifier, MachineEstimator):
     ----------
     max_iter : int, default=1
         Passes that `fit` makes over the data, >= 1.
-    order : {"shuffled", "uniform", "sequential"} or list of int, default="shuffled"
-        Order of a pass of `fit`: a fresh permutation, independent draws, as given, or these row
+    order : {"shuffled", "blocks", "uniform", "sequential"} or list of int, default="shuffled"
+        Order of a pass of `fit`: a fresh permutation, one of blocks of 4,096 rows and of the rows
+        of each (for rows that do not fit into memory), independent draws, as given, or these row
         indices over and over. `partial_fit` takes rows as they stand.
 
     Attributes
@@ -58,16 +59,18 @@ class OnlineLearner(Classifier, MachineEstimator):
     _own: ClassVar[dict[str, Any]] = {}
     _kinds: ClassVar[tuple[str, ...]] = ("expansion", "each", "features")
     _states: ClassVar[tuple[str, ...]] = ("streams",)
+    _takes_stored = True
 
     @with_callbacks
     @documented
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the start: `max_iter` passes in the order `order`.
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite. Float32 and float64 are used as they are, without a copy.
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
+            Rows, finite. Float32 and float64 are used as they are, without a copy. A source
+            (`budgetsvm.data.open`) has its own labels.
         y : array-like of shape (n_samples,)
             Class labels of any sortable kind, at least two.
 
@@ -79,7 +82,7 @@ class OnlineLearner(Classifier, MachineEstimator):
         self._learn(X, y, None, watcher, stream=False)
 
     @documented
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from new rows in the order in which they stand.
 
         However a stream is cut into parts, the model is the same (up to rounding where the parts
@@ -91,8 +94,14 @@ class OnlineLearner(Classifier, MachineEstimator):
 
         @trained-on@
         """
-        with self._training() as watcher:
-            self._learn(X, y, classes, watcher, stream=True)
+
+        def step(X: Any, y: Any, sample_weight: Any) -> None:
+            if sample_weight is not None:
+                raise ValueError("online learners take no weights: open the source without")
+            with self._training() as watcher:
+                self._learn(X, y, classes, watcher, stream=True)
+
+        _larger.each_part(step, X, y, None)
         return self
 
     n_samples_seen_ = of_machine("seen", "Samples learnt from.")

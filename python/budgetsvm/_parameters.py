@@ -186,8 +186,8 @@ def _kernel(value: Any) -> str | None:
 
 
 def _order(value: Any) -> str | None:
-    names = ("shuffled", "uniform", "sequential")
-    expected = "'shuffled', 'uniform', 'sequential' or a list of row indices"
+    names = ("shuffled", "blocks", "uniform", "sequential")
+    expected = "'shuffled', 'blocks', 'uniform', 'sequential' or a list of row indices"
     if isinstance(value, str):
         return None if value in names else expected
     if isinstance(value, np.ndarray):

@@ -34,6 +34,7 @@ class Watcher:
         if LOGGER.isEnabledFor(logging.INFO):
             self._lines.append(LogLine(max_iter))
         self._callback = callback
+        self._begun = self._told = time.monotonic()
         #: Whether training begins anew.
         self.is_fit = tasks is not None
         self._tasks = tasks if tasks is not None and tasks.watched else None
@@ -57,6 +58,14 @@ class Watcher:
             line.show(progress)
         stop = self._tasks is not None and self._tasks.progress(progress)
         return (self._callback is not None and bool(self._callback(progress))) or stop
+
+    def read(self, rows: int) -> None:
+        """Show how many rows of a source were read so far."""
+        now = time.monotonic()
+        if now - self._told >= 0.1:
+            self._told = now
+            for line in self._lines:
+                line.show({"phase": "read", "rows": rows, "time": now - self._begun})
 
     def finish(self, machine: Any, report: dict[str, Any]) -> None:
         """Show how the fit ended."""
@@ -121,6 +130,9 @@ class ProgressLine:
     def describe(self, progress: Progress) -> str:
         """The progress in words."""
         elapsed = progress["time"]
+        if progress["phase"] == "read":
+            rows = progress["rows"]
+            return f"budgetsvm: {rows} rows read, {rows / elapsed:.0f} rows/s"
         parts = []
         if self.max_iter is None and progress["phase"] == "pass":
             parts.append(f"{progress['iteration']} steps")

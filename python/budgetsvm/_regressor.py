@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from . import _names, _parameters, _validation
+from . import _larger, _names, _parameters, _validation
 from ._docs import documented
 from ._estimator import Estimator
 from ._hyperparameters import hyperparameters
@@ -29,15 +29,17 @@ class Regressor(RegressorMixin, Estimator):
     _ranges: ClassVar[dict] = {"loss": _parameters.one_of(*_names.VALUE_LOSSES)}
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, out: Any = None) -> np.ndarray:
         """The value of each row.
 
-        @rows@
+        @rows-or-source@
 
         @values@
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.predict, X, out)
         return self._decision(X)[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:

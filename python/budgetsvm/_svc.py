@@ -52,7 +52,9 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
     class_weight: _names.ClassWeight = None
 
     @documented
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on training with new rows, or begin with them; no row is kept.
 
         The recursive polish: a quadratic summary of the losses of all rows so far, `n_terms_`²

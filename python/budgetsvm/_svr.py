@@ -46,7 +46,7 @@ class BudgetSVR(Regressor, BudgetMachineEstimator):
     fit_intercept: bool = True
 
     @documented
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on training with new rows, or begin with them; no row is kept.
 
         As `BudgetSVC.partial_fit`: by the recursive polish, which leaves a model about as good as

@@ -1,7 +1,7 @@
 //! The one loop over passes.
 
 use super::order::SampleOrder;
-use crate::error::{Result, try_vec};
+use crate::error::Result;
 use crate::rng::Rng;
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
@@ -9,7 +9,8 @@ use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 #[derive(Debug)]
 pub struct Pass<'a> {
     order: &'a SampleOrder,
-    ids: &'a mut [usize],
+    n: usize,
+    ids: &'a mut Vec<usize>,
 }
 
 impl Pass<'_> {
@@ -18,7 +19,16 @@ impl Pass<'_> {
     /// # Errors
     /// Those of [`SampleOrder::next_pass`].
     pub fn ids(&mut self, rng: &mut Rng) -> Result<&[usize]> {
-        self.order.next_pass(rng, self.ids)?;
+        self.first_ids(rng, self.n)
+    }
+
+    /// The same of a pass that visits at most `most` samples where the order is random.
+    ///
+    /// # Errors
+    /// Those of [`SampleOrder::next_pass`].
+    pub fn first_ids(&mut self, rng: &mut Rng, most: usize) -> Result<&[usize]> {
+        let most = self.order.visited(self.n, most);
+        self.order.first_of_pass(rng, (self.n, most), self.ids)?;
         Ok(self.ids)
     }
 }
@@ -34,10 +44,10 @@ pub fn passes(
     (order, n, max_iter): (&SampleOrder, usize, usize),
     pass: &mut dyn FnMut(&mut Watch<'_>, &mut Pass<'_>) -> Step<Option<StopReason>>,
 ) -> Result<StopReason> {
-    let mut ids = try_vec("the order of the samples", n, 0)?;
+    let mut ids = Vec::new();
     let mut one = |watch: &mut Watch<'_>, iteration: usize| -> Step<Option<StopReason>> {
         watch.enter(Phase::Pass, Progress { iteration, n_samples: n, ..Progress::default() });
-        let last = pass(watch, &mut Pass { order, ids: &mut ids })?;
+        let last = pass(watch, &mut Pass { order, n, ids: &mut ids })?;
         watch.enter(Phase::EndOfPass, Progress { iteration: iteration + 1, ..watch.tick });
         watch.poll()?;
         Ok(last)

@@ -46,7 +46,7 @@ pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]
 pub use roofline::fma_rounds;
 pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
-pub(crate) use zeroed::zeroed;
+pub(crate) use zeroed::{zeroed, zeroed_places};
 
 #[cfg(test)]
 mod tests;

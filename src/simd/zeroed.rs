@@ -11,15 +11,31 @@ use crate::float::Real;
 /// # Errors
 /// `OutOfMemory`, naming `what`.
 pub(crate) fn zeroed<F: Real>(what: &'static str, len: usize) -> Result<Vec<F>> {
-    let full = || Error::OutOfMemory { what, bytes: len.saturating_mul(size_of::<F>()) };
-    let layout = Layout::array::<F>(len).map_err(|_| full())?;
+    // SAFETY: all bits 0 are the number 0 of the sealed `Real`, f32 or f64.
+    unsafe { of_bits_zero(what, len) }
+}
+
+/// The same of whole numbers.
+///
+/// # Errors
+/// `OutOfMemory`, naming `what`.
+pub(crate) fn zeroed_places(what: &'static str, len: usize) -> Result<Vec<u32>> {
+    // SAFETY: all bits 0 are the number 0.
+    unsafe { of_bits_zero(what, len) }
+}
+
+/// # Safety
+/// All bits 0 must be a `T`.
+unsafe fn of_bits_zero<T: Copy>(what: &'static str, len: usize) -> Result<Vec<T>> {
+    let full = || Error::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) };
+    let layout = Layout::array::<T>(len).map_err(|_| full())?;
     if layout.size() == 0 {
         return Ok(Vec::new());
     }
     // SAFETY: the layout is not of size 0; it is that of a vector of `len` values and as many
-    // places; all bits 0 are the number 0 of the sealed `Real`, f32 or f64.
+    // places; the caller says what all bits 0 are.
     let values = unsafe {
-        let values = alloc_zeroed(layout).cast::<F>();
+        let values = alloc_zeroed(layout).cast::<T>();
         if values.is_null() {
             return Err(full());
         }

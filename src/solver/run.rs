@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::budgeted::{Budgeted, Method, State};
 use super::objective::objectives;
 use super::sweep::{Counts, Duals, pass};
-use crate::data::{Problem, SampleOrder, passes};
+use crate::data::{Problem, passes};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::watch::{Progress, Step, StopReason, Watch};
@@ -116,13 +116,9 @@ pub fn run_watched<F: Real>(
     let start = watch.elapsed();
     let mut aside = Duration::ZERO;
     let rules = (&solver.order, problem.len(), stop.max_iter);
-    let visited = match solver.order {
-        SampleOrder::Shuffled | SampleOrder::Uniform => stop.rows.min(problem.len()),
-        SampleOrder::Sequential | SampleOrder::Scripted(_) => problem.len(),
-    };
+    let most = stop.rows;
     let stop = passes(watch, rules, &mut |watch, order| {
-        let ids = order.ids(&mut state.rng)?;
-        let ids = &ids[..visited];
+        let ids = order.first_ids(&mut state.rng, most)?;
         let pool = watch.pool();
         let mut poll = |counts: &Counts, n_terms: usize| {
             tell(watch, counts, n_terms);

@@ -11,10 +11,10 @@ use super::block::{Block, Snapshot, Touched};
 use super::budgeted::{Budgeted, Method, State};
 use crate::budget::Event;
 use crate::data::Problem;
-use crate::error::{Result, try_vec};
+use crate::error::Result;
 use crate::float::Real;
 use crate::parallel::{Pool, Steps, take_turns};
-use crate::simd;
+use crate::simd::{self, zeroed, zeroed_places};
 use crate::watch::Step;
 
 /// What a pass did.
@@ -35,8 +35,9 @@ pub(super) struct Counts {
 pub(super) struct Duals {
     /// α, n x outputs, in units of the expansion's coefficients; empty where nobody asks for it.
     pub(super) alpha: Vec<f64>,
-    /// Slot of each sample that is a term, unmerged.
-    slot_of: Vec<u32>,
+    /// The place behind the slot of each sample that is a term, unmerged; 0 of others, so that the
+    /// system gives no page before one is written.
+    behind_slot_of: Vec<u32>,
     /// Sample of each slot.
     sample_of: Vec<u32>,
 }
@@ -48,23 +49,22 @@ impl Duals {
     pub(super) fn new(n: usize, outputs: usize, with_alpha: bool) -> Result<Self> {
         let alphas = if with_alpha { n.saturating_mul(outputs) } else { 0 };
         Ok(Self {
-            alpha: try_vec("dual variables", alphas, 0.0)?,
-            slot_of: try_vec("slots of samples", n, NONE)?,
+            alpha: zeroed("dual variables", alphas)?,
+            behind_slot_of: zeroed_places("slots of samples", n)?,
             sample_of: Vec::new(),
         })
     }
 
     /// Asks for what a step of `sample` will read soon.
     fn prefetch(&self, sample: usize, outputs: usize) {
-        simd::prefetch(&self.slot_of[sample]);
+        simd::prefetch(&self.behind_slot_of[sample]);
         if let Some(alpha) = self.alpha.get(sample * outputs) {
             simd::prefetch(alpha);
         }
     }
 
     fn slot(&self, sample: usize) -> Option<usize> {
-        let slot = self.slot_of[sample];
-        (slot != NONE).then_some(slot as usize)
+        (self.behind_slot_of[sample] as usize).checked_sub(1)
     }
 
     fn set(&mut self, slot: usize, sample: u32) {
@@ -73,11 +73,11 @@ impl Duals {
         }
         let before = std::mem::replace(&mut self.sample_of[slot], sample);
         // A sample drawn twice may have left this slot for another one.
-        if before != NONE && self.slot_of[before as usize] as usize == slot {
-            self.slot_of[before as usize] = NONE;
+        if before != NONE && self.slot(before as usize) == Some(slot) {
+            self.behind_slot_of[before as usize] = 0;
         }
         if sample != NONE {
-            self.slot_of[sample as usize] = slot as u32;
+            self.behind_slot_of[sample as usize] = slot as u32 + 1;
         }
     }
 }

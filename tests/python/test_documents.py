@@ -39,6 +39,7 @@ LESSONS = ["\n".join(blocks("docs/start.md"))]
                 "docs/guide.md",
                 "docs/deploy.md",
                 "docs/explain.md",
+                "docs/larger-than-memory.md",
                 "docs/probabilities.md",
             )
             for block in blocks(name)

@@ -42,11 +42,12 @@ fn table<'py, F: Float>(
     py: Python<'py>,
     source: Source,
     (origin, n_features): (Origin, Option<usize>),
-    (as_dense, threads): (bool, usize),
+    (as_dense, threads, lines): (bool, usize, usize),
 ) -> PyResult<Bound<'py, PyTuple>> {
     let (table, whole) = enter(py, threads, None, |watch| {
         let look = &mut || watch.unbroken(Watch::glance);
-        let table = Table::<F>::read(Reader::new(source.open()?), origin, n_features, look)?;
+        let reader = Reader::new(source.open()?).behind(lines);
+        let table = Table::<F>::read(reader, origin, n_features, look)?;
         let whole = if as_dense { Some(dense(&table)?) } else { None };
         Ok((table, whole))
     })?;
@@ -58,10 +59,11 @@ fn table<'py, F: Float>(
     (labels, values, columns, table.starts.into_pyarray(py), table.n_cols).into_pyobject(py)
 }
 
-/// Labels and rows of a text: a matrix, or (data, indices, indptr, n_features).
+/// Labels and rows of a text, which has `lines` lines of its file before it: a matrix, or (data,
+/// indices, indptr, n_features).
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
-#[pyo3(signature = (source, *, single, zero_based, n_features, dense, threads))]
+#[pyo3(signature = (source, *, single, zero_based, n_features, dense, threads, lines=0))]
 pub(crate) fn svmlight_read(
     py: Python<'_>,
     source: Source,
@@ -70,13 +72,14 @@ pub(crate) fn svmlight_read(
     n_features: Option<usize>,
     dense: bool,
     threads: usize,
+    lines: usize,
 ) -> PyResult<Bound<'_, PyTuple>> {
     let origin = match zero_based {
         None => Origin::Found,
         Some(true) => Origin::Zero,
         Some(false) => Origin::One,
     };
-    let (wanted, how) = ((origin, n_features), (dense, threads));
+    let (wanted, how) = ((origin, n_features), (dense, threads, lines));
     match single {
         true => table::<f32>(py, source, wanted, how),
         false => table::<f64>(py, source, wanted, how),

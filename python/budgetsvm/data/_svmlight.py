@@ -12,10 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from . import _core, _validation
-from ._files import Target, whole
-
-__all__ = ["dump_svmlight_file", "load_svmlight_file"]
+from .. import _core, _validation
+from .._files import Target, whole
 
 _PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -27,9 +25,14 @@ def source_of(file: Any) -> Any:
         return content.encode() if isinstance(content, str) else bytes(content)
     path = os.fsdecode(file)
     if os.path.splitext(path)[1] in _PACKED:
-        with cast(Any, _PACKED[os.path.splitext(path)[1]])(path, "rb") as packed:
+        with opened(path) as packed:
             return packed.read()
     return path
+
+
+def opened(path: str) -> Any:
+    """The bytes of a file, unpacked."""
+    return cast(Any, _PACKED.get(os.path.splitext(path)[1], open))(path, "rb")
 
 
 def load_svmlight_file(

@@ -1,0 +1,86 @@
+"""What sources of files share: names, identity, targets and weights beside the rows."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import Any
+
+import numpy as np
+
+from ._sides import Side, paths_of
+from ._source import Source
+
+
+def expanded(given: Any) -> list[str]:
+    """The files that names, patterns and folders stand for, sorted where they are many."""
+    found: list[str] = []
+    for name in given if isinstance(given, (list, tuple)) else [given]:
+        name = os.fsdecode(name)
+        if os.path.isdir(name):
+            inside = sorted(entry.path for entry in os.scandir(name) if entry.is_file())
+            more = [path for path in inside if not os.path.basename(path).startswith((".", "_"))]
+        elif os.path.exists(name):
+            more = [name]
+        else:
+            more = sorted(glob.glob(name))
+        if not more:
+            raise FileNotFoundError(f"{name}: no such file")
+        found += more
+    if not found:
+        raise ValueError("no file is named")
+    return found
+
+
+class FileSource(Source):
+    """Rows of files."""
+
+    def __init__(
+        self, paths: list[str], *, dtype: Any, target: Any, weight: Any, cache: Any,
+        block_rows: int | None,
+    ) -> None:  # fmt: skip
+        super().__init__(dtype, cache, block_rows)
+        self.paths = paths
+        self._target, self._weight = self._beside("target", target), self._beside("weight", weight)
+
+    def _beside(self, what: str, given: Any) -> Any:
+        """An array beside the rows, or what names a column of them."""
+        column = isinstance(given, (int, np.integer)) or (
+            isinstance(given, str) and not given.endswith(".npy")
+        )
+        return given if given is None or column else Side(what, given)
+
+    def _sides(self, first: int, rows: int, y: Any, weight: Any) -> tuple[Any, Any]:
+        """Targets and weights of some rows, from beside them where they stand there."""
+        found = []
+        for side, own in ((self._target, y), (self._weight, weight)):
+            beside = isinstance(side, Side)
+            found.append(side.part(first, first + rows) if beside else own)
+            if beside and len(found[-1]) != rows:
+                raise ValueError(f"{side.what} has {len(side)} rows, the source has more")
+        y, weight = found
+        return y, None if weight is None else np.asarray(weight, dtype=np.float64)
+
+    def _begin(self) -> None:
+        """All rows are to be read from the first on."""
+        for side in (self._target, self._weight):
+            if isinstance(side, Side):
+                side.begin()
+
+    def _end(self, rows: int) -> None:
+        """All rows were read."""
+        for side in (self._target, self._weight):
+            if isinstance(side, Side):
+                side.check_length(rows)
+
+    def identity(self) -> Any:
+        beside = [given.paths for given in (self._target, self._weight) if isinstance(given, Side)]
+        told = [os.stat(path) for path in [*self.paths, *sum(beside, [])]]
+        return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in told)
+
+    def _name(self) -> str:
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        return f"{self.paths[0]}{more}"
+
+
+__all__ = ["FileSource", "Side", "expanded", "paths_of"]

@@ -1,0 +1,159 @@
+"""Arrays in files that the system maps into memory: as much of them is there as fits."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+#: Numbers that are handled at a time.
+CHUNK = 2**20
+#: Mapped pages that stay in memory before they are handed back, and seconds between two looks.
+_RESIDENT, _PAUSE = 48 << 20, 0.002
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Slices of `n` numbers."""
+    return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
+
+
+class Maps:
+    """Mapped arrays, those of temporary files in a folder among them.
+
+    A temporary file has no name: nothing of it is left once nobody uses its array, however the
+    process ends.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
+        self._maps: list[mmap.mmap] = []
+
+    def of_file(self, path: str, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+        """An array that stands in a file from `offset` on, in the order of C."""
+        with open(path, "rb") as file:
+            return self._mapped(file, offset, dtype, shape)
+
+    def column(self, dtype: Any) -> Column:
+        """An array to be, number after number."""
+        return Column(self, np.dtype(dtype))
+
+    def made(self, n: int, dtype: Any, part: Any) -> np.ndarray:
+        """The array of ``part(slice)``, slice by slice."""
+        column = self.column(dtype)
+        for where in chunks(n):
+            column.append(part(where))
+        return column.array()
+
+    def _mapped(self, file: Any, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._maps.append(held)
+        return np.ndarray(shape, dtype, buffer=held, offset=offset)
+
+    def let_go(self) -> None:
+        """Hand the pages back: they come again when they are looked at."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for held in self._maps:
+                held.madvise(mmap.MADV_DONTNEED)
+
+
+class Column:
+    """The numbers of an array, written to a temporary file one part after another."""
+
+    def __init__(self, maps: Maps, dtype: np.dtype) -> None:
+        self.dtype, self.size = dtype, 0
+        self._maps = maps
+        with self._room():
+            self._file = tempfile.TemporaryFile(dir=maps.folder)
+
+    def append(self, part: Any) -> None:
+        """Write some more numbers, as they are of the type of the array."""
+        part = np.ascontiguousarray(part, dtype=self.dtype)
+        with self._room():
+            self._file.write(memoryview(part.reshape(-1)).cast("B"))
+        self.size += part.size
+
+    def of_type(self, dtype: Any) -> Column:
+        """The numbers so far in an array to be of another type."""
+        if dtype == self.dtype:
+            return self
+        other, old = self._maps.column(dtype), self.array()
+        for where in chunks(len(old)):
+            other.append(old[where])
+        return other
+
+    def array(self, *shape: int) -> Any:
+        """The mapped array of all of them."""
+        with self._room():
+            self._file.flush()
+        found = self._maps._mapped(self._file, 0, self.dtype, shape or (self.size,))
+        self._file.close()
+        return found
+
+    def _room(self) -> _Room:
+        return _Room(self._maps.folder)
+
+
+class _Room:
+    """Says which folder an error of the disk is about."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
+        if isinstance(error, OSError):
+            text = f"cache={self._folder!r}: {error.strerror or error}"
+            raise OSError(error.errno, text) from None
+
+
+class Trimmed:
+    """While the block runs, hands mapped pages back whenever too many are in memory.
+
+    What a process uses is then what it has made itself; pages that were handed back are still in
+    the system's cache as long as nobody else wants the room, so they come back at little cost.
+    """
+
+    def __init__(self, maps: Maps | None) -> None:
+        known = sys.platform.startswith("linux") and maps is not None and bool(maps._maps)
+        self._maps = maps if known else None
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        if self._maps is not None:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._maps is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        maps = self._maps
+        if maps is None:
+            return
+        page = mmap.PAGESIZE
+        with open("/proc/self/statm", "rb", buffering=0) as told:
+            least = _mapped_pages(told) * page
+            while not self._ended.wait(_PAUSE):
+                now = _mapped_pages(told) * page
+                least = min(least, now)
+                if now > least + _RESIDENT:
+                    maps.let_go()
+        maps.let_go()
+
+
+def _mapped_pages(told: Any) -> int:
+    told.seek(0)
+    return int(told.read().split()[2])

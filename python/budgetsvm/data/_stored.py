@@ -1,0 +1,162 @@
+"""All rows of a source as mapped arrays: what the solvers read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
+
+from ._mapped import Column, Maps, chunks
+from ._pieces import Block, Piece
+
+#: CSR matrices of as many stored values have 64-bit places.
+_SHORT = np.iinfo(np.int32).max
+
+
+class Coded(np.ndarray):
+    """Places of labels among `classes`, an array of uint32."""
+
+    classes: np.ndarray
+
+
+class Stored:
+    """Rows, targets and weights of a source, checked, as arrays that are mapped from files.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+        The rows.
+    y : ndarray of shape (n_rows,) or None
+        Targets; of labels of text their places among `names`.
+    weight : ndarray of shape (n_rows,) or None
+        Weights, float64.
+    """
+
+    def __init__(
+        self, maps: Maps, X: Any, y: Any, weight: Any, names: np.ndarray | None = None
+    ) -> None:
+        self.maps, self.X, self.y, self.weight, self.names = maps, X, y, weight, names
+        self._coded: Coded | None = None
+
+    def part(self, first: int, last: int) -> Block:
+        """Some rows."""
+        where = slice(first, last)
+        y = None if self.y is None else self.labels(where)
+        return Block(self.X[where], y, None if self.weight is None else self.weight[where])
+
+    def labels(self, where: slice) -> np.ndarray:
+        """Targets as they were given, in memory."""
+        return np.array(self.y[where]) if self.names is None else self.names[self.y[where]]
+
+    def coded(self) -> Coded:
+        """The targets as places of classes."""
+        if self._coded is None:
+            y = self.y
+            if self.names is None:
+                classes = y[:0]
+                for where in chunks(len(y)):
+                    new = np.unique(y[where])
+                    check_classification_targets(new)
+                    classes = np.union1d(classes, new)
+            else:
+                classes = np.unique(self.names)
+                places = np.searchsorted(classes, self.names)
+
+            def part(where: slice) -> np.ndarray:
+                named = self.names is not None
+                return places[y[where]] if named else np.searchsorted(classes, y[where])
+
+            self._coded = self.maps.made(len(y), np.uint32, part).view(Coded)
+            self._coded.classes = classes
+        return self._coded
+
+    def values(self) -> np.ndarray:
+        """The targets as numbers."""
+        if self.names is not None:
+            raise ValueError(f"the target is text ({str(self.names[0])!r}): it must be numbers")
+        if self.y.dtype != np.float64:
+            y = self.y
+            self.y = self.maps.made(len(y), np.float64, lambda where: y[where])
+        return self.y
+
+    def weights(self) -> np.ndarray:
+        """The weights of the rows, 1 unless given."""
+        if self.weight is None:
+            n = self.X.shape[0]
+            self.weight = self.maps.made(n, np.float64, lambda at: np.ones(at.stop - at.start))
+        return self.weight
+
+
+class Writer:
+    """Writes pieces to temporary files."""
+
+    def __init__(self, maps: Maps, dtype: np.dtype) -> None:
+        self._maps, self._dtype = maps, dtype
+        self._values = maps.column(dtype)
+        self._columns: Column | None = None
+        self._starts: Column | None = None
+        self._y: Column | None = None
+        self._weight: Column | None = None
+        self._names: dict[Any, int] | None = None
+        self._rows = self._width = 0
+
+    def write(self, piece: Piece) -> None:
+        """Some more rows."""
+        X = piece.X
+        self._rows += X.shape[0]
+        self._width = max(self._width, X.shape[1])
+        if isinstance(X, np.ndarray):
+            self._values.append(X)
+        else:
+            if self._columns is None or self._starts is None:
+                self._columns = self._maps.column(np.int32)
+                self._starts = self._maps.column(np.int64)
+                self._starts.append([0])
+            self._starts.append(X.indptr[1:].astype(np.int64) + self._values.size)
+            self._values.append(X.data)
+            self._columns.append(X.indices)
+        if piece.y is not None:
+            self._write_target(piece.y)
+        if piece.weight is not None:
+            self._weight = self._weight or self._maps.column(np.float64)
+            self._weight.append(piece.weight)
+
+    def _write_target(self, y: np.ndarray) -> None:
+        if y.dtype.kind in "OUS":
+            if self._names is None:
+                self._names, self._y = {}, self._maps.column(np.int32)
+            names = self._names
+            y = np.array([names.setdefault(label, len(names)) for label in y.tolist()], np.int32)
+        if self._y is None:
+            self._y = self._maps.column(y.dtype.newbyteorder("="))
+        self._y = self._y.of_type(np.result_type(self._y.dtype, y.dtype))
+        self._y.append(y)
+
+    def stored(self, width: int | None, first: int = 0) -> Stored:
+        """All of them; of CSR rows with so many columns, counted from `first`."""
+        X: Any
+        if self._columns is None or self._starts is None:
+            X = self._values.array(self._rows, self._width)
+        else:
+            X = self._csr(self._width - first if width is None else width, first)
+        names = None if self._names is None else np.array(list(self._names))
+        y = None if self._y is None else self._y.array()
+        weight = None if self._weight is None else self._weight.array()
+        if weight is not None and not np.any(weight > 0):
+            raise ValueError("weight: it must not be all zero")
+        return Stored(self._maps, X, y, weight, names)
+
+    def _csr(self, width: int, first: int) -> Any:
+        assert self._columns is not None and self._starts is not None
+        small = self._values.size <= _SHORT
+        kind = np.int32 if small else np.int64
+        ends, places, values = self._starts.array(), self._columns.array(), self._values.array()
+        starts = self._maps.made(len(ends), np.int32, lambda at: ends[at]) if small else ends
+        columns = places
+        if first or not small:
+            columns = self._maps.made(
+                len(places), kind, lambda at: places[at].astype(kind) - kind(first)
+            )
+        return sp.csr_matrix((values, columns, starts), shape=(self._rows, width), copy=False)

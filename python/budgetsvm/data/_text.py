@@ -1,0 +1,108 @@
+"""Rows in the text of SVM-light, packed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core, _validation
+from ._files import FileSource
+from ._pieces import Piece
+from ._svmlight import opened
+
+#: Bytes that are read at a time.
+_BYTES = 1 << 23
+
+
+class TextSource(FileSource):
+    """Lines ``label index:value ...`` of files, one after the other."""
+
+    def __init__(
+        self, paths: list[str], *, zero_based: Any, n_features: int | None, dtype: Any, **own: Any
+    ) -> None:
+        super().__init__(paths, dtype=dtype or np.float32, **own)
+        self._zero_based, self._wanted = zero_based, n_features
+        #: The least and the largest index, and the files that they are of.
+        self._bounds: tuple[float, int] = (np.inf, -1)
+        self._looked: Any = None
+
+    def pieces(self) -> Iterator[Piece]:
+        if (self._wanted is None or self._zero_based == "auto") and (
+            self._looked != self.identity()
+        ):
+            for _ in self._as_read():
+                pass
+        width, first = self._columns()
+        for piece in self._as_read():
+            X = piece.X
+            if X.nnz and not first <= X.indices.min() <= X.indices.max() < width + first:
+                raise ValueError(
+                    f"{piece.place}: an index is outside of {width} columns from {first} on"
+                )
+            moved = (X.data, X.indices - np.int32(first), X.indptr)
+            yield piece._replace(X=sp.csr_matrix(moved, shape=(X.shape[0], width)))
+
+    def _as_read(self) -> Iterator[Piece]:
+        self._begin()
+        self._bounds, begun = (np.inf, -1), self.identity()
+        seen = 0
+        for path in self.paths:
+            first = lines = 0
+            for text in _whole_lines(path):
+                X, y = self._parsed(path, text, lines)
+                lines += text.count(b"\n")
+                if X is None:
+                    continue
+                if X.nnz:
+                    least, most = self._bounds
+                    self._bounds = min(least, X.indices.min()), max(most, X.indices.max())
+                y, w = self._sides(seen, X.shape[0], y, None)
+                yield Piece(X, y, w, path, first)
+                first, seen = first + X.shape[0], seen + X.shape[0]
+        self._looked = begun
+        self._end(seen)
+
+    def _parsed(self, path: str, text: bytes, lines: int) -> tuple[Any, Any]:
+        try:
+            y, values, columns, starts, width = _core.svmlight_read(
+                text, single=self.dtype == np.float32, zero_based=True, n_features=None,
+                dense=False, threads=_validation.thread_count(None), lines=lines,
+            )  # fmt: skip
+        except ValueError as error:
+            if "no rows" in str(error):
+                return None, None
+            raise ValueError(f"{path}: {error}") from None
+        return sp.csr_matrix((values, columns, starts), shape=(len(y), max(width, 1))), y
+
+    def _columns(self) -> tuple[int, int]:
+        least, most = self._bounds
+        first = int(least > 0) if self._zero_based == "auto" else int(not self._zero_based)
+        first = first if most >= 0 or self._zero_based != "auto" else 0
+        if least < first:
+            raise ValueError(
+                f"{self._name()}: an index is 0, but indices begin with 1 (zero_based=False)"
+            )
+        needed = most - first + 1
+        width = max(needed, 1) if self._wanted is None else self._wanted
+        if width < needed:
+            raise ValueError(f"{self._name()}: n_features={width}, but index {most} needs {needed}")
+        self.n_features = width
+        return width, first
+
+
+def _whole_lines(path: str) -> Iterator[bytes]:
+    """The text, some megabytes of whole lines at a time."""
+    rest = b""
+    with cast(Any, opened(path)) as file:
+        while part := file.read(_BYTES):
+            end = part.rfind(b"\n") + 1
+            if end:
+                yield rest + part[:end]
+                rest = part[end:]
+            else:
+                rest += part
+    if rest:
+        yield rest
