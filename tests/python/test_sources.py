@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -189,7 +190,7 @@ def test_labels_of_any_kind(labels):
     np.testing.assert_array_equal(model.predict(X), whole.predict(X))
     assert model.classes_.dtype == whole.classes_.dtype
     assert model.class_weight is None
-    weighed = {label: 2.0 for label in whole.classes_[:1].tolist()}
+    weighed = dict.fromkeys(whole.classes_[:1].tolist(), 2.0)
     for weight in (weighed, "balanced"):
         one, two = (
             budgetsvm.BudgetSVC(class_weight=weight, **SOME).fit(*given)
@@ -340,7 +341,7 @@ def test_what_else_is_wrong_with_files(files):
         (lambda: [(X, np.where(Y > 0, 1.0, np.nan))], "part 0.*the target is nan"),
         (lambda: [(X, 0 * Y)], "1 class"),
         (lambda: [X], r"part 0: \(X, y\) or"),
-        (lambda: [], "has no rows"),
+        (list, "has no rows"),
         (lambda: [(X[:0], Y[:0])], "has no rows"),
         (lambda: [(X,)], "no target"),
     ],
@@ -361,9 +362,9 @@ def test_empty_parts_and_files_do_no_harm():
 
 def test_arguments_are_refused_by_name(files):
     source = data.open((X, Y))
-    with pytest.raises(ValueError, match="^y: a source has its own"):
+    with pytest.raises(ValueError, match=r"^y: a source has its own"):
         budgetsvm.BudgetSVC().fit(source, Y)
-    with pytest.raises(ValueError, match="^sample_weight: a source has its own"):
+    with pytest.raises(ValueError, match=r"^sample_weight: a source has its own"):
         budgetsvm.BudgetSVC().fit(source, sample_weight=W)
     with pytest.raises(ValueError, match="gone through once"):
         data.open(iter([(X, Y)]))
@@ -391,8 +392,9 @@ def test_files_that_change_are_read_again(files):
 def test_the_disk_that_is_full(files, monkeypatch):
     model = budgetsvm.BudgetSVC(**SOME).fit(X, Y)
     before = model.decision_function(X)
+    opened = partial(open, "/dev/full", "w+b", 0)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: opened())
     with pytest.raises(OSError, match="cache='/dev/full'") as caught:
-        monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b", 0))
         model.fit(data.open(parts, cache="/dev/full"))
     assert caught.value.errno == 28
     np.testing.assert_array_equal(model.decision_function(X), before)

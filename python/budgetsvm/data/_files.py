@@ -74,8 +74,9 @@ class FileSource(Source):
                 side.check_length(rows)
 
     def identity(self) -> Any:
-        beside = [given.paths for given in (self._target, self._weight) if isinstance(given, Side)]
-        told = [os.stat(path) for path in [*self.paths, *sum(beside, [])]]
+        beside = [side for side in (self._target, self._weight) if isinstance(side, Side)]
+        paths = [*self.paths, *(path for side in beside for path in side.paths)]
+        told = [os.stat(path) for path in paths]
         return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in told)
 
     def _name(self) -> str:

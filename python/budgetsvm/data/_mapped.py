@@ -71,7 +71,7 @@ class Column:
         self.dtype, self.size = dtype, 0
         self._maps = maps
         with self._room():
-            self._file = tempfile.TemporaryFile(dir=maps.folder)
+            self._file = tempfile.TemporaryFile(dir=maps.folder)  # noqa: SIM115
 
     def append(self, part: Any) -> None:
         """Write some more numbers, as they are of the type of the array."""

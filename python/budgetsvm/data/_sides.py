@@ -52,11 +52,9 @@ def paths_of(given: Any) -> list[str]:
     """The names of files, where this is one or a list of them."""
     if isinstance(given, (str, os.PathLike)):
         return [os.fsdecode(given)]
-    if isinstance(given, (list, tuple)) and given:
-        if all(isinstance(path, os.PathLike) for path in given) or all(
-            isinstance(path, str) and path.endswith(".npy") for path in given
-        ):
-            return [os.fsdecode(path) for path in given]
+    many = list(given) if isinstance(given, (list, tuple)) else []
+    if many and all(isinstance(one, os.PathLike) or str(one).endswith(".npy") for one in many):
+        return [os.fsdecode(path) for path in many]
     return []
 
 

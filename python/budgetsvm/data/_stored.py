@@ -149,7 +149,8 @@ class Writer:
         return Stored(self._maps, X, y, weight, names)
 
     def _csr(self, width: int, first: int) -> Any:
-        assert self._columns is not None and self._starts is not None
+        assert self._columns is not None
+        assert self._starts is not None
         small = self._values.size <= _SHORT
         kind = np.int32 if small else np.int64
         ends, places, values = self._starts.array(), self._columns.array(), self._values.array()
