@@ -71,6 +71,7 @@ class GridSearched(BudgetMachineEstimator):
     refit: bool = True
 
     _without = ("C", "gamma", "warm_start")
+    _takes_stored = False  # scorers ask for labels
     _archived: ClassVar[dict[str, str]] = {
         "best_score_": "number?",
         "n_splits_": "count?",

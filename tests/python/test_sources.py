@@ -116,6 +116,7 @@ SOME = {"budget": 20, "gamma": 0.7, "random_state": 0}
 MACHINES = {
     "BudgetSVC": {"budget": 20, "random_state": 0},
     "BudgetSVR": {"budget": 20, "random_state": 0, "order": "blocks"},
+    "BudgetSVCCV": {"budget": 20, "random_state": 0, "Cs": 2, "gammas": 2, "cv": 2},
     "BudgetOneClassSVM": {"budget": 20, "random_state": 0, "nu": 0.2},
     "AssetSVC": {"n_components": 20, "random_state": 0, "max_iter": 3},
     "AssetSVR": {"n_components": 20, "random_state": 0, "max_iter": 3, "order": "blocks"},
