@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from common import load, machine, parser, require
 
 FEATURES, BLOCK = 20, 1 << 16
