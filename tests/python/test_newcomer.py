@@ -263,9 +263,9 @@ def test_probabilities_warn_of_nothing_but_themselves():
     assert [str(w.message).split(" was")[0] for w in found] == ["The `probability` parameter"]
 
 
-def test_the_html_representation_links_to_our_guide():
+def test_the_html_representation_links_to_our_page():
     html = bs.BudgetSVC()._repr_html_()
-    assert "docs/guide.md" in html
+    assert "docs/api/budget.md" in html
     assert "scikit-learn.org" not in html.split("</style>")[-1]
 
 
