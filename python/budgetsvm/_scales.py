@@ -33,7 +33,7 @@ class ScaledFeatures(_Held):
 
     Attributes
     ----------
-    feature_scales_ : ndarray of shape (n_features_in_,)
+    feature_scales_ : ndarray of shape (n_features,)
         The factors in use, 1 without `feature_scales`.
     """
 
@@ -41,7 +41,7 @@ class ScaledFeatures(_Held):
 
     @property
     def feature_scales_(self) -> np.ndarray:
-        """Factors of the features, shape (n_features_in_,)."""
+        """Factors of the features, shape (n_features,)."""
         machine = self._learnt("_machine")
         scales = machine.scales
         return np.ones(machine.n_features) if scales is None else scales

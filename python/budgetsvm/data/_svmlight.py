@@ -44,7 +44,7 @@ def load_svmlight_file(
     dense: bool = False,
     n_jobs: int | None = None,
 ) -> tuple[Any, np.ndarray]:
-    """Read rows of the form ``label index:value index:value ... # comment``.
+    """Read svmlight rows: a label, then ``index:value`` for every entry.
 
     As `sklearn.datasets.load_svmlight_file`, by all cores and without its Python objects.
 
@@ -121,7 +121,7 @@ def dump_svmlight_file(
     comment: str | None = None,
     n_jobs: int | None = None,
 ) -> None:
-    """Write rows as ``label index:value index:value ...``: read again, they are the same bits.
+    """Write svmlight rows, which are the same bits when they are read again.
 
     Parameters
     ----------
