@@ -71,9 +71,10 @@ class AutoEstimator(TrainedMachine):
     ----------
     .. [1] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, "Mechanism for feature learning in
        neural networks and backpropagation-free machine learning models", Science 383, 2024.
-    .. [2] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19, 2007
-       (section on hyperparameters).
-    .. [3] A. Rudi, L. Carratino, L. Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017.
+    .. [2] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
+       2007 (section on hyperparameters).
+    .. [3] A. Rudi, L. Carratino, L. Rosasco, "FALKON: an optimal large scale kernel method",
+       NIPS 2017.
     """
 
     _page: ClassVar[str] = "auto"
