@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use budgetsvm::Saved as _;
-use budgetsvm::data::Rows;
+use budgetsvm::data::{Rows, Targets};
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance};
+use budgetsvm::estimator::{
+    AssetSvr, AutoSvr, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, PrimalSvr,
+};
 use budgetsvm::kernel::{AnyKernel, Gaussian};
 use budgetsvm::rng::Rng;
 use ndarray::Array2;
@@ -139,4 +141,59 @@ fn errors_name_the_parameter() {
     assert!(matches!(model.partial_fit(&rows, &labels), Err(Error::BadLabels(_))));
     labels.fill(1);
     assert!(matches!(build().build().unwrap().fit(&rows, &labels), Err(Error::BadLabels(_))));
+}
+
+/// Two values a row.
+fn columns(x: &Array2<f64>) -> Vec<f64> {
+    x.rows().into_iter().flat_map(|row| [row[0].sin(), row[0] * row[1]]).collect()
+}
+
+#[test]
+fn several_values_share_their_terms() {
+    let (x, _) = rings(900);
+    let (rows, values) = (Rows::Dense(x.view()), columns(&x));
+    let kernel = Gaussian::new(1.0).unwrap();
+    let svr = BudgetSvr::builder().budget(60).c(10.0).kernel(kernel).build().unwrap();
+    let targets = Targets::columns(&values, 2);
+    let model = svr.fit(&rows, targets).unwrap();
+    assert_eq!((model.n_outputs(), model.n_terms() <= 60), (2, true));
+    let close = |found: &Array2<f64>| {
+        let far = found.iter().zip(&values).filter(|(f, y)| (*f - *y).abs() > 0.3).count();
+        assert!(far < 60, "{far} of {}", values.len());
+    };
+    close(&model.predict_columns(&rows).unwrap());
+    assert_eq!(model.predict(&rows).unwrap().len(), values.len());
+    close(&model.polish(&rows, targets).unwrap().predict_columns(&rows).unwrap());
+    close(&model.partial_fit(&rows, targets).unwrap().predict_columns(&rows).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("columns.safetensors");
+    model.save(&path).unwrap();
+    let again = BudgetSvrModel::<f64>::load(&path).unwrap();
+    assert_eq!(again.predict(&rows).unwrap(), model.predict(&rows).unwrap());
+    let primal = PrimalSvr::builder().c(10.0).kernel(kernel).build().unwrap();
+    close(&primal.fit(&rows, targets).unwrap().predict_columns(&rows).unwrap());
+    let asset = AssetSvr::builder().c(10.0).kernel(kernel).build().unwrap();
+    close(&asset.fit(&rows, targets).unwrap().predict_columns(&rows).unwrap());
+}
+
+#[test]
+fn columns_that_are_none_are_refused() {
+    let (x, _) = rings(30);
+    let (rows, values) = (Rows::Dense(x.view()), columns(&x));
+    let svr = BudgetSvr::builder().build().unwrap();
+    let says = |targets: Targets<'_>| svr.fit(&rows, targets).unwrap_err().to_string();
+    assert!(says(Targets::columns(&values, 0)).contains("at least 1"));
+    assert!(says(Targets::columns(&values, 7)).contains("columns"));
+    assert!(says(Targets::columns(&values, 3)).contains('y'));
+    let mut bad = values.clone();
+    bad[5] = f64::NAN;
+    let error = svr.fit(&rows, Targets::columns(&bad, 2)).unwrap_err();
+    assert!(matches!(error, Error::NonFinite { what: "y", row: 2, column: 1 }), "{error}");
+    let index = [0, 1].repeat(15);
+    assert!(says(Targets::Classes { index: &index, n_classes: 2 }).contains("classifier"));
+    let auto = AutoSvr::builder().build().unwrap();
+    let error = auto.fit(&rows, Targets::columns(&values, 2)).unwrap_err().to_string();
+    assert!(error.contains("AutoSVR"), "{error}");
+    let one = svr.fit(&rows, &values[..30]).unwrap();
+    assert!(one.polish(&rows, Targets::columns(&values, 2)).is_err());
 }

@@ -11,7 +11,7 @@ from ._asset import AssetEstimator, streams
 from ._classifier import Classifier
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._regressor import Regressor
+from ._regressor import SeveralTargets
 
 
 @hyperparameters
@@ -66,11 +66,12 @@ class AssetSVC(Classifier, AssetEstimator):
 
 
 @hyperparameters
-class AssetSVR(Regressor, AssetEstimator):
+class AssetSVR(SeveralTargets, AssetEstimator):
     """Kernel support vector regression on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for
-    a kernel. The tube and the steps are in units of y: standardise it.
+    a kernel. The tube and the steps are in units of y: standardise it. Several targets, the columns
+    of y, share the features.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class Estimator(Archived, BaseEstimator):
             return rows, _larger.target_of(self, X)
         return validate_data(
             self, X, y, accept_sparse="csr", y_numeric=not is_classifier(self), dtype=dtype,
-            reset=reset,
+            reset=reset, multi_output=self._several_targets(y),
         )  # fmt: skip
 
     def _check_rows(self, X: Any, reset: bool, dtype: Any) -> Any:
@@ -100,6 +100,10 @@ class Estimator(Archived, BaseEstimator):
         if isinstance(X, Stored):
             return _larger.checked_rows(self, X, reset, dtype)
         return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
+
+    def _several_targets(self, y: Any) -> bool:
+        """Whether `y` may have several columns."""
+        return False
 
     def _new_rows(self, X: Any, dtypes: Any = None, **checks: Any) -> Any:
         """Checked rows of one of `dtypes`, to predict or to transform."""
@@ -203,8 +207,9 @@ class Trained(CallbackSupportMixin, Estimator):
         X : array-like or CSR matrix of shape (n_samples, n_features), or Source
             Training rows, finite. Float32 and float64 are used as they are, without a copy. A
             source (`budgetsvm.data.open`) has targets and weights of its own.
-        y : array-like of shape (n_samples,)
-            Class labels of any sortable kind, at least two; finite numbers for regression.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels of any sortable kind, at least two; finite numbers for regression, of
+            several columns where the class says so.
         @weights@
 
         @fitted@

@@ -86,6 +86,7 @@ class LearntScales(ScaledFeatures):
             target, k = target.astype(np.uint32), len(classes)
         else:
             target, k = np.ascontiguousarray(y, dtype=np.float64), None
+            target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
         weights = _validation.check_weights(sample_weight, X)
         gamma: Any = getattr(self, "gamma", "scale")
         known = None if isinstance(gamma, str) else float(gamma)

@@ -125,6 +125,11 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
     }[says.task]  # fmt: skip
     threads = _validation.thread_count(n_jobs)
     several = isinstance(part, _parts.Pairs) and len(part.n_support) > 2
+    if says.task == "values" and estimator._machine.n_outputs > 1:
+        raise ValueError(
+            f"{name} has several values a row, and LIBSVM's text has one: write a machine a "
+            f"column{_ELSE}"
+        )
     single = None if several else _single(part, name)
     labels = _labels(says, name) if says.task == "classes" else []
     if single is None:

@@ -51,6 +51,8 @@ def shapes(operator: Any) -> None:
     for name, output in zip(_names(model), operator.outputs, strict=True):
         several = name == "probabilities" or wide.get(says.task, 1) > 2 or says.task == "features"
         width = wide.get(says.task, 1) if several else 1
+        if says.task == "values":
+            width = model._machine.n_outputs
         if name == "decision" and says.pairs and says.shape == "ovo":
             width = max(1, width * (width - 1) // 2)
         output.type.shape = [rows] if name == "label" else [rows, width]

@@ -103,7 +103,7 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         Offsets.
     C_, gamma_ : float
         C and γ as they were used: tuned, with ``tune=True``.
-    loo_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    loo_decision_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         With `leave_one_out`: the decision value of each sample by the machine trained without it
         (NaN where its weight is 0). Exact where no other sample changes its part in the solution,
         else an estimate. It is not there when `max_time` or the callback ended the fit before.
@@ -187,6 +187,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         basis, points = self._basis(X)
         start = None
         same = np.array_equal(last.get("classes_", ()), getattr(self, "classes_", ()))
+        if "_machine" in last and n_classes is None:
+            same = last["_machine"].n_outputs == target.size // len(target)
         if "_machine" in last and same:
             basis, points, start = self._start(last, X, basis, points)
         machine, report = _core.train(

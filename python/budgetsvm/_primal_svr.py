@@ -11,16 +11,17 @@ from . import _names, _parameters
 from ._hyperparameters import hyperparameters
 from ._names import LEAST_SQUARES, VALUE_LOSSES
 from ._primal import PrimalEstimator
-from ._regressor import Regressor
+from ._regressor import SeveralTargets
 
 
 @hyperparameters
-class PrimalSVR(Regressor, PrimalEstimator):
+class PrimalSVR(SeveralTargets, PrimalEstimator):
     r"""Support vector regression solved in the primal [1]_.
 
     Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned
     conjugate gradients, over expansions in all samples, over expansions in a few basis points, or
-    over linear functions.
+    over linear functions. Several targets, the columns of y, share the basis and its kernel values;
+    each has the solution that it has alone.
 
     Parameters
     ----------
@@ -43,5 +44,6 @@ class PrimalSVR(Regressor, PrimalEstimator):
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])
-        self.loo_decision_ = values[:, 0]
-        self.loo_score_ = float(r2_score(y[known], values[known, 0], sample_weight=weights[known]))
+        flat = values[:, 0] if y.ndim == 1 else values
+        self.loo_decision_ = flat
+        self.loo_score_ = float(r2_score(y[known], flat[known], sample_weight=weights[known]))

@@ -34,17 +34,25 @@ class Regressor(RegressorMixin, Estimator):
 
         @rows-or-source@
 
-        @values@
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Values, of the shape that y had in `fit`.
 
         @unless-fitted@
         """
         if _larger.is_many(X, out):
             return _larger.answers(self.predict, X, out)
-        return self._decision(X)[:, 0]
+        return self._shaped(self._decision(X))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Predictions of decision values."""
+        return values[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:
         if self.loss in _names.WITH_TUBE:
-            _validation.warn_of_wide_tube(y, float(self.epsilon))
+            for column in y.T if y.ndim == 2 else [y]:
+                _validation.warn_of_wide_tube(column, float(self.epsilon))
         return _values(y), None
 
     def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, None]:
@@ -60,5 +68,45 @@ class Regressor(RegressorMixin, Estimator):
         return self._used_C() * weights
 
 
+class SeveralTargets(Regressor):
+    """Mixin of the regression machines that learn several values a row on shared terms."""
+
+    #: Whether y was one column of a matrix: then so are predictions.
+    _one_column: bool
+
+    _archived: ClassVar[dict[str, str]] = {"_one_column": "flag?"}
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        flat = values.shape[1] == 1 and not self.__dict__.get("_one_column", False)
+        return values[:, 0] if flat else values
+
+    def _several_targets(self, y: Any) -> bool:
+        return True
+
+    def _outputs_wanted(self) -> int:
+        machine: Any = self._learnt("_machine")
+        return 1 if self.__dict__.get("_one_column", False) else machine.n_outputs
+
+    def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:
+        self._note_shape(y)
+        return super()._encode(y, known)
+
+    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, None]:
+        if first:
+            self._note_shape(y)
+        return super()._encode_part(y, classes, first)
+
+    def _note_shape(self, y: np.ndarray) -> None:
+        self.__dict__.pop("_one_column", None)
+        if y.ndim == 2 and y.shape[1] == 1:
+            self._one_column = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
 def _values(y: np.ndarray) -> np.ndarray:
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     return np.ascontiguousarray(y, dtype=np.float64)

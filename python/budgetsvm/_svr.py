@@ -7,18 +7,19 @@ from typing import Any, Self
 from ._base import BudgetMachineEstimator
 from ._docs import documented
 from ._hyperparameters import hyperparameters
-from ._regressor import Regressor
+from ._regressor import SeveralTargets
 
 
 @hyperparameters
-class BudgetSVR(Regressor, BudgetMachineEstimator):
+class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
     r"""Kernel support vector regression with at most `budget` support vectors.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, f(x_i))`` over machines
     ``f(x) = Σ_{j <= budget} coef_j k(s_j, x)`` by dual coordinate ascent [1]_ or stochastic
     gradient descent [2]_: whenever a step adds a term too many, terms are merged. The coefficients
     of the support vectors so found are then solved for (polishing). Problems of no more samples
-    than `budget` are solved to 1e-10.
+    than `budget` are solved to 1e-10. Several targets, the columns of y, share the support vectors
+    and their kernel values: their errors are added up, so bring them to one scale.
 
     Parameters
     ----------

@@ -23,6 +23,8 @@ _REFUSED = (
     "RandomFourier",
     "IncompleteCholesky",
 )
+#: Those that learn several values a row.
+_SEVERAL = ("BudgetSVR", "PrimalSVR", "AssetSVR")
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
 
@@ -65,8 +67,10 @@ class Served:
         self._pairs = machine.kind == "pairwise"
         k = 0 if self.classes_ is None else len(self.classes_)
         curves = machine.calibration
-        outputs = {0: 1, 2: 1}.get(k, k * (k - 1) // 2 if self._pairs else k)
-        require(machine.n_outputs == outputs, "machine and labels")
+        outputs = {2: 1}.get(k, k * (k - 1) // 2 if self._pairs else k)
+        self._one_column = fitted.get("_one_column") is True
+        several = k == 0 and self.kind in _SEVERAL
+        require(several or machine.n_outputs == (outputs or 1), "machine and labels")
         require(curves is None or curves[1] == k, "machine and labels")
         # Whether the most probable class is what it predicts.
         self._most_probable = curves is not None
@@ -198,7 +202,7 @@ class Served:
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
             Labels of `classes_`; of a regression machine its values.
 
         Raises
@@ -208,8 +212,10 @@ class Served:
         """
         values = self._values(X)
         if self.classes_ is None:
-            one_class = self.kind.endswith("OneClassSVM")
-            return np.where(values[:, 0] >= 0, 1, -1) if one_class else values[:, 0]
+            if self.kind.endswith("OneClassSVM"):
+                return np.where(values[:, 0] >= 0, 1, -1)
+            several = values.shape[1] > 1 or self._one_column
+            return values if several else values[:, 0]
         k = len(self.classes_)
         if self._most_probable and self._probable is not None:
             return self.classes_[self._probable.probabilities(values, k).argmax(axis=1)]

@@ -1,7 +1,7 @@
 //! A training problem, checked once before any work starts.
 
 use super::Rows;
-use crate::error::{Error, LARGE, Result, check_room};
+use crate::error::{Error, LARGE, Result, check_room, try_vec};
 use crate::float::Real;
 use crate::parallel::{ROW_CHUNK, thread_count};
 use crate::simd;
@@ -19,15 +19,32 @@ pub enum Targets<'a> {
     },
     /// Real values.
     Values(&'a [f64]),
+    /// Several values a sample, an output each: real ones; or -1 and +1, for labels that do not
+    /// exclude each other.
+    Columns {
+        /// Samples x outputs.
+        values: &'a [f64],
+        /// Number of outputs, at least 1.
+        n_outputs: usize,
+        /// The quantile that each output is to be, in (0, 1), where each is another one; else empty.
+        levels: &'a [f64],
+    },
 }
 
-impl Targets<'_> {
+impl<'a> Targets<'a> {
+    /// Several values a sample, `values` of samples x outputs.
+    #[must_use]
+    pub fn columns(values: &'a [f64], n_outputs: usize) -> Self {
+        Self::Columns { values, n_outputs, levels: &[] }
+    }
+
     /// Number of samples.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Self::Classes { index, .. } => index.len(),
             Self::Values(values) => values.len(),
+            Self::Columns { values, n_outputs, .. } => values.len() / (*n_outputs).max(1),
         }
     }
 
@@ -42,8 +59,55 @@ impl Targets<'_> {
     pub fn n_outputs(&self) -> usize {
         match self {
             Self::Classes { n_classes, .. } if *n_classes > 2 => *n_classes,
-            _ => 1,
+            Self::Classes { .. } | Self::Values(_) => 1,
+            Self::Columns { n_outputs, .. } => *n_outputs,
         }
+    }
+
+    /// The quantile that an output is to be, where each is another one.
+    #[inline]
+    #[must_use]
+    pub fn level(&self, output: usize) -> Option<f64> {
+        match self {
+            Self::Classes { .. } | Self::Values(_) => None,
+            Self::Columns { levels, .. } => levels.get(output).copied(),
+        }
+    }
+
+    /// What a sample is to be, as numbers: its class, or its values.
+    pub(crate) fn numbers(&self, i: usize) -> impl Iterator<Item = f64> {
+        let (class, values) = match self {
+            Self::Classes { index, .. } => (Some(f64::from(index[i])), &[][..]),
+            Self::Values(values) => (None, &values[i..=i]),
+            Self::Columns { values, n_outputs: m, .. } => (None, &values[i * m..(i + 1) * m]),
+        };
+        class.into_iter().chain(values.iter().copied())
+    }
+
+    /// Whether they are classes, which exclude each other.
+    #[must_use]
+    pub fn are_classes(&self) -> bool {
+        matches!(self, Self::Classes { .. })
+    }
+
+    /// The values less a number an output; none for classes, and where nothing is taken off.
+    pub(crate) fn less(&self, by: &[f64]) -> Result<Option<SomeTargets>> {
+        let (values, moved) = match *self {
+            Self::Classes { .. } => return Ok(None),
+            Self::Values(values) | Self::Columns { values, .. } => (values, by),
+        };
+        if moved.iter().all(|&by| by == 0.0) {
+            return Ok(None);
+        }
+        let mut out = try_vec("values", values.len(), 0.0)?;
+        let each = values.iter().zip(moved.iter().cycle());
+        out.iter_mut().zip(each).for_each(|(to, (y, by))| *to = y - by);
+        Ok(Some(match *self {
+            Self::Columns { n_outputs, levels, .. } => {
+                SomeTargets::Columns { values: out, n_outputs, levels: levels.to_vec() }
+            }
+            Self::Classes { .. } | Self::Values(_) => SomeTargets::Values(out),
+        }))
     }
 
     /// The target of sample `i` for one output: -1 or +1, or the real value.
@@ -55,6 +119,7 @@ impl Targets<'_> {
     pub fn value(&self, i: usize, output: usize) -> f64 {
         match self {
             Self::Values(values) => values[i],
+            Self::Columns { values, n_outputs, .. } => values[i * n_outputs + output],
             Self::Classes { index, n_classes } => {
                 let positive = if *n_classes > 2 { output as u32 } else { 1 };
                 if index[i] == positive { 1.0 } else { -1.0 }
@@ -63,11 +128,30 @@ impl Targets<'_> {
     }
 }
 
+impl<'a> From<&'a [f64]> for Targets<'a> {
+    fn from(values: &'a [f64]) -> Self {
+        Self::Values(values)
+    }
+}
+
+impl<'a> From<&'a Vec<f64>> for Targets<'a> {
+    fn from(values: &'a Vec<f64>) -> Self {
+        Self::Values(values)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [f64; N]> for Targets<'a> {
+    fn from(values: &'a [f64; N]) -> Self {
+        Self::Values(values)
+    }
+}
+
 /// The targets of some samples.
 #[derive(Clone, Debug)]
 pub(crate) enum SomeTargets {
     Classes { index: Vec<u32>, n_classes: usize },
     Values(Vec<f64>),
+    Columns { values: Vec<f64>, n_outputs: usize, levels: Vec<f64> },
 }
 
 impl SomeTargets {
@@ -77,6 +161,10 @@ impl SomeTargets {
                 Self::Classes { index: chosen.map(|i| index[i]).collect(), n_classes }
             }
             Targets::Values(values) => Self::Values(chosen.map(|i| values[i]).collect()),
+            Targets::Columns { values, n_outputs: m, levels } => {
+                let rows = chosen.flat_map(|i| &values[i * m..(i + 1) * m]).copied();
+                Self::Columns { values: rows.collect(), n_outputs: m, levels: levels.to_vec() }
+            }
         }
     }
 
@@ -89,6 +177,9 @@ impl SomeTargets {
                 (Self::Classes { index: all, .. }, Self::Classes { index, .. }) => {
                     all.extend(index);
                 }
+                (Self::Columns { values: all, .. }, Self::Columns { values, .. }) => {
+                    all.extend(values);
+                }
                 (out, part) => *out = part.clone(),
             }
         }
@@ -99,6 +190,9 @@ impl SomeTargets {
         match self {
             Self::Classes { index, n_classes } => Targets::Classes { index, n_classes: *n_classes },
             Self::Values(values) => Targets::Values(values),
+            Self::Columns { values, n_outputs, levels } => {
+                Targets::Columns { values, n_outputs: *n_outputs, levels }
+            }
         }
     }
 }
@@ -125,6 +219,9 @@ impl<'a, F: Real> Problem<'a, F> {
                 reason: format!("{n} samples of {} features, at least 1 of each", rows.n_cols()),
             });
         }
+        if let Targets::Columns { values, n_outputs, levels } = targets {
+            check_columns(values, n_outputs, levels)?;
+        }
         for (what, got) in [("y", targets.len()), ("sample_weight", cost.len())] {
             if got != n {
                 return Err(Error::LengthMismatch { what, expected: n, got });
@@ -141,9 +238,10 @@ impl<'a, F: Real> Problem<'a, F> {
             check_room("the samples", bytes)?;
         }
         match targets {
-            Targets::Values(values) => {
-                if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                    return Err(Error::NonFinite { what: "y", row, column: 0 });
+            Targets::Values(values) | Targets::Columns { values, .. } => {
+                if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+                    let m = targets.n_outputs();
+                    return Err(Error::NonFinite { what: "y", row: at / m, column: at % m });
                 }
             }
             Targets::Classes { index, n_classes } => {
@@ -195,6 +293,9 @@ impl<'a, F: Real> Problem<'a, F> {
         match self.targets {
             Targets::Classes { index, .. } => simd::prefetch(&index[sample]),
             Targets::Values(values) => simd::prefetch(&values[sample]),
+            Targets::Columns { values, n_outputs, .. } => {
+                simd::prefetch(&values[sample * n_outputs]);
+            }
         }
         simd::prefetch(&self.cost[sample]);
     }
@@ -210,4 +311,19 @@ impl<'a, F: Real> Problem<'a, F> {
     pub fn is_empty(&self) -> bool {
         false
     }
+}
+
+/// Whether every sample has a value for every output.
+fn check_columns(values: &[f64], n_outputs: usize, levels: &[f64]) -> Result<()> {
+    let bad = |reason| Err(Error::InvalidData { what: "y", reason });
+    if n_outputs == 0 {
+        return bad("no column, at least 1 needed".into());
+    }
+    if !values.len().is_multiple_of(n_outputs) {
+        return bad(format!("{} values are no rows of {n_outputs} columns", values.len()));
+    }
+    if !levels.is_empty() && levels.len() != n_outputs {
+        return bad(format!("{} quantiles of {n_outputs} columns", levels.len()));
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::machine::Machine;
 use super::scales::{Scales, drowned};
-use crate::data::Rows;
+use crate::data::{Rows, Targets};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -53,7 +53,7 @@ impl fmt::Display for Caution {
 pub(super) fn before<F: Real>(
     kernel: AnyKernel,
     (rows, weights): (&Rows<'_, F>, Option<&[f64]>),
-    tube: Option<(f64, &[f64])>,
+    tube: Option<(f64, Targets<'_>)>,
 ) -> Result<Vec<Caution>> {
     let mut found = Vec::new();
     if kernel != AnyKernel::Linear {
@@ -63,15 +63,21 @@ pub(super) fn before<F: Real>(
         };
         found.extend(drowned(rows, weights.unwrap_or(&ones))?.map(Caution::FewFeatures));
     }
-    if let Some((epsilon, values)) = tube {
-        let n = values.len() as f64;
-        let mean = values.iter().map(|y| y / n).sum::<f64>();
-        let spread = (values.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n).sqrt();
-        if 0.0 < spread && spread <= epsilon {
-            found.push(Caution::WideTube { epsilon, spread });
-        }
+    if let Some((epsilon, targets)) = tube {
+        let wide = |spread: &f64| 0.0 < *spread && *spread <= epsilon;
+        let mut spreads = (0..targets.n_outputs()).map(|output| spread(targets, output));
+        let widest = spreads.find(wide);
+        found.extend(widest.map(|spread| Caution::WideTube { epsilon, spread }));
     }
     Ok(found)
+}
+
+/// The standard deviation of an output's values.
+fn spread(targets: Targets<'_>, output: usize) -> f64 {
+    let n = targets.len() as f64;
+    let values = || (0..targets.len()).map(|i| targets.value(i, output));
+    let mean = values().map(|y| y / n).sum::<f64>();
+    (values().map(|y| (y - mean).powi(2)).sum::<f64>() / n).sqrt()
 }
 
 /// What there is to say of a regression machine.

@@ -4,7 +4,7 @@
 //! An offset that is not penalised makes the problem the same for `y` and for `y + c`; values about
 //! a constant are what that means for methods that end before they converge.
 
-use crate::data::{Problem, Targets};
+use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::loss::AnyLoss;
@@ -12,22 +12,29 @@ use crate::loss::AnyLoss;
 /// Values, evenly spaced among the samples, that the constant is computed from at most.
 const MOST: usize = 1 << 16;
 
-/// About the constant of least loss: a quantile of the values as they weigh (the median for a
-/// tube), their mean for a squared loss; 0 for classes.
+/// About the constant of least loss, one an output: a quantile of the values as they weigh (the
+/// median for a tube), their mean for a squared loss; 0 for classes.
 ///
-/// *Cost* O(n), and a sort of 65,536 values.
-pub(super) fn centre<F: Real>(loss: AnyLoss, problem: &Problem<'_, F>) -> Result<f64> {
-    let Targets::Values(values) = problem.targets() else { return Ok(0.0) };
-    let cost = problem.cost();
+/// *Cost* O(n), and a sort of 65,536 values, an output.
+pub(super) fn centre<F: Real>(loss: AnyLoss, problem: &Problem<'_, F>) -> Result<Vec<f64>> {
+    let targets = problem.targets();
+    let classes = loss.is_classification() || targets.are_classes();
+    let one = |c| if classes { Ok(0.0) } else { of_output(loss, problem, c) };
+    (0..targets.n_outputs()).map(one).collect()
+}
+
+fn of_output<F: Real>(loss: AnyLoss, problem: &Problem<'_, F>, output: usize) -> Result<f64> {
+    let (targets, cost) = (problem.targets(), problem.cost());
+    let values = || (0..problem.len()).map(|i| targets.value(i, output));
     let total: f64 = cost.iter().sum();
-    let found = match loss.level() {
-        None => values.iter().zip(cost).map(|(y, c)| c / total * y).sum(),
+    let found = match loss.at_level(targets.level(output)).level() {
+        None => values().zip(cost).map(|(y, c)| c / total * y).sum(),
         Some(q) => {
             let counted = cost.iter().filter(|c| **c > 0.0).count();
             let step = counted.div_ceil(MOST).max(1);
             let mut chosen = try_vec("values", counted.div_ceil(step), (0.0, 0.0))?;
-            let weighty = values.iter().zip(cost).filter(|(_, c)| **c > 0.0);
-            for (to, (&y, &c)) in chosen.iter_mut().zip(weighty.step_by(step)) {
+            let weighty = values().zip(cost).filter(|(_, c)| **c > 0.0);
+            for (to, (y, &c)) in chosen.iter_mut().zip(weighty.step_by(step)) {
                 *to = (y, c);
             }
             chosen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -41,30 +48,33 @@ pub(super) fn centre<F: Real>(loss: AnyLoss, problem: &Problem<'_, F>) -> Result
         }
     };
     // Values at both ends of the range of floats have no differences.
-    let fits = values.iter().all(|y| (y - found).is_finite());
+    let fits = values().all(|y| (y - found).is_finite());
     Ok(if fits { found } else { 0.0 })
-}
-
-/// Values about a constant; classes have none.
-pub(super) fn about(targets: Targets<'_>, centre: f64) -> Result<Option<Vec<f64>>> {
-    let Targets::Values(values) = targets else { return Ok(None) };
-    if centre == 0.0 {
-        return Ok(None);
-    }
-    let mut moved = try_vec("values", values.len(), 0.0)?;
-    moved.iter_mut().zip(values).for_each(|(to, y)| *to = y - centre);
-    Ok(Some(moved))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Rows;
+    use crate::data::{Rows, Targets};
 
     fn of(loss: AnyLoss, values: &[f64], cost: &[f64]) -> f64 {
         let x = ndarray::Array2::<f64>::zeros((values.len(), 1));
         let problem = Problem::new(Rows::Dense(x.view()), Targets::Values(values), cost).unwrap();
-        centre(loss, &problem).unwrap()
+        centre(loss, &problem).unwrap()[0]
+    }
+
+    #[test]
+    fn every_column_has_its_own() {
+        let x = ndarray::Array2::<f64>::zeros((3, 1));
+        let of = |loss, targets| {
+            centre(loss, &Problem::new(Rows::Dense(x.view()), targets, &[1.0; 3]).unwrap()).unwrap()
+        };
+        let (values, levels) = ([1.0, -5.0, 2.0, -5.0, 6.0, 5.0], [0.1, 0.9]);
+        let columns = Targets::columns(&values, 2);
+        assert_eq!(of(AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, columns), [2.0, -5.0]);
+        let own = Targets::Columns { values: &values, n_outputs: 2, levels: &levels };
+        assert_eq!(of(AnyLoss::Quantile { quantile: 0.5 }, own), [1.0, 5.0]);
+        assert_eq!(of(AnyLoss::Hinge, columns), [0.0, 0.0]);
     }
 
     fn loss_of(loss: AnyLoss, values: &[f64], cost: &[f64], f: f64) -> f64 {

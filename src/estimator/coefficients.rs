@@ -1,8 +1,7 @@
 //! The best coefficients for the terms of a model, and better terms.
 
 use super::basis::ModelRows;
-use super::centre::about;
-use crate::data::{Problem, Targets};
+use crate::data::Problem;
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::KernelModel;
@@ -33,15 +32,16 @@ pub(super) fn polish_on<F: Real>(
 ) -> Result<Polished> {
     let (coef, cost) = (model.coef(), problem.cost());
     // Values far from 0 are solved for about the offset: sums in the float of the rows lose less.
-    let centre = if how.fit_intercept { model.intercept()[0] } else { 0.0 };
-    let Some(values) = about(problem.targets(), centre)? else {
-        let (targets, intercept) = (problem.targets(), model.intercept());
+    let (targets, intercept) = (problem.targets(), model.intercept());
+    let centred = how.fit_intercept && !how.loss.is_classification();
+    let moved = if centred { targets.less(intercept)? } else { None };
+    let Some(moved) = moved else {
         return how.solve(rows, Start { targets, cost, coef: &coef, intercept }, watch);
     };
-    let targets = Targets::Values(&values);
-    let mut found =
-        how.solve(rows, Start { targets, cost, coef: &coef, intercept: &[0.0] }, watch)?;
-    found.intercept[0] += centre;
+    let zero = vec![0.0; intercept.len()];
+    let start = Start { targets: moved.view(), cost, coef: &coef, intercept: &zero };
+    let mut found = how.solve(rows, start, watch)?;
+    found.intercept.iter_mut().zip(intercept).for_each(|(b, centre)| *b += centre);
     Ok(found)
 }
 

@@ -309,7 +309,7 @@ impl<F: Real> Machine<F> {
     pub(super) fn check_fits(&self, problem: &Problem<'_, F>) -> Result<()> {
         check_features(self.n_features(), problem.rows().n_cols())?;
         if self.n_outputs() != problem.targets().n_outputs() {
-            return Err(Error::BadLabels("another number of classes than the machine has".into()));
+            return Err(Error::BadLabels("another number of outputs than the machine has".into()));
         }
         Ok(())
     }

@@ -101,7 +101,10 @@ impl Aim {
         let means: Vec<f64> = (0..q).map(|c| mean(&|i| targets.value(i, c))).collect();
         let spread = match targets {
             Targets::Classes { .. } => 1.0,
-            Targets::Values(_) => mean(&|i| (targets.value(i, 0) - means[0]).powi(2)).sqrt(),
+            Targets::Values(_) | Targets::Columns { .. } => {
+                let square = |c: usize| mean(&|i| (targets.value(i, c) - means[c]).powi(2));
+                (0..q).map(square).sum::<f64>().sqrt()
+            }
         };
         let spread = if spread > 0.0 && spread.is_finite() { spread } else { 1.0 };
         let mut values = Grid::zeros("targets", n, q)?;

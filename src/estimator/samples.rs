@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::data::{Problem, Targets};
+use crate::data::Problem;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 
@@ -25,16 +25,16 @@ pub(super) fn samples<F: Real>(
     for (row, &i) in values.chunks_exact_mut(d).zip(&index) {
         problem.rows().copy_row(i, row);
     }
-    let target = |i: usize| match problem.targets() {
-        Targets::Classes { index, .. } => f64::from(index[i]),
-        Targets::Values(y) => y[i],
+    let targets = problem.targets();
+    let target = |a: usize, b: usize| {
+        let pairs = targets.numbers(a).zip(targets.numbers(b));
+        pairs.map(|(a, b)| a.total_cmp(&b)).fold(Ordering::Equal, Ordering::then)
     };
     // Everything is finite, and both zeros compare as equal.
     let compare = |a: usize, b: usize| {
         let pairs = values[a * d..][..d].iter().zip(&values[b * d..][..d]);
         let rows = pairs.map(|(x, y)| x.partial_cmp(y).unwrap_or(Ordering::Equal));
-        rows.fold(Ordering::Equal, Ordering::then)
-            .then(target(index[a]).total_cmp(&target(index[b])))
+        rows.fold(Ordering::Equal, Ordering::then).then(target(index[a], index[b]))
     };
     let mut places: Vec<usize> = (0..index.len()).collect();
     places.sort_by(|&a, &b| compare(a, b));

@@ -381,9 +381,10 @@ impl<F: Precision, C> Unpacked<F, C> {
         Ok(classes)
     }
 
-    /// Whether it is a machine without classes, and everything was taken.
-    pub(super) fn without_classes(&self) -> Result<()> {
-        if !self.labels.is_empty() || self.machine.n_outputs() != 1 {
+    /// Whether it is a machine without classes, of one output unless it may have several, and
+    /// everything was taken.
+    pub(super) fn without_classes(&self, several: bool) -> Result<()> {
+        if !self.labels.is_empty() || (!several && self.machine.n_outputs() != 1) {
             return Err(bad("class labels"));
         }
         self.end()

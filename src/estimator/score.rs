@@ -3,36 +3,71 @@
 use crate::data::{Problem, Targets};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
+use crate::loss::AnyLoss;
 use crate::model::KernelModel;
 
-/// Accuracy for classes, R² for values; samples weigh by their cost.
-pub(super) fn score<F: Real>(model: &KernelModel<F>, problem: &Problem<'_, F>) -> Result<f64> {
+/// What [`score_of`] says of a model; samples weigh by their cost.
+pub(super) fn score<F: Real>(
+    model: &KernelModel<F>,
+    problem: &Problem<'_, F>,
+    loss: AnyLoss,
+) -> Result<f64> {
     let outputs = model.n_outputs();
     let mut values = try_vec("decision values", problem.len().saturating_mul(outputs), 0.0)?;
     model.decision(&problem.rows(), &mut values)?;
-    Ok(score_of(&values, problem.targets(), problem.cost()))
+    Ok(score_of(&values, problem.targets(), problem.cost(), loss))
 }
 
-/// Accuracy, or R², of decision values of samples that weigh so much; NaN where all weigh nothing.
-pub(super) fn score_of(values: &[f64], targets: Targets<'_>, weights: &[f64]) -> f64 {
+/// Of decision values of samples that weigh so much: accuracy for classes, R² for values (of several
+/// columns their mean), the share of samples whose labels are all right for columns of labels, minus
+/// the mean loss for quantiles; NaN where all weigh nothing.
+pub(super) fn score_of(
+    values: &[f64],
+    targets: Targets<'_>,
+    weights: &[f64],
+    loss: AnyLoss,
+) -> f64 {
+    let outputs = targets.n_outputs();
     let total: f64 = weights.iter().sum();
-    let weighed = weights.iter().zip(values.chunks_exact(targets.n_outputs())).enumerate();
+    let weighed = weights.iter().zip(values.chunks_exact(outputs)).enumerate();
     match targets {
         Targets::Classes { index, .. } => {
             let right = weighed.filter(|(i, (_, f))| class(f) == index[*i] as usize);
             right.map(|(_, (c, _))| c).sum::<f64>() / total
         }
-        Targets::Values(targets) => {
-            let mean = targets.iter().zip(weights).map(|(y, c)| c * y).sum::<f64>() / total;
-            let (mut residual, mut spread) = (0.0, 0.0);
-            for (i, (c, f)) in weighed {
-                residual += c * (targets[i] - f[0]).powi(2);
-                spread += c * (targets[i] - mean).powi(2);
-            }
-            // Constant targets: only a perfect fit is worth something.
-            if spread > 0.0 { 1.0 - residual / spread } else { -residual }
+        Targets::Columns { values: own, .. } if loss.is_classification() => {
+            let right = |(y, f): (&f64, &f64)| (*y > 0.0) == (*f > 0.0);
+            let all = weighed.zip(own.chunks_exact(outputs));
+            let all = all.filter(|((_, (_, f)), y)| y.iter().zip(*f).all(right));
+            all.map(|((_, (c, _)), _)| c).sum::<f64>() / total
+        }
+        Targets::Columns { .. } if targets.level(0).is_some() => {
+            let of = |i, f: &[f64]| {
+                let own = |(c, &f): (usize, &f64)| {
+                    loss.at_level(targets.level(c)).value(targets.value(i, c), f)
+                };
+                f.iter().enumerate().map(own).sum::<f64>() / outputs as f64
+            };
+            -weighed.map(|(i, (c, f))| c * of(i, f)).sum::<f64>() / total
+        }
+        Targets::Values(_) | Targets::Columns { .. } => {
+            let one = |output| r2(values, (targets, weights), output, total);
+            (0..outputs).map(one).sum::<f64>() / outputs as f64
         }
     }
+}
+
+/// R² of an output.
+fn r2(values: &[f64], (targets, weights): (Targets<'_>, &[f64]), output: usize, total: f64) -> f64 {
+    let samples = || weights.iter().enumerate().map(|(i, c)| (c, targets.value(i, output)));
+    let mean = samples().map(|(c, y)| c * y).sum::<f64>() / total;
+    let (mut residual, mut spread) = (0.0, 0.0);
+    for ((c, y), f) in samples().zip(values.iter().skip(output).step_by(targets.n_outputs())) {
+        residual += c * (y - f).powi(2);
+        spread += c * (y - mean).powi(2);
+    }
+    // Constant targets: only a perfect fit is worth something.
+    if spread > 0.0 { 1.0 - residual / spread } else { -residual }
 }
 
 /// The class of a row of decision values: the first of the largest.

@@ -147,6 +147,16 @@ impl AnyLoss {
         }
     }
 
+    /// The same of another quantile, where there is one: the loss of one of several outputs.
+    #[inline]
+    #[must_use]
+    pub(crate) fn at_level(self, level: Option<f64>) -> Self {
+        match level {
+            Some(quantile) => Self::Quantile { quantile },
+            None => self,
+        }
+    }
+
     /// The loss that passes on a budget run with where the coefficients of the terms that they find
     /// are solved for afterwards.
     #[must_use]

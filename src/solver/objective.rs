@@ -24,11 +24,12 @@ pub(super) fn objectives<F: Real>(
     for (i, values) in values.chunks_exact(outputs).enumerate() {
         for (c, &f) in values.iter().enumerate() {
             let (y, cost) = (targets.value(i, c), problem.cost()[i]);
-            loss += cost * solver.loss.value(y, f);
+            let own = solver.loss.at_level(targets.level(c));
+            loss += cost * own.value(y, f);
             if known {
                 let alpha = scale * duals.alpha[i * outputs + c];
-                terms += solver.loss.dual_term(alpha, y, cost);
-                terms -= state.intercept[c] * solver.loss.model_change(y, 0.0, alpha);
+                terms += own.dual_term(alpha, y, cost);
+                terms -= state.intercept[c] * own.model_change(y, 0.0, alpha);
             }
         }
     }

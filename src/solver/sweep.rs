@@ -315,19 +315,19 @@ fn step<F: Real>(
         state.steps += 1;
     }
     for (c, &margin) in margins.iter().enumerate() {
-        let y = targets.value(sample, c);
+        let (y, loss) = (targets.value(sample, c), solver.loss.at_level(targets.level(c)));
         let f = scale * margin + state.intercept[c];
         delta[c] = match solver.method {
             Method::Bsca => {
                 let old = duals.alpha[sample * margins.len() + c];
-                alpha[c] = solver.loss.dual_step(old, y, f, diagonal, cost);
-                solver.loss.model_change(y, old, alpha[c])
+                alpha[c] = loss.dual_step(old, y, f, diagonal, cost);
+                loss.model_change(y, old, alpha[c])
             }
             Method::Bsgd => {
                 let n = solver.n_expected.unwrap_or(0) as u64;
                 let n = n.max(if solver.n_expected.is_some() { state.seen } else { 0 });
                 let n = if n == 0 { problem.len() as u64 } else { n };
-                solver.loss.violation(y, f) * cost * n as f64
+                loss.violation(y, f) * cost * n as f64
             }
         };
     }

@@ -47,14 +47,15 @@ FIXED = {
 #: Formats of files that are older than the estimator.
 SINCE = {
     "AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2,
-    "BudgetSVC-2": 2, "SVC-2": 2, "KernelOGD-2": 2,
+    "BudgetSVC-2": 2, "SVC-2": 2, "KernelOGD-2": 2, "columns": 2,
     "BudgetSVCCV": 2, "BudgetSVRCV": 2,
 }  # fmt: skip
 
 
 def is_in(folder: Path, name: str, estimator: Any) -> bool:
     """Whether this folder's format is old enough to know the case."""
-    known = (type(estimator).__name__, name.rpartition("-")[0])
+    case, _, kind = name.rpartition("-")
+    known = (type(estimator).__name__, case, kind)
     return int(folder.name) >= max(SINCE.get(part, 1) for part in known)
 
 
@@ -71,6 +72,8 @@ def targets(kind: str) -> np.ndarray:
     X = rows(False, False)
     if kind == "values":
         return X[:, 0] * X[:, 1] + 0.5
+    if kind == "columns":
+        return np.stack([X[:, 0] * X[:, 1] + 0.5, np.abs(X[:, 2])], axis=1)
     if kind == "two":
         return np.where(X[:, 0] + X[:, 1] > 0, 7, -3)
     return np.array(["b", "a", "ü"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.2)]
@@ -92,6 +95,8 @@ def cases() -> Iterator[tuple[str, Any, str, bool, bool]]:
                 kinds = ["two", "several"] if hasattr(cls, "decision_function") else ["values"]
             if name.endswith("OneClassSVM"):
                 kinds = ["values"]
+            if cls().__sklearn_tags__().target_tags.multi_output and at == 0:
+                kinds.append("columns")
             for kind in kinds:
                 single, sparse = (at + len(kind)) % 2 == 0, kind == "two" and at % 2 == 0
                 yield f"{name}-{at}-{kind}", cls(**params), kind, single, sparse

@@ -3,17 +3,19 @@
 use budgetsvm::data::Targets;
 use budgetsvm::error::Result;
 use budgetsvm::estimator::Report;
-use numpy::{IntoPyArray as _, PyReadonlyArray1};
+use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::contiguous;
 use crate::enter::type_error;
+use crate::features::flat;
 
-/// Class indices (uint32, with the number of classes) or values (float64).
+/// Class indices (uint32, with the number of classes), values (float64), or several a sample.
 pub(crate) enum Target<'py> {
     Classes(PyReadonlyArray1<'py, u32>, usize),
     Values(PyReadonlyArray1<'py, f64>),
+    Columns(PyReadonlyArray2<'py, f64>),
 }
 
 impl<'py> Target<'py> {
@@ -21,7 +23,10 @@ impl<'py> Target<'py> {
         let bad = || type_error("y", "uint32 class indices or float64 values", target);
         match n_classes {
             Some(n) => target.extract().map(|index| Self::Classes(index, n)).map_err(|_| bad()),
-            None => target.extract().map(Self::Values).map_err(|_| bad()),
+            None => match target.extract() {
+                Ok(values) => Ok(Self::Values(values)),
+                Err(_) => target.extract().map(Self::Columns).map_err(|_| bad()),
+            },
         }
     }
 
@@ -31,6 +36,10 @@ impl<'py> Target<'py> {
                 Ok(Targets::Classes { index: contiguous(index)?, n_classes: *n_classes })
             }
             Self::Values(values) => Ok(Targets::Values(contiguous(values)?)),
+            Self::Columns(values) => {
+                let n_outputs = values.shape()[1];
+                Ok(Targets::columns(flat(values)?, n_outputs))
+            }
         }
     }
 }

@@ -46,6 +46,11 @@ pub(crate) fn train<'py>(
             None => ExactTargets::None,
             Some(Target::Values(values)) => ExactTargets::Values(contiguous(values)?),
             Some(Target::Classes(index, k)) => ExactTargets::Classes(contiguous(index)?, *k),
+            Some(Target::Columns(_)) => {
+                return Err(Error::Unsupported(
+                    "y: an exact machine learns one value a row".into(),
+                ));
+            }
         })
     })?;
     let functions = functions.as_ref().map(|values| values.as_array());

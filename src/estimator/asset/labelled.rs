@@ -87,6 +87,7 @@ impl Family for AssetConfig {
 
 impl OfValues for AssetConfig {
     const REGRESSOR: &'static str = "AssetSVR";
+    const COLUMNS: bool = true;
 
     fn of_values() -> Self {
         let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::config::{AssetConfig, AssetFeatures, AssetSolver};
 use crate::config::{Config as _, megabytes};
-use crate::data::{Problem, Rows, Targets};
+use crate::data::{Problem, Rows, SomeTargets, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::centre::{about, centre};
+use crate::estimator::centre::centre;
 use crate::estimator::labelled::{Streams, Trains};
 use crate::estimator::machine::{self, Machine};
 use crate::estimator::samples::samples;
@@ -83,17 +83,17 @@ impl AssetConfig {
         self.pass(&Problem::new(rows.view(), targets, cost)?, start, watch)
     }
 
-    /// Values are fitted about `centre`, which the offset is then moved by.
+    /// Values are fitted about `centre`, one an output, which the offset is then moved by.
     fn solve<F: Real>(
         &self,
         map: FeatureMap<F>,
         rows: &Rows<'_, F>,
-        (task, centre): (&Task<'_>, f64),
+        (task, centre): (&Task<'_>, &[f64]),
         (start, passes): (Option<&State>, Option<usize>),
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
-        let moved = about(task.targets, centre)?;
-        let targets = moved.as_deref().map_or(task.targets, Targets::Values);
+        let moved = task.targets.less(centre)?;
+        let targets = moved.as_ref().map_or(task.targets, SomeTargets::view);
         let task = &Task { targets, ..*task };
         let (weights, state, report) = match self.solver {
             AssetSolver::Stochastic { .. } => {
@@ -137,7 +137,7 @@ impl AssetConfig {
             }
         };
         let (coef, mut intercept) = weights;
-        intercept.iter_mut().for_each(|b| *b += centre);
+        intercept.iter_mut().zip(centre).for_each(|(b, centre)| *b += centre);
         if !coef.iter().chain(&intercept).all(|v| v.is_finite()) {
             return Err(Error::Unsupported(
                 "training left the range of floating point numbers: scale the features, or bring \
@@ -171,9 +171,12 @@ impl Trains for AssetConfig {
         let (rows, targets) = (problem.rows(), problem.targets());
         let map = self.map(&rows, &index, watch)?;
         let total = cost.iter().sum();
-        let centre = if self.fit_intercept { centre(self.loss, problem)? } else { 0.0 };
+        let centre = match self.fit_intercept {
+            true => centre(self.loss, problem)?,
+            false => vec![0.0; targets.n_outputs()],
+        };
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, (&task, centre), (None, Some(self.passes())), watch)
+        self.solve(map, &rows, (&task, &centre), (None, Some(self.passes())), watch)
     }
 }
 
@@ -200,18 +203,19 @@ impl Streams for AssetConfig {
             }
             None => (self.map(&rows, &index, watch)?, None),
         };
-        let centre = match (&state, targets) {
-            _ if !self.fit_intercept => 0.0,
-            (Some(state), Targets::Values(_)) => state.mean_intercept[0],
-            (_, Targets::Classes { .. }) | (None, _) => centre(self.loss, problem)?,
+        let centre = match &state {
+            _ if !self.fit_intercept => vec![0.0; targets.n_outputs()],
+            Some(state) if !self.loss.is_classification() => state.mean_intercept.clone(),
+            _ => centre(self.loss, problem)?,
         };
-        let state = state.map(|state| state.moved(-centre));
+        let back: Vec<f64> = centre.iter().map(|b| -b).collect();
+        let state = state.map(|state| state.moved(&back));
         let sum: f64 = cost.iter().sum();
         let seen = state.as_ref().map_or(0, |s| s.samples) as f64 + cost.len() as f64;
         let expected = self.n_expected.map_or(seen, |n| n as f64);
         let total = sum / cost.len() as f64 * expected;
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, (&task, centre), (state.as_ref(), None), watch)
+        self.solve(map, &rows, (&task, &centre), (state.as_ref(), None), watch)
     }
 }
 

@@ -40,10 +40,14 @@ impl Sources {
         let means: Vec<f64> = (0..q).map(mean).collect();
         let unit = match targets {
             crate::data::Targets::Classes { .. } => 1.0,
-            crate::data::Targets::Values(_) => {
-                let square =
-                    |(&i, w): (&usize, &f64)| w / total * (targets.value(i, 0) - means[0]).powi(2);
-                let spread = each().map(square).sum::<f64>().sqrt();
+            crate::data::Targets::Values(_) | crate::data::Targets::Columns { .. } => {
+                let square = |c: usize| {
+                    let one = |(&i, w): (&usize, &f64)| {
+                        w / total * (targets.value(i, c) - means[c]).powi(2)
+                    };
+                    each().map(one).sum::<f64>()
+                };
+                let spread = (0..q).map(square).sum::<f64>().sqrt();
                 if spread > 0.0 && spread.is_finite() { spread } else { 1.0 }
             }
         };

@@ -199,9 +199,13 @@ impl BudgetConfig {
         Cow::Owned(faded)
     }
 
-    /// The offset that passes begin with: of values only.
-    pub(super) fn beginning<F: Real>(&self, problem: &Problem<'_, F>) -> Result<f64> {
-        if self.fit_intercept { centre(self.loss, problem) } else { Ok(0.0) }
+    /// The offsets that passes begin with: of values only.
+    pub(super) fn beginning<F: Real>(&self, problem: &Problem<'_, F>) -> Result<Vec<f64>> {
+        if self.fit_intercept {
+            centre(self.loss, problem)
+        } else {
+            Ok(vec![0.0; problem.targets().n_outputs()])
+        }
     }
 
     /// The steps of a pass.

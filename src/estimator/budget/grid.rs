@@ -80,13 +80,13 @@ impl Grid {
     pub fn folds(targets: Targets<'_>, count: usize) -> Result<Vec<Fold>> {
         let mut seen = match targets {
             Targets::Classes { n_classes, .. } => vec![0; n_classes],
-            Targets::Values(_) => vec![0],
+            Targets::Values(_) | Targets::Columns { .. } => vec![0],
         };
         let mut folds = vec![Fold { train: Vec::new(), test: Vec::new() }; count];
         for i in 0..targets.len() {
             let class = match targets {
                 Targets::Classes { index, .. } => index[i] as usize,
-                Targets::Values(_) => 0,
+                Targets::Values(_) | Targets::Columns { .. } => 0,
             };
             for (f, fold) in folds.iter_mut().enumerate() {
                 let part = if seen[class] % count == f { &mut fold.test } else { &mut fold.train };
@@ -181,7 +181,7 @@ impl BudgetConfig {
                 }
                 let stop =
                     of_gamma.path((&train, &test.rows()), &grid.cs, watch, &mut |at, values| {
-                        let score = score_of(&values, test.targets(), &own);
+                        let score = score_of(&values, test.targets(), &own, self.loss);
                         places[at] =
                             Place { score, values: if keep { values } else { Vec::new() } };
                     })?;

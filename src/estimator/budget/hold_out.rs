@@ -48,7 +48,7 @@ pub(super) fn split<F: Real>(
             groups.resize(n_classes, Vec::new());
             index.iter().enumerate().for_each(|(i, &class)| groups[class as usize].push(i));
         }
-        Targets::Values(values) => groups[0].extend(0..values.len()),
+        Targets::Values(_) | Targets::Columns { .. } => groups[0].extend(0..problem.len()),
     }
     let mut rng = Rng::stream(seed, STREAM);
     let (mut training, mut held_out) = (Vec::new(), Vec::new());

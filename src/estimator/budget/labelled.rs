@@ -2,7 +2,7 @@
 
 use super::config::BudgetConfig;
 use super::train::Start;
-use crate::data::{Problem, Rows};
+use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
 use crate::estimator::labelled::{
     Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Trains,
@@ -87,6 +87,7 @@ impl Family for BudgetConfig {
 
 impl OfValues for BudgetConfig {
     const REGRESSOR: &'static str = "BudgetSVR";
+    const COLUMNS: bool = true;
 
     /// In units of y: the tube of the default epsilon is 0.1 wide.
     fn of_values() -> Self {
@@ -203,7 +204,7 @@ impl<F: Real> BudgetSvrModel<F> {
     ///
     /// # Errors
     /// Those of [`Problem::new`].
-    pub fn polish(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
+    pub fn polish<'v>(&self, rows: &Rows<'_, F>, values: impl Into<Targets<'v>>) -> Result<Self> {
         self.polish_observed(rows, values, None, &mut Silent)
     }
 
@@ -211,15 +212,15 @@ impl<F: Real> BudgetSvrModel<F> {
     ///
     /// # Errors
     /// Those of [`BudgetSvrModel::polish`], and `Interrupted` when the observer says so.
-    pub fn polish_observed(
+    pub fn polish_observed<'v>(
         &self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let mut next = self.clone();
-        next.go_on((rows, values, weights), observer, &polish)?;
+        next.go_on((rows, values.into(), weights), observer, &polish)?;
         Ok(next)
     }
 }

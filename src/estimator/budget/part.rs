@@ -2,10 +2,9 @@
 
 use super::config::{BudgetConfig, ROWS_A_TERM};
 use super::recursive::summaries_of_fit;
-use crate::data::{Problem, SomeTargets, Targets};
+use crate::data::{Problem, SomeTargets};
 use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
-use crate::estimator::centre::about;
 use crate::estimator::coefficients::{self, Refinement};
 use crate::estimator::passes::Passes;
 use crate::estimator::report::{Entry, Kind};
@@ -244,11 +243,11 @@ fn exact<F: Real>(
     let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
     let targets = SomeTargets::new(targets, kept.iter().map(|&(i, _)| i));
     let (targets, centre) = (targets.view(), config.beginning(problem)?);
-    let moved = about(targets, centre)?;
-    let targets = moved.as_deref().map_or(targets, Targets::Values);
+    let moved = targets.less(&centre)?;
+    let targets = moved.as_ref().map_or(targets, SomeTargets::view);
     let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
     let mut polished = config.polisher().solve_exactly(data, watch)?;
-    polished.intercept.iter_mut().for_each(|b| *b += centre);
+    polished.intercept.iter_mut().zip(&centre).for_each(|(b, centre)| *b += centre);
     // Only support vectors stay.
     let supports =
         |j: &usize| polished.coef[j * outputs..(j + 1) * outputs].iter().any(|b| *b != 0.0);
@@ -292,13 +291,8 @@ pub(super) fn passes<F: Real>(
         None => {
             let origin = origin_for(config.kernel, &rows);
             let outputs = problem.targets().n_outputs();
-            State::new(&solver, origin, rows.n_cols(), outputs)?.with_intercept(vec![
-                config
-                    .beginning(
-                        problem
-                    )?;
-                outputs
-            ])
+            State::new(&solver, origin, rows.n_cols(), outputs)?
+                .with_intercept(config.beginning(problem)?)
         }
     };
     let mut scores = Vec::new();
@@ -306,7 +300,7 @@ pub(super) fn passes<F: Real>(
     let mut after_pass = |state: &State<F>| {
         let Some(held_out) = held_out else { return Ok(Look::default()) };
         let model = state.model(config.solver)?;
-        let now = score(&model, held_out)?;
+        let now = score(&model, held_out, config.loss)?;
         scores.push(now);
         if now > best.score {
             best = Best { score: now, pass: scores.len(), model: Some(model) };

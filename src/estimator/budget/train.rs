@@ -177,7 +177,7 @@ impl BudgetConfig {
         let unsupported = |text: &str| Err(Error::Unsupported(text.into()));
         check_features(stream.n_features(), problem.rows().n_cols())?;
         if stream.n_outputs() != problem.targets().n_outputs() {
-            let text = "another number of classes than the machine has";
+            let text = "another number of outputs than the machine has";
             return Err(Error::BadLabels(text.into()));
         }
         if stream.nu() != nu {
@@ -211,10 +211,10 @@ fn train<F: Real>(
     watch: &mut Watch<'_>,
     train_part: &TrainPart<'_, F>,
 ) -> Result<(Machine<F>, Report)> {
-    let trained = match problem.targets() {
-        Targets::Classes { n_classes, .. } if n_classes > 2 && !config.shared => {
-            combine::combine(watch.side_by_side(n_classes, |class, watch| {
-                against_rest(problem, class, |binary| train_part(binary, Some(class), watch))
+    let trained = match problem.targets().n_outputs() {
+        outputs if outputs > 1 && !config.shared => {
+            combine::combine(watch.side_by_side(outputs, |output, watch| {
+                against_rest(problem, output, |alone| train_part(alone, Some(output), watch))
             })?)
         }
         _ => {

@@ -162,7 +162,7 @@ impl BudgetConfig {
                 let judged: Vec<f64> = (weights.iter().enumerate())
                     .map(|(i, w)| if trains(i) || i < m { 0.0 } else { *w })
                     .collect();
-                score += score_of(&decided, problem.targets(), &judged);
+                score += score_of(&decided, problem.targets(), &judged, self.loss);
             }
             if best.is_none_or(|b| score > b) {
                 (best, found.0) = (Some(score), c);

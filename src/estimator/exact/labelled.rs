@@ -142,7 +142,9 @@ impl Exact {
         let machine = scaled.machine(Machine::new(model, State::None), points)?;
         let setup = self.setup.clone();
         let tube = match (config.kind, targets) {
-            (ExactKind::EpsilonSvr { epsilon }, ExactTargets::Values(y)) => Some((epsilon, y)),
+            (ExactKind::EpsilonSvr { epsilon }, ExactTargets::Values(y)) => {
+                Some((epsilon, Targets::Values(y)))
+            }
             _ => None,
         };
         let mut cautions = caution::before(config.kernel, (rows, given.weights), tube)?;

@@ -158,7 +158,7 @@ impl<F: Precision> Saved for OneClassSvmModel<F> {
     fn from_archive(archive: Archive) -> Result<Self> {
         let mut found = saved::unpack(KIND, &ExactConfig::default(), archive)?;
         let fitted = Fitted::of(&mut found)?;
-        found.without_classes()?;
+        found.without_classes(false)?;
         Ok(Self { fitted })
     }
 }

@@ -363,7 +363,7 @@ impl<F: Precision> Saved for SemiparametricSvrModel<F> {
     fn from_archive(archive: Archive) -> Result<Self> {
         let mut found = saved::unpack(REGRESSOR, &ExactConfig::default(), archive)?;
         let (fitted, parametric) = of(&mut found)?;
-        found.without_classes()?;
+        found.without_classes(false)?;
         Ok(Self { kernel: SvrModel { fitted }, parametric })
     }
 }

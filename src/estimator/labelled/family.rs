@@ -57,6 +57,9 @@ pub trait OfValues: Family {
     /// Their name in files.
     const REGRESSOR: &'static str;
 
+    /// Whether they learn several values a row.
+    const COLUMNS: bool = false;
+
     /// Their hyperparameters, unless set.
     #[must_use]
     fn of_values() -> Self;

@@ -51,11 +51,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         if let (Some(own), Some(kernel)) = (config.own_kernel(), kernel) {
             *own = kernel;
         }
-        let values = match targets {
-            Targets::Values(values) => Some(values),
-            Targets::Classes { .. } => None,
-        };
-        let tube = config.tube().zip(values);
+        let tube = config.tube().filter(|_| !targets.are_classes()).zip(Some(targets));
         let cost = setup.cost(config.c(), weights, (targets, targets.len()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
         let threads = setup.n_threads()?;
@@ -66,7 +62,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
             Some(kernel) => caution::before(kernel, (rows, weights), tube)?,
             None => Vec::new(),
         };
-        if values.is_some() {
+        if !targets.are_classes() {
             cautions.extend(caution::after(&machine)?);
         }
         Ok(Self { config, setup: setup.clone(), machine, report, cautions })

@@ -1,4 +1,6 @@
-//! Regression: a value a row.
+//! Regression: a value a row, or several on shared terms.
+
+use ndarray::Array2;
 
 use ndarray::Array3;
 
@@ -6,7 +8,7 @@ use super::family::{Family, OfValues, Streams, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::estimator::caution::Caution;
 use crate::estimator::machine::Machine;
 use crate::estimator::precision::Precision;
@@ -46,12 +48,18 @@ impl<C: Weighted + OfValues> Regressor<C> {
         Builder::new(C::of_values())
     }
 
-    /// Trains on rows of any layout and finite values.
+    /// Trains on rows of any layout and finite values: a slice of one a row, or
+    /// [`Targets::columns`] of several, which share the terms.
     ///
     /// # Errors
     /// Those of [`crate::data::Problem::new`], `OutOfMemory`, `Unsupported` where the memory
-    /// allowed or the range of floats does not suffice.
-    pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<RegressorModel<C, F>> {
+    /// allowed or the range of floats does not suffice, and of several values a row for families
+    /// that learn one; `BadLabels` of classes.
+    pub fn fit<'v, F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: impl Into<Targets<'v>>,
+    ) -> Result<RegressorModel<C, F>> {
         self.fit_observed(rows, values, None, &mut Silent)
     }
 
@@ -59,23 +67,23 @@ impl<C: Weighted + OfValues> Regressor<C> {
     ///
     /// # Errors
     /// Those of [`Regressor::fit`], and `Interrupted` when the observer says so.
-    pub fn fit_observed<F: Real>(
+    pub fn fit_observed<'v, F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<RegressorModel<C, F>> {
-        self.train((rows, values, weights), observer, &C::train)
+        self.train((rows, values.into(), weights), observer, &C::train)
     }
 
     pub(in crate::estimator) fn train<F: Real>(
         &self,
-        (rows, values, weights): (&Rows<'_, F>, &[f64], Option<&[f64]>),
+        (rows, values, weights): (&Rows<'_, F>, Targets<'_>, Option<&[f64]>),
         observer: &mut dyn Observer,
         train: &Train<'_, C, F>,
     ) -> Result<RegressorModel<C, F>> {
-        let samples = (rows, Targets::Values(values), weights);
+        let samples = (rows, checked::<C>(values)?, weights);
         let fitted = Fitted::train((&self.config, &self.setup), samples, observer, train)?;
         Ok(RegressorModel { fitted })
     }
@@ -86,10 +94,10 @@ impl<C: Weighted + OfValues + Streams> Regressor<C> {
     ///
     /// # Errors
     /// Those of [`Regressor::fit`], `Unsupported` for machines that are no streams.
-    pub fn partial_fit<F: Real>(
+    pub fn partial_fit<'v, F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
     ) -> Result<RegressorModel<C, F>> {
         self.partial_fit_observed(rows, values, None, &mut Silent)
     }
@@ -98,25 +106,42 @@ impl<C: Weighted + OfValues + Streams> Regressor<C> {
     ///
     /// # Errors
     /// Those of [`Regressor::partial_fit`], and `Interrupted` when the observer says so.
-    pub fn partial_fit_observed<F: Real>(
+    pub fn partial_fit_observed<'v, F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<RegressorModel<C, F>> {
-        let samples = (rows, Targets::Values(values), weights);
+        let samples = (rows, checked::<C>(values.into())?, weights);
         let fitted = Fitted::begin((&self.config, &self.setup), samples, observer)?;
         Ok(RegressorModel { fitted })
     }
 }
 
-impl<C: Streams, F: Real> RegressorModel<C, F> {
+/// Values that a family learns.
+fn checked<C: OfValues>(values: Targets<'_>) -> Result<Targets<'_>> {
+    match values {
+        Targets::Classes { .. } => {
+            Err(Error::BadLabels("classes are for a classifier, a regressor takes values".into()))
+        }
+        Targets::Columns { .. } if !C::COLUMNS => Err(Error::Unsupported(format!(
+            "y: a {} learns one value a row; fit one a column, or BudgetSVR, PrimalSVR or AssetSVR",
+            C::REGRESSOR
+        ))),
+        Targets::Columns { levels, .. } if !levels.is_empty() => {
+            Err(Error::Unsupported("quantiles are hyperparameters, not targets".into()))
+        }
+        Targets::Columns { .. } | Targets::Values(_) => Ok(values),
+    }
+}
+
+impl<C: Streams + OfValues, F: Real> RegressorModel<C, F> {
     /// Learns from these rows, as they stand, in one pass. An error changes nothing.
     ///
     /// # Errors
     /// Those of [`Regressor::partial_fit`], `FeatureMismatch`.
-    pub fn learn(&mut self, rows: &Rows<'_, F>, values: &[f64]) -> Result<()> {
+    pub fn learn<'v>(&mut self, rows: &Rows<'_, F>, values: impl Into<Targets<'v>>) -> Result<()> {
         self.learn_observed(rows, values, None, &mut Silent)
     }
 
@@ -124,21 +149,25 @@ impl<C: Streams, F: Real> RegressorModel<C, F> {
     ///
     /// # Errors
     /// Those of [`RegressorModel::learn`], and `Interrupted` when the observer says so.
-    pub fn learn_observed(
+    pub fn learn_observed<'v>(
         &mut self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
         weights: Option<&[f64]>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        self.fitted.learn((rows, Targets::Values(values), weights), observer)
+        self.fitted.learn((rows, checked::<C>(values.into())?, weights), observer)
     }
 
     /// [`RegressorModel::learn`] in a copy.
     ///
     /// # Errors
     /// As [`RegressorModel::learn`].
-    pub fn partial_fit(&self, rows: &Rows<'_, F>, values: &[f64]) -> Result<Self> {
+    pub fn partial_fit<'v>(
+        &self,
+        rows: &Rows<'_, F>,
+        values: impl Into<Targets<'v>>,
+    ) -> Result<Self> {
         let mut next = self.clone();
         next.learn(rows, values)?;
         Ok(next)
@@ -146,16 +175,30 @@ impl<C: Streams, F: Real> RegressorModel<C, F> {
 
     pub(in crate::estimator) fn go_on(
         &mut self,
-        (rows, values, weights): (&Rows<'_, F>, &[f64], Option<&[f64]>),
+        (rows, values, weights): (&Rows<'_, F>, Targets<'_>, Option<&[f64]>),
         observer: &mut dyn Observer,
         go_on: &GoOn<'_, C, F>,
     ) -> Result<()> {
-        self.fitted.go_on((rows, Targets::Values(values), weights), (true, observer), go_on)
+        self.fitted.go_on((rows, checked::<C>(values)?, weights), (true, observer), go_on)
     }
 }
 
 impl<C: Family, F: Real> RegressorModel<C, F> {
-    /// The value of every row.
+    /// The values of every row, samples x outputs.
+    ///
+    /// # Errors
+    /// As [`RegressorModel::predict`].
+    pub fn predict_columns(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
+        self.fitted.decide(rows)
+    }
+
+    /// Number of values a row.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.fitted.machine.n_outputs()
+    }
+
+    /// The value of every row; where there are several, one row's after another's.
     ///
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
@@ -163,7 +206,7 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
         self.fitted.values(rows)
     }
 
-    /// The value of one row, on the calling thread: without an allocation, once that thread has
+    /// The value of one row, the first where there are several, on the calling thread: without an allocation, once that thread has
     /// predicted with this model.
     ///
     /// # Errors
@@ -224,7 +267,7 @@ impl<C: OfValues, F: Precision> Saved for RegressorModel<C, F> {
     fn from_archive(archive: Archive) -> Result<Self> {
         let mut found = saved::unpack(C::REGRESSOR, &C::of_values(), archive)?;
         let fitted = Fitted::of(&mut found)?;
-        found.without_classes()?;
+        found.without_classes(C::COLUMNS)?;
         Ok(Self { fitted })
     }
 }

@@ -62,7 +62,9 @@ pub(super) fn learn<F: Real>(
 pub(super) fn classes_of<'a, F: Real>(problem: &Problem<'a, F>) -> Result<&'a [u32]> {
     match problem.targets() {
         Targets::Classes { index, .. } => Ok(index),
-        Targets::Values(_) => Err(Error::Unsupported("a local machine learns classes".into())),
+        Targets::Values(_) | Targets::Columns { .. } => {
+            Err(Error::Unsupported("a local machine learns classes".into()))
+        }
     }
 }
 

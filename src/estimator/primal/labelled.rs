@@ -2,7 +2,7 @@
 
 use super::config::PrimalConfig;
 use super::report::PrimalReport;
-use crate::data::{Problem, Rows};
+use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::labelled::{
     Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Trains, Weighted,
@@ -86,6 +86,7 @@ impl Family for PrimalConfig {
 
 impl OfValues for PrimalConfig {
     const REGRESSOR: &'static str = "PrimalSVR";
+    const COLUMNS: bool = true;
 
     fn of_values() -> Self {
         Self { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, ..Self::default() }
@@ -174,15 +175,15 @@ impl PrimalSvr {
     ///
     /// # Errors
     /// As [`PrimalSvc::fit_on`].
-    pub fn fit_on<F: Real>(
+    pub fn fit_on<'v, F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
         points: &Rows<'_, F>,
     ) -> Result<PrimalSvrModel<F>> {
         let scaled = self.setup().scaled(points)?;
         let points = &scaled.rows(points)?;
-        self.train((rows, values, None), &mut Silent, &|config, problem, watch| {
+        self.train((rows, values.into(), None), &mut Silent, &|config, problem, watch| {
             config.fit_given(problem, Some(points), None, watch)
         })
     }
@@ -191,14 +192,14 @@ impl PrimalSvr {
     ///
     /// # Errors
     /// As [`PrimalSvc::fit_from`].
-    pub fn fit_from<F: Real>(
+    pub fn fit_from<'v, F: Real>(
         &self,
         rows: &Rows<'_, F>,
-        values: &[f64],
+        values: impl Into<Targets<'v>>,
         previous: &PrimalSvrModel<F>,
     ) -> Result<PrimalSvrModel<F>> {
         self.setup().check_scales(&previous.fitted.machine)?;
-        self.train((rows, values, None), &mut Silent, &|config, problem, watch| {
+        self.train((rows, values.into(), None), &mut Silent, &|config, problem, watch| {
             config.fit_given(problem, None, Some(&previous.fitted), watch)
         })
     }

@@ -77,7 +77,7 @@ pub(super) fn tune<F: Real>(
     });
     trials.unless_stopped(found)?;
     let [c, gamma] = match problem.targets() {
-        Targets::Values(_) => best.1,
+        Targets::Values(_) | Targets::Columns { .. } => best.1,
         Targets::Classes { .. } => fewest_errors(&mut trials, best.1)?,
     };
     let (evaluations, stopped) = (trials.evaluations(), trials.stopped());

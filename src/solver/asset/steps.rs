@@ -102,9 +102,9 @@ pub struct State {
 }
 
 impl State {
-    /// The same of targets that are `by` larger.
-    pub fn moved(&self, by: f64) -> Self {
-        let moved = |offsets: &[f64]| offsets.iter().map(|b| b + by).collect();
+    /// The same of targets that are `by` larger, one an output.
+    pub fn moved(&self, by: &[f64]) -> Self {
+        let moved = |offsets: &[f64]| offsets.iter().zip(by).map(|(b, by)| b + by).collect();
         let (intercept, mean_intercept) = (moved(&self.intercept), moved(&self.mean_intercept));
         Self { intercept, mean_intercept, ..self.clone() }
     }
@@ -140,12 +140,8 @@ struct Output {
 struct Plan<'a> {
     settings: &'a Settings,
     lambda: f64,
-    radius: f64,
-    bound: f64,
-    /// `D_X / D_G`.
-    length: f64,
-    /// The same of the offset.
-    offset_length: f64,
+    /// One an output of columns, or that of all outputs.
+    lengths: Vec<Lengths>,
     average_from: u64,
     /// In a stream: the power of j that an iterate counts with.
     power: Option<f64>,
@@ -154,19 +150,32 @@ struct Plan<'a> {
     factor: f64,
 }
 
+/// How far an output may go, and how far at a time.
+#[derive(Clone, Copy)]
+struct Lengths {
+    radius: f64,
+    bound: f64,
+    /// `D_X / D_G`.
+    length: f64,
+    /// The same of the offset.
+    offset_length: f64,
+}
+
+impl Lengths {
+    /// Of the offset, which is fitted where nothing is strongly convex.
+    fn offset_step(&self, j: u64) -> f64 {
+        self.offset_length / (j as f64).sqrt()
+    }
+}
+
 impl Plan<'_> {
     /// Step 2.
-    fn step(&self, j: u64) -> f64 {
+    fn step(&self, own: &Lengths, j: u64) -> f64 {
         if self.settings.strongly_convex {
             1.0 / (self.lambda * j as f64)
         } else {
-            self.length / (j as f64).sqrt()
+            own.length / (j as f64).sqrt()
         }
-    }
-
-    /// The same of the offset, which is fitted where nothing is strongly convex.
-    fn offset_step(&self, j: u64) -> f64 {
-        self.offset_length / (j as f64).sqrt()
     }
 
     /// Steps 4 to 6 for the samples of one block.
@@ -178,12 +187,13 @@ impl Plan<'_> {
         (done, before): (u64, u64),
     ) {
         let (c, output) = output;
+        let own = &self.lengths[c.min(self.lengths.len() - 1)];
         // Read before they are needed: a step would wait for each.
         let read = |&i: &usize| (self.task.y(i, c), self.factor * self.task.cost[i]);
         let told: Vec<(f64, f64)> = order.iter().map(read).collect();
         for (at, (y, weight)) in told.into_iter().enumerate() {
             let j = done + at as u64 + 1;
-            let eta = self.step(j);
+            let eta = self.step(own, j);
             let z = source.row(order, at);
             source.prefetch(order, at + AHEAD);
             let product = output.iterate.product(z);
@@ -196,10 +206,10 @@ impl Plan<'_> {
                 let sq_norm = Real::to_f64(sq_norm(z));
                 output.iterate.add(by, z, shrink * product, sq_norm);
                 // 5.
-                output.iterate.project(self.radius);
+                output.iterate.project(own.radius);
                 if self.settings.fit_intercept {
-                    let by = self.offset_step(j) * weight * v;
-                    output.intercept = (output.intercept + by).clamp(-self.bound, self.bound);
+                    let by = own.offset_step(j) * weight * v;
+                    output.intercept = (output.intercept + by).clamp(-own.bound, own.bound);
                 }
             }
             // 6.
@@ -378,7 +388,26 @@ impl Settings {
                 *gradient = squares(&|_| 1.0).max(f64::MIN_POSITIVE);
             }
         }
-        let y = |i: usize| task.y(i, 0);
+        // Classes are alike in all that is asked here.
+        let outputs = if task.targets.are_classes() { 1 } else { task.targets.n_outputs() };
+        let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
+        let lengths = (0..outputs).map(|output| self.lengths(task, output, (*gradient, norm)));
+        Plan {
+            settings: self,
+            lambda,
+            lengths: lengths.collect(),
+            average_from: if self.power().is_some() { 0 } else { self.average.from(steps) },
+            power: self.power(),
+            task,
+            factor,
+        }
+    }
+
+    /// Of one output, with `D_G²` and the largest norm of a sample's features.
+    fn lengths(&self, task: &Task<'_>, output: usize, (gradient, norm): (f64, f64)) -> Lengths {
+        let (lambda, sum) = (1.0 / task.total, task.cost.iter().sum::<f64>());
+        let one = f64::from(self.fit_intercept);
+        let y = |i: usize| task.y(i, output);
         let costs = task.cost.iter().enumerate();
         let mean = costs.map(|(i, cost)| cost * self.loss.value(y(i), 0.0)).sum::<f64>() / sum;
         // Of the dual's bound and the primal's.
@@ -387,7 +416,6 @@ impl Settings {
         let least = task.cost.iter().fold(f64::INFINITY, |a, &b| a.min(b));
         let extents = (0..task.cost.len()).map(|i| self.loss.extent(y(i), sum / least));
         let largest = extents.fold(0.0, f64::max);
-        let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
         let bound = self.max_intercept.unwrap_or(largest + norm * radius);
         // 0 times what is out of range: the steps will say so.
         let bound = if bound.is_nan() { f64::INFINITY } else { bound };
@@ -403,17 +431,11 @@ impl Settings {
             let spread = task.cost.iter().enumerate().map(|(i, cost)| cost / sum * y(i).abs());
             spread.sum()
         };
-        Plan {
-            settings: self,
-            lambda,
+        Lengths {
             radius,
             bound,
             length: length / gradient.sqrt(),
             offset_length: offset_length / gradient.sqrt(),
-            average_from: if self.power().is_some() { 0 } else { self.average.from(steps) },
-            power: self.power(),
-            task,
-            factor,
         }
     }
 }

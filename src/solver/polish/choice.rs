@@ -1,5 +1,6 @@
 //! Which solver polishes what: thresholds measured by `benches/python/polish.py`.
 
+use crate::data::Targets;
 use crate::solver::smoothed::Polish;
 
 /// Terms from which on features that outputs share are worth their making, and outputs.
@@ -21,10 +22,13 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    /// For n samples, b terms and m outputs.
-    pub(super) fn of(polish: &Polish, (n, b, m): (usize, usize, usize)) -> Self {
-        // A loss without zones has no coordinate that rests; an offset is a constraint on all.
-        let coordinates = !polish.fit_intercept && polish.final_loss().has_zones();
+    /// For n samples and b terms.
+    pub(super) fn of(polish: &Polish, targets: Targets<'_>, (n, b): (usize, usize)) -> Self {
+        let m = targets.n_outputs();
+        // A loss without zones has no coordinate that rests; an offset is a constraint on all; and
+        // one loss is all that a pass knows.
+        let one = targets.level(0).is_none();
+        let coordinates = !polish.fit_intercept && polish.final_loss().has_zones() && one;
         if b >= DUAL.0 && m >= DUAL.1 && coordinates {
             Self::Dual
         } else if b >= KEPT_TERMS || n.saturating_mul(b) >= KEPT_VALUES {

@@ -106,8 +106,8 @@ impl Polish {
     ) -> Result<Polished> {
         start.check(self, rows.n_rows(), rows.n_terms())?;
         not_negative("tilt", tilt)?;
-        let sizes = (rows.n_rows(), rows.n_terms(), start.targets.n_outputs());
-        run::solve(self, choice::Choice::of(self, sizes), rows, (start, tilt), watch)
+        let choice = choice::Choice::of(self, start.targets, (rows.n_rows(), rows.n_terms()));
+        run::solve(self, choice, rows, (start, tilt), watch)
     }
 
     /// What would be decided about each sample by coefficients solved for without its fold, n x m,

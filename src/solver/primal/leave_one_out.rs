@@ -201,13 +201,16 @@ impl<'a> Held<'a> {
     /// Step 2: ℓ and its derivative.
     fn loss(&self, i: usize, f: f64) -> (f64, f64) {
         let y = self.samples.y(i);
-        match self.samples.targets {
-            Targets::Values(_) => ((f - y).powi(2), 2.0 * (f - y)),
-            Targets::Classes { .. } => {
-                let t = (1.0 - y * f).max(0.0);
-                (t * t, -2.0 * y * t)
-            }
+        let classes = match self.samples.targets {
+            Targets::Classes { .. } => true,
+            Targets::Values(_) => false,
+            Targets::Columns { .. } => self.samples.loss.loss.is_classification(),
+        };
+        if !classes {
+            return ((f - y).powi(2), 2.0 * (f - y));
         }
+        let t = (1.0 - y * f).max(0.0);
+        (t * t, -2.0 * y * t)
     }
 
     /// Steps 3 and 4.

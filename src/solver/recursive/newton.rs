@@ -48,7 +48,7 @@ pub struct Block<'a, F: Real> {
 
 impl<F: Real> Block<'_, F> {
     fn samples(&self, output: usize, h: f64) -> Samples<'_> {
-        let loss = Smoothed { h, ..self.loss };
+        let loss = Smoothed { loss: self.loss.loss.at_level(self.targets.level(output)), h };
         Samples { loss, targets: self.targets, output, cost: self.cost }
     }
 

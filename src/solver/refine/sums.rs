@@ -142,12 +142,18 @@ impl<F: Real> Samples<'_, '_, F> {
         Ok(sums)
     }
 
+    /// The loss of an output.
+    fn loss_of(&self, output: usize) -> Smoothed {
+        let level = self.problem.targets().level(output);
+        Smoothed { loss: self.loss.loss.at_level(level), ..self.loss }
+    }
+
     /// `C_i Σ_c L_h` of a sample, and its slopes `r_ic`.
     fn slopes(&self, sample: usize, f: &[f64], slopes: &mut [f64]) -> f64 {
         let (targets, cost) = (self.problem.targets(), self.problem.cost()[sample]);
         let mut value = 0.0;
         for (c, (&f, slope)) in f.iter().zip(slopes).enumerate() {
-            let curve = self.loss.at(targets.value(sample, c), f);
+            let curve = self.loss_of(c).at(targets.value(sample, c), f);
             value += cost * curve.value;
             *slope = cost * curve.slope;
         }
@@ -162,7 +168,7 @@ impl<F: Real> Samples<'_, '_, F> {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k];
                 let slopes = |c: usize, f: f64| {
-                    self.loss.at(targets.value(sample as usize, c), f).slope != 0.0
+                    self.loss_of(c).at(targets.value(sample as usize, c), f).slope != 0.0
                 };
                 let reached = |(c, &f): (usize, &f64)| {
                     slopes(c, f) || slopes(c, f - reach) || slopes(c, f + reach)
@@ -187,7 +193,7 @@ impl<F: Real> Samples<'_, '_, F> {
                 let sample = stripe[first + k] as usize;
                 bends.clear();
                 for (c, &f) in f.iter().enumerate() {
-                    let bend = cost[sample] * self.loss.majorant(targets.value(sample, c), f);
+                    let bend = cost[sample] * self.loss_of(c).majorant(targets.value(sample, c), f);
                     bends.extend((bend != 0.0).then_some((c, bend)));
                 }
                 if bends.is_empty() {

@@ -138,7 +138,7 @@ impl<'a> Start<'a> {
 
     /// The samples of one output at the width h.
     pub(super) fn samples(&self, polish: &Polish, output: usize, h: f64) -> Samples<'a> {
-        let loss = Smoothed { loss: polish.loss, h };
+        let loss = Smoothed { loss: polish.loss.at_level(self.targets.level(output)), h };
         Samples { loss, targets: self.targets, output, cost: self.cost }
     }
 }

@@ -309,7 +309,7 @@ impl<F: Precision> Saved for BudgetOneClassSvmModel<F> {
         let kind = OneClassConfig::CLASSIFIER;
         let mut found = saved::unpack(kind, &OneClassConfig::default(), archive)?;
         let fitted = Fitted::of(&mut found)?;
-        found.without_classes()?;
+        found.without_classes(false)?;
         Ok(Self { fitted })
     }
 }

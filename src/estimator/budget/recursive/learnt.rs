@@ -73,7 +73,7 @@ impl<F: Real> Learnt<F> {
             None => {
                 let (origin, d) = (origin_for(config.kernel, &rows), rows.n_cols());
                 let outputs = problem.targets().n_outputs();
-                let intercept = vec![config.beginning(problem)?; outputs];
+                let intercept = config.beginning(problem)?;
                 State::new(&solver, origin, d, outputs)?.with_intercept(intercept)
             }
         };

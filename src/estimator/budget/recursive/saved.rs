@@ -76,12 +76,17 @@ impl<F: Real> Recursive<F> {
         }
         if self.waiting.len() > 0 {
             let piece = self.waiting.gather()?;
+            if let SomeTargets::Columns { .. } = &piece.targets {
+                section.put("columns", true);
+            }
             section.put_rows("waiting", &piece.rows);
             section.put_array("cost", Tensor::doubles(piece.cost.clone()));
             section.put_array(
                 "targets",
                 match &piece.targets {
-                    SomeTargets::Values(values) => Tensor::doubles(values.clone()),
+                    SomeTargets::Values(values) | SomeTargets::Columns { values, .. } => {
+                        Tensor::doubles(values.clone())
+                    }
                     SomeTargets::Classes { index, .. } => {
                         Tensor::counts(index.iter().map(|&class| u64::from(class)).collect())
                     }
@@ -154,7 +159,11 @@ impl<F: Real> Recursive<F> {
         let mut waiting = Waiting::default();
         if section.has("cost") {
             let (rows, cost) = (section.take_rows("waiting")?, section.take_doubles("cost")?);
-            let targets = if config.loss.expect_classes(true).is_ok() {
+            let columns = section.has("columns") && section.take::<bool>("columns")?;
+            let targets = if columns {
+                let (values, levels) = (section.take_doubles("targets")?, Vec::new());
+                SomeTargets::Columns { values, n_outputs: outputs, levels }
+            } else if config.loss.expect_classes(true).is_ok() {
                 let index = section.take_sizes("targets")?;
                 let n_classes = outputs.max(2);
                 if outputs == 2 || index.iter().any(|&class| class >= n_classes) {

@@ -1,4 +1,5 @@
 mod accuracy;
+mod columns;
 mod exactly;
 mod left_out;
 mod solvers;
