@@ -60,7 +60,7 @@ class Classifier(ClassifierMixin, Calibrated):
         @unless-fitted@
         """
         if _larger.is_many(X, out):
-            return _larger.answers(self.predict, X, out)
+            return _larger.answers(self.predict, X, out, self.classes_)
         return self._labels(self._decision(X))
 
     def _labels(self, values: np.ndarray) -> np.ndarray:

@@ -86,8 +86,11 @@ def is_many(X: Any, out: Any) -> bool:
     return out is not None or isinstance(X, Source)
 
 
-def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any) -> np.ndarray:
-    """What is said of each row, block by block; in an .npy file where `out` names one."""
+def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = None) -> np.ndarray:
+    """What is said of each row, block by block; in an .npy file where `out` names one.
+
+    `labels` are all that may be said, where these are labels.
+    """
     blocks = (block.X for block in X.blocks()) if isinstance(X, Source) else iter([X])
     if out is None:
         return np.concatenate([ask(rows) for rows in blocks])
@@ -97,7 +100,8 @@ def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any) -> np.ndarray:
         for rows in blocks:
             found = np.ascontiguousarray(ask(rows))
             if found.dtype.hasobject:
-                found = found.astype(str)
+                # As wide as the longest label, which the first rows may not have.
+                found = found.astype(np.asarray(labels, dtype=str).dtype)
             if first is None:
                 first = found[:0]
             found = found.astype(first.dtype, copy=False)
