@@ -22,6 +22,8 @@ const COLUMN_STRIP: usize = 512;
 pub(crate) struct Single {
     n: usize,
     panels: Vec<Vec<f32>>,
+    /// The panels' blocks on the diagonal once more, in `f64`: every solution reads them twice.
+    blocks: Vec<Vec<f64>>,
 }
 
 impl Single {
@@ -29,6 +31,7 @@ impl Single {
     pub(crate) fn new(factor: &Cholesky) -> Result<Self> {
         let n = factor.order();
         let mut panels = Vec::with_capacity(n.div_ceil(PANEL));
+        let mut blocks = Vec::with_capacity(n.div_ceil(PANEL));
         for (p, rows) in factor.lower().chunks(PANEL * n.max(1)).enumerate() {
             let (first, width) = (p * PANEL, rows.len() / n);
             let mut panel = try_vec("preconditioner", width * (first + width), 0.0)?;
@@ -37,9 +40,15 @@ impl Single {
                 let own = first + i + 1;
                 to[..own].iter_mut().zip(from).for_each(|(to, &v)| *to = v as f32);
             }
+            let mut square = try_vec("preconditioner", width * width, 0.0)?;
+            let rows = panel.chunks_exact(first + width).zip(square.chunks_exact_mut(width));
+            rows.for_each(|(from, to)| {
+                to.iter_mut().zip(&from[first..]).for_each(|(to, &v)| *to = f64::from(v));
+            });
             panels.push(panel);
+            blocks.push(square);
         }
-        Ok(Self { n, panels })
+        Ok(Self { n, panels, blocks })
     }
 
     /// Overwrites a right side by `L⁻ᵀ L⁻¹` times it, in `f64`, by the pool where the matrix is large:
@@ -59,8 +68,8 @@ impl Single {
                     *x -= sum;
                 }
             });
-            let (block, width) = (block(panel, first, stride), stride - first);
-            let block = MatRef::from_row_major_slice(&block, width, width);
+            let width = stride - first;
+            let block = MatRef::from_row_major_slice(&self.blocks[p], width, width);
             let target = MatMut::from_column_major_slice_mut(target, width, 1);
             solve_lower_triangular_in_place(block, target, Par::Seq);
         }
@@ -68,8 +77,8 @@ impl Single {
             let (first, stride) = (p * PANEL, stride(p));
             let (others, rest) = x.split_at_mut(first);
             let target = &mut rest[..stride - first];
-            let (block, width) = (block(panel, first, stride), stride - first);
-            let block = MatRef::from_row_major_slice(&block, width, width);
+            let width = stride - first;
+            let block = MatRef::from_row_major_slice(&self.blocks[p], width, width);
             let column = MatMut::from_column_major_slice_mut(&mut *target, width, 1);
             solve_upper_triangular_in_place(block.transpose(), column, Par::Seq);
             let known = &*target;
@@ -84,9 +93,4 @@ impl Single {
             });
         }
     }
-}
-
-/// A panel's block on the diagonal.
-fn block(panel: &[f32], first: usize, stride: usize) -> Vec<f64> {
-    panel.chunks_exact(stride).flat_map(|row| row[first..].iter().map(|&v| f64::from(v))).collect()
 }

@@ -101,17 +101,30 @@ impl<'k, F: Real> Rows<'k, F> {
 
     /// `k·p + p_b` of every place, for `p` with the offset last.
     pub(super) fn times(&self, p: &[f64], out: &mut [f64], watch: &mut Watch<'_>) -> Step {
-        let (coef, offset) = p.split_at(self.b);
         let places: Vec<u32> = (0..self.len() as u32).collect();
-        let waves = out.chunks_mut(WAVE * TASK).zip(places.chunks(WAVE * TASK));
+        self.times_each(&places, &[p], out, watch)
+    }
+
+    /// [`Rows::times`] of these places for each of `points`, a row of values a place.
+    pub(super) fn times_each(
+        &self,
+        places: &[u32],
+        points: &[&[f64]],
+        out: &mut [f64],
+        watch: &mut Watch<'_>,
+    ) -> Step {
+        let (b, m) = (self.b, points.len());
+        let waves = out.chunks_mut(WAVE * TASK * m).zip(places.chunks(WAVE * TASK));
         for (out, places) in waves {
-            let tasks = out.chunks_mut(TASK).zip(places.chunks(TASK));
+            let tasks = out.chunks_mut(TASK * m).zip(places.chunks(TASK));
             parallel::each(tasks, &|_, (out, places)| {
-                let mut out = out.iter_mut();
+                let mut out = out.chunks_exact_mut(m);
                 self.each(places, |_, rows| {
                     for (row, out) in rows.iter().zip(&mut out) {
-                        dots(row, coef, std::slice::from_mut(out));
-                        *out += offset.first().unwrap_or(&0.0);
+                        for (out, p) in out.iter_mut().zip(points) {
+                            dots(row, &p[..b], std::slice::from_mut(out));
+                            *out += p.get(b).unwrap_or(&0.0);
+                        }
                     }
                 });
             });

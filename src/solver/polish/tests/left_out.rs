@@ -2,7 +2,23 @@
 
 use super::*;
 
-fn check<F: Real>(within: f64) {
+/// Folds by the margin of the first output, so that one fold holds the margins of others.
+fn quarters<F: Real>(toy: &Toy<F>, all: &Polished) -> Vec<u32> {
+    let mut row = vec![F::zero(); toy.kernel.n_terms()];
+    let coef = all.coef_of(0);
+    let mut margins: Vec<(f64, usize)> = (0..240)
+        .map(|i| {
+            toy.kernel.fill(&[i], &mut row);
+            (row.iter().zip(&coef).map(|(k, a)| Real::to_f64(*k) * a).sum(), i)
+        })
+        .collect();
+    margins.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut folds = vec![0; 240];
+    margins.iter().enumerate().for_each(|(at, &(_, i))| folds[i] = at as u32 / 60);
+    folds
+}
+
+fn check<F: Real>(within: f64, by_margin: bool) {
     for loss in LOSSES {
         for (n_classes, fit_intercept) in [(2, false), (2, true), (4, false)] {
             if n_classes > 2 && !loss.is_classification() {
@@ -21,7 +37,10 @@ fn check<F: Real>(within: f64) {
             let targets = toy.targets(loss);
             let m = targets.n_outputs();
             let all = toy.solve(&polish, &vec![0.0; toy.kernel.n_terms() * m]);
-            let folds: Vec<u32> = (0..240).map(|i| i % 4).collect();
+            let folds = match by_margin {
+                false => (0..240).map(|i| i % 4).collect(),
+                true => quarters(&toy, &all),
+            };
             let (coef, intercept) = (&all.coef[..], &all.intercept[..]);
             let start = Start { targets, cost: &toy.cost, coef, intercept };
             let watch = &mut Watch::of_tests();
@@ -63,6 +82,12 @@ fn check<F: Real>(within: f64) {
 
 #[test]
 fn values_without_a_fold_are_those_of_the_problem_without_it() {
-    check::<f64>(2e-3);
-    check::<f32>(2e-3);
+    check::<f64>(2e-3, false);
+    check::<f32>(2e-3, false);
+}
+
+#[test]
+fn samples_that_a_fold_brings_in_from_afar_count() {
+    check::<f64>(2e-3, true);
+    check::<f32>(2e-3, true);
 }
