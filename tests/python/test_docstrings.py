@@ -65,7 +65,7 @@ def test_hyperparameters_stand_in_groups():
         assert places == sorted(places), kind
 
 
-@pytest.mark.parametrize("module", ["convert", "data", "onnx"])
+@pytest.mark.parametrize("module", ["convert", "data", "explain", "onnx"])
 def test_pages_of_functions(module):
     of_module = importlib.import_module(f"budgetsvm.{module}")
     for name in of_module.__all__:
