@@ -99,6 +99,16 @@ class Archived:
             If the file cannot be written; an older one is then still whole.
         """
         check_is_fitted(self)
+        description, arrays = self._described()
+        machine = self.__dict__.get("_machine")
+        if machine is not None and not resume:
+            machine = machine.without_summary()
+        _core.archive_save(
+            os.fsdecode(path), json.dumps(description, allow_nan=False), arrays, machine
+        )
+
+    def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What a file holds beside the machine: JSON, and arrays that it names."""
         arrays: dict[str, np.ndarray] = {}
         params, fitted = {}, {}
         for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
@@ -129,12 +139,7 @@ class Archived:
         except ValueError as error:
             reason = str(error).removeprefix(DAMAGED)
             raise ValueError(f"this estimator cannot be saved, fit it again: {reason}") from None
-        machine = self.__dict__.get("_machine")
-        if machine is not None and not resume:
-            machine = machine.without_summary()
-        _core.archive_save(
-            os.fsdecode(path), json.dumps(description, allow_nan=False), arrays, machine
-        )
+        return description, arrays
 
     @classmethod
     def _from_archive(

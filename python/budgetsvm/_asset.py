@@ -153,11 +153,13 @@ class AssetEstimator(MachineEstimator, OnMap):
         gamma = self._settle_gamma(rows, X.shape[1], weights, None)
         self._train(rows, target, n_classes, self._cost(target, weights), gamma, False, watcher)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+    def _partial_fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, to: tuple[Any, float]
+    ) -> Self:
         def step(X: Any, y: Any, sample_weight: Any) -> None:
             self._step(X, y, classes, sample_weight)
 
-        _larger.each_part(step, X, y, sample_weight)
+        _larger.each_part(self, step, (X, y, sample_weight), to)
         return self
 
     def _step(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:

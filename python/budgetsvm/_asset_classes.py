@@ -44,8 +44,9 @@ class AssetSVC(Classifier, AssetEstimator):
     @available_if(streams)
     @documented
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None,
+        checkpoint: Any = None, every: float = 60,
+    ) -> Self:  # fmt: skip
         """Go on training with one pass over new rows (solver "asset").
 
         The feature map of the first call stays, and with it `features`, the kernel and `gamma`;
@@ -59,10 +60,11 @@ class AssetSVC(Classifier, AssetEstimator):
         @new-rows@
         @classes@
         @weights@
+        @checkpoint@
 
         @trained-on@
         """
-        return self._partial_fit(X, y, classes, sample_weight)
+        return self._partial_fit(X, y, classes, sample_weight, (checkpoint, every))
 
 
 @hyperparameters
@@ -98,12 +100,16 @@ class AssetSVR(SeveralTargets, AssetEstimator):
 
     @available_if(streams)
     @documented
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
+        every: float = 60,
+    ) -> Self:  # fmt: skip
         """Go on training with one pass over new rows, as `AssetSVC.partial_fit`.
 
         @new-rows@
         @weights@
+        @checkpoint@
 
         @trained-on@
         """
-        return self._partial_fit(X, y, None, sample_weight)
+        return self._partial_fit(X, y, None, sample_weight, (checkpoint, every))

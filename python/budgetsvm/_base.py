@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import field
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -13,6 +15,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _larger, _names, _parameters, _tuning, _validation
+from ._callbacks import with_callbacks
+from ._checkpoint import Checkpoint, checksum, joined
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
@@ -23,6 +27,10 @@ Maintenance: TypeAlias = Literal[
     "auto", "merge", "multi-merge", "remove-smallest", "remove-random", "remove-oldest", "project",
     "stop",
 ]  # fmt: skip
+
+
+#: What a checkpoint of passes keeps of their report.
+_TOLD = ("n_iter", "history", "stop_reason", "objective")
 
 
 @hyperparameters
@@ -224,6 +232,47 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     }
     _archived: ClassVar[dict[str, str]] = {"C_": "number?", "gamma_": "number?"}
 
+    @with_callbacks
+    @documented
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
+        every: float = 60,
+    ) -> Self:  # fmt: skip
+        """Train from the start (with ``warm_start=True`` from the last fit).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
+            Training rows, finite. Float32 and float64 are used as they are, without a copy. A
+            source (`budgetsvm.data.open`) has targets and weights of its own.
+        y : array-like of shape (n_samples,)
+            Class labels of any sortable kind, at least two; finite numbers for regression.
+        @weights@
+        checkpoint : path-like or None, default=None
+            For rows from a source: a file (".safetensors") that is written between the passes and
+            polishing. A fit that was killed behind it goes on from it when it is called again, with
+            the same hyperparameters and rows, and ends with the bits of one that was not; the file
+            is then deleted. Wants an integer as `random_state`, and neither `warm_start` nor
+            `feature_scales`.
+        every : float, default=60
+            As in `partial_fit`, which may write at the end of every block of rows; here there is
+            one place to go on from.
+
+        @fitted@
+        """
+        if checkpoint is None:
+            return self._watched_fit(X, y, sample_weight)
+        for name in ("warm_start", "feature_scales"):
+            if getattr(self, name, None):
+                raise ValueError(f"checkpoint: not with {name}")
+        if not self._takes_stored:
+            raise ValueError(f"checkpoint: {type(self).__name__} fits many machines")
+        self._checkpoint = Checkpoint(self, checkpoint, every, X)
+        try:
+            return self._watched_fit(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_checkpoint", None)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         previous = getattr(self, "_machine", None) if self.warm_start else None
         self._lesson = (sample_weight, watcher.notify)
@@ -245,11 +294,40 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         config = self._config(gamma, spent)
         cost = self._cost(target, weights)
         del weights  # eight bytes a sample that the fit has no use for
-        trained, report = _core.train(
-            "budget", config, rows, target, n_classes, cost, task="fit", start=previous,
-            validation=held_out, notify=watcher.notify, threads=self._threads(),
+        trained, report = self._trained(
+            (config, rows, target, n_classes, cost), {"start": previous, "validation": held_out},
+            watcher,
         )  # fmt: skip
         self._take(trained, report, watcher)
+
+    def _trained(
+        self, problem: tuple[Any, ...], begun: dict[str, Any], watcher: Watcher
+    ) -> tuple[_core.Machine, dict[str, Any]]:
+        """One call of `_core`; with a checkpoint one for the passes and one for what follows."""
+        call = partial(
+            _core.train, "budget", *problem, notify=watcher.notify, threads=self._threads()
+        )
+        checkpoint: Checkpoint | None = self.__dict__.pop("_checkpoint", None)
+        if checkpoint is None:
+            return call(task="fit", **begun)
+        said = {"passes": checksum(*problem[1:])}
+        found = checkpoint.read()
+        if found is None:
+            machine, told = call(task="passes", **begun)
+            if told["stop_reason"] == "callback":
+                return machine, told
+            kept = copy.copy(self)
+            kept._machine, kept.n_iter_, kept.history_ = machine, told["n_iter"], told["history"]
+            kept.stop_reason_, kept.objective_ = told["stop_reason"], told["objective"]
+            checkpoint.write(said, kept)
+        else:
+            machine = found[1]._machine
+            told = {name: getattr(found[1], f"{name}_") for name in _TOLD}
+            if found[0] != said:
+                raise checkpoint.other_rows()
+        machine, last = call(task="finish", start=machine)
+        checkpoint.done()
+        return machine, joined(told, last)
 
     def _goes_on_with(self, reset: bool) -> _core.Machine | None:
         warm = self.warm_start or not reset
@@ -277,12 +355,14 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         """Seconds that a training call may take."""
         return self.max_time
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+    def _partial_fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, to: tuple[Any, float]
+    ) -> Self:
         def step(X: Any, y: Any, sample_weight: Any) -> None:
             with self._training() as watcher:
                 self._go_on(X, y, classes, sample_weight, watcher, polish=False)
 
-        _larger.each_part(step, X, y, sample_weight)
+        _larger.each_part(self, step, (X, y, sample_weight), to)
         return self
 
     @documented

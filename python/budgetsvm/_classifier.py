@@ -98,10 +98,19 @@ class Classifier(ClassifierMixin, Calibrated):
         return _validation.known_index(y, self.classes_), len(self.classes_)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        return self._used_C() * weights * self._class_factors(target, weights, balance)
+        factors = self._factors(target, weights, balance)
+
+        def cost(at: slice) -> np.ndarray:
+            return self._used_C() * weights[at] * factors[target[at]]
+
+        return _validation.where_kept(weights, cost)
 
     def _class_factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
         """Of every sample; "balanced" only where `balance` says that all rows are known."""
+        return self._factors(target, weights, balance)[target]
+
+    def _factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
+        """Of every class."""
         factors = np.ones(len(self.classes_))
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
@@ -117,7 +126,7 @@ class Classifier(ClassifierMixin, Calibrated):
                 )
             sums = np.bincount(target, weights=weights, minlength=len(factors))
             factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
-        return factors[target]
+        return factors
 
 
 def one_column_flat(values: np.ndarray) -> np.ndarray:

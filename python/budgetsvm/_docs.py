@@ -152,6 +152,15 @@ COMMON = {
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed in the first call.
 """,
+    "checkpoint": """
+        checkpoint : path-like or None, default=None
+            For rows from a source: a file (".safetensors") that is written every so often. A call
+            that was killed goes on from it when it is made again, on an estimator with the same
+            hyperparameters and the same rows, and ends with the bits of one that was not; the file
+            is then deleted. Wants an integer as `random_state`.
+        every : float, default=60
+            Seconds between two of them, >= 0.
+""",
     "weights": """
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0, not all zero: they multiply C.

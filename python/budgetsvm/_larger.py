@@ -11,8 +11,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
+from ._checkpoint import Checkpoint, checksum
 from ._files import whole
 from .data._mapped import Trimmed
+from .data._pieces import Block
 from .data._source import Source
 from .data._stored import Stored
 
@@ -64,21 +66,65 @@ def target_of(estimator: Any, stored: Stored) -> np.ndarray:
     return stored.coded() if is_classifier(estimator) else stored.values()
 
 
-def each_part(step: Callable[..., Any], X: Any, y: Any, sample_weight: Any) -> None:
-    """A step with rows, targets and weights, or one with each block of a source."""
+def each_part(
+    estimator: Any, step: Callable[..., Any], given: tuple[Any, Any, Any], to: tuple[Any, float]
+) -> None:
+    """A step with rows, targets and weights, or one with each block of a source.
+
+    `to` is a checkpoint, or None, and the seconds between two of them.
+    """
+    X, y, sample_weight = given
+    checkpoint = None if to[0] is None else Checkpoint(estimator, *to, X)
     if not isinstance(X, Source):
         step(X, y, sample_weight)
         return
     if y is not None or sample_weight is not None:
         raise ValueError("y and sample_weight: a source has its own")
-    first = 0
-    for block in X.blocks():
+    found = None if checkpoint is None else checkpoint.read()
+    done = 0 if found is None else int(found[0]["rows"])
+    first, learnt = 0, None
+    blocks = X.blocks()
+    while True:
+        try:
+            block = next(blocks, None)
+        except KeyboardInterrupt:
+            _keep(checkpoint, learnt)
+            raise
+        if block is None:
+            break
         last = first + block.X.shape[0]
+        if checkpoint is not None and found is not None and first < done:
+            if last > done or (last == done and _sum_of(block) != found[0]["sum"]):
+                raise checkpoint.other_rows()
+            if last == done:
+                checkpoint.adopt(found[1])
+            first = last
+            continue
         try:
             step(*block)
         except ValueError as error:
             raise ValueError(f"{X!r}, rows {first} to {last - 1}: {error}") from None
-        first = last
+        except KeyboardInterrupt:
+            _keep(checkpoint, learnt)
+            raise
+        first, learnt = last, (last, block)
+        if checkpoint is not None and checkpoint.due():
+            _keep(checkpoint, learnt)
+    if checkpoint is not None:
+        if first < done:
+            raise checkpoint.other_rows()
+        checkpoint.done()
+
+
+def _keep(checkpoint: Checkpoint | None, learnt: tuple[int, Block] | None) -> None:
+    """Write what was learnt up to the end of a block."""
+    if checkpoint is not None and learnt is not None:
+        checkpoint.write({"rows": learnt[0], "sum": _sum_of(learnt[1])})
+
+
+def _sum_of(block: Block) -> int:
+    X: Any = block.X
+    return checksum(X if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr))
 
 
 def is_many(X: Any, out: Any) -> bool:

@@ -138,7 +138,10 @@ class LocalBudgetSVC(OnlineLearner):
 
     @available_if(_is_online)
     @documented
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, checkpoint: Any = None,
+        every: float = 60,
+    ) -> Self:  # fmt: skip
         """Learn from new rows in the order in which they stand.
 
         However a stream is cut into parts, the model is the same. Only with ``local="online"`` (or
@@ -146,10 +149,11 @@ class LocalBudgetSVC(OnlineLearner):
 
         @new-rows@
         @classes@
+        @checkpoint@
 
         @trained-on@
         """
-        return super().partial_fit(X, y, classes)
+        return super().partial_fit(X, y, classes, checkpoint, every)
 
     n_components_ = of_machine("cell_width", "Directions that rows are projected on.")
     cluster_centers_ = of_machine("centers", "Centres of the cells, shape (n_cells, n_features).")

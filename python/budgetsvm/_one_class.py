@@ -127,7 +127,11 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         self._train(X, sample_weight, watcher, "fit", None)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    @documented
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
+        every: float = 60,
+    ) -> Self:  # fmt: skip
         """Go on training with new rows, or begin with them; no row is kept.
 
         By the recursive polish, as `BudgetSVC.partial_fit`: each call leaves a model about as good
@@ -136,12 +140,13 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like or CSR matrix of shape (n_samples, n_features), or Source
             New rows, finite.
         y : ignored
             For the consistency of the interface.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0, not all zero.
+        @checkpoint@
 
         Returns
         -------
@@ -154,7 +159,7 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
             As in `fit`, and where there is no summary of the rows so far to go on from (a file
             saved with ``resume=False``); the estimator is then as before.
         """
-        return self._go_on(X, sample_weight, "partial_fit")
+        return self._go_on(X, sample_weight, "partial_fit", (checkpoint, every))
 
     @documented
     def polish(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -174,13 +179,15 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         check_is_fitted(self)
         return self._go_on(X, sample_weight, "polish")
 
-    def _go_on(self, X: Any, sample_weight: Any, task: str) -> Self:
+    def _go_on(
+        self, X: Any, sample_weight: Any, task: str, to: tuple[Any, float] = (None, 0)
+    ) -> Self:
         def step(X: Any, y: Any, sample_weight: Any) -> None:
             with self._training() as watcher:
                 self._train(X, sample_weight, watcher, task, getattr(self, "_machine", None))
 
         if task == "partial_fit":
-            _larger.each_part(step, X, None, sample_weight)
+            _larger.each_part(self, step, (X, None, sample_weight), to)
         else:
             with _larger.opened(self, X, None, sample_weight) as given:
                 step(*given)

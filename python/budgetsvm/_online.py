@@ -82,7 +82,10 @@ class OnlineLearner(Classifier, MachineEstimator):
         self._learn(X, y, None, watcher, stream=False)
 
     @documented
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, checkpoint: Any = None,
+        every: float = 60,
+    ) -> Self:  # fmt: skip
         """Learn from new rows in the order in which they stand.
 
         However a stream is cut into parts, the model is the same (up to rounding where the parts
@@ -91,6 +94,7 @@ class OnlineLearner(Classifier, MachineEstimator):
 
         @new-rows@
         @classes@
+        @checkpoint@
 
         @trained-on@
         """
@@ -101,7 +105,7 @@ class OnlineLearner(Classifier, MachineEstimator):
             with self._training() as watcher:
                 self._learn(X, y, classes, watcher, stream=True)
 
-        _larger.each_part(step, X, y, None)
+        _larger.each_part(self, step, (X, y, None), (checkpoint, every))
         return self
 
     n_samples_seen_ = of_machine("seen", "Samples learnt from.")

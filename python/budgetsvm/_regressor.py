@@ -65,7 +65,7 @@ class Regressor(RegressorMixin, Estimator):
             _validation.warn_of_no_terms(fitted._machine)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
-        return self._used_C() * weights
+        return _validation.where_kept(weights, lambda at: self._used_C() * weights[at])
 
 
 class SeveralTargets(Regressor):

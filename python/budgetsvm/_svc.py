@@ -53,8 +53,9 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
 
     @documented
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None,
+        checkpoint: Any = None, every: float = 60,
+    ) -> Self:  # fmt: skip
         """Go on training with new rows, or begin with them; no row is kept.
 
         The recursive polish: a quadratic summary of the losses of all rows so far, `n_terms_`²
@@ -74,7 +75,8 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
         @new-rows@
         @classes@
         @weights@
+        @checkpoint@
 
         @trained-on@
         """
-        return self._partial_fit(X, y, classes, sample_weight)
+        return self._partial_fit(X, y, classes, sample_weight, (checkpoint, every))

@@ -47,7 +47,10 @@ class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
     fit_intercept: bool = True
 
     @documented
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
+        every: float = 60,
+    ) -> Self:  # fmt: skip
         """Go on training with new rows, or begin with them; no row is kept.
 
         As `BudgetSVC.partial_fit`: by the recursive polish, which leaves a model about as good as
@@ -55,7 +58,8 @@ class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
 
         @new-rows@
         @weights@
+        @checkpoint@
 
         @trained-on@
         """
-        return self._partial_fit(X, y, None, sample_weight)
+        return self._partial_fit(X, y, None, sample_weight, (checkpoint, every))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -97,6 +98,8 @@ def check_real_weights(sample_weight: Any) -> None:
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Float64 weights of the rows, finite, not negative, not all zero."""
+    if getattr(sample_weight, "maps", None) is not None:
+        return sample_weight  # of a source, which has looked at them
     try:
         check_real_weights(sample_weight)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -111,6 +114,15 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     if not np.any(weights > 0):
         raise ValueError("sample_weight must not be all zero")
     return weights
+
+
+def where_kept(like: np.ndarray, part: Callable[[slice], np.ndarray]) -> np.ndarray:
+    """``part(slice)`` of all rows: in memory, or bit by bit in a file where `like` is in one."""
+    maps = getattr(like, "maps", None)
+    found: np.ndarray = (
+        part(slice(None)) if maps is None else maps.made(len(like), np.float64, part)
+    )
+    return found
 
 
 def check_labels(name: str, labels: Any) -> None:

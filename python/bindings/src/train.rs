@@ -140,7 +140,8 @@ impl<'py> Call<'py> {
 /// - all but "exact" and "primal": `start`, a machine that training goes on from (where its rows
 ///   are scaled, those of this call are, and its answer is the machine of such rows)
 /// - "one_class": `task` as below
-/// - "budget": `task` ("fit", "partial_fit" or "polish") and `validation`, a part (X, y, weights)
+/// - "budget": `task` ("fit" or its parts "passes" and "finish", "partial_fit", "polish") and
+///   `validation`, a part (X, y, weights)
 /// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand
 /// - "online": `record`, whether the history has decision values from before each row was learnt
 /// - "local": `centers` of the cells
@@ -208,12 +209,17 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
     let trained = call.train(storage, |problem, from, watch| match (&task[..], from) {
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
+        ("finish", Some(start)) => config.finish(problem, start, watch),
         _ => {
             let held_out = match held_out {
                 Some((rows, targets, weights)) => Some(Problem::new(rows, targets, weights)?),
                 None => None,
             };
-            config.fit(problem, Start { from, held_out: held_out.as_ref() }, watch)
+            let start = Start { from, held_out: held_out.as_ref() };
+            match &task[..] {
+                "passes" => config.passes(problem, start, watch),
+                _ => config.fit(problem, start, watch),
+            }
         }
     })?;
     told(call, trained)

@@ -16,6 +16,15 @@ import numpy as np
 CHUNK = 2**20
 #: Mapped pages that stay in memory before they are handed back, and seconds between two looks.
 _RESIDENT, _PAUSE = 48 << 20, 0.002
+#: Seconds after which they may be handed back again: where work goes back and forth over all rows
+#: they come again at once, and handing them back is for nothing.
+_REST = 0.05
+
+
+class Kept(np.ndarray):
+    """An array of a number a row, mapped from a temporary file."""
+
+    maps: Any = None
 
 
 def chunks(n: int) -> Iterator[slice]:
@@ -48,7 +57,9 @@ class Maps:
         column = self.column(dtype)
         for where in chunks(n):
             column.append(part(where))
-        return column.array()
+        made = column.array().view(Kept)
+        made.maps = self
+        return made
 
     def _mapped(self, file: Any, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
         if 0 in shape:
@@ -151,6 +162,7 @@ class Trimmed:
                 least = min(least, now)
                 if now > least + _RESIDENT:
                     maps.let_go()
+                    self._ended.wait(_REST)
         maps.let_go()
 
 

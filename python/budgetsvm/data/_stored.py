@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._mapped import Column, Maps, chunks
+from ._mapped import Column, Kept, Maps, chunks
 from ._pieces import Block, Piece
 
 #: CSR matrices of as many stored values have 64-bit places.
 _SHORT = np.iinfo(np.int32).max
 
 
-class Coded(np.ndarray):
+class Coded(Kept):
     """Places of labels among `classes`, an array of uint32."""
 
     classes: np.ndarray
@@ -69,7 +69,7 @@ class Stored:
                 return places[y[where]] if named else np.searchsorted(classes, y[where])
 
             self._coded = self.maps.made(len(y), np.uint32, part).view(Coded)
-            self._coded.classes = classes
+            self._coded.classes, self._coded.maps = classes, self.maps
         return self._coded
 
     def values(self) -> np.ndarray:
@@ -86,7 +86,11 @@ class Stored:
         if self.weight is None:
             n = self.X.shape[0]
             self.weight = self.maps.made(n, np.float64, lambda at: np.ones(at.stop - at.start))
-        return self.weight
+        elif not np.any(self.weight > 0):
+            raise ValueError("weight: it must not be all zero")
+        kept = self.weight.view(Kept)
+        kept.maps = self.maps
+        return kept
 
 
 class Writer:
@@ -144,8 +148,6 @@ class Writer:
         names = None if self._names is None else np.array(list(self._names))
         y = None if self._y is None else self._y.array()
         weight = None if self._weight is None else self._weight.array()
-        if weight is not None and not np.any(weight > 0):
-            raise ValueError("weight: it must not be all zero")
         return Stored(self._maps, X, y, weight, names)
 
     def _csr(self, width: int, first: int) -> Any:

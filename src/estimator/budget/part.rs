@@ -58,15 +58,59 @@ pub(super) fn fit<F: Real>(
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
     watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
-    let polishing = config.polishing && config.budget.is_some();
-    if let (true, None, Some(budget)) = (polishing, from, config.budget)
-        && let Some(distinct) = basis::every_row(problem, budget)?
+    if from.is_none()
+        && let Some(trained) = small(config, problem, watch)?
     {
-        let mut trained = exact(config, problem, &distinct, watch)?;
-        let stepped = trained.part.model.coef();
-        keep(config, problem, (&mut trained, stepped), watch)?;
         return Ok(trained);
     }
+    let trained = first(config, problem, (from, held_out), watch)?;
+    finish(config, problem, trained, watch)
+}
+
+/// What [`fit`] does behind its passes, which left this part.
+pub(super) fn rest<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    part: &Part<F>,
+    watch: &mut Watch<'_>,
+) -> Result<Trained<F>> {
+    if let Some(trained) = small(config, problem, watch)? {
+        return Ok(trained);
+    }
+    let outcome = Outcome {
+        n_iter: 0,
+        stop: StopReason::MaxIter,
+        entries: Vec::new(),
+        smoothed: None,
+        primal: None,
+        advice: None,
+    };
+    let part = Part { model: part.model.clone(), passes: part.passes, left: None };
+    finish(config, problem, Trained { part, outcome }, watch)
+}
+
+/// The exact solution when the budget holds every distinct row.
+fn small<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Trained<F>>> {
+    let Some(budget) = config.budget.filter(|_| config.polishing) else { return Ok(None) };
+    let Some(distinct) = basis::every_row(problem, budget)? else { return Ok(None) };
+    let mut trained = exact(config, problem, &distinct, watch)?;
+    let stepped = trained.part.model.coef();
+    keep(config, problem, (&mut trained, stepped), watch)?;
+    Ok(Some(trained))
+}
+
+/// The passes.
+pub(super) fn first<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
+    watch: &mut Watch<'_>,
+) -> Result<Trained<F>> {
+    let polishing = config.polishing && config.budget.is_some();
     watch.limit(config.max_time, if polishing { 0.5 } else { 1.0 });
     let loss = if polishing { config.loss.of_passes() } else { config.loss };
     let of_passes = BudgetConfig { loss, ..config.clone() };
@@ -74,8 +118,17 @@ pub(super) fn fit<F: Real>(
         Some(budget) if polishing => budget.saturating_mul(ROWS_A_TERM),
         _ => usize::MAX,
     };
-    let mut trained =
-        passes(&of_passes, problem, (from, held_out), watch, (config.max_iter, visited))?;
+    passes(&of_passes, problem, (from, held_out), watch, (config.max_iter, visited))
+}
+
+/// What comes behind the passes.
+fn finish<F: Real>(
+    config: &BudgetConfig,
+    problem: &Problem<'_, F>,
+    mut trained: Trained<F>,
+    watch: &mut Watch<'_>,
+) -> Result<Trained<F>> {
+    let polishing = config.polishing && config.budget.is_some();
     let stepped = trained.part.model.coef();
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {

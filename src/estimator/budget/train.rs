@@ -51,6 +51,47 @@ impl BudgetConfig {
         start: Start<'_, '_, F>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
+        self.fit_or_pass((problem, false), start, watch)
+    }
+
+    /// The first part of a fit, its passes: of what it leaves [`BudgetConfig::finish`] makes the
+    /// machine of [`BudgetConfig::fit`], also after it was kept in a file.
+    ///
+    /// # Errors
+    /// As [`BudgetConfig::fit`].
+    pub fn passes<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        start: Start<'_, '_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
+        self.fit_or_pass((problem, true), start, watch)
+    }
+
+    /// What a fit does behind its passes, on the samples that these were made on. The report is of
+    /// this part alone.
+    ///
+    /// # Errors
+    /// As [`BudgetConfig::polish`].
+    pub fn finish<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        passes: &Machine<F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
+        self.check()?;
+        let parts = self.parts(problem, Some(passes), watch)?;
+        train(self, problem, watch, &|problem, class, watch| {
+            part::rest(self, problem, &parts[class.unwrap_or(0)], watch)
+        })
+    }
+
+    fn fit_or_pass<F: Real>(
+        &self,
+        (problem, passes): (&Problem<'_, F>, bool),
+        start: Start<'_, '_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
         self.check()?;
         check_classes(problem)?;
         let classes = self.loss.is_classification();
@@ -65,17 +106,18 @@ impl BudgetConfig {
             let parts = split(problem, self.validation_fraction, self.seed)?;
             let [training, held_out] = [parts[0].problem()?, parts[1].problem()?];
             let start = Start { held_out: Some(&held_out), ..start };
-            return self.fit(&training, start, watch);
+            return self.fit_or_pass((&training, passes), start, watch);
         }
+        let part = if passes { part::first } else { part::fit };
         let parts = self.parts(problem, start.from, watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             let from = parts.get(class.unwrap_or(0));
             let held_out = start.held_out.filter(|_| self.early_stopping);
             match (class, held_out) {
                 (Some(class), Some(held_out)) => against_rest(held_out, class, |held_out| {
-                    part::fit(self, problem, (from, Some(held_out)), watch)
+                    part(self, problem, (from, Some(held_out)), watch)
                 }),
-                _ => part::fit(self, problem, (from, held_out), watch),
+                _ => part(self, problem, (from, held_out), watch),
             }
         })
     }
