@@ -55,6 +55,26 @@ impl Cholesky {
         jitter: f64,
         between: &mut dyn FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
+        Self::with(factor_block, (what, matrix, n, jitter), between)
+    }
+
+    /// [`Cholesky::factor`] whose blocks on the diagonal are in columns, for which faer has vector
+    /// code: several times as fast where the order is small, with other rounding.
+    pub(crate) fn factor_small<E: From<Error>>(
+        what: &'static str,
+        matrix: &[f64],
+        n: usize,
+        jitter: f64,
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
+        Self::with(factor_columns, (what, matrix, n, jitter), between)
+    }
+
+    fn with<E: From<Error>>(
+        of_block: OfBlock,
+        (what, matrix, n, jitter): (&'static str, &[f64], usize, f64),
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
         let mut lower = zeroed(what, n.saturating_mul(n))?;
         let mean = (0..n).map(|j| matrix[j * n + j]).sum::<f64>() / n.max(1) as f64;
         let mut jitter = jitter;
@@ -69,7 +89,7 @@ impl Cholesky {
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }
-            if factor_in_place(&mut lower, n, between)? {
+            if factor_in_place(of_block, &mut lower, n, between)? {
                 return Ok(Self { n, lower });
             }
             jitter = (jitter * GROWTH).max(1e-15);
@@ -148,6 +168,7 @@ impl Cholesky {
 
 /// Whether every pivot was positive and finite.
 fn factor_in_place<E: From<Error>>(
+    of_block: OfBlock,
     lower: &mut [f64],
     n: usize,
     between: &mut dyn FnMut() -> std::result::Result<(), E>,
@@ -161,7 +182,7 @@ fn factor_in_place<E: From<Error>>(
         for (row, source) in diagonal.chunks_exact_mut(width).zip(above[first * n..].chunks(n)) {
             row.copy_from_slice(&source[first..first + width]);
         }
-        if !factor_block(diagonal, width) {
+        if !of_block(diagonal, width) {
             return Ok(false);
         }
         for (row, target) in diagonal.chunks(width).zip(above[first * n..].chunks_mut(n)) {
@@ -220,18 +241,39 @@ fn update_strip(strip: &mut [f64], n: usize, left: usize, panel: &[f64], width: 
     );
 }
 
-/// Factors one block on the diagonal.
+/// Factors one block on the diagonal, of which the lower triangle alone is read and written.
+type OfBlock = fn(&mut [f64], usize) -> bool;
+
 fn factor_block(block: &mut [f64], n: usize) -> bool {
+    factored(MatMut::from_row_major_slice_mut(block, n, n))
+}
+
+fn factor_columns(block: &mut [f64], n: usize) -> bool {
+    transpose(block, n);
+    let done = factored(MatMut::from_column_major_slice_mut(block, n, n));
+    transpose(block, n);
+    done
+}
+
+fn transpose(block: &mut [f64], n: usize) {
+    for i in 0..n {
+        for j in 0..i {
+            block.swap(i * n + j, j * n + i);
+        }
+    }
+}
+
+fn factored(mut matrix: MatMut<'_, f64>) -> bool {
+    let n = matrix.nrows();
     let params = Spec::<factor::LltParams, f64>::default();
     let mut memory = MemBuffer::new(factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, params));
-    let matrix = MatMut::from_row_major_slice_mut(block, n, n);
     let done = factor::cholesky_in_place(
-        matrix,
+        matrix.rb_mut(),
         factor::LltRegularization::default(),
         Par::Seq,
         MemStack::new(&mut memory),
         params,
     )
     .is_ok();
-    done && (0..n).all(|j| block[j * n + j].is_finite())
+    done && (0..n).all(|j| matrix[(j, j)].is_finite())
 }

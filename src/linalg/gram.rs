@@ -27,7 +27,9 @@ const TASK: usize = 32;
 pub(crate) struct GramAccumulator {
     n: usize,
     tile: usize,
-    /// Row-major, up to `BATCH` rows of n.
+    /// Rows that are multiplied together.
+    batch: usize,
+    /// Row-major, up to `batch` rows of n.
     pending: Vec<f64>,
     /// The same where products are in `f32`.
     pending_single: Vec<f32>,
@@ -41,6 +43,11 @@ pub(crate) struct GramAccumulator {
 impl GramAccumulator {
     /// Zero, of order n. Memory: `BATCH`·n and about n²/2 numbers.
     pub(crate) fn new(n: usize) -> Result<Self> {
+        Self::of(n, BATCH)
+    }
+
+    /// The same for this many rows in all.
+    pub(crate) fn of(n: usize, rows: usize) -> Result<Self> {
         let tile = if n <= 256 { 64 } else { 128 };
         let corners: Vec<_> = (0..n.div_ceil(tile))
             .flat_map(|i| (0..=i).map(move |j| (i * tile, j * tile)))
@@ -48,6 +55,7 @@ impl GramAccumulator {
         Ok(Self {
             n,
             tile,
+            batch: rows.clamp(1, BATCH),
             pending: Vec::new(),
             pending_single: Vec::new(),
             single: false,
@@ -62,7 +70,7 @@ impl GramAccumulator {
     pub(crate) fn clear(&mut self, single: bool) -> Result<()> {
         (self.held, self.single) = (0, single);
         self.tiles.fill(0.0);
-        let (what, len) = ("rows of the Hessian", BATCH * self.n);
+        let (what, len) = ("rows of the Hessian", self.batch * self.n);
         let (doubles, singles) = if single { (0, len) } else { (len, 0) };
         if (self.pending.len(), self.pending_single.len()) != (doubles, singles) {
             (self.pending, self.pending_single) = (Vec::new(), Vec::new());
@@ -75,7 +83,7 @@ impl GramAccumulator {
     /// Room left in the batch, in rows.
     #[must_use]
     pub(crate) fn room(&self) -> usize {
-        BATCH - self.held
+        self.batch - self.held
     }
 
     /// Adds up to [`GramAccumulator::room`] rows: `row(i)` gives the i-th as its values and

@@ -23,9 +23,15 @@ fn outer(rows: &[f64], n: usize) -> Vec<f64> {
 }
 
 fn gram(n: usize, count: usize, single: bool) {
+    let all = GramAccumulator::new(n).unwrap();
+    let few = GramAccumulator::of(n, count).unwrap();
+    assert!(few.room() == count.min(all.room()));
+    [all, few].map(|sum| gram_by(sum, n, count, single));
+}
+
+fn gram_by(mut sum: GramAccumulator, n: usize, count: usize, single: bool) {
     let mut rng = Rng::new(n as u64);
     let rows = random(&mut rng, n * count);
-    let mut sum = GramAccumulator::new(n).unwrap();
     for _ in 0..2 {
         sum.clear(single).unwrap();
         let mut first = 0;
@@ -107,6 +113,7 @@ fn cholesky_solves_and_grows_its_jitter() {
     }
     for bad in [vec![f64::NAN; 4], vec![-1.0, 0.0, 0.0, -1.0], vec![1.0, 0.0, f64::NAN, 1.0]] {
         assert!(Cholesky::factor("test", &bad, 2, 1e-12, &mut go_on).is_err());
+        assert!(Cholesky::factor_small("test", &bad, 2, 1e-12, &mut go_on).is_err());
     }
 }
 
@@ -131,8 +138,11 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
             })
             .unwrap();
             assert_eq!(looks, n.div_ceil(128));
-            for (a, b) in got.iter().zip(&x) {
-                assert!((a - b).abs() < 1e-8, "{n}: {a} {b}");
+            let mut small = rhs.clone();
+            let factor = Cholesky::factor_small("test", &full, n, 0.0, &mut go_on).unwrap();
+            factor.solve(&mut small);
+            for ((a, small), b) in got.iter().zip(&small).zip(&x) {
+                assert!((a - b).abs().max((small - b).abs()) < 1e-8, "{n}: {a} {small} {b}");
             }
             assert_eq!(first.get_or_insert(got.clone()), &got);
         }

@@ -286,7 +286,7 @@ fn gram<F: Real>(
     rows: &[(&[F], f64)],
     between: &mut dyn FnMut() -> Step,
 ) -> Step<Vec<f64>> {
-    let mut sum = GramAccumulator::new(n)?;
+    let mut sum = GramAccumulator::of(n, rows.len())?;
     sum.clear(false)?;
     let mut rest = rows;
     while !rest.is_empty() {

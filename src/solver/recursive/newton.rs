@@ -208,7 +208,7 @@ impl<F: Real> Block<'_, F> {
         if self.with_offset && zone.is_empty() && hessian[n * n - 1] <= 0.0 {
             hessian[n * n - 1] = 1.0;
         }
-        Cholesky::factor::<Halt>("Hessian", &hessian, n, JITTER, between)?.solve(direction);
+        Cholesky::factor_small::<Halt>("Hessian", &hessian, n, JITTER, between)?.solve(direction);
         Ok(())
     }
 
