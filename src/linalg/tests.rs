@@ -26,7 +26,9 @@ fn gram(n: usize, count: usize, single: bool) {
     let all = GramAccumulator::new(n).unwrap();
     let few = GramAccumulator::of(n, count).unwrap();
     assert!(few.room() == count.min(all.room()));
-    [all, few].map(|sum| gram_by(sum, n, count, single));
+    for sum in [all, few] {
+        gram_by(sum, n, count, single);
+    }
 }
 
 fn gram_by(mut sum: GramAccumulator, n: usize, count: usize, single: bool) {
