@@ -15,13 +15,16 @@ __all__ = [
     "archive_load",
     "archive_save",
     "cross_validate",
+    "finish",
     "hyperparameters",
+    "join",
     "learn_scales",
     "left_out",
     "libsvm_read",
     "libsvm_write",
     "local_clusters",
     "map_fit",
+    "polish_sums",
     "scales",
     "sigmoid",
     "svmlight_read",
@@ -129,6 +132,22 @@ def train(
     notify: _Notify | None,
     threads: int,
     **own: Any,
+) -> tuple[Machine, dict[str, Any]]: ...
+def join(config: str, machines: list[Machine], threads: int) -> Machine: ...
+def polish_sums(
+    config: str,
+    x: _Rows,
+    y: _Target,
+    n_classes: int | None,
+    cost: _Weights,
+    joined: Machine,
+    point: NDArray[np.float64],
+    threads: int,
+) -> NDArray[np.float64]: ...
+def finish(
+    config: str,
+    joined: Machine,
+    sums_of: Callable[[Machine, NDArray[np.float64]], NDArray[np.float64]],
 ) -> tuple[Machine, dict[str, Any]]: ...
 def learn_scales(
     kernel: str,

@@ -61,6 +61,15 @@ impl AnyMaintenance {
         }
     }
 
+    /// Whether it may be asked once for many new terms, all of which it looks at alike.
+    #[must_use]
+    pub fn looks_at_all(&self) -> bool {
+        match self {
+            Self::Merge { .. } | Self::RemoveSmallest => true,
+            Self::RemoveRandom | Self::RemoveOldest | Self::Project | Self::Stop => false,
+        }
+    }
+
     /// Whether a full model takes no new term, so that no sample need be tried for one.
     #[must_use]
     pub fn refuses_new_terms(&self) -> bool {

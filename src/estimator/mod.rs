@@ -46,7 +46,7 @@ pub use auto::{
 pub use budget::{
     BudgetConfig, BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
     BudgetSvrModel, Fold, Found, Grid, GridJudged, Maintenance, OneClassConfig, Place, Recursive,
-    Start,
+    Start, SumsOfMachine,
 };
 pub use caution::Caution;
 pub use exact::{

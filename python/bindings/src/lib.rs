@@ -6,6 +6,7 @@ mod calibrate;
 mod config;
 mod convert;
 mod describe;
+mod distributed;
 mod enter;
 mod exact;
 mod features;
@@ -48,6 +49,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(calibrate::left_out, module)?)?;
     module.add_function(wrap_pyfunction!(train::cross_validate, module)?)?;
     module.add_function(wrap_pyfunction!(train::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::join, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::polish_sums, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::finish, module)?)?;
     module.add_function(wrap_pyfunction!(features::map_fit, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_read, module)?)?;
     module.add_function(wrap_pyfunction!(svmlight::svmlight_write, module)?)?;

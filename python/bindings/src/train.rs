@@ -39,16 +39,15 @@ pub(crate) type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
 type Parts<'a, F> = (Rows<'a, F>, Targets<'a>, &'a [f64]);
 
 impl<'py> Call<'py> {
-    /// A call about classes that tells nobody how far it is.
-    pub(crate) fn of_classes(
+    /// A call that tells nobody how far it is.
+    pub(crate) fn silent(
         py: Python<'py>,
         config: String,
-        (y, n_classes): (&Bound<'py, PyAny>, usize),
+        (y, n_classes): (&Bound<'py, PyAny>, Option<usize>),
         cost: PyReadonlyArray1<'py, f64>,
         threads: usize,
     ) -> PyResult<Self> {
-        let target = Some(Target::new(y, Some(n_classes))?);
-        let n_classes = Some(n_classes);
+        let target = Some(Target::new(y, n_classes)?);
         Ok(Self { py, config, target, n_classes, cost, notify: None, threads, own: None })
     }
 
@@ -140,8 +139,8 @@ impl<'py> Call<'py> {
 /// - all but "exact" and "primal": `start`, a machine that training goes on from (where its rows
 ///   are scaled, those of this call are, and its answer is the machine of such rows)
 /// - "one_class": `task` as below
-/// - "budget": `task` ("fit" or its parts "passes" and "finish", "partial_fit", "polish") and
-///   `validation`, a part (X, y, weights)
+/// - "budget": `task` ("fit" or its parts "passes" and "finish", "partial_fit", "polish" or "shard"),
+///   `validation`, a part (X, y, weights), and `shards`, of which X is one
 /// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand
 /// - "online": `record`, whether the history has decision values from before each row was learnt
 /// - "local": `centers` of the cells
@@ -189,6 +188,7 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
     type HeldOut<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, PyReadonlyArray1<'py, f64>);
     let config: BudgetConfig = call.config()?;
     let task: String = call.own("task")?.map_or(Ok(String::new()), |task| task.extract())?;
+    let shards: usize = call.own("shards")?.map_or(Ok(1), |shards| shards.extract())?;
     let validation: Option<HeldOut<'py>> =
         call.own("validation")?.map(|part| part.extract()).transpose()?;
     let validation = match &validation {
@@ -210,6 +210,7 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
         ("finish", Some(start)) => config.finish(problem, start, watch),
+        ("shard", _) => config.shard_pass(problem, shards, watch),
         _ => {
             let held_out = match held_out {
                 Some((rows, targets, weights)) => Some(Problem::new(rows, targets, weights)?),

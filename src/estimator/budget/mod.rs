@@ -3,6 +3,7 @@
 pub(super) mod against_rest;
 mod combine;
 pub(super) mod config;
+mod distributed;
 mod grid;
 pub(super) mod hold_out;
 mod labelled;
@@ -15,6 +16,7 @@ mod tune;
 mod units;
 
 pub use config::{BudgetConfig, Maintenance};
+pub use distributed::SumsOfMachine;
 pub use grid::{Fold, Grid, Judged as GridJudged, Place};
 pub use labelled::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};
 pub use one_class::{BudgetOneClassSvm, BudgetOneClassSvmModel, OneClassConfig};

@@ -247,7 +247,7 @@ impl BudgetConfig {
 }
 
 /// Trains the one part, or one a class, and gathers what they tell.
-fn train<F: Real>(
+pub(super) fn train<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     watch: &mut Watch<'_>,
@@ -289,7 +289,7 @@ pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> 
 }
 
 /// A stream that goes on from the parts, where they have what that needs.
-fn machine<F: Real>(config: &BudgetConfig, parts: Vec<Part<F>>) -> Machine<F> {
+pub(super) fn machine<F: Real>(config: &BudgetConfig, parts: Vec<Part<F>>) -> Machine<F> {
     let learnt = |part: &Part<F>| {
         let Left { stepped, summaries } = part.left.clone()?;
         let (model, passes, units) = (part.model.clone(), part.passes, None);
@@ -313,6 +313,15 @@ impl BudgetConfig {
     ) -> Result<Vec<Part<F>>> {
         let Some(machine) = start else { return Ok(Vec::new()) };
         machine.check_fits(problem)?;
+        self.parts_of(machine, watch)
+    }
+
+    /// The parts of a machine that fits these hyperparameters.
+    pub(super) fn parts_of<F: Real>(
+        &self,
+        machine: &Machine<F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Part<F>>> {
         if machine.kernel() != Some(self.kernel) {
             return Err(Error::Unsupported(OTHER_KERNEL.into()));
         }

@@ -38,6 +38,22 @@ pub(super) enum Rule {
 }
 
 impl Rule {
+    /// The number that stands for it in a place, and back.
+    pub(super) fn code(self) -> f64 {
+        match self {
+            Self::Exact => 0.0,
+            Self::Sketch => 1.0,
+            Self::Majorant => 2.0,
+            Self::Wide => 3.0,
+        }
+    }
+
+    pub(super) fn of_code(code: f64) -> Option<Self> {
+        [Self::Exact, Self::Sketch, Self::Majorant, Self::Wide]
+            .into_iter()
+            .find(|r| r.code() == code)
+    }
+
     fn curvature(self, samples: &Samples<'_>, i: usize, f: f64) -> f64 {
         match self {
             Self::Majorant => samples.majorant(i, f),
@@ -85,12 +101,7 @@ impl Derivatives {
 
     /// Back to zero, for derivatives by `rule` at `f`.
     pub(super) fn start(&mut self, samples: &Samples<'_>, f: &[f64], rule: Rule) -> Result<()> {
-        self.gradient.fill(0.0);
-        self.hessian.clear(rule != Rule::Exact)?;
-        self.weight = 0.0;
-        self.met = 0;
-        self.every = 1;
-        self.rule = rule;
+        self.start_whole(rule)?;
         if rule != Rule::Exact {
             let [rows] =
                 samples.sum(|i| [f64::from(u8::from(rule.curvature(samples, i, f[i]) > 0.0))]);
@@ -103,6 +114,17 @@ impl Derivatives {
             };
             self.every = (rows as usize / enough.max(1)).max(1);
         }
+        Ok(())
+    }
+
+    /// Back to zero, for all rows by `rule`, none left out.
+    pub(super) fn start_whole(&mut self, rule: Rule) -> Result<()> {
+        self.gradient.fill(0.0);
+        self.hessian.clear(rule != Rule::Exact)?;
+        self.weight = 0.0;
+        self.met = 0;
+        self.every = 1;
+        self.rule = rule;
         Ok(())
     }
 

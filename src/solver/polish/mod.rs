@@ -38,6 +38,9 @@
 //! 7. Stopped from outside, return the better of the start and what was reached, as the final h
 //!    sees them. An empty basis leaves the offset alone to be found.
 //!
+//! Where the samples are in parts that are elsewhere, the same is done by rounds (`rounds`) on sums of
+//! the parts (`sums`).
+//!
 //! When the basis holds every distinct training sample, [`Polish::solve_exactly`] solves the
 //! same problem to rounding error.
 //!
@@ -66,10 +69,16 @@ mod dual;
 mod kept;
 mod newton;
 mod output;
+mod prune;
+mod rounds;
 mod run;
 mod steps;
+mod sums;
 #[cfg(test)]
 mod tests;
+
+pub use rounds::{Basis, Rounds, Settled, SumsOf};
+pub use sums::{place_len, sums_len};
 
 use super::smoothed::{KernelRows, Polish, Polished, Start, basis_gram};
 use crate::config::not_negative;

@@ -10,7 +10,7 @@ use crate::watch::{Halt, Step};
 /// direction that matters.
 pub(super) const JITTER: f64 = 1e-12;
 /// The same for a sketch, whose products are in `f32`.
-const SKETCH_JITTER: f64 = 1e-6;
+pub(super) const SKETCH_JITTER: f64 = 1e-6;
 /// A step shorter than this says that the quadratic zone knew too little.
 pub(super) const SHORT_STEP: f64 = 0.3;
 
@@ -109,26 +109,13 @@ impl Output {
             hessian[j * order..j * order + j + 1].copy_from_slice(&gram[j * b..j * b + j + 1]);
         }
         self.derivatives.hessian.add_to(&mut hessian);
-        let mean = (0..b).map(|j| hessian[j * order + j]).sum::<f64>() / b as f64;
-        if order > b && self.derivatives.weight <= 0.0 {
-            hessian[b * order + b] = mean;
-        }
-        let direction = &mut self.direction[..order];
-        direction.iter_mut().zip(gradient.iter()).for_each(|(d, g)| *d = -g);
         let jitter = match self.last_rule {
             Rule::Exact => self.jitter,
             Rule::Sketch | Rule::Majorant | Rule::Wide => self.jitter.max(SKETCH_JITTER),
         };
-        match Cholesky::factor("Hessian", &hessian, order, jitter, between) {
-            Ok(factor) => factor.solve(direction),
-            // Not even with a large jitter: the scaled gradient.
-            Err(Halt::Fail(Error::NotPositiveDefinite(_))) => {
-                for (j, d) in direction.iter_mut().enumerate() {
-                    *d /= hessian[j * order + j].abs() + mean.abs() + f64::MIN_POSITIVE;
-                }
-            }
-            Err(halt) => return Err(halt),
-        }
+        let matrix = (&mut hessian[..], self.derivatives.weight);
+        let direction = &mut self.direction[..order];
+        newton_direction(matrix, gradient, (b, jitter), direction, between)?;
         self.predicted = -0.5 * dot(direction, gradient);
         Ok(())
     }
@@ -140,4 +127,32 @@ impl Output {
             self.state = State::Converged;
         }
     }
+}
+
+/// `-(H + jitter)⁻¹ g` of b coefficients and perhaps an offset, whose curvature from the rows is
+/// `weight`. The lower triangle of H is read.
+pub(super) fn newton_direction(
+    (hessian, weight): (&mut [f64], f64),
+    gradient: &[f64],
+    (b, jitter): (usize, f64),
+    direction: &mut [f64],
+    between: &mut dyn FnMut() -> Step,
+) -> Step {
+    let order = gradient.len();
+    let mean = (0..b).map(|j| hessian[j * order + j]).sum::<f64>() / b as f64;
+    if order > b && weight <= 0.0 {
+        hessian[b * order + b] = mean;
+    }
+    direction.iter_mut().zip(gradient).for_each(|(d, g)| *d = -g);
+    match Cholesky::factor("Hessian", hessian, order, jitter, between) {
+        Ok(factor) => factor.solve(direction),
+        // Not even with a large jitter: the scaled gradient.
+        Err(Halt::Fail(Error::NotPositiveDefinite(_))) => {
+            for (j, d) in direction.iter_mut().enumerate() {
+                *d /= hessian[j * order + j].abs() + mean.abs() + f64::MIN_POSITIVE;
+            }
+        }
+        Err(halt) => return Err(halt),
+    }
+    Ok(())
 }

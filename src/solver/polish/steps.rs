@@ -11,16 +11,16 @@ use crate::solver::smoothed::{Polish, Start, check_gram};
 use crate::watch::{Step, Watch};
 
 /// First width of the quadratic zone, in units of the margin.
-const FIRST_H: f64 = 1.0;
+pub(super) const FIRST_H: f64 = 1.0;
 /// What h is divided by when a width is done.
 const H_FACTOR: f64 = 4.0;
 /// A width is done when a step promised less than this share of the objective.
-const STAGE_TOL: f64 = 0.03;
+pub(super) const STAGE_TOL: f64 = 0.03;
 /// Fruitless steps at the final h, each with a larger jitter, before giving up.
-const MAX_STALLS: usize = 3;
+pub(super) const MAX_STALLS: usize = 3;
 /// Share of the objective below which a promised decrease is rounding.
 const ROUNDING: f64 = 1e-10;
-const STALL_GROWTH: f64 = 1e3;
+pub(super) const STALL_GROWTH: f64 = 1e3;
 
 /// The margins of points or directions, offset last, in one pass.
 fn times<'o, F: Real>(
@@ -199,15 +199,17 @@ impl<'a> Shared<'a> {
 
     /// Step 2.
     fn narrow(&self, o: &mut Output) {
-        let last = self.polish.h;
-        o.h /= H_FACTOR;
-        // Two widths that are nearly the same are one.
-        if o.h < 1.5 * last {
-            o.h = last;
-        }
+        o.h = narrower(o.h, self.polish.h);
         o.value = self.penalty(o) + self.samples(o.index, o.h).loss_at(&o.f);
         (o.stalls, o.jitter) = (0, JITTER);
     }
+}
+
+/// The width after h.
+pub(super) fn narrower(h: f64, last: f64) -> f64 {
+    let next = h / H_FACTOR;
+    // Two widths that are nearly the same are one.
+    if next < 1.5 * last { last } else { next }
 }
 
 impl Output {

@@ -1,0 +1,199 @@
+"""What must be known of all rows before a shard is trained: labels, variance, sums of weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+
+from . import _validation
+from ._scales import times
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a part of the rows says; ``a + b`` is what two parts say together.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows.
+    n_features : int or None
+        Their features; None of a part without rows.
+    dtype : str
+        "float32" or "float64".
+    classes : tuple or None
+        Labels with the sums of their rows' weights; None for values.
+    weight, mean, spread : float
+        Sum of the weights, mean of all entries of X as they weigh, and the sum of their squared
+        distances from it.
+    """
+
+    n_rows: int = 0
+    n_features: int | None = None
+    dtype: str = ""
+    classes: tuple[tuple[Any, float], ...] | None = None
+    weight: float = 0.0
+    mean: float = 0.0
+    spread: float = 0.0
+
+    def __add__(self, other: Self) -> Self:
+        if not self.n_rows or not other.n_rows:
+            return self if self.n_rows else other
+        if self.n_features != other.n_features:
+            raise ValueError(f"parts of X have {self.n_features} and {other.n_features} features")
+        if self.dtype != other.dtype:
+            raise ValueError(f"parts of X are of {self.dtype} and {other.dtype}")
+        weight = self.weight + other.weight
+        share = other.weight / weight if weight > 0 else 0.0
+        gap = other.mean - self.mean
+        classes = None
+        if self.classes is not None and other.classes is not None:
+            sums = dict(self.classes)
+            for label, own in other.classes:
+                sums[label] = sums.get(label, 0.0) + own
+            labels = np.unique(np.array(list(sums), dtype=_kind(sums)))
+            classes = tuple((label, sums[label]) for label in labels.tolist())
+        return replace(
+            self,
+            n_rows=self.n_rows + other.n_rows,
+            classes=classes,
+            weight=weight,
+            mean=self.mean + share * gap,
+            spread=self.spread
+            + other.spread
+            + gap * gap * self.weight * share * (self.n_features or 0),
+        )
+
+
+def _kind(labels: Any) -> Any:
+    """Object for text, so that no label is cut; what NumPy makes of others."""
+    return object if any(isinstance(label, str) for label in labels) else None
+
+
+def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
+    """What a part of the rows says of what `settle` has to know of all of them.
+
+    Parameters
+    ----------
+    estimator : BudgetSVC or BudgetSVR
+        The estimator to be trained; it is not changed.
+    X : array-like or CSR matrix of shape (n_rows, n_features)
+        A part of the rows; it may be empty.
+    y : array-like of shape (n_rows,)
+        Labels or values.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights >= 0.
+
+    Returns
+    -------
+    Survey
+
+    Raises
+    ------
+    ValueError
+        If something is not finite, of another length or shape.
+    """
+    if getattr(X, "shape", (1,))[0] == 0:
+        return Survey()
+    part = clone(estimator)
+    if isinstance(getattr(part, "feature_scales", None), str):
+        raise ValueError("feature_scales='learn' needs all rows in one place: give the scales")
+    rows, target = part._check_X_y(X, y, True)
+    weights = _weights(sample_weight, rows)
+    classes = None
+    if is_classifier(part):
+        _validation.check_labels("y", target)
+        labels, index = np.unique(target, return_inverse=True)
+        sums = np.bincount(index, weights=weights, minlength=len(labels))
+        classes = tuple(zip(labels.tolist(), sums.tolist(), strict=True))
+    n, d = rows.shape
+    weight = float(weights.sum())
+    mean = spread = 0.0
+    if weight > 0:
+        mean = float(weights @ _sums(rows, 0.0)) / (weight * d)
+        spread = float(weights @ _sums(rows, mean, squares=True))
+    return Survey(n, d, str(rows.dtype), classes, weight, mean, spread)
+
+
+def _weights(sample_weight: Any, rows: Any) -> np.ndarray:
+    """Weights, which may all be 0 in a part."""
+    try:
+        return _validation.check_weights(sample_weight, rows)
+    except ValueError as error:
+        if "all zero" not in str(error):
+            raise
+        return np.zeros(rows.shape[0])
+
+
+def _sums(rows: Any, mean: float, squares: bool = False) -> np.ndarray:
+    """Of every row, the sum of its entries' distances from the mean, or of their squares."""
+    n, d = rows.shape
+    if not sp.issparse(rows):
+        blocks = [rows[i : i + 4096].astype(np.float64) - mean for i in range(0, n, 4096)]
+        return np.concatenate([(b * b if squares else b).sum(axis=1) for b in blocks])
+    rows = cast(Any, rows)
+    data = rows.data.astype(np.float64)
+    told = (data - mean) ** 2 - mean**2 if squares else data
+    sums = np.bincount(np.repeat(np.arange(n), np.diff(rows.indptr)), weights=told, minlength=n)
+    return sums + d * mean**2 if squares else sums
+
+
+def settle(estimator: Any, told: Survey) -> Any:
+    """A copy of the estimator with numbers in place of what depends on all rows.
+
+    ``gamma="scale"``, ``class_weight="balanced"`` and a ``RandomState`` become the numbers that
+    they stand for, and a classifier knows its classes.
+
+    Parameters
+    ----------
+    estimator : BudgetSVC or BudgetSVR
+        The estimator to be trained; it is not changed.
+    told : Survey
+        Of all parts together.
+
+    Returns
+    -------
+    estimator
+        Not fitted; for `shard_pass`.
+
+    Raises
+    ------
+    ValueError
+        If there is no row, or one class alone.
+    """
+    if told.n_features is None:
+        raise ValueError("X has no rows in any part")
+    if not told.weight > 0:
+        raise ValueError("sample_weight must not be all zero")
+    settled = clone(estimator)
+    settled._check_hyperparameters()
+    variance = told.spread / (told.weight * told.n_features)
+    gamma = _validation.resolve_gamma(estimator.gamma, variance, told.n_features)
+    settled.set_params(gamma=gamma, random_state=estimator._seed())
+    if told.classes is not None:
+        labels = [label for label, _ in told.classes]
+        settled.classes_ = np.array(labels, dtype=_kind(labels))
+        if settled.classes_.dtype == object:
+            settled.classes_ = settled.classes_.astype(str)
+        weighty = {label: weight for label, weight in told.classes if weight > 0}
+        if len(weighty) < 2:
+            raise ValueError(
+                f"y has {len(weighty)} class of positive weight in all parts together, at least 2 "
+                "classes are needed"
+            )
+        if estimator.class_weight == "balanced":
+            factor = told.weight / len(labels)
+            settled.set_params(
+                class_weight={label: factor / weight for label, weight in weighty.items()}
+            )
+    return settled
+
+
+def scaled(estimator: Any, rows: Any) -> Any:
+    """Checked rows as training sees them."""
+    scales = estimator._given_scales(rows.shape[1])
+    return rows if scales is None else times(rows, scales)

@@ -1,0 +1,259 @@
+"""Training in parts: sums against NumPy, shards against a fit, bits, and what is refused."""
+
+import doctest
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+
+from budgetsvm import BudgetSVC, BudgetSVR, distributed
+from budgetsvm.distributed import add, finish, join, polish_sums, settle, shard_pass, survey
+
+X, Y = make_moons(1200, noise=0.2, random_state=0)
+CLF = BudgetSVC(budget=25, C=10, random_state=3)
+
+
+def test_the_example_of_the_page():
+    failed, attempted = doctest.testmod(distributed)
+    assert attempted > 5
+    assert not failed
+
+
+def cut(parts, *arrays):
+    index = np.array_split(np.arange(len(Y)), parts)
+    return [tuple(None if a is None else a[i] for a in arrays) for i in index]
+
+
+def train(estimator, parts):
+    """Every step, of parts (X, y, weights)."""
+    estimator = settle(estimator, add([survey(estimator, *part) for part in parts]))
+    parts = [part for part in parts if part[0].shape[0]]
+    shards = [shard_pass(estimator, *part, n_shards=len(parts)) for part in parts]
+    joined = join(shards)
+
+    def sums_of(now, point):
+        return add([polish_sums(now, x, y, point, *w) for x, y, *w in parts])
+
+    return finish(joined, sums_of)
+
+
+def same(a, b):
+    return np.array_equal(a.decision_function(X), b.decision_function(X))
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("rule", [0, 1, 2, 3])
+def test_sums_are_those_of_numpy(offset, rule):
+    clf = CLF.__class__(**CLF.get_params() | {"gamma": 0.7, "fit_intercept": offset})
+    joined = join([shard_pass(clf, *p, classes=[0, 1]) for p in cut(2, X, Y)])
+    rng = np.random.default_rng(rule)
+    b = joined.n_terms_
+    coef, shift, h, every = rng.normal(size=b), 0.3 * offset, 0.4, 3
+    point = np.r_[every, h, rule, shift, coef]
+    weights = rng.uniform(0, 2, len(Y))
+    sums = polish_sums(joined, X, Y, point, weights)
+
+    x, y, cost = X[::every], np.where(Y[::every] == 1, 1, -1), 10 * every * weights[::every]
+    k = rbf_kernel(x, joined.support_vectors_, gamma=0.7)
+    t = 1 - y * (k @ coef + shift)
+
+    def loss(t, h):
+        value = np.where(t > h, t, np.where(t < -h, 0, (t + h) ** 2 / (4 * h)))
+        slope = np.clip((t + h) / (2 * h), 0, 1)
+        return value, slope, (np.abs(t) < h) / (2 * h)
+
+    value, slope, bend = loss(t, h)
+    if rule == 2:
+        bend = np.where(slope > 0, 1 / (2 * np.maximum(np.abs(t), h)), 0)
+    if rule == 3:
+        bend = loss(t, 3 * h)[2]
+    if offset:
+        k = np.c_[k, np.ones(len(x))]
+    r, d = -cost * y * slope, cost * bend
+    hessian = (k * d[:, None]).T @ k
+    wanted = [cost @ value, cost @ np.maximum(t, 0), cost @ loss(1 - y * shift, h)[0]]
+    np.testing.assert_allclose(sums[:3], wanted, rtol=1e-9)
+    order = k.shape[1]
+    np.testing.assert_allclose(sums[4 : 4 + order], k.T @ r, rtol=1e-8, atol=1e-8)
+    packed = sums[4 + order :]
+    if rule != 2:  # the parabola above the loss is the loss's own business
+        np.testing.assert_allclose(sums[3], d.sum(), rtol=1e-6)
+        own = hessian[np.tril_indices(order)]
+        np.testing.assert_allclose(packed, own, rtol=2e-5, atol=1e-5 * np.abs(own).max())
+    assert len(packed) == order * (order + 1) // 2
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_shards_are_as_good_as_a_fit_and_at_their_minimum(parts):
+    found = train(CLF, cut(parts, X, Y))
+    fitted = clone(CLF).fit(X, Y)
+    assert found.n_terms_ <= 25
+    assert found.stop_reason_ == "converged"
+    assert found.objective_["smoothed"] < 1.05 * fitted.objective_["smoothed"]
+    assert found.score(X, Y) > fitted.score(X, Y) - 0.01
+    before = found.objective_["smoothed"]
+    found.polish(X, Y)
+    assert abs(before / found.objective_["smoothed"] - 1) < 2e-3
+
+
+def test_pairs_joined_are_all_joined_and_threads_change_nothing():
+    clf = settle(CLF, survey(CLF, X, Y))
+    parts = cut(5, X, Y)
+    shards = [shard_pass(clf, *p, n_shards=5) for p in parts]
+    at_once = join(shards)
+    pairs = join([join([join(shards[:2]), join(shards[2:4])]), shards[4]])
+    assert same(at_once, pairs)
+    found = train(CLF, parts)
+    for threads in (1, 2, 3):
+        assert same(found, train(clone(CLF).set_params(n_jobs=threads), parts))
+
+
+def test_steps_travel_as_pickles():
+    def there(value):
+        return pickle.loads(pickle.dumps(value))
+
+    parts = cut(3, X, Y)
+    clf = there(settle(CLF, there(add([there(survey(CLF, *p)) for p in parts]))))
+    joined = join([there(shard_pass(clf, *p, n_shards=3)) for p in parts])
+    found = finish(
+        joined, lambda now, at: add([there(polish_sums(there(now), *p, at)) for p in parts])
+    )
+    assert same(found, train(CLF, parts))
+    assert same(there(found), found)
+
+
+@pytest.mark.parametrize("kind", ["csr", "float32", "weights", "scales", "offset", "laplacian"])
+def test_every_kind_of_rows_and_machine(kind):
+    rows, weights, clf = X, None, clone(CLF)
+    if kind == "csr":
+        rows = sp.csr_matrix(X)
+    if kind == "float32":
+        rows = X.astype(np.float32)
+    if kind == "weights":
+        weights = np.random.default_rng(1).uniform(0.5, 2, len(Y))
+        clf.set_params(class_weight="balanced")
+    if kind == "scales":
+        clf.set_params(feature_scales=[1.0, 0.5])
+    if kind == "offset":
+        clf.set_params(fit_intercept=True)
+    if kind == "laplacian":
+        clf.set_params(kernel="laplacian")
+    parts = cut(3, rows, Y) if weights is None else cut(3, rows, Y, weights)
+    found = train(clf, parts)
+    fitted = clone(clf).fit(rows, Y, weights)
+    assert found._machine.gamma == pytest.approx(fitted._machine.gamma, rel=1e-6)
+    assert found.objective_["smoothed"] < 1.06 * fitted.objective_["smoothed"]
+    assert found.n_terms_ <= 25
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_classes_of_which_a_shard_knows_some(shared):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 2))
+    names = np.array(["a", "bb", "ccc"])
+    labels = names[(rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0.5)]
+    order = np.argsort(labels, kind="stable")  # shards of one class, and two
+    rows, labels = rows[order], labels[order]
+    clf = BudgetSVC(budget=25, C=10, shared=shared, random_state=0)
+    found = train(clf, cut(4, rows, labels))
+    assert found.classes_.tolist() == names.tolist()
+    assert found.score(rows, labels) > clf.fit(rows, labels).score(rows, labels) - 0.02
+
+
+def test_values_far_from_zero():
+    rows = np.linspace(0, 6, 1200)[:, None]
+    values = np.sin(rows[:, 0]) + 1000
+    reg = BudgetSVR(budget=20, C=10, random_state=0)
+    found = train(reg, cut(4, rows, values))
+    assert found.score(rows, values) > 0.97
+    assert abs(found.intercept_[0] - 1000) < 2
+
+
+def test_empty_parts_say_nothing():
+    parts = cut(3, X, Y)
+    empty = (X[:0], Y[:0])
+    assert same(train(CLF, [empty, parts[0], empty, *parts[1:]]), train(CLF, parts))
+    with pytest.raises(ValueError, match="no rows in any part"):
+        settle(CLF, survey(CLF, *empty))
+
+
+def test_surveys_add_up_to_the_survey_of_all():
+    weights = np.random.default_rng(2).uniform(0, 3, len(Y))
+    for rows in (X + 100, sp.csr_matrix(X), X.astype(np.float32)):
+        told = add([survey(CLF, *p) for p in cut(7, rows, Y, weights)])
+        whole = survey(CLF, rows, Y, weights)
+        assert (told.n_rows, told.n_features, told.dtype) == (1200, 2, str(rows.dtype))
+        for name in ("weight", "mean", "spread"):
+            assert getattr(told, name) == pytest.approx(getattr(whole, name), rel=1e-9)
+        dense = rows.toarray() if sp.issparse(rows) else rows.astype(float)
+        mean = np.average(dense.ravel(), weights=np.repeat(weights, 2))
+        spread = np.repeat(weights, 2) @ (dense.ravel() - mean) ** 2
+        assert told.spread == pytest.approx(spread, rel=1e-6)
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="gamma='scale' depends on all rows"):
+        shard_pass(CLF, X, Y, classes=[0, 1])
+    plain = clone(CLF).set_params(gamma=1.0)
+    with pytest.raises(ValueError, match="classes: give all labels"):
+        shard_pass(plain, X, Y)
+    with pytest.raises(ValueError, match="no class of this machine: 1"):
+        shard_pass(plain, X, Y, classes=[0, 2])
+    with pytest.raises(ValueError, match="n_shards must be"):
+        shard_pass(plain, X, Y, classes=[0, 1], n_shards=0)
+    for name, value in [("refine", True), ("budget", None), ("early_stopping", True)]:
+        with pytest.raises(ValueError, match=f"{name}=.*cannot be used on shards"):
+            shard_pass(clone(plain).set_params(**{name: value}), X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match="class_weight='balanced' depends on all rows"):
+        shard_pass(clone(plain).set_params(class_weight="balanced"), X, Y, classes=[0, 1])
+    with pytest.raises(TypeError, match="a BudgetSVC or a BudgetSVR"):
+        shard_pass(object(), X, Y)
+    with pytest.raises(ValueError, match="1 class of positive weight"):
+        settle(CLF, survey(CLF, X, np.zeros(len(Y))))
+    with pytest.raises(ValueError, match="2 and 1 features"):
+        survey(CLF, X, Y) + survey(CLF, X[:, :1], Y)
+    with pytest.raises(ValueError, match="float64 and float32"):
+        survey(CLF, X, Y) + survey(CLF, X.astype(np.float32), Y)
+    with pytest.raises(ValueError, match="none to join"):
+        join([])
+    with pytest.raises(ValueError, match="nothing to add"):
+        add([])
+    one = shard_pass(plain, X, Y, classes=[0, 1])
+    other = shard_pass(plain, X, Y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="different classes"):
+        join([one, other])
+    wider = shard_pass(clone(plain).set_params(gamma=2.0), X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match="same kernel"):
+        join([one, wider])
+    with pytest.raises(ValueError, match="point"):
+        polish_sums(one, X, Y, np.ones(3))
+    with pytest.raises(ValueError, match="point"):
+        polish_sums(one, X, Y, np.full(4 + one.n_terms_, 0.5))
+    with pytest.raises(ValueError, match="sums has"):
+        finish(one, lambda now, at: np.zeros(2))
+    with pytest.raises(ZeroDivisionError):
+        finish(one, lambda now, at: 1 / 0)
+
+
+def test_many_rows_are_looked_at_in_part_first():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(90_000, 2)).astype(np.float32)
+    labels = (np.abs(rows).sum(axis=1) > 1.3).astype(int)
+    clf = BudgetSVC(budget=10, random_state=0)
+    clf = settle(clf, survey(clf, rows, labels))
+    joined = join([shard_pass(clf, rows[i::2], labels[i::2], n_shards=2) for i in range(2)])
+    asked = []
+
+    def sums_of(now, point):
+        asked.append((int(point[0]), now.n_terms_))
+        return polish_sums(now, rows, labels, point)
+
+    found = finish(joined, sums_of)
+    whole = [terms for every, terms in asked if every == 1]
+    assert 1 <= len(whole) <= 6
+    assert set(whole) == {found.n_terms_} == {10}
+    assert found.score(rows, labels) > 0.97
