@@ -21,6 +21,9 @@ const ENOUGH: f64 = 0.1;
 const MAX_STEPS: usize = 60;
 const SEED: u64 = 3;
 
+/// Multiply-adds of rows that many preconditioners share, about.
+const SHARED: usize = 1 << 31;
+
 /// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
 pub(super) struct Hessian<'h, 'k, F: Real> {
     pub(super) gram: &'h [f64],
@@ -37,6 +40,12 @@ pub(super) struct Hessian<'h, 'k, F: Real> {
 /// Rows of the preconditioner, of so many.
 fn sketch_rows(rows: usize, order: usize) -> usize {
     rows.min(SKETCH * order).min(order + BEYOND)
+}
+
+fn factored(matrix: &[f64], order: usize, watch: &mut Watch<'_>) -> Step<Single> {
+    let jitter = JITTER * order as f64;
+    let factor = Cholesky::factor("Hessian", matrix, order, jitter, &mut || watch.poll())?;
+    Ok(Single::new(&factor)?)
 }
 
 /// K_BB p, in parallel.
@@ -78,17 +87,73 @@ impl<F: Real> Hessian<'_, '_, F> {
 
     /// The Hessian of some rows, factored.
     pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Single> {
-        let b = self.gram.len().isqrt();
         let mut chosen = self.zone.to_vec();
         let some = sketch_rows(chosen.len(), order);
         Rng::new(SEED).shuffle(&mut chosen);
         chosen.truncate(some);
         chosen.sort_unstable();
         let share = self.zone.len() as f64 / some.max(1) as f64;
+        let mut matrix = self.bordered(order)?;
+        self.add_rows((&chosen, share), (&mut matrix, order), watch)?;
+        if let Some(last) = matrix.get_mut(self.gram.len().isqrt() * (order + 1)) {
+            *last += self.flat;
+        }
+        factored(&matrix, order, watch)
+    }
+
+    /// The Hessian without the rows of each of so many groups, factored: `group(place)` says which a
+    /// row is of. Sums of rows are made once, for all groups. None where these do not fit in `bytes`,
+    /// or a group leaves no row with a curvature.
+    pub(super) fn without_each(
+        &self,
+        order: usize,
+        (n_groups, group): (usize, &dyn Fn(u32) -> usize),
+        bytes: usize,
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Vec<Single>>> {
+        let size = order * order;
+        if (2 * n_groups).saturating_mul(size * size_of::<f64>()) > bytes {
+            return Ok(None);
+        }
+        let mut chosen = self.zone.to_vec();
+        let some = sketch_rows(chosen.len(), order).max(SHARED / size).min(chosen.len());
+        Rng::new(SEED).shuffle(&mut chosen);
+        chosen.truncate(some);
+        chosen.sort_unstable();
+        let share = self.zone.len() as f64 / some.max(1) as f64;
+        let mut sums = Vec::with_capacity(n_groups);
+        for wanted in 0..n_groups {
+            let own: Vec<u32> = chosen.iter().copied().filter(|&i| group(i) == wanted).collect();
+            if own.len() == chosen.len() {
+                return Ok(None);
+            }
+            let mut sum = try_vec("Hessian", size, 0.0)?;
+            self.add_rows((&own, share), (&mut sum, order), watch)?;
+            sums.push(sum);
+        }
+        let mut factors = Vec::with_capacity(n_groups);
+        for left_out in 0..n_groups {
+            // Nothing is taken away again: differences would lose what is small.
+            let mut matrix = self.bordered(order)?;
+            let others = sums.iter().enumerate().filter(|(group, _)| *group != left_out);
+            others.for_each(|(_, sum)| axpy(1.0, sum, &mut matrix));
+            factors.push(factored(&matrix, order, watch)?);
+        }
+        Ok(Some(factors))
+    }
+
+    /// Adds `share Σ D_i k_i k_iᵀ` of these places.
+    fn add_rows(
+        &self,
+        (places, share): (&[u32], f64),
+        (matrix, order): (&mut [f64], usize),
+        watch: &mut Watch<'_>,
+    ) -> Step {
+        let b = self.gram.len().isqrt();
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(true)?;
         let mut values = Vec::new();
-        for places in chosen.chunks(ROW_CHUNK) {
+        for places in places.chunks(ROW_CHUNK) {
             self.rows.copy(places, &mut values);
             let scale = |i: usize| (share * self.curvature[places[i] as usize]).sqrt();
             sum.push(places.len(), |i| (&values[i * b..(i + 1) * b], scale(i)));
@@ -97,15 +162,8 @@ impl<F: Real> Hessian<'_, '_, F> {
             }
         }
         sum.flush(|| watch.poll())?;
-        let mut matrix = self.bordered(order)?;
-        sum.add_to(&mut matrix);
-        if let Some(last) = matrix.get_mut(b * order + b) {
-            *last += self.flat;
-        }
-        drop(sum);
-        let jitter = JITTER * order as f64;
-        let factor = Cholesky::factor("Hessian", &matrix, order, jitter, &mut || watch.poll())?;
-        Ok(Single::new(&factor)?)
+        sum.add_to(matrix);
+        Ok(())
     }
 
     fn bordered(&self, order: usize) -> Result<Vec<f64>> {

@@ -14,9 +14,10 @@
 //! 2. Of each output the rows are kept whose loss slopes or bends, or would if the margin moved by
 //!    `SLACK`: the others have no part in any of the solutions, unless a fold moves them further.
 //!    They are of a K_nB that is kept for all outputs, where memory allows it.
-//! 3. For each fold, Newton's steps on the rows kept less its own ([`super::newton`]): the Hessian
-//!    without a fold is that of all rows, less few of them, so that the factor of one fold
-//!    preconditions the next.
+//! 3. For each fold, Newton's steps on the rows kept less its own ([`super::newton`]), preconditioned
+//!    by the Hessian without the fold where the start is: `Σ D k kᵀ` is summed fold by fold once, and
+//!    each fold's Hessian is K_BB and the sums of the others. Where that many do not fit in memory
+//!    the factor of one fold preconditions the next.
 //! 4. The folds' margins of all other rows: those that have come to matter are kept too, and the
 //!    folds that they matter to go on. Without this a fold whose rows hold many margins lets others
 //!    fall unseen, and values come out worse than those of any training.
@@ -25,17 +26,18 @@
 //! # Cost
 //!
 //! Three passes over K_nB, and of each output one a round for all folds (two or three rounds); for
-//! each output a factor of B³/3, and for each fold a few products of 4 q B for the q rows kept. Where
-//! K_nB is not kept a pass is n B kernel values.
+//! each output q B² for the q rows that bend, and for each fold a factor of B³/3 and a few products of
+//! 4 q B. Where K_nB is not kept a pass is n B kernel values.
 //!
 //! References: ours; \[PRIMAL\] section 4.
 
+use super::direction::Hessian;
 use super::newton::{Last, Stage};
 use super::rows::Rows;
 use crate::data::check_finite;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::linalg::dots;
+use crate::linalg::{Single, dots};
 use crate::parallel::{self, ROW_CHUNK};
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::Samples;
@@ -92,6 +94,8 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         kept.extend(others);
         let mut at = vec![point.clone(); n_folds];
         let mut open: Vec<usize> = (0..n_folds).collect();
+        let mut last = Last { like: None, cautious: false, promise: 0.0 };
+        let mut factors = Vec::new();
         for round in 0..ROUNDS {
             let most = kept.len();
             let rows = match room {
@@ -99,8 +103,11 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
                 false => Rows::new(kernel, (kept.clone(), most), polish.cache_bytes, watch)?,
             };
             // Step 3.
-            let mut last = Last { like: None, cautious: false, promise: 0.0 };
             let mut own = try_vec("margins", most, 0.0)?;
+            if round == 0 {
+                let start = (&samples, &f[..]);
+                factors = made_factors(shared, (&rows, &single), start, (folds, n_folds), watch)?;
+            }
             for &fold in &open {
                 let cost = without(start.cost, folds, fold)?;
                 if round > 0 {
@@ -117,8 +124,14 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
                     max_steps: polish.max_steps,
                     alone: true,
                 };
+                if let Some(factor) = factors.get_mut(fold) {
+                    last.like = factor.take();
+                }
                 stage.minimise(&mut at[fold], &mut usize::from(round > 0), &f, &mut last, watch)?;
                 (last.promise, last.cautious) = (0.0, false);
+                if let Some(factor) = factors.get_mut(fold) {
+                    *factor = last.like.take();
+                }
             }
             // Step 4.
             let missed = missed((&all, &kept), (samples, folds), (&at, &mut open), watch)?;
@@ -140,6 +153,37 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         }
     }
     Ok(out)
+}
+
+/// The factors of the Hessians without each fold, where the start has the margins `f`; none where
+/// memory does not hold them.
+fn made_factors<F: Real>(
+    shared: &Shared<'_>,
+    (rows, single): (&Rows<'_, F>, &[f32]),
+    (samples, f): (&Samples<'_>, &[f64]),
+    (folds, n_folds): (&[u32], usize),
+    watch: &mut Watch<'_>,
+) -> Step<Vec<Option<Single>>> {
+    let gram = &shared.gram[..];
+    let order = gram.len().isqrt() + usize::from(shared.polish.fit_intercept);
+    let curvature: Vec<f64> = rows
+        .samples
+        .iter()
+        .map(|&i| match samples.cost[i as usize] > 0.0 {
+            true => samples.at(i as usize, f[i as usize]).curvature,
+            false => 0.0,
+        })
+        .collect();
+    let zone: Vec<u32> =
+        (0..curvature.len() as u32).filter(|&place| curvature[place as usize] > 0.0).collect();
+    if zone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (zone, curvature) = (&zone[..], &curvature[..]);
+    let hessian = Hessian { gram, single, rows, zone, curvature, flat: 0.0 };
+    let fold = |place: u32| folds[rows.samples[place as usize] as usize] as usize;
+    let made = hessian.without_each(order, (n_folds, &fold), shared.polish.cache_bytes, watch)?;
+    Ok(made.unwrap_or_default().into_iter().map(Some).collect())
 }
 
 /// The costs, 0 in a fold.
