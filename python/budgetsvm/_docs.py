@@ -183,6 +183,20 @@ COMMON = {
         NotFittedError, ValueError
             If the estimator is not fitted; if an argument is not finite or does not fit.
 """,
+    "axes": """
+        ax : matplotlib axes, default=None
+            Where to draw; None makes new ones.
+""",
+    "drawn-on": """
+        ax_, figure_ : matplotlib axes and figure
+            Where it is drawn.
+""",
+    "unless-rows-fit": """
+        Raises
+        ------
+        ValueError
+            If rows are not finite or not of this many features.
+""",
     "fitted": """
         Returns
         -------

@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._docs import documented
+
 __all__ = [
     "HistoryDisplay",
     "PathDisplay",
@@ -42,6 +44,7 @@ class _Display:
         return ax
 
 
+@documented
 class HistoryDisplay(_Display):
     """Curves of a fit against its time; made by `history`.
 
@@ -56,8 +59,7 @@ class HistoryDisplay(_Display):
     ----------
     lines_ : list of matplotlib lines
         One a curve.
-    ax_, figure_ : matplotlib axes and figure
-        Where it is drawn.
+    @drawn-on@
     """
 
     def __init__(self, time: np.ndarray, curves: dict[str, np.ndarray]) -> None:
@@ -96,6 +98,7 @@ class HistoryDisplay(_Display):
         return self
 
 
+@documented
 class TermsDisplay(_Display):
     """Support vectors as images; made by `terms`.
 
@@ -112,8 +115,7 @@ class TermsDisplay(_Display):
         The picture drawn.
     image_ : matplotlib image
         It, drawn.
-    ax_, figure_ : matplotlib axes and figure
-        Where it is drawn.
+    @drawn-on@
     """
 
     def __init__(self, images: np.ndarray, coef: np.ndarray) -> None:
@@ -159,6 +161,7 @@ class TermsDisplay(_Display):
         return self
 
 
+@documented
 class ReliabilityDisplay(_Display):
     """How often what is said with a probability comes true; made by `reliability`.
 
@@ -177,8 +180,7 @@ class ReliabilityDisplay(_Display):
         The curve, and what it should be.
     error_ : float
         Mean of the distances between both, weighted by the rows (expected calibration error).
-    ax_, figure_ : matplotlib axes and figure
-        Where it is drawn.
+    @drawn-on@
     """
 
     def __init__(self, said: np.ndarray, true: np.ndarray, count: np.ndarray) -> None:
@@ -219,6 +221,7 @@ class ReliabilityDisplay(_Display):
         return self
 
 
+@documented
 class PathDisplay(_Display):
     """Scores of a search along a hyperparameter; made by `path`.
 
@@ -237,8 +240,7 @@ class PathDisplay(_Display):
     ----------
     lines_ : list of matplotlib lines
         One a setting of the others.
-    ax_, figure_ : matplotlib axes and figure
-        Where it is drawn.
+    @drawn-on@
     """
 
     def __init__(
@@ -306,6 +308,7 @@ class PathDisplay(_Display):
         return self
 
 
+@documented
 def history(est: Any, *, curves: Any = None, ax: Any = None) -> HistoryDisplay:
     """Draw the curves of the last training call against its time.
 
@@ -315,8 +318,7 @@ def history(est: Any, *, curves: Any = None, ax: Any = None) -> HistoryDisplay:
         Fitted, with ``history_``.
     curves : list of str, default=None
         Names of `history_`; None is all that were recorded.
-    ax : matplotlib axes, default=None
-        Where to draw; None makes new ones.
+    @axes@
 
     Returns
     -------
@@ -330,6 +332,7 @@ def history(est: Any, *, curves: Any = None, ax: Any = None) -> HistoryDisplay:
     return HistoryDisplay.from_estimator(est, curves=curves, ax=ax)
 
 
+@documented
 def terms(est: Any, shape: tuple[int, int], *, n_terms: int = 100, ax: Any = None) -> TermsDisplay:
     """Draw support vectors as images, the heaviest first.
 
@@ -341,8 +344,7 @@ def terms(est: Any, shape: tuple[int, int], *, n_terms: int = 100, ax: Any = Non
         Height and width, whose product is the number of features.
     n_terms : int, default=100
         So many at most, >= 1.
-    ax : matplotlib axes, default=None
-        Where to draw; None makes new ones.
+    @axes@
 
     Returns
     -------
@@ -356,6 +358,7 @@ def terms(est: Any, shape: tuple[int, int], *, n_terms: int = 100, ax: Any = Non
     return TermsDisplay.from_estimator(est, shape=shape, n_terms=n_terms, ax=ax)
 
 
+@documented
 def reliability(
     est: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None
 ) -> ReliabilityDisplay:
@@ -373,8 +376,7 @@ def reliability(
         Their labels.
     n_bins : int, default=10
         Bins of equal width, >= 1; empty ones are left out.
-    ax : matplotlib axes, default=None
-        Where to draw; None makes new ones.
+    @axes@
 
     Returns
     -------
@@ -388,6 +390,7 @@ def reliability(
     return ReliabilityDisplay.from_estimator(est, X, y, n_bins=n_bins, ax=ax)
 
 
+@documented
 def path(cv: Any, *, param: str | None = None, ax: Any = None) -> PathDisplay:
     """Draw the scores of a search along one hyperparameter, a line a setting of the others.
 
@@ -397,8 +400,7 @@ def path(cv: Any, *, param: str | None = None, ax: Any = None) -> PathDisplay:
         Fitted, with ``cv_results_`` as scikit-learn's searches have it.
     param : str, default=None
         The hyperparameter, a number; None is the first that was varied.
-    ax : matplotlib axes, default=None
-        Where to draw; None makes new ones.
+    @axes@
 
     Returns
     -------

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _core, _table, _votes
 from ._described import damaged, from_json, labels_from_store, require
+from ._docs import documented
 
 #: The work of some files is more than a machine's: functions of theirs, or features for others.
 _REFUSED = (
@@ -167,23 +168,18 @@ class Served:
             return _votes.sided(values, self._machine.intercept)
         return values
 
+    @documented
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values, as those of the estimator that was saved.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Of a regression machine its values.
 
-        Raises
-        ------
-        ValueError
-            If rows are not finite or not of this many features.
+        @unless-rows-fit@
         """
         values = self._values(X)
         if values.shape[1] == 1:
@@ -192,23 +188,18 @@ class Served:
             return _votes.one_a_class(values, len(self._labels()))
         return values
 
+    @documented
     def predict(self, X: Any) -> np.ndarray:
         """Labels, values, or 1 and -1 of one class, as those of the estimator that was saved.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             Labels of `classes_`; of a regression machine its values.
 
-        Raises
-        ------
-        ValueError
-            If rows are not finite or not of this many features.
+        @unless-rows-fit@
         """
         values = self._values(X)
         if self.classes_ is None:
@@ -227,13 +218,11 @@ class Served:
             return self.classes_[_votes.one_a_class(values, k).argmax(axis=1)]
         return self.classes_[_votes.voted(values, k)]
 
+    @documented
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, where the estimator that was saved has them.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows, finite.
+        @rows@
 
         Returns
         -------

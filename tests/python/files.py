@@ -44,6 +44,13 @@ FIXED = {
     "IncompleteCholesky": {"n_components": 4}, "FourierOGD": {"n_frequencies": 5},
 }  # fmt: skip
 
+#: Machines that are calibrated, and by what.
+CALIBRATED = [
+    ("BudgetSVC", "two", "sigmoid"),
+    ("PrimalSVC", "several", "isotonic"),
+    ("SVC", "several", "temperature"),
+]
+
 #: Formats of files that are older than the estimator.
 SINCE = {
     "AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2,
@@ -102,8 +109,16 @@ def cases() -> Iterator[tuple[str, Any, str, bool, bool]]:
                 yield f"{name}-{at}-{kind}", cls(**params), kind, single, sparse
 
 
+def calibrated() -> Iterator[tuple[str, Any, str, str]]:
+    """Name of the file, estimator, kind of targets and method, of double rows."""
+    for name, kind, method in CALIBRATED:
+        yield f"{name}-{method}-{kind}", getattr(b, name)(**FIXED.get(name, {})), kind, method
+
+
 def said(estimator: Any, X: Any) -> np.ndarray:
     """What a fitted estimator says of rows, as numbers."""
+    if getattr(estimator, "_machine", None) is not None and estimator._machine.calibration:
+        return estimator.predict_proba(X)
     for method in ("decision_function", "transform", "predict"):
         if hasattr(estimator, method):
             return np.asarray(getattr(estimator, method)(X), dtype=np.float64)
@@ -167,6 +182,15 @@ def write(folder: Path) -> None:
             estimator, "predict"
         ) else estimator.fit(X)
         estimator.save(path)
+        values[name] = said(estimator, X)
+    for name, estimator, kind, method in calibrated():
+        path = folder / f"{name}.safetensors"
+        if path.is_file():
+            continue
+        X, y = rows(False, False), targets(kind)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=0)
+        estimator.fit(X, y).calibrate(X, y, method, cv="prefit").save(path)
         values[name] = said(estimator, X)
     np.savez_compressed(told, **values)
 

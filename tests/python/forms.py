@@ -7,6 +7,7 @@ writes it into the page; `test_deploy.py` compares.
 
 from __future__ import annotations
 
+import copy
 import io
 import warnings
 from pathlib import Path
@@ -64,6 +65,18 @@ def _tried(write: Any, machine: Any) -> str:
     return ""
 
 
+def _is_calibrated(machine: Any) -> bool:
+    """Whether `calibrate` gives it probabilities."""
+    if not hasattr(machine, "calibrate"):
+        return False
+    try:
+        X = files.rows(False, False)
+        copy.deepcopy(machine).calibrate(X, machine.predict(X), cv="prefit").predict_proba(X)
+    except ValueError:
+        return False
+    return True
+
+
 def table() -> str:
     """The table and its notes."""
     forms = {
@@ -93,10 +106,12 @@ def table() -> str:
                 if reason not in notes:
                     notes.append(reason)
                 cells.append(f"no ({notes.index(reason) + 1})")
-        proba = all(hasattr(machine, "predict_proba") for machine in fitted)
-        told = (
-            "yes" if proba else "`probability=True`" if "probability" in cls().get_params() else "-"
-        )
+        ways = ["yes"] if all(hasattr(machine, "predict_proba") for machine in fitted) else []
+        if not ways and all(_is_calibrated(machine) for machine in fitted):
+            ways.append("`calibrate`")
+        if "probability" in cls().get_params():
+            ways.append("`probability=True`")
+        told = " or ".join(ways) or "-"
         cells.append(told)
         lines.append("| " + " | ".join(cells) + " |")
     lines.append("")

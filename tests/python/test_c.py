@@ -182,7 +182,6 @@ def test_the_bytes_of_constants_are_counted():
     assert int(told) == 20 * 2 * 4 + 20 * 4 + 2 * 4 + 8
 
 
-@pytest.mark.skipif(not machines.CALIBRATED, reason="nothing to calibrate with")
 def test_calibrated_machines(compiled):
     X = machines.rows().astype(np.float32)
     given = [machines.calibrated(name) for name in machines.CALIBRATED]

@@ -43,8 +43,24 @@ def test_a_file_of_every_estimator_loads(folder, name, estimator, kind, single, 
     assert again.fit(X, y) is again
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "method"),
+    [(name, kind, method) for name, _, kind, method in files.calibrated()],
+)
+def test_a_calibrated_machine_loads(name, kind, method):
+    loaded = budgetsvm.load(FILES / "2" / f"{name}.safetensors")
+    X, y = files.rows(False, False), files.targets(kind)
+    assert loaded._machine.calibration == (method, len(np.unique(y)))
+    said = np.load(FILES / "2" / "said.npz")[name]
+    np.testing.assert_allclose(loaded.predict_proba(X), said, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(loaded.predict(X), loaded.classes_[said.argmax(axis=1)])
+    again = loaded.calibrate(X, y, method, cv="prefit")
+    np.testing.assert_allclose(again.predict_proba(X), said, rtol=0, atol=1e-6)
+
+
 def test_every_file_belongs_to_a_case():
-    names = {f"{case[0]}.safetensors" for case in files.cases()} | {"said.npz"}
+    every = [*files.cases(), *files.calibrated()]
+    names = {f"{case[0]}.safetensors" for case in every} | {"said.npz"}
     for folder in FOLDERS:
         assert {path.name for path in folder.iterdir()} <= names
     assert FOLDERS
