@@ -88,7 +88,7 @@ def answers(machine, X):
         return machine.transform(X), None, None
     classes = getattr(machine, "classes_", None)
     if classes is None and not hasattr(machine, "offset_"):
-        return machine.predict(X)[:, None], None, None
+        return machine.predict(X).reshape(len(X), -1), None, None
     values = machine.decision_function(X)
     values = values[:, None] if values.ndim == 1 else values
     labels = machine.predict(X)

@@ -23,6 +23,9 @@ const SEED: u64 = 3;
 
 /// Multiply-adds of rows that many preconditioners share, about.
 const SHARED: usize = 1 << 31;
+/// Columns up to which a factor for each group costs less than the products it saves
+/// (`benches/python/calibration.py`).
+const FEW: usize = 768;
 
 /// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
 pub(super) struct Hessian<'h, 'k, F: Real> {
@@ -102,8 +105,8 @@ impl<F: Real> Hessian<'_, '_, F> {
     }
 
     /// The Hessian without the rows of each of so many groups, factored: `group(place)` says which a
-    /// row is of. Sums of rows are made once, for all groups. None where these do not fit in `bytes`,
-    /// or a group leaves no row with a curvature.
+    /// row is of. Sums of rows are made once, for all groups. None where columns are many, these do
+    /// not fit in `bytes`, or a group leaves no row with a curvature.
     pub(super) fn without_each(
         &self,
         order: usize,
@@ -112,7 +115,8 @@ impl<F: Real> Hessian<'_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<Option<Vec<Single>>> {
         let size = order * order;
-        if (2 * n_groups).saturating_mul(size * size_of::<f64>()) > bytes {
+        let needed = (2 * n_groups).saturating_mul(size * size_of::<f64>());
+        if order > FEW || needed > bytes {
             return Ok(None);
         }
         let mut chosen = self.zone.to_vec();

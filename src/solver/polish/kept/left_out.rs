@@ -16,8 +16,8 @@
 //!    They are of a K_nB that is kept for all outputs, where memory allows it.
 //! 3. For each fold, Newton's steps on the rows kept less its own ([`super::newton`]), preconditioned
 //!    by the Hessian without the fold where the start is: `Σ D k kᵀ` is summed fold by fold once, and
-//!    each fold's Hessian is K_BB and the sums of the others. Where that many do not fit in memory
-//!    the factor of one fold preconditions the next.
+//!    each fold's Hessian is K_BB and the sums of the others. Where terms are many the factor of one
+//!    fold preconditions the next.
 //! 4. The folds' margins of all other rows: those that have come to matter are kept too, and the
 //!    folds that they matter to go on. Without this a fold whose rows hold many margins lets others
 //!    fall unseen, and values come out worse than those of any training.
