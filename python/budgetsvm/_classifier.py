@@ -111,22 +111,16 @@ class Classifier(ClassifierMixin, Calibrated):
 
     def _factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
         """Of every class."""
-        factors = np.ones(len(self.classes_))
         if isinstance(self.class_weight, dict):
-            for label, factor in self.class_weight.items():
-                at = [i for i, known in enumerate(self.classes_) if known == label]
-                if not at:
+            for label in self.class_weight:
+                if not any(known == label for known in self.classes_):
                     raise ValueError(f"class_weight names {label!r}, which is no class of y")
-                factors[at[0]] = factor
-        elif self.class_weight == "balanced":
-            if not balance:
-                raise ValueError(
-                    'class_weight="balanced" is not known before all rows are: give partial_fit a '
-                    "dict of weights"
-                )
-            sums = np.bincount(target, weights=weights, minlength=len(factors))
-            factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
-        return factors
+        elif self.class_weight == "balanced" and not balance:
+            raise ValueError(
+                'class_weight="balanced" is not known before all rows are: give partial_fit a '
+                "dict of weights"
+            )
+        return _validation.class_factors(self.class_weight, self.classes_, target, weights)
 
 
 def one_column_flat(values: np.ndarray) -> np.ndarray:

@@ -180,13 +180,13 @@ def cross_validate(
     n_classes: int | None,
     cost: _Weights,
     *,
-    grid: tuple[list[float], list[float]],
+    grid: tuple[list[float], list[float], bool],
     folds: list[tuple[list[int], list[int]]],
     weights: _Weights,
     keep: bool,
     notify: _Notify | None,
     threads: int,
-) -> tuple[list[float], list[NDArray[np.float64]], str | None]: ...
+) -> tuple[list[float], list[NDArray[np.float64]], list[float], str | None]: ...
 def tune(
     config: str,
     x: _Rows,

@@ -226,7 +226,10 @@ class ExactEstimator(ExactKernel):
             )
         matrix = self._training_matrix(X)
         if self.feature_scales is not None:
-            self._lesson = (np.maximum(weights, 0.0), None)
+            lesson = np.maximum(weights, 0.0)
+            if self._is_classifier():
+                lesson *= getattr(self, "class_weight_", np.ones(1))[y]
+            self._lesson = (lesson, None)
             self._learn_scales(X, y)
             matrix = self._scaled(matrix)
         rows = _validation.as_rows(matrix)

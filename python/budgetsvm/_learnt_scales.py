@@ -88,6 +88,12 @@ class LearntScales(ScaledFeatures):
             target, k = np.ascontiguousarray(y, dtype=np.float64), None
             target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
         weights = _validation.check_weights(sample_weight, X)
+        # Classes weigh as they do in the training; weights of exact machines have it in them.
+        if k is not None and not hasattr(self, "class_weight_"):
+            class_weight: Any = getattr(self, "class_weight", None)
+            weights = (
+                weights * _validation.class_factors(class_weight, classes, target, weights)[target]
+            )
         gamma: Any = getattr(self, "gamma", "scale")
         known = None if isinstance(gamma, str) else float(gamma)
         limit: Any = getattr(self, "max_time", None)

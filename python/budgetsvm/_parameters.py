@@ -34,8 +34,8 @@ QUOTED = 100
 #: What means something in Python alone, or is told to `_core` beside the hyperparameters.
 PYTHON_OWN = frozenset(
     """
-Cs basis callback class_weight cv feature_scales functions gammas n_jobs random_state refit scoring
-verbose warm_start
+Cs basis callback class_weight cv feature_scales functions gammas halving n_jobs random_state refit
+scoring verbose warm_start
 """.split()
 )
 
@@ -298,7 +298,7 @@ def _scoring(value: Any) -> str | None:
 
 
 _FLAGS = (
-    "average early_stopping fit_intercept learn_scales leave_one_out orthogonal polishing "
+    "average early_stopping fit_intercept halving learn_scales leave_one_out orthogonal polishing "
     "record_objective refine refit shared shrinking strongly_convex tune warm_start"
 )
 _COUNTS = (

@@ -125,6 +125,20 @@ def where_kept(like: np.ndarray, part: Callable[[slice], np.ndarray]) -> np.ndar
     return found
 
 
+def class_factors(
+    class_weight: Any, classes: np.ndarray, target: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """What the weight of a sample is multiplied by, of every class; `target` has their numbers."""
+    factors = np.ones(len(classes))
+    if isinstance(class_weight, dict):
+        for label, factor in class_weight.items():
+            factors[[i for i, known in enumerate(classes) if known == label][:1]] = factor
+    elif class_weight == "balanced":
+        sums = np.bincount(target, weights=weights, minlength=len(factors))
+        factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
+    return factors
+
+
 def check_labels(name: str, labels: Any) -> None:
     """Refuse labels that have no order, None among them."""
     labels = np.asarray(labels)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import budgetsvm
@@ -149,6 +149,47 @@ def test_without_refit_there_is_no_machine():
 def test_refusals_name_the_argument(given, name):
     with pytest.raises(ValueError, match=name):
         BudgetSVCCV(**given).fit(X, Y)
+
+
+def test_the_best_of_few_rows_are_trained_on_all():
+    x, y = make_moons(2000, noise=0.25, random_state=0)
+    places = {"Cs": [0.01, 0.1, 1.0, 10.0], "gammas": [0.01, 0.1, 1.0, 10.0], "budget": 40}
+    part = BudgetSVCCV(**places, random_state=0, refit=False).fit(x, y)
+    whole = BudgetSVCCV(**places, random_state=0, refit=False, halving=False).fit(x, y)
+    rows = part.cv_results_["n_resources"]
+    assert (np.unique(rows) == [500, 1600]).all()
+    last = rows == 1600
+    assert last.sum() == 3
+    assert (whole.cv_results_["n_resources"] == 1600).all()
+    assert part.cv_results_["rank_test_score"][last].max() <= 3
+    assert part.cv_results_["rank_test_score"][~last].min() > 3
+    assert np.isfinite(part.cv_results_["mean_test_score"]).all()
+    # What is trained on all rows is what it is without the first round, but for where C began.
+    np.testing.assert_allclose(
+        part.cv_results_["mean_test_score"][last], whole.cv_results_["mean_test_score"][last],
+        atol=0.01,
+    )  # fmt: skip
+    assert part.best_score_ > whole.best_score_ - 0.005
+    scored = BudgetSVCCV(**places, random_state=0, refit=False, scoring="accuracy").fit(x, y)
+    np.testing.assert_allclose(
+        scored.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], atol=1e-12
+    )
+
+
+def test_few_rows_are_of_every_fold_that_they_serve():
+    """Rows of a group tell the group's label: only those who saw the group know it."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 100)
+    x = 10 * rng.normal(size=(20, 5))[groups] + 0.1 * rng.normal(size=(2000, 5))
+    y = (np.arange(20) % 2)[groups]
+    folds = list(GroupKFold(5).split(x, y, groups))
+    cv = BudgetSVCCV(Cs=3, gammas=2, budget=80, cv=folds, random_state=0, refit=False).fit(x, y)
+    few = cv.cv_results_["n_resources"] < 1600
+    assert few.any()
+    assert (cv.cv_results_["mean_test_score"] < 0.8).all()
+    mixed = StratifiedKFold(5, shuffle=True, random_state=0)
+    seen = BudgetSVCCV(Cs=3, gammas=2, budget=80, cv=mixed, random_state=0, refit=False).fit(x, y)
+    assert seen.cv_results_["mean_test_score"].max() > 0.95
 
 
 def test_pandas_reads_the_results():

@@ -140,3 +140,24 @@ def test_too_many_features_are_refused_by_name() -> None:
     X = sp.random(40, 900_000, 1e-5, format="csr", random_state=0)
     with pytest.raises(ValueError, match="feature_scales='learn' can search"):
         made(BudgetSVC).fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize("cls", [BudgetSVC, SVC, NuSVC, PrimalSVC])
+def test_class_weights_count(cls: type) -> None:
+    """Scales learnt with weights of classes are those of rows that weigh as much."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 4))
+    # Feature 0 tells the first class from the others, feature 1 the second from the third.
+    y = np.where(X[:, 0] > 1.0, "a", np.where(X[:, 1] > 0.0, "b", "c"))
+    factors = {"a": 20.0, "b": 0.5, "c": 0.5}
+    own = {"nu": 0.05} if cls is NuSVC else {}
+    plain = made(cls, **own).fit(X, y).feature_scales_
+    weighed = made(cls, class_weight=factors, **own).fit(X, y).feature_scales_
+    by_rows = made(cls, **own).fit(X, y, [factors[label] for label in y]).feature_scales_
+    np.testing.assert_allclose(weighed, by_rows, rtol=1e-10)
+    assert weighed[0] / weighed[1] > 1.1 * plain[0] / plain[1]
+    if cls is not SVC and cls is not NuSVC:
+        counts = {label: len(y) / (3 * np.sum(y == label)) for label in "abc"}
+        balanced = made(cls, class_weight="balanced", **own).fit(X, y).feature_scales_
+        told = made(cls, class_weight=counts, **own).fit(X, y).feature_scales_
+        np.testing.assert_allclose(balanced, told, rtol=1e-10)

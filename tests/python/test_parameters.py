@@ -43,7 +43,7 @@ COUNTS = (
     "n_iter_no_change n_landmarks overlap refine_iter tune_size working_set"
 ).split()
 FLAGS = (
-    "average break_ties early_stopping fit_intercept learn_scales leave_one_out orthogonal "
+    "average break_ties early_stopping fit_intercept halving learn_scales leave_one_out orthogonal "
     "polishing record_objective record_history refine refit shared shrinking strongly_convex tune "
     "warm_start probability"
 ).split()

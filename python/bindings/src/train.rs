@@ -227,10 +227,11 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
 }
 
 /// Scores, decision values, and what ended it.
-type Places<'py> = (Vec<f64>, Vec<Bound<'py, PyArray1<f64>>>, Option<&'static str>);
+type Places<'py> = (Vec<f64>, Vec<Bound<'py, PyArray1<f64>>>, Vec<f64>, Option<&'static str>);
 
 /// Scores of a grid of C and γ: of every fold, γ and C; decision values of the test rows, in that
-/// order, where they are to be kept; and what stopped it. `cost` is that of C = 1.
+/// order, where they are to be kept; of every γ and C the share of the rows that it trained on; and
+/// what stopped it. `cost` is that of C = 1.
 #[pyfunction]
 #[pyo3(signature = (config, x, y, n_classes, cost, *, grid, folds, weights, keep, notify, threads))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a private Python function")]
@@ -241,7 +242,7 @@ pub(crate) fn cross_validate<'py>(
     y: &Bound<'py, PyAny>,
     n_classes: Option<usize>,
     cost: PyReadonlyArray1<'py, f64>,
-    grid: (Vec<f64>, Vec<f64>),
+    grid: (Vec<f64>, Vec<f64>, bool),
     folds: Vec<(Vec<usize>, Vec<usize>)>,
     weights: PyReadonlyArray1<'py, f64>,
     keep: bool,
@@ -252,7 +253,7 @@ pub(crate) fn cross_validate<'py>(
     let call = Call { py, config, target, n_classes, cost, notify, threads, own: None };
     let config: BudgetConfig = call.config()?;
     let folds = folds.into_iter().map(|(train, test)| Fold { train, test }).collect();
-    let grid = Grid { cs: grid.0, gammas: grid.1, folds };
+    let grid = Grid { cs: grid.0, gammas: grid.1, folds, halving: grid.2 };
     let weights = enter_briefly(|| contiguous(&weights))?;
     let samples = Samples::new("X", x)?;
     let judged = with_storage!(&samples, storage => {
@@ -265,7 +266,7 @@ pub(crate) fn cross_validate<'py>(
     let scores = judged.places.iter().map(|place| place.score).collect();
     let values = judged.places.into_iter().filter(|_| keep);
     let values = values.map(|place| place.values.into_pyarray(py)).collect();
-    Ok((scores, values, judged.stop.map(StopReason::name)))
+    Ok((scores, values, judged.shares, judged.stop.map(StopReason::name)))
 }
 
 /// C and γ, tuned where this says so; `cost` is that of C = 1.

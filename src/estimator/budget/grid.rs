@@ -8,17 +8,19 @@
 //!    (and choose a wrong γ), terms drawn at random favour smooth kernels.
 //! 3. Their kernel values are held, and the coefficients of every C are solved for, each from those
 //!    of the C beside it, from the middle outwards.
-//! 4. Where a fit does something else than that (`refine`, terms of each class's own, no polishing,
+//! 4. Clearly bad places are not looked at closely ([`super::halving`]).
+//! 5. Where a fit does something else than that (`refine`, terms of each class's own, no polishing,
 //!    or a budget that holds every row), every place is a fit.
 //!
 //! *Cost* a pass a fold and a γ, a polish a place.
 
 use super::config::{BudgetConfig, ROWS_A_TERM};
+use super::halving::{Fold, Round, rounds, survivors};
 use super::hold_out::Samples;
 use super::part;
 use super::train::{Start, check_classes};
 use crate::config::{Config as _, positive};
-use crate::data::{Problem, Rows, Targets};
+use crate::data::{Problem, Rows, SomeTargets, Targets};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::basis::{self, HeldRows, ModelRows};
 use crate::estimator::coefficients;
@@ -27,21 +29,6 @@ use crate::float::Real;
 use crate::model::KernelModel;
 use crate::solver::smoothed::Polish;
 use crate::watch::{StopReason, Watch};
-
-/// Polishing ends when a step would lower the objective by less than this share of it: scores of
-/// places do not hang on more.
-const TOL: f64 = 1e-2;
-/// Newton steps of a polish, at most: each begins with the coefficients of the C beside it.
-const STEPS: usize = 8;
-
-/// The rows of a fold.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fold {
-    /// To train on.
-    pub train: Vec<usize>,
-    /// To be judged by.
-    pub test: Vec<usize>,
-}
 
 /// Places to judge, and what they are judged by.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +39,9 @@ pub struct Grid {
     pub gammas: Vec<f64>,
     /// The folds.
     pub folds: Vec<Fold>,
+    /// Whether a part of the rows may say which places are clearly bad: then only the others are
+    /// trained on all rows of a fold.
+    pub halving: bool,
 }
 
 /// What a place came to in a fold.
@@ -63,11 +53,19 @@ pub struct Place {
     pub values: Vec<f64>,
 }
 
+impl Place {
+    fn unreached() -> Self {
+        Self { score: f64::NAN, values: Vec::new() }
+    }
+}
+
 /// All places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// Fold by fold, of each γ by γ, of each C by C.
     pub places: Vec<Place>,
+    /// Of each γ by γ, of each C by C: the share of a fold's rows that the place was trained on.
+    pub shares: Vec<f64>,
     /// What ended it before all were reached.
     pub stop: Option<StopReason>,
 }
@@ -120,25 +118,37 @@ impl Grid {
         Ok(())
     }
 
-    /// The best place, (γ, C) by number, and its mean score: that of the largest mean over the folds
-    /// that most places were reached in, the first of equal ones.
+    /// The best place, (γ, C) by number, and its mean score: that of the largest mean among those
+    /// that were trained on most rows in most folds, the first of equal ones.
     #[must_use]
     pub fn best(&self, judged: &Judged) -> Option<(usize, usize, f64)> {
-        let (k, m) = (self.cs.len(), self.cs.len() * self.gammas.len());
-        let mut best: Option<(usize, usize, f64)> = None;
-        // C by C, as a search of scikit-learn's.
-        for place in (0..k).flat_map(|c| (0..self.gammas.len()).map(move |g| g * k + c)) {
-            let scores: Vec<f64> = (judged.places.iter().skip(place).step_by(m))
-                .map(|p| p.score)
-                .filter(|s| s.is_finite())
-                .collect();
-            let (folds, mean) = (scores.len(), scores.iter().sum::<f64>() / scores.len() as f64);
-            if folds > 0 && best.is_none_or(|(_, f, b)| folds > f || (folds == f && mean > b)) {
-                best = Some((place, folds, mean));
-            }
-        }
-        best.map(|(place, _, mean)| (place / k, place % k, mean))
+        let &(place, (_, folds, mean)) = self.ranked(judged).first()?;
+        let k = self.cs.len();
+        (folds > 0).then_some((place / k, place % k, mean))
     }
+
+    /// The places with share, folds reached and mean score of each, the best first.
+    fn ranked(&self, judged: &Judged) -> Vec<(usize, (f64, usize, f64))> {
+        let (k, m) = (self.cs.len(), self.cs.len() * self.gammas.len());
+        // C by C, as a search of scikit-learn's.
+        let places = (0..k).flat_map(|c| (0..self.gammas.len()).map(move |g| g * k + c));
+        let mut all: Vec<_> = places
+            .map(|place| {
+                let of_folds = judged.places.iter().skip(place).step_by(m).map(|p| p.score);
+                let scores: Vec<f64> = of_folds.filter(|s| s.is_finite()).collect();
+                let mean = scores.iter().sum::<f64>() / scores.len().max(1) as f64;
+                (place, (judged.shares[place], scores.len(), mean))
+            })
+            .collect();
+        all.sort_by(|(_, a), (_, b)| {
+            b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.total_cmp(&a.2))
+        });
+        all
+    }
+}
+
+fn of_rows(weights: &[f64], rows: &[usize]) -> Vec<f64> {
+    rows.iter().map(|&i| weights[i]).collect()
 }
 
 impl BudgetConfig {
@@ -158,57 +168,123 @@ impl BudgetConfig {
         self.check()?;
         grid.check(problem.len())?;
         watch.limit(self.max_time, 1.0);
-        let unreached = || Place { score: f64::NAN, values: Vec::new() };
-        let mut judged = Judged { places: Vec::new(), stop: None };
-        for fold in &grid.folds {
-            if let Err(halt) = watch.poll() {
-                judged.stop = Some(halt.into_reason()?);
+        let m = grid.cs.len() * grid.gammas.len();
+        let mut judged = Judged {
+            places: vec![Place::unreached(); m * grid.folds.len()],
+            shares: vec![0.0; m],
+            stop: None,
+        };
+        let fewest = grid.folds.iter().map(|fold| fold.train.len()).min().unwrap_or(0);
+        let mut rounds = rounds(m, (fewest, problem.targets()));
+        rounds.retain(|round| grid.halving || round.is_whole());
+        let mut places: Vec<usize> = (0..m).collect();
+        for round in rounds {
+            if judged.shares.iter().any(|share| *share > 0.0) {
+                places = grid.ranked(&judged).into_iter().map(|(place, _)| place).collect();
+                places.truncate(survivors(m));
+            }
+            let (found, stop) =
+                self.round(problem, grid, (round, &places), (weights, keep), watch)?;
+            judged.stop = stop;
+            // A later round counts when all of its folds are there.
+            if stop.is_some() && judged.shares.iter().any(|share| *share > 0.0) {
                 break;
             }
-            let [train, test] =
-                [Samples::new(problem, &fold.train)?, Samples::new(problem, &fold.test)?];
-            let (train, test) = (train.problem()?, test.problem()?);
+            places.iter().for_each(|&place| judged.shares[place] = round.rows);
+            for (at, place) in found.into_iter().enumerate() {
+                if places.contains(&(at % m)) {
+                    judged.places[at] = place;
+                }
+            }
+            if stop.is_some() {
+                break;
+            }
+        }
+        Ok(judged)
+    }
+
+    /// All folds of some places, by number.
+    fn round<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        grid: &Grid,
+        (round, places): (Round, &[usize]),
+        (weights, keep): (&[f64], bool),
+        watch: &mut Watch<'_>,
+    ) -> Result<(Vec<Place>, Option<StopReason>)> {
+        let (k, m) = (grid.cs.len(), grid.cs.len() * grid.gammas.len());
+        let mut found = vec![Place::unreached(); m * grid.folds.len()];
+        let mut stopped = None;
+        let budget = self.budget.map(|budget| round.budget(budget));
+        let wanted: Vec<Vec<usize>> = (0..grid.gammas.len())
+            .map(|g| (0..k).filter(|c| places.contains(&(g * k + c))).collect())
+            .collect();
+        for (of, rows) in round.parts(&grid.folds, problem.targets(), self.seed) {
+            if let Err(halt) = watch.poll() {
+                stopped = Some(halt.into_reason()?);
+                break;
+            }
+            let folds = &grid.folds[of.clone()];
+            let judged = folds.iter().flat_map(|fold| fold.test.iter().copied());
+            let judged: Vec<usize> = judged.collect();
+            let [train, test] = [Samples::new(problem, &rows)?, Samples::new(problem, &judged)?];
+            let (train, test) = (train.problem()?, test.rows()?);
             check_classes(&train)?;
-            let own: Vec<f64> = fold.test.iter().map(|&i| weights[i]).collect();
+            let tests: Vec<(SomeTargets, Vec<f64>)> = (folds.iter())
+                .map(|fold| {
+                    let rows = fold.test.iter().copied();
+                    (SomeTargets::new(problem.targets(), rows), of_rows(weights, &fold.test))
+                })
+                .collect();
             let paths = watch.side_by_side(grid.gammas.len(), |g, watch| {
-                let of_gamma =
-                    Self { kernel: self.kernel.with_gamma(grid.gammas[g]), ..self.clone() };
-                of_gamma.kernel.check()?;
-                let mut places = vec![unreached(); grid.cs.len()];
+                let kernel = self.kernel.with_gamma(grid.gammas[g]);
+                kernel.check()?;
+                let of_gamma = Self { kernel, budget, ..self.clone() };
+                let mut places = vec![Place::unreached(); k * folds.len()];
+                if wanted[g].is_empty() {
+                    return Ok((places, None));
+                }
                 // What comes before the first step of a pass takes a while where rows are wide.
                 if let Err(halt) = watch.poll() {
                     return halt.into_reason().map(|stop| (places, Some(stop)));
                 }
-                let stop =
-                    of_gamma.path((&train, &test.rows()), &grid.cs, watch, &mut |at, values| {
-                        let score = score_of(&values, test.targets(), &own, self.loss);
-                        places[at] =
-                            Place { score, values: if keep { values } else { Vec::new() } };
-                    })?;
+                let cs = (grid.cs.as_slice(), wanted[g].as_slice(), round);
+                let stop = of_gamma.path((&train, &test), cs, watch, &mut |at, values| {
+                    let mut rest = values.as_slice();
+                    for (f, (targets, weights)) in tests.iter().enumerate() {
+                        let targets = targets.view();
+                        let (own, after) = rest.split_at(targets.len() * targets.n_outputs());
+                        rest = after;
+                        let score = score_of(own, targets, weights, self.loss);
+                        let values = if keep { own.to_vec() } else { Vec::new() };
+                        places[f * k + at] = Place { score, values };
+                    }
+                })?;
                 Ok((places, stop))
             })?;
-            for (places, stop) in paths {
-                judged.places.extend(places);
-                judged.stop = judged.stop.or(stop);
+            for (g, (places, stop)) in paths.into_iter().enumerate() {
+                for (at, place) in places.into_iter().enumerate() {
+                    found[(of.start + at / k) * m + g * k + at % k] = place;
+                }
+                stopped = stopped.or(stop);
             }
-            if judged.stop.is_some() {
+            if stopped.is_some() {
                 break;
             }
         }
-        judged.places.resize(grid.cs.len() * grid.gammas.len() * grid.folds.len(), unreached());
-        Ok(judged)
+        Ok((found, stopped))
     }
 
-    /// Decision values for `test` with every C, given to `take` with its number as they are found;
-    /// what stopped it.
+    /// Decision values for `test` with every C that is wanted, by number, given to `take` with it as
+    /// they are found; what stopped it.
     fn path<F: Real>(
         &self,
         (problem, test): (&Problem<'_, F>, &Rows<'_, F>),
-        cs: &[f64],
+        (cs, wanted, round): (&[f64], &[usize], Round),
         watch: &mut Watch<'_>,
         take: &mut dyn FnMut(usize, Vec<f64>),
     ) -> Result<Option<StopReason>> {
-        let mut order: Vec<usize> = (0..cs.len()).collect();
+        let mut order = wanted.to_vec();
         order.sort_by(|&a, &b| cs[a].total_cmp(&cs[b]));
         let middle = order.len() / 2;
         let of_c = |at: usize| -> Vec<f64> { problem.cost().iter().map(|w| w * cs[at]).collect() };
@@ -257,9 +333,9 @@ impl BudgetConfig {
             let mut model = settled.clone().unwrap_or_else(|| first.clone());
             for at in direction {
                 let near = settled.is_some();
-                let mut how = Polish { tol: TOL, near, ..self.polisher() };
+                let mut how = Polish { tol: round.tol, near, ..self.polisher() };
                 if near {
-                    how.max_steps = STEPS;
+                    how.max_steps = round.steps;
                 }
                 let cost = of_c(at);
                 let of_c = problem.with_cost(&cost);

@@ -5,6 +5,7 @@ mod combine;
 pub(super) mod config;
 mod distributed;
 mod grid;
+mod halving;
 pub(super) mod hold_out;
 mod labelled;
 mod one_class;
@@ -17,7 +18,8 @@ mod units;
 
 pub use config::{BudgetConfig, Maintenance};
 pub use distributed::SumsOfMachine;
-pub use grid::{Fold, Grid, Judged as GridJudged, Place};
+pub use grid::{Grid, Judged as GridJudged, Place};
+pub use halving::Fold;
 pub use labelled::{BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel};
 pub use one_class::{BudgetOneClassSvm, BudgetOneClassSvmModel, OneClassConfig};
 pub use recursive::Recursive;

@@ -42,7 +42,7 @@ fn searched<F: Real>(
     let cost = setup.cost(1.0, weights, (targets, targets.len()))?;
     let problem = Problem::new(rows.view(), targets, &cost)?;
     let folds = Grid::folds(targets, cv)?;
-    let grid = Grid { cs: cs.to_vec(), gammas: gammas.to_vec(), folds };
+    let grid = Grid { cs: cs.to_vec(), gammas: gammas.to_vec(), folds, halving: true };
     let judged = Watch::run(setup.n_threads()?, observer, |watch| {
         config.cross_validate(&problem, &grid, (&cost, false), watch)
     })?;
