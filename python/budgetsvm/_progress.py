@@ -147,6 +147,8 @@ class ProgressLine:
             if progress["phase"] == "pass":
                 done += progress["seen"] / max(progress["n_samples"], 1)
             parts.append(f"pass {done:.2f} of {self.max_iter}")
+            if elapsed > 0:
+                parts.append(f"{done * progress['n_samples'] / elapsed:.0f} rows/s")
             if self.max_iter is not None and 0 < done < self.max_iter:
                 parts.append(f"at most {elapsed * (self.max_iter - done) / done:.1f} s left")
         parts.append(f"{progress['n_sv']} SVs")

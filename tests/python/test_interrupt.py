@@ -145,6 +145,6 @@ def test_a_terminal_gets_one_live_line():
     line.show({**progress, "phase": "polish", "iteration": 3, "objective": 12.5})
     line.close()
     assert stream.getvalue() == (
-        "\r\x1b[Kbudgetsvm: pass 0.50 of 2, at most 3.0 s left, 7 SVs, 1.0 s"
+        "\r\x1b[Kbudgetsvm: pass 0.50 of 2, 50 rows/s, at most 3.0 s left, 7 SVs, 1.0 s"
         "\r\x1b[Kbudgetsvm: polish step 3, 7 SVs, objective 12.5, 1.0 s\n"
     )

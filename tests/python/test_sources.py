@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import mmap
+import sys
 from functools import partial
 
 import numpy as np
@@ -12,6 +14,8 @@ import scipy.sparse as sp
 
 import budgetsvm
 from budgetsvm import data
+from budgetsvm._progress import ProgressLine
+from budgetsvm.data import _mapped
 
 RNG = np.random.default_rng(7)
 N, D = 900, 4
@@ -414,6 +418,35 @@ def test_nothing_is_left_in_the_folder_and_pages_are_handed_back(tmp_path):
     source = data.open(parts, cache=tmp_path)
     budgetsvm.BudgetSVC(**SOME).fit(source)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_DONTNEED"), reason="pages cannot be handed back")
+@pytest.mark.skipif(sys.platform != "linux", reason="where the system tells what is resident")
+def test_pages_are_handed_back(tmp_path):
+    def resident():
+        with open("/proc/self/status") as told:
+            return next(int(line.split()[1]) for line in told if line.startswith("RssFile"))
+
+    maps = _mapped.Maps(tmp_path)
+    column = maps.column(np.float64)
+    for _ in range(16):
+        column.append(np.ones(2**20))
+    before = resident()
+    with _mapped.Trimmed(maps):
+        whole = column.array()
+    with _mapped.Trimmed(maps):
+        assert whole.sum() == 2**24
+    assert resident() < before + 40_000  # of 131,072 kB that were looked at
+    assert whole[0] == 1
+
+
+def test_progress_tells_rows_a_second(capsys):
+    lines = ProgressLine(2)
+    lines.show({"phase": "read", "rows": 300, "time": 2.0})
+    told = {"iteration": 1, "n_sv": 5, "objective": None}
+    lines.show({"phase": "end_of_pass", "seen": 900, "n_samples": 900, "time": 3.0, **told})
+    assert "300 rows/s" in capsys.readouterr().err
+    assert lines.describe({"phase": "read", "rows": 300, "time": 2.0}).endswith("150 rows/s")
 
 
 def test_floats_of_both_precisions_and_scaled_features(files):

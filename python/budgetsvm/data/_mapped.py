@@ -16,9 +16,9 @@ import numpy as np
 CHUNK = 2**20
 #: Mapped pages that stay in memory before they are handed back, and seconds between two looks.
 _RESIDENT, _PAUSE = 48 << 20, 0.002
-#: Seconds after which they may be handed back again: where work goes back and forth over all rows
-#: they come again at once, and handing them back is for nothing.
-_REST = 0.05
+#: Seconds after which they may be handed back again, at first and at most: where work goes back and
+#: forth over all rows they come again at once, and handing them back is for nothing.
+_REST, _MOST = 0.01, 0.64
 
 
 class Kept(np.ndarray):
@@ -157,12 +157,15 @@ class Trimmed:
         page = mmap.PAGESIZE
         with open("/proc/self/statm", "rb", buffering=0) as told:
             least = _mapped_pages(told) * page
+            rest = _REST
             while not self._ended.wait(_PAUSE):
                 now = _mapped_pages(told) * page
                 least = min(least, now)
                 if now > least + _RESIDENT:
                     maps.let_go()
-                    self._ended.wait(_REST)
+                    self._ended.wait(rest)
+                    back = _mapped_pages(told) * page > least + _RESIDENT
+                    rest = min(2 * rest, _MOST) if back else _REST
         maps.let_go()
 
 

@@ -87,7 +87,7 @@ struct Solver<'s, 'a, 'k, F: Real> {
 /// Some samples of a kernel.
 struct Few<'k, F: Real> {
     of: &'k dyn KernelRows<F>,
-    samples: Vec<usize>,
+    samples: Vec<u32>,
 }
 
 /// Hears of every place.

@@ -30,12 +30,15 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         }
         let is_near: Vec<bool> =
             (0..n).map(|i| matters(&self.samples, i, place.f[i], REACH)).collect();
-        let samples: Vec<usize> = (0..n).filter(|&i| is_near[i]).collect();
-        if samples.len() as f64 > MOST * n as f64 {
+        let count = is_near.iter().filter(|&&near| near).count();
+        if count as f64 > MOST * n as f64 {
             return Ok(false);
         }
-        let targets = SomeTargets::new(self.samples.targets, samples.iter().copied());
-        let pick = |values: &[f64]| samples.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+        let mut samples: Vec<u32> = Vec::with_capacity(count);
+        samples.extend((0..n as u32).filter(|&i| is_near[i as usize]));
+        let chosen = || samples.iter().map(|&i| i as usize);
+        let targets = SomeTargets::new(self.samples.targets, chosen());
+        let pick = |values: &[f64]| chosen().map(|i| values[i]).collect::<Vec<f64>>();
         let (cost, f) = (pick(self.samples.cost), pick(&place.f));
         let kernel = Few { of: self.kernel, samples };
         let near = Solver {

@@ -69,6 +69,14 @@ pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     pub(super) alone: bool,
 }
 
+/// Where the values are wanted ones.
+fn places(values: &[f64], wanted: &dyn Fn(f64) -> bool) -> Vec<u32> {
+    let count = values.iter().filter(|&&v| wanted(v)).count();
+    let mut found = Vec::with_capacity(count);
+    found.extend((0_u32..).zip(values).filter(|&(_, &v)| wanted(v)).map(|(i, _)| i));
+    found
+}
+
 impl<F: Real> Stage<'_, '_, '_, F> {
     /// Moves `point`, at which all samples have the margins `from`, to the minimum or a long step
     /// towards it.
@@ -91,13 +99,12 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b as f64;
         let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
         for _ in 0..self.max_steps {
-            let at: Vec<_> = f.iter().enumerate().map(|(i, &f)| samples.at(i, f)).collect();
-            let places = |wanted: &dyn Fn(usize) -> bool| -> Vec<u32> {
-                (0..at.len()).filter(|&i| wanted(i)).map(|i| i as u32).collect()
-            };
-            // Step 1.
-            let slopes: Vec<f64> = at.iter().map(|c| c.slope).collect();
-            let mut gradient = rows.weigh(&places(&|i| slopes[i] != 0.0), &slopes, watch)?;
+            // Step 1. Of many samples there is room for a number or two each: what is not needed
+            // any more is let go.
+            let slopes: Vec<f64> =
+                f.iter().enumerate().map(|(i, &f)| samples.at(i, f).slope).collect();
+            let mut gradient = rows.weigh(&places(&slopes, &|v| v != 0.0), &slopes, watch)?;
+            drop(slopes);
             axpy(1.0, &pull, &mut gradient[..b]);
             gradient.truncate(order);
             if let Some(offset) = gradient.get_mut(b) {
@@ -108,9 +115,9 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let mut curvature: Vec<f64> = if last.cautious {
                 f.iter().enumerate().map(|(i, &f)| samples.majorant(i, f)).collect()
             } else {
-                at.iter().map(|c| c.curvature).collect()
+                f.iter().enumerate().map(|(i, &f)| samples.at(i, f).curvature).collect()
             };
-            let mut zone = places(&|i| curvature[i] > 0.0);
+            let mut zone = places(&curvature, &|v| v > 0.0);
             if long && last.cautious {
                 rows.thin(&mut zone, &mut curvature);
             }

@@ -20,7 +20,7 @@ const SEED: u64 = 5;
 
 impl<F: Real> Few<'_, F> {
     fn chosen(&self, samples: &[usize]) -> Vec<usize> {
-        samples.iter().map(|&i| self.samples[i]).collect()
+        samples.iter().map(|&i| self.samples[i] as usize).collect()
     }
 }
 
@@ -72,9 +72,10 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             return Ok(None);
         }
         let mut rng = Rng::new(SEED);
-        let samples: Vec<usize> = (0..n).filter(|_| rng.below(every) == 0).collect();
-        let targets = SomeTargets::new(self.samples.targets, samples.iter().copied());
-        let cost: Vec<f64> = samples.iter().map(|&i| every as f64 * self.samples.cost[i]).collect();
+        let samples: Vec<u32> = (0..n as u32).filter(|_| rng.below(every) == 0).collect();
+        let chosen = || samples.iter().map(|&i| i as usize);
+        let targets = SomeTargets::new(self.samples.targets, chosen());
+        let cost: Vec<f64> = chosen().map(|i| every as f64 * self.samples.cost[i]).collect();
         let kernel = Few { of: self.kernel, samples };
         let part = Solver {
             kernel: &kernel,
