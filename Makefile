@@ -18,10 +18,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist docs docs-serve bench reproduce long fuzz sanitize clean
+.PHONY: help demo test check rust python sdist docs docs-serve cluster-test bench reproduce long fuzz sanitize clean
 
 help: ## list these commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.built ## train on real data; table and out/demo.png
 	$(BIN)/python -m budgetsvm.demo
@@ -55,6 +55,12 @@ docs: $(VENV)/.built $(VENV)/.docs ## the site: out/docs/index.html
 	rm -rf out/docs docs/gallery docs/api/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
 	@echo "make docs: out/docs/index.html"
+
+# The real engines, a few processes of this machine; Spark wants Java. Tools of their own.
+cluster-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.cluster ## Dask, Ray and Spark in local mode
+	$(BIN)/pytest tests/python/test_dask.py
+	$(BIN)/python examples/ray_shards.py
+	$(BIN)/python examples/spark_shards.py
 
 docs-serve: docs ## the site at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/docs 8000
@@ -135,6 +141,10 @@ $(VENV)/.tools: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install --group check
 	@$(BIN)/python -m pip install --group libsvm \
 	  || echo "left out, no C++ compiler: the tests against LIBSVM's own program"
+	@touch $@
+
+$(VENV)/.cluster: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m pip install --group cluster
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml

@@ -34,8 +34,8 @@ QUOTED = 100
 #: What means something in Python alone, or is told to `_core` beside the hyperparameters.
 PYTHON_OWN = frozenset(
     """
-Cs basis callback class_weight cv feature_scales functions gammas halving n_jobs random_state refit
-scoring verbose warm_start
+Cs basis callback class_weight client cv feature_scales functions gammas halving n_jobs random_state
+refit scoring verbose warm_start
 """.split()
 )
 

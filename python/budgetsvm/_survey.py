@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 
 from . import _validation
-from ._scales import times
 
 
 @dataclass(frozen=True)
@@ -121,12 +120,10 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
 
 def _weights(sample_weight: Any, rows: Any) -> np.ndarray:
     """Weights, which may all be 0 in a part."""
-    try:
-        return _validation.check_weights(sample_weight, rows)
-    except ValueError as error:
-        if "all zero" not in str(error):
-            raise
-        return np.zeros(rows.shape[0])
+    n = rows.shape[0]
+    if sample_weight is not None and np.shape(sample_weight) == (n,) and not np.any(sample_weight):
+        return np.zeros(n)
+    return _validation.check_weights(sample_weight, rows)
 
 
 def _sums(rows: Any, mean: float, squares: bool = False) -> np.ndarray:
@@ -191,9 +188,3 @@ def settle(estimator: Any, told: Survey) -> Any:
                 class_weight={label: factor / weight for label, weight in weighty.items()}
             )
     return settled
-
-
-def scaled(estimator: Any, rows: Any) -> Any:
-    """Checked rows as training sees them."""
-    scales = estimator._given_scales(rows.shape[1])
-    return rows if scales is None else times(rows, scales)

@@ -201,7 +201,7 @@ def polish_sums(
     rows, y = part._check_X_y(X, y, False)
     target, n_classes = part._encode_part(y, None, first=False)
     cost = part._cost(target, _weights(sample_weight, rows))
-    point = np.ascontiguousarray(point, dtype=np.float64)
+    point = np.require(point, np.float64, ["C", "A"])  # what travelled may lie anywhere
     return _core.polish_sums(
         _config(part), _validation.as_rows(rows), target, n_classes, cost, joined._machine, point,
         part._threads(),

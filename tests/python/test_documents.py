@@ -21,7 +21,8 @@ def blocks(name):
 PAGES = {
     "README.md": 1, "docs/auto.md": 2, "docs/streams.md": 3, "docs/novelty.md": 1,
     "docs/explain.md": 2,
-    "docs/larger-than-memory.md": 1, "docs/deploy.md": 5, "docs/probabilities.md": 3,
+    "docs/larger-than-memory.md": 1, "docs/distributed.md": 1,
+    "docs/deploy.md": 5, "docs/probabilities.md": 3,
 }  # fmt: skip
 
 

@@ -27,9 +27,8 @@ use crate::estimator::report::Report;
 use crate::float::Real;
 use crate::watch::Watch;
 
-/// Budgets that terms joined may take: choosing among these by the rows' own measure lowers the
-/// objective by 10 % and more on IJCNN1; among three or more, by a measure of fewer rows than it
-/// takes, raises it (benches/python/distributed.py).
+/// Budgets that terms joined may take. The rows choose among these; of three or more they are too
+/// many for the rows that a Hessian is made of.
 const JOINED: usize = 2;
 /// Rows a term that a shard's pass visits at least, where there are so many.
 const FEWEST_ROWS_A_TERM: usize = 100;
