@@ -9,6 +9,7 @@ use budgetsvm::estimator::{
     AssetSvr, AutoSvr, BudgetSvc, BudgetSvcModel, BudgetSvr, BudgetSvrModel, Maintenance, PrimalSvr,
 };
 use budgetsvm::kernel::{AnyKernel, Gaussian};
+use budgetsvm::loss::AnyLoss;
 use budgetsvm::rng::Rng;
 use ndarray::Array2;
 
@@ -196,4 +197,38 @@ fn columns_that_are_none_are_refused() {
     assert!(error.contains("AutoSVR"), "{error}");
     let one = svr.fit(&rows, &values[..30]).unwrap();
     assert!(one.polish(&rows, Targets::columns(&values, 2)).is_err());
+}
+
+#[test]
+fn several_quantiles_rise_and_files_hold_them() {
+    let (x, _) = rings(900);
+    let rows = Rows::Dense(x.view());
+    let mut rng = Rng::new(3);
+    let values: Vec<f64> = x.rows().into_iter().map(|row| row[0] + rng.uniform()).collect();
+    let loss = AnyLoss::Quantile { quantile: 0.5 };
+    let builder = || BudgetSvr::builder().budget(40).kernel(Gaussian::new(0.5).unwrap());
+    let svr = builder().loss(loss).quantiles([0.1, 0.5, 0.9]).build().unwrap();
+    let model = svr.fit(&rows, &values).unwrap();
+    let found = model.predict_columns(&rows).unwrap();
+    assert!(found.rows().into_iter().all(|row| row[0] <= row[1] && row[1] <= row[2]));
+    for (column, share) in [0.1, 0.5, 0.9].into_iter().enumerate() {
+        let below = found.column(column).iter().zip(&values).filter(|(f, y)| y <= f).count();
+        assert!((below as f64 / 900.0 - share).abs() < 0.03, "{below}");
+    }
+    let mut flat = vec![0.0; 2700];
+    model.predict_into(&rows, &mut flat).unwrap();
+    assert_eq!(flat, model.predict(&rows).unwrap());
+    assert_eq!(model.predict_one(&x.row(5).to_vec()).unwrap(), found[(5, 0)]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quantiles.safetensors");
+    model.save(&path).unwrap();
+    let again = BudgetSvrModel::<f64>::load(&path).unwrap();
+    assert_eq!(again.predict(&rows).unwrap(), model.predict(&rows).unwrap());
+    let next = again.partial_fit(&rows, &values).unwrap().polish(&rows, &values).unwrap();
+    assert_eq!(next.n_outputs(), 3);
+    let error = svr.fit(&rows, Targets::columns(&values[..900], 1)).unwrap_err().to_string();
+    assert!(error.contains("quantiles"), "{error}");
+    assert!(builder().quantiles([0.1, 0.5]).build().is_err());
+    assert!(builder().loss(loss).quantiles([0.5, 0.1]).build().is_err());
+    assert!(builder().loss(loss).quantiles([0.5, 1.0]).build().is_err());
 }

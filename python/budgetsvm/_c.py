@@ -297,6 +297,8 @@ def _whole(source: Source, says: Says, scales: Any, outputs: list[int], who: str
         calls.append(f"for (i = 0; i < {first}; i++) values[i] = -values[i];")
     else:
         calls.append("(void)i;")
+    if says.rising:
+        calls.append(_c_text.RISING.strip().replace("@count@", str(first)))
     source.add(_c_text.VALUES, d=d, scaled=scaled, calls="\n    ".join(calls))
     shown = _answers(source, says, first)
     helpers = [

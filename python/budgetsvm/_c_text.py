@@ -180,6 +180,15 @@ static inline void @n@_values(const float *x, double *values)
 }
 """
 
+RISING = """
+for (i = 1; i < @count@; i++) {
+        double own = values[i];
+        int j = i;
+        for (; j > 0 && values[j - 1] > own; j--) values[j] = values[j - 1];
+        values[j] = own;
+    }
+"""
+
 PLAIN = """
 static inline void @n@_decision(const float *x, float *out)
 {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -90,6 +91,11 @@ def config(estimator: Any, **settled: Any) -> str:
     params = estimator.get_params(deep=False)
     params = {name: value for name, value in params.items() if name not in PYTHON_OWN}
     params |= getattr(type(estimator), "_own", {}) | settled
+    if "quantile" in params and not is_number(params["quantile"]):
+        several = [float(q) for q in params["quantile"]]
+        params["quantile"] = middle(several)
+        if params.get("loss") == "quantile":
+            params["quantiles"] = several
     if params.get("max_time") is not None and hasattr(estimator, "_left_of"):
         params["max_time"] = estimator._left_of(params["max_time"])
     return json.dumps({k: plain(v) for k, v in params.items()}, allow_nan=False, default=float)
@@ -145,6 +151,23 @@ def number(
     fits = (above is None or x > above) and (least is None or x >= least)
     fits = fits and (below is None or x < below) and (most is None or x <= most)
     return None if fits else expected
+
+
+def quantiles(value: Any) -> str | None:
+    """One quantile, or several that rise."""
+    one = partial(number, above=0, below=1)
+    if is_number(value):
+        return one(value)
+    expected = "a number, > 0 and < 1, or a list of such numbers that rises"
+    if not isinstance(value, (list, tuple, np.ndarray)) or len(np.shape(value)) != 1:
+        return expected
+    fits = len(value) > 0 and all(one(q) is None for q in value)
+    return None if fits and all(a < b for a, b in pairwise(value)) else expected
+
+
+def middle(several: Any) -> float:
+    """The quantile that stands for several where one is asked for."""
+    return float(several[len(several) // 2])
 
 
 def one_of(*names: str) -> Rule:

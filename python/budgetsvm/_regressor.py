@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_pinball_score
 
 from . import _larger, _names, _parameters, _validation
 from ._docs import documented
@@ -76,15 +77,55 @@ class SeveralTargets(Regressor):
 
     _archived: ClassVar[dict[str, str]] = {"_one_column": "flag?"}
 
+    def _levels(self) -> list[float] | None:
+        """The quantiles, where there are several."""
+        one = self.loss != "quantile" or _validation.is_number(self.quantile)
+        return None if one else [float(q) for q in np.asarray(self.quantile)]
+
     def _shaped(self, values: np.ndarray) -> np.ndarray:
+        if self._levels() is not None:
+            return np.sort(values, axis=1)
         flat = values.shape[1] == 1 and not self.__dict__.get("_one_column", False)
         return values[:, 0] if flat else values
 
+    @documented
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions; of several targets or quantiles the mean of their scores.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows, finite.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            True values.
+        @weights@
+
+        Returns
+        -------
+        float
+            1 is perfect, and 0 what a constant reaches. Of several quantiles
+            `sklearn.metrics.d2_pinball_score`, which is R² with the loss of the quantile.
+
+        @unless-fitted@
+        """
+        levels = self._levels()
+        if levels is None:
+            return float(super().score(X, y, sample_weight))
+        found = self.predict(X)
+        each = [
+            d2_pinball_score(y, found[:, at], sample_weight=sample_weight, alpha=level)
+            for at, level in enumerate(levels)
+        ]
+        return float(np.mean(each))
+
     def _several_targets(self, y: Any) -> bool:
-        return True
+        return self._levels() is None
 
     def _outputs_wanted(self) -> int:
         machine: Any = self._learnt("_machine")
+        levels = self._levels()
+        if levels is not None:
+            return len(levels)
         return 1 if self.__dict__.get("_one_column", False) else machine.n_outputs
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:

@@ -18,6 +18,7 @@ from ._auto import AutoEstimator
 from ._exact import ExactEstimator
 from ._exact_classifier import ExactClassifier
 from ._exact_values import OneClass
+from ._regressor import SeveralTargets
 from ._semiparametric import Semiparametric
 from ._votes import BOUNDARY
 
@@ -49,6 +50,8 @@ class Says:
     width: int = 0
     #: Parameters of known functions, shape (n_functions, n_outputs).
     functions: Any = None
+    #: Whether the values of a row are sorted: several quantiles.
+    rising: bool = False
     #: How columns of a table with missing numbers become those of the model.
     plans: Any = None
 
@@ -95,7 +98,8 @@ def _says(fitted: Any) -> Says:
         edge = BOUNDARY * (1.0 + abs(float(fitted.offset_[0])))
         return Says("sides", **common, boundary=edge if isinstance(fitted, OneClass) else 0.0)
     if is_regressor(fitted):
-        return Says("values", **common)
+        several = isinstance(fitted, SeveralTargets) and fitted._levels() is not None
+        return Says("values", **common, rising=several)
     return Says("features", **common, width=fitted._n_features_out)
 
 

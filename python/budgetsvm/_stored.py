@@ -92,6 +92,8 @@ def param_to_store(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return None
     if name == "class_weight" and isinstance(value, dict):
         return {"pairs": [[_scalar(name, part) for part in pair] for pair in value.items()]}
+    if name == "quantile" and isinstance(value, (list, tuple, np.ndarray)):
+        return [float(_scalar(name, level)) for level in value]
     if name == "order" and isinstance(value, (list, tuple)):
         return [_scalar(name, index) for index in value]
     if sp.issparse(value):
@@ -134,6 +136,9 @@ def param_from_store(name: str, stored: Any, arrays: dict[str, np.ndarray]) -> A
         require(fits and len(weights) == len(value["pairs"]), "class_weight")
         return weights
     order = name == "order" and isinstance(value, list) and all(type(i) is int for i in value)
+    if name == "quantile" and isinstance(value, list):
+        require(all(type(level) is float for level in value), "hyperparameter quantile")
+        return value
     require(order or isinstance(value, _SCALARS), f"hyperparameter {name}")
     return value
 

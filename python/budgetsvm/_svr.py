@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
+from . import _parameters
 from ._base import BudgetMachineEstimator
 from ._docs import documented
 from ._hyperparameters import hyperparameters
@@ -25,6 +27,10 @@ class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
     ----------
     @value-losses@
         A squared one needs solver "bsca".
+    quantile : float or list of float, default=0.5
+        The quantile q of y at x that f(x) is to be, in (0, 1). A list that rises gives them all on
+        shared support vectors: `predict` has a column a quantile, and sorts each row, so that they
+        never cross.
     smoothing : float, default=0.05
         Half-width h > 0 of the rounded corners of the loss that polishing minimises.
     fit_intercept : bool, default=True
@@ -45,6 +51,9 @@ class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
     _family = "budget_svr"
     smoothing: float = 0.05
     fit_intercept: bool = True
+    quantile: float | Sequence[float] = 0.5  # type: ignore[assignment]
+
+    _ranges: ClassVar[dict] = {"quantile": _parameters.quantiles}
 
     @documented
     def partial_fit(

@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from . import _core, _parameters
-from ._validation import plain
+from ._validation import is_number, plain
 
 #: What the tuning is told of an estimator that has it.
 _TOLD = "kernel degree coef0 loss epsilon quantile smoothing budget".split()
@@ -56,16 +57,19 @@ def tune(
     told = {name: getattr(estimator, name) for name in _TOLD if hasattr(estimator, name)}
     if told.get("loss") == "least_squares":
         told |= {"loss": "squared_epsilon_insensitive", "epsilon": 0.0}
-    told.setdefault("loss", "hinge" if n_classes is not None else "epsilon_insensitive")
+    if not is_number(told.get("quantile", 0.5)):
+        told["quantile"] = _parameters.middle(told["quantile"])
+    classes = is_classifier(estimator)
+    told.setdefault("loss", "hinge" if classes else "epsilon_insensitive")
     seeded = getattr(estimator, "random_state", None) is not None
     told |= {
         "gamma": gamma,
         "C": 1.0 if which[0] else estimator._used_C(),
-        "fit_intercept": n_classes is None,
+        "fit_intercept": not classes,
         "random_state": estimator._seed() if seeded else 0,
         "max_time": None if estimator.max_time is None else 0.3 * float(estimator.max_time),
     }
-    if n_classes is None:
+    if not classes:
         told.setdefault("smoothing", 0.05)
     config = json.dumps({name: plain(value) for name, value in told.items()}, default=float)
     estimator.C_, estimator.gamma_ = _core.tune(

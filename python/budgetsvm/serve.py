@@ -205,6 +205,9 @@ class Served:
         if self.classes_ is None:
             if self.kind.endswith("OneClassSVM"):
                 return np.where(values[:, 0] >= 0, 1, -1)
+            levels = self._params.get("quantile")
+            if self._params.get("loss") == "quantile" and isinstance(levels, list):
+                return np.sort(values, axis=1)
             several = values.shape[1] > 1 or self._one_column
             return values if several else values[:, 0]
         k = len(self.classes_)

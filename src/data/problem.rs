@@ -168,6 +168,14 @@ impl SomeTargets {
         }
     }
 
+    /// One value a sample, as that of several outputs, a quantile each.
+    pub(crate) fn of_levels(values: &[f64], levels: &[f64]) -> Result<Self> {
+        let m = levels.len();
+        let mut columns = try_vec("values", values.len().saturating_mul(m), 0.0)?;
+        columns.chunks_exact_mut(m.max(1)).zip(values).for_each(|(row, &y)| row.fill(y));
+        Ok(Self::Columns { values: columns, n_outputs: m, levels: levels.to_vec() })
+    }
+
     /// Some after another, all of one kind.
     pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
         let mut out = Self::Values(Vec::new());
@@ -263,6 +271,11 @@ impl<'a, F: Real> Problem<'a, F> {
             return Err(Error::param("sample_weight", "not all zero", 0));
         }
         Ok(Self { rows, targets, cost })
+    }
+
+    /// The same samples with other targets, made of those that were checked.
+    pub(crate) fn with_targets<'b>(&'b self, targets: Targets<'b>) -> Problem<'b, F> {
+        Problem { rows: self.rows.view(), targets, cost: self.cost }
     }
 
     /// The same samples with other costs, which were checked.

@@ -346,6 +346,7 @@ pub(super) fn unpack<F: Precision, C: Config>(
     params.retain(|name, value| {
         !(value.is_object() || value == "auto" || (name == "random_state" && value.is_null()))
     });
+    super::budget::apart(&mut params);
     if params.remove("tune") == Some(Value::Bool(false)) {
         params.remove("tune_size");
     }

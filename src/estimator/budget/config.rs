@@ -64,6 +64,9 @@ config! {
         kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
         /// The loss.
         loss: AnyLoss = AnyLoss::Hinge;
+        /// Several quantiles, rising, on shared terms: an output each. The loss is then that of one of
+        /// them.
+        quantiles: Vec<f64> = Vec::new(), into;
         /// Coordinate ascent or stochastic gradient descent.
         solver: Method = Method::Bsca;
         /// What happens to a term too many.
@@ -123,6 +126,7 @@ impl Config for BudgetConfig {
     fn check(&self) -> Result<()> {
         self.kernel.check()?;
         self.loss.check()?;
+        self.check_levels()?;
         optional(count, "budget", self.budget)?;
         optional(count, "n_expected", self.n_expected)?;
         count("max_iter", self.max_iter)?;

@@ -166,6 +166,10 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<Judged> {
         self.check()?;
+        if let Some(own) = self.leveled(problem)? {
+            let problem = problem.with_targets(own.view());
+            return self.cross_validate(&problem, grid, (weights, keep), watch);
+        }
         grid.check(problem.len())?;
         watch.limit(self.max_time, 1.0);
         let m = grid.cs.len() * grid.gammas.len();

@@ -80,6 +80,14 @@ impl Family for BudgetConfig {
         self.loss.tube()
     }
 
+    fn rises(&self) -> bool {
+        self.quantiles.len() > 1
+    }
+
+    fn kept(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.kept_levels()
+    }
+
     fn is_logistic(&self) -> bool {
         self.loss == AnyLoss::LogLoss
     }

@@ -7,7 +7,7 @@ use super::hold_out::split;
 use super::part::{self, Left, Part, Trained};
 use super::recursive::{Learnt, Recursive, summaries_of_terms};
 use crate::config::Config as _;
-use crate::data::{Problem, Targets};
+use crate::data::{Problem, SomeTargets, Targets};
 use crate::error::{Error, Result, check_features};
 use crate::estimator::machine::{Machine, State};
 use crate::estimator::report::{Entry, Kind, Report, curves};
@@ -93,6 +93,14 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
+        if let Some(own) = self.leveled(problem)? {
+            let problem = problem.with_targets(own.view());
+            let Some(held_out) = start.held_out else { return self.fit(&problem, start, watch) };
+            let others = self.leveled(held_out)?;
+            let targets = others.as_ref().map_or(held_out.targets(), SomeTargets::view);
+            let held_out = held_out.with_targets(targets);
+            return self.fit(&problem, Start { held_out: Some(&held_out), ..start }, watch);
+        }
         check_classes(problem)?;
         let classes = self.loss.is_classification();
         if classes && self.fit_intercept && (!self.polishing || self.budget.is_none()) {
@@ -136,6 +144,9 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
+        if let Some(own) = self.leveled(problem)? {
+            return self.partial_fit(&problem.with_targets(own.view()), start, watch);
+        }
         let stream = match start.map(Machine::state) {
             Some(State::Recursive(stream)) => Some(stream),
             _ => None,
@@ -167,6 +178,9 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
+        if let Some(own) = self.leveled(problem)? {
+            return self.polish(&problem.with_targets(own.view()), start, watch);
+        }
         let parts = self.parts(problem, Some(start), watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             part::polish(self, problem, &parts[class.unwrap_or(0)], watch)

@@ -28,6 +28,11 @@ pub trait Family: Config + Default + Send + Sync {
         None
     }
 
+    /// Whether the values of a row are predicted in rising order.
+    fn rises(&self) -> bool {
+        false
+    }
+
     /// Whether decision values are log odds, those of the logistic loss.
     fn is_logistic(&self) -> bool {
         false

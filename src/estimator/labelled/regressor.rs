@@ -189,7 +189,15 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
     /// # Errors
     /// As [`RegressorModel::predict`].
     pub fn predict_columns(&self, rows: &Rows<'_, F>) -> Result<Array2<f64>> {
-        self.fitted.decide(rows)
+        let mut values = self.fitted.decide(rows)?;
+        if self.fitted.config.rises() {
+            for mut row in values.rows_mut() {
+                if let Some(row) = row.as_slice_mut() {
+                    row.sort_unstable_by(f64::total_cmp);
+                }
+            }
+        }
+        Ok(values)
     }
 
     /// Number of values a row.
@@ -203,7 +211,7 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<f64>> {
-        self.fitted.values(rows)
+        Ok(self.predict_columns(rows)?.into_raw_vec_and_offset().0)
     }
 
     /// The value of one row, the first where there are several, on the calling thread: without an allocation, once that thread has
@@ -212,7 +220,11 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
     /// # Errors
     /// As [`RegressorModel::predict`].
     pub fn predict_one(&self, row: &[F]) -> Result<f64> {
-        self.fitted.machine.model()?.decide_one(row, |values| Ok(values[0]))
+        let first = |values: &[f64]| match self.fitted.config.rises() {
+            true => values.iter().copied().fold(f64::INFINITY, f64::min),
+            false => values[0],
+        };
+        self.fitted.machine.model()?.decide_one(row, |values| Ok(first(values)))
     }
 
     /// [`RegressorModel::predict`] into `out`; of few rows without an allocation.
@@ -220,7 +232,12 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
     /// # Errors
     /// As there, and `LengthMismatch` of `out`.
     pub fn predict_into(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
-        self.fitted.decide_into(rows, out)
+        self.fitted.decide_into(rows, out)?;
+        if self.fitted.config.rises() {
+            let m = self.n_outputs().max(1);
+            out.chunks_exact_mut(m).for_each(|row| row.sort_unstable_by(f64::total_cmp));
+        }
+        Ok(())
     }
 
     /// Gradients of the values in the rows, samples x outputs x features.

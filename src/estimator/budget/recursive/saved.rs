@@ -9,6 +9,7 @@ use crate::config::{Config as _, exactly};
 use crate::data::SomeTargets;
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::budget::BudgetConfig;
+use crate::estimator::budget::levels::or_none;
 use crate::estimator::budget::units::Units;
 use crate::estimator::passes::Passes;
 use crate::float::Real;
@@ -104,6 +105,7 @@ impl<F: Real> Recursive<F> {
         let mut config: serde_json::Map<String, serde_json::Value> = section.take("config")?;
         // Older files do not say it.
         config.entry("resumable").or_insert_with(serde_json::Value::default);
+        or_none(&mut config);
         let config: BudgetConfig = exactly("config", &config.into())?;
         config.check().map_err(|e| Error::Format(e.to_string()))?;
         let [outputs, n_features]: [usize; 2] = section.take("sizes")?;
@@ -161,7 +163,7 @@ impl<F: Real> Recursive<F> {
             let (rows, cost) = (section.take_rows("waiting")?, section.take_doubles("cost")?);
             let columns = section.has("columns") && section.take::<bool>("columns")?;
             let targets = if columns {
-                let (values, levels) = (section.take_doubles("targets")?, Vec::new());
+                let (values, levels) = (section.take_doubles("targets")?, config.quantiles.clone());
                 SomeTargets::Columns { values, n_outputs: outputs, levels }
             } else if config.loss.expect_classes(true).is_ok() {
                 let index = section.take_sizes("targets")?;

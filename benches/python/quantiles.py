@@ -1,0 +1,137 @@
+"""Several quantiles on shared terms, and several targets: docs/intervals.md.
+
+Intervals from 5 to 95 % with the median, of `BudgetSVR` (C and γ by name), beside three machines of
+scikit-learn's gradient boosting: the share of the test values that each quantile covers, and the mean
+pinball loss over the three. Then the time of 10 targets, and of three quantiles, in units of that of
+one: made values, interleaved, the least of several rounds. Times are wall clock; run it alone.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.metrics import mean_pinball_loss
+
+from budgetsvm import AssetSVR, BudgetSVR, PrimalSVR
+from common import interleaved, load, machine, markdown, parser, require, write
+
+SETS = ["california-housing", "protein", "cpusmall", "abalone"]
+LEVELS = [0.05, 0.5, 0.95]
+BUDGETS = [100, 500, 1000]
+TARGETS = 10
+ROWS = 20_000
+
+
+def ours(budget, seed=0, **params):
+    """Three quantiles on one set of terms."""
+    own = {"budget": budget, "C": "tune", "gamma": "tune", "random_state": seed, **params}
+    return BudgetSVR(loss="quantile", quantile=LEVELS, **own)
+
+
+def boosted(X, y, X_test):
+    """Three machines of gradient boosting, sorted as ours are."""
+    said = [
+        HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=0)
+        .fit(X, y)
+        .predict(X_test)
+        for q in LEVELS
+    ]
+    return np.sort(np.stack(said, axis=1), axis=1)
+
+
+def judged(said, y):
+    """Coverage of each quantile in %, and the mean pinball loss of all."""
+    covered = 100 * (y[:, None] <= said).mean(axis=0)
+    losses = [mean_pinball_loss(y, said[:, at], alpha=q) for at, q in enumerate(LEVELS)]
+    return covered, float(np.mean(losses))
+
+
+def row(name, what, said, y, seconds, base):
+    covered, loss = judged(said, y)
+    within = covered[2] - covered[0]
+    cells = [f"{c:.1f}" for c in (*covered, within)]
+    return [name, what, *cells, f"{loss:.4f}", f"{loss / base:.3f}", f"{seconds:.1f}"]
+
+
+def intervals(options, sets, budgets):
+    rows = []
+    for name in sets:
+        X, y, X_test, y_test = load(options.data, name)
+        if options.quick:
+            X, y = X[:1000], y[:1000]
+        began = time.perf_counter()
+        said = boosted(X, y, X_test)
+        seconds = time.perf_counter() - began
+        base = judged(said, y_test)[1]
+        rows.append(row(name, "gradient boosting, 3 machines", said, y_test, seconds, base))
+        for budget in budgets:
+            began = time.perf_counter()
+            fitted = ours(budget).fit(X, y)
+            seconds = time.perf_counter() - began
+            said = fitted.predict(X_test)
+            rows.append(row("", f"`BudgetSVR({budget})`", said, y_test, seconds, base))
+    header = ["data", "machine", "5 %", "50 %", "95 %", "within", "pinball", "of boosting's", "s"]
+    return markdown(header, rows)
+
+
+def made(d, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    waves = rng.normal(size=(d, TARGETS)) / np.sqrt(d / 8)
+    return X, np.sin(X @ waves) + 0.3 * rng.normal(size=(n, TARGETS))
+
+
+def times(options):
+    n, rounds = (2000, 1) if options.quick else (ROWS, options.rounds)
+    rows = []
+    for d in (8, 64, 512):
+        X, Y = made(d, n)
+        machines = {
+            "BudgetSVR(100)": BudgetSVR(100, random_state=0),
+            "BudgetSVR(100, polishing=False)": BudgetSVR(100, polishing=False, random_state=0),
+            "BudgetSVR(500)": BudgetSVR(500, random_state=0),
+            "PrimalSVR(basis='random', n_components=200)": PrimalSVR(
+                basis="random", n_components=200, random_state=0
+            ),
+            "AssetSVR(max_iter=3)": AssetSVR(max_iter=3, random_state=0),
+        }
+        for name, one in machines.items():
+            actions = {
+                "one": lambda one=one, X=X, Y=Y: one.fit(X, Y[:, 0]) and None,
+                "ten": lambda one=one, X=X, Y=Y: one.fit(X, Y) and None,
+                "all": lambda one=one, X=X, Y=Y: [one.fit(X, y) for y in Y.T] and None,
+            }
+            if isinstance(one, BudgetSVR) and one.polishing:
+                apart = BudgetSVR(one.budget, loss="quantile", random_state=0)
+                together = BudgetSVR(one.budget, loss="quantile", quantile=LEVELS, random_state=0)
+                actions["median"] = lambda one=apart, X=X, Y=Y: one.fit(X, Y[:, 0]) and None
+                actions["three"] = lambda one=together, X=X, Y=Y: one.fit(X, Y[:, 0]) and None
+            least = {what: t.min() for what, t in interleaved(rounds, **actions).items()}
+            three = f"{least['three'] / least['median']:.1f}" if "three" in least else ""
+            rows.append([
+                f"`{name}`", str(d), f"{least['one']:.2f}", f"{least['ten'] / least['one']:.1f}",
+                f"{least['all'] / least['one']:.1f}", three,
+            ])  # fmt: skip
+    header = ["machine", "features", "one, s", "10 targets", "10 machines", "3 quantiles of one"]
+    return markdown(header, rows)
+
+
+def main() -> None:
+    made_parser = parser(__doc__)
+    made_parser.add_argument("--rounds", type=int, default=3)
+    made_parser.add_argument("--only", choices=["intervals", "times"])
+    options = made_parser.parse_args()
+    require(options.data, SETS)
+    texts = []
+    if options.only != "times":
+        sets, budgets = (SETS[:1], BUDGETS[:1]) if options.quick else (SETS, BUDGETS)
+        texts.append(intervals(options, sets, budgets))
+    if options.only != "intervals":
+        texts.append(times(options))
+    write(options.out / "quantiles.md", "\n\n".join([*texts, machine() + "."]))
+
+
+if __name__ == "__main__":
+    main()
