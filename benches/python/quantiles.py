@@ -1,9 +1,10 @@
 """Several quantiles on shared terms, and several targets: docs/intervals.md.
 
-Intervals from 5 to 95 % with the median, of `BudgetSVR` (C and γ by name), beside three machines of
-scikit-learn's gradient boosting: the share of the test values that each quantile covers, and the mean
-pinball loss over the three. Then the time of 10 targets, and of three quantiles, in units of that of
-one: made values, interleaved, the least of several rounds. Times are wall clock; run it alone.
+Intervals from 5 to 95 % with the median, of `BudgetSVR` (C and γ by name), beside three machines
+of scikit-learn's gradient boosting: the share of the test values that each quantile covers, and the
+mean pinball loss over the three. Then the time of 10 targets, and of three quantiles, in units of
+that of one: made values, interleaved, the least of several rounds. Times are wall clock; run it
+alone.
 """
 
 from __future__ import annotations

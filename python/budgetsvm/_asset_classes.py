@@ -8,14 +8,14 @@ from sklearn.utils.metaestimators import available_if
 
 from . import _names
 from ._asset import AssetEstimator, streams
-from ._classifier import Classifier
 from ._docs import documented
 from ._hyperparameters import hyperparameters
+from ._multilabel import LabelSets
 from ._regressor import SeveralTargets
 
 
 @hyperparameters
-class AssetSVC(Classifier, AssetEstimator):
+class AssetSVC(LabelSets, AssetEstimator):
     """Kernel support vector classification on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for

@@ -320,7 +320,7 @@ def _whole(source: Source, says: Says, scales: Any, outputs: list[int], who: str
 
 def _answers(source: Source, says: Says, count: int) -> int:
     """Decision, label and probability; how many decision values there are."""
-    if says.task in ("values", "features"):
+    if says.task in ("values", "features", "sets"):
         width = says.width if says.task == "features" else count
         source.add(_c_text.PLAIN, count=count, width=width)
         return width

@@ -41,6 +41,9 @@ class Calibrated(Estimator):
         """Probabilities of the classes, of values as the machine has them."""
         return self._machine.probabilities(np.ascontiguousarray(values), len(self.classes_))
 
+    def _check_calibrated(self) -> None:
+        """Refuse what has no curves; a class overrides it."""
+
     def _is_calibrated(self) -> bool:
         machine = self.__dict__.get("_machine")
         return machine is not None and machine.calibration is not None
@@ -105,6 +108,7 @@ class Calibrated(Estimator):
         .. [1] J. Platt, "Probabilistic outputs for support vector machines", 1999.
         """
         check_is_fitted(self)
+        self._check_calibrated()
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         with self._all_or_nothing():

@@ -80,12 +80,13 @@ class LearntScales(ScaledFeatures):
             return
         begun = time.monotonic()
         sample_weight, notify = self.__dict__.get("_lesson", (None, None))
-        if is_classifier(self):
+        if is_classifier(self) and np.ndim(y) == 1:
             _validation.check_labels("y", y)
             classes, target = np.unique(y, return_inverse=True)
             target, k = target.astype(np.uint32), len(classes)
         else:
-            target, k = np.ascontiguousarray(y, dtype=np.float64), None
+            known: Any = y.toarray() if hasattr(y, "toarray") else y
+            target, k = np.ascontiguousarray(known, dtype=np.float64), None
             target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
         weights = _validation.check_weights(sample_weight, X)
         # Classes weigh as they do in the training; weights of exact machines have it in them.

@@ -113,6 +113,8 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
     name = type(estimator).__name__
     if says.task == "features":
         raise ValueError(f"{name} is a transformer, which decides nothing{_ELSE}")
+    if says.task == "sets":
+        raise ValueError(f"{name} has sets of labels, and LIBSVM's text has one label a row{_ELSE}")
     if says.functions is not None:
         raise ValueError(f"LIBSVM has no known functions beside the kernel, as {name} has{_ELSE}")
     if says.curves is not None and says.curves.decide:

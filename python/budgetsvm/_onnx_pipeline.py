@@ -21,6 +21,11 @@ def _names(model: Any) -> list[str]:
         )
     if says.task == "values":
         return ["variable"]
+    if says.task == "sets":
+        raise ValueError(
+            f"{type(model).__name__} with sets of labels has no place in a converted pipeline: use "
+            "budgetsvm.onnx.to_onnx on the machine"
+        )
     if says.task == "features":
         return ["variable"]
     has = says.probability is not None or says.curves is not None

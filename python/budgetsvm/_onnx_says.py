@@ -83,6 +83,12 @@ def answers(graph: Graph, values: str, says: Says) -> dict[str, str]:
             near = graph.op("LessOrEqual", graph.op("Abs", values), graph.doubles(says.boundary))
             values = graph.op("Where", near, graph.doubles(0.0), values)
         return {"label": graph.op("Squeeze", inside, graph.ints(1)), "decision": values}
+    if says.task == "sets":
+        own = graph.op("Greater", values, graph.doubles(0.0))
+        found = {"labels": graph.cast(own, np.int64), "decision": values}
+        if says.probability is not None:
+            found["probabilities"] = graph.op("Sigmoid", values)
+        return found
     k = len(says.classes)
     found = {}
     if says.pairs and k > 2:

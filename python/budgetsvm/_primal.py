@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
@@ -187,7 +188,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         basis, points = self._basis(X)
         start = None
         same = np.array_equal(last.get("classes_", ()), getattr(self, "classes_", ()))
-        if "_machine" in last and n_classes is None:
+        same = same and last.get("_multilabel", False) == getattr(self, "_multilabel", False)
+        if "_machine" in last and not is_classifier(self):
             same = last["_machine"].n_outputs == target.size // len(target)
         if "_machine" in last and same:
             basis, points, start = self._start(last, X, basis, points)

@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from . import _names, _parameters
-from ._classifier import Classifier, one_column_flat
+from ._classifier import one_column_flat
 from ._hyperparameters import hyperparameters
+from ._multilabel import LabelSets
 from ._names import CLASS_LOSSES, LEAST_SQUARES
 from ._primal import PrimalEstimator
 
 
 @hyperparameters
-class PrimalSVC(Classifier, PrimalEstimator):
+class PrimalSVC(LabelSets, PrimalEstimator):
     r"""Support vector classification solved in the primal [1]_.
 
     Minimises ``1/2 ‖f‖² + Σ C_i L(y_i, f(x_i) + b)`` by Newton's method or by preconditioned
@@ -44,6 +45,7 @@ class PrimalSVC(Classifier, PrimalEstimator):
 
     def _take_left_out(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         known = np.isfinite(values[:, 0])
-        right = self._labels(values[known]) == y[known]
+        sets = self._has_sets()
+        right = self._right(values, y)[known] if sets else self._labels(values[known]) == y[known]
         self.loo_decision_ = one_column_flat(values)
         self.loo_score_ = float(np.average(right, weights=weights[known]))

@@ -18,6 +18,7 @@ from ._auto import AutoEstimator
 from ._exact import ExactEstimator
 from ._exact_classifier import ExactClassifier
 from ._exact_values import OneClass
+from ._multilabel import LabelSets
 from ._regressor import SeveralTargets
 from ._semiparametric import Semiparametric
 from ._votes import BOUNDARY
@@ -28,13 +29,14 @@ class Says:
     """How values become answers.
 
     1. The values of the model are multiplied by `sign`, and get what known functions add.
-    2. "classes": the label of a positive value (or of the largest); of `pairs`, by votes. "values":
-       themselves. "sides": 1 from -`boundary` on. "features": themselves and zeros up to `width`.
+    2. "classes": the label of a positive value (or of the largest); of `pairs`, by votes. "sets":
+       the labels of all positive values. "values": themselves. "sides": 1 from -`boundary` on.
+       "features": themselves and zeros up to `width`.
     3. `probability` is a sigmoid of the one value, a softmax of several, or sigmoids of pairs that
        are coupled; `most_probable` says that they decide labels.
     """
 
-    task: Literal["classes", "values", "sides", "features"]
+    task: Literal["classes", "sets", "values", "sides", "features"]
     n_features: int
     dtype: Any
     sign: float = 1.0
@@ -115,6 +117,9 @@ def _plans(fitted: Any) -> Any:
 
 def _classes(fitted: Any, common: dict[str, Any]) -> Says:
     common["classes"] = fitted.classes_
+    if isinstance(fitted, LabelSets) and fitted._has_sets():
+        odds = ("sigmoid", None) if getattr(fitted, "loss", None) == "log_loss" else None
+        return Says("sets", **common, probability=odds)
     curves = _curves.of_machine(fitted._machine)
     if curves is None and getattr(fitted, "loss", None) == "log_loss":
         outputs = fitted._machine.n_outputs

@@ -6,13 +6,13 @@ from typing import Any, Self
 
 from . import _names
 from ._base import BudgetMachineEstimator
-from ._classifier import Classifier
 from ._docs import documented
 from ._hyperparameters import hyperparameters
+from ._multilabel import LabelSets
 
 
 @hyperparameters
-class BudgetSVC(Classifier, BudgetMachineEstimator):
+class BudgetSVC(LabelSets, BudgetMachineEstimator):
     r"""Kernel support vector classification with at most `budget` support vectors.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, f(x_i))`` over machines
@@ -20,7 +20,8 @@ class BudgetSVC(Classifier, BudgetMachineEstimator):
     gradient descent [2]_: whenever a step adds a term too many, terms are merged. The coefficients
     of the support vectors so found are then solved for (polishing). Problems of no more samples
     than `budget` are solved to 1e-10. Several classes are trained one against the rest, on shared
-    support vectors.
+    support vectors; labels that do not exclude each other (y of shape (n_samples, n_labels), 0 and
+    1) are an output each on shared support vectors, and predicted as such columns.
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
         With the outputs "label" (of the classes' own type, or 1 and -1 for one class) and
         "decision" (what `decision_function` gives, shape (n, 1) where it gives a vector), where
         there are probabilities "probabilities", "value" of a regression, "features" of a
-        transformer. A semi-parametric machine has the values of its functions as a second input,
-        "functions", shape (n, n_functions).
+        transformer; of sets of labels "labels", a column of 0 and 1 each. A semi-parametric machine
+        has the values of its functions as a second input, "functions", shape (n, n_functions).
 
     Raises
     ------
@@ -89,6 +89,9 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
         if name == "label":
             made, kind_of_labels = labels(graph, value, says)
             outputs.append(helper.make_tensor_value_info(name, kind_of_labels, ["n"]))
+        elif name == "labels":
+            made, whole_number = value, helper.np_dtype_to_tensor_dtype(np.dtype(np.int64))
+            outputs.append(helper.make_tensor_value_info(name, whole_number, ["n", None]))
         else:
             made = graph.cast(value, dtype)
             outputs.append(helper.make_tensor_value_info(name, kind, ["n", None]))

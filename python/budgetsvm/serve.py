@@ -68,7 +68,8 @@ class Served:
         self._pairs = machine.kind == "pairwise"
         k = 0 if self.classes_ is None else len(self.classes_)
         curves = machine.calibration
-        outputs = {2: 1}.get(k, k * (k - 1) // 2 if self._pairs else k)
+        self._multilabel = fitted.get("_multilabel") is True
+        outputs = k if self._multilabel else {2: 1}.get(k, k * (k - 1) // 2 if self._pairs else k)
         self._one_column = fitted.get("_one_column") is True
         several = k == 0 and self.kind in _SEVERAL
         require(several or machine.n_outputs == (outputs or 1), "machine and labels")
@@ -210,6 +211,8 @@ class Served:
                 return np.sort(values, axis=1)
             several = values.shape[1] > 1 or self._one_column
             return values if several else values[:, 0]
+        if self._multilabel:
+            return (values > 0).astype(np.int64)
         k = len(self.classes_)
         if self._most_probable and self._probable is not None:
             return self.classes_[self._probable.probabilities(values, k).argmax(axis=1)]
@@ -244,7 +247,11 @@ class Served:
             raise AttributeError(
                 f"this {self.kind} has no probabilities: call calibrate(X, y) before save"
             )
-        return self._probable.probabilities(self._values(X), len(self._labels()))
+        values = self._values(X)
+        if self._multilabel:
+            with np.errstate(over="ignore"):
+                return 1.0 / (1.0 + np.exp(-values))
+        return self._probable.probabilities(values, len(self._labels()))
 
     def _labels(self) -> np.ndarray:
         if self.classes_ is None:

@@ -369,6 +369,13 @@ impl<F: Precision, C> Unpacked<F, C> {
     /// The labels of a classifier with so many outputs for k > 2 classes; everything must have been
     /// taken by now.
     pub(super) fn classes<L: Label>(&self, outputs: impl Fn(usize) -> usize) -> Result<Vec<L>> {
+        if self.told.fields.contains_key("_multilabel") {
+            return Err(Error::Unsupported(
+                "the file's labels do not exclude each other: take the machine (AnyMachine) and its \
+                 decision values, positive where a label is"
+                    .into(),
+            ));
+        }
         let k = self.labels.len();
         if k < 2 || self.machine.n_outputs() != if k == 2 { 1 } else { outputs(k) } {
             return Err(bad("class labels"));
