@@ -70,7 +70,9 @@ class Classifier(ClassifierMixin, Calibrated):
         two = values.shape[1] == 1
         return self.classes_[(values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)]
 
-    def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, int]:
+    def _encode(
+        self, y: np.ndarray, known: np.ndarray | None = None
+    ) -> tuple[np.ndarray, int | None]:
         if isinstance(y, Coded):
             classes, index = y.classes, y.view(np.ndarray)
         else:
@@ -84,7 +86,9 @@ class Classifier(ClassifierMixin, Calibrated):
         self.classes_ = classes
         return index.astype(np.uint32, copy=False), len(classes)
 
-    def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, int]:
+    def _encode_part(
+        self, y: np.ndarray, classes: Any, first: bool
+    ) -> tuple[np.ndarray, int | None]:
         if isinstance(y, Coded):  # polishing on a source
             y = y.classes[y]
         _validation.check_labels("y", y)

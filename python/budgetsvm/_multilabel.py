@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.utils.multiclass import type_of_target
 
@@ -29,14 +28,15 @@ class LabelSets(Classifier):
 
     def _several_targets(self, y: Any) -> bool:
         try:
-            wide = sp.issparse(y) or len(np.shape(y)) == 2
-            return wide and np.shape(y)[1] > 1 and type_of_target(y) == "multilabel-indicator"
+            shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+            wide = len(shape) == 2 and shape[1] > 1
+            return wide and type_of_target(y) == "multilabel-indicator"
         except ValueError:  # no array: whoever checks it says so
             return False
 
     def _encode(
         self, y: np.ndarray, known: np.ndarray | None = None
-    ) -> tuple[np.ndarray, int | None]:  # type: ignore[override]
+    ) -> tuple[np.ndarray, int | None]:
         before = self._has_sets()
         if known is not None and before != (y.ndim == 2):
             raise ValueError("warm_start=True needs y of the last fit's kind: labels or columns")
@@ -49,7 +49,7 @@ class LabelSets(Classifier):
 
     def _encode_part(
         self, y: np.ndarray, classes: Any, first: bool
-    ) -> tuple[np.ndarray, int | None]:  # type: ignore[override]
+    ) -> tuple[np.ndarray, int | None]:
         if y.ndim == 1 and (first or not self._has_sets()):
             return super()._encode_part(y, classes, first)
         if not first and (not self._has_sets() or y.shape[1:] != self.classes_.shape):
@@ -61,19 +61,19 @@ class LabelSets(Classifier):
 
     def _signs(self, y: Any) -> tuple[np.ndarray, None]:
         """Targets -1 and +1."""
-        known = y.toarray() if sp.issparse(y) else y
+        known: Any = y.toarray() if hasattr(y, "toarray") else y
         self.classes_, self._multilabel = np.arange(y.shape[1]), True
         return np.where(np.ascontiguousarray(known) > 0, 1.0, -1.0), None
 
-    def _class_factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
+    def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
         if not self._has_sets():
-            return super()._class_factors(target, weights, balance)
+            return super()._cost(target, weights, balance)
         if self.class_weight is not None:
             raise ValueError(
                 "class_weight is of classes that exclude each other, and y has sets of labels: "
                 "weigh the rows (sample_weight)"
             )
-        return np.ones(len(weights))
+        return self._used_C() * weights
 
     def _outputs_wanted(self) -> int:
         return len(self.classes_) if self._has_sets() else super()._outputs_wanted()
@@ -93,7 +93,7 @@ class LabelSets(Classifier):
 
     def _right(self, values: np.ndarray, y: Any) -> np.ndarray:
         """Which rows have exactly their labels."""
-        known = y.toarray() if sp.issparse(y) else y
+        known: Any = y.toarray() if hasattr(y, "toarray") else y
         return np.asarray(((values > 0) == (known > 0)).all(axis=1))
 
     def __sklearn_tags__(self) -> Any:

@@ -21,8 +21,14 @@ hypothesis.settings.load_profile("long" if os.environ.get("BUDGETSVM_LONG") else
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A check of scikit-learn's contract that is skipped has failed."""
+    """A check of scikit-learn's contract that is skipped has failed.
+
+    But for that of probabilities of sets of labels where a machine has none: it runs with the
+    logistic loss.
+    """
     report = yield
+    if report.skipped and "does not have a predict_proba" in str(call.excinfo.value):
+        return report
     if report.skipped and not hasattr(report, "wasxfail") and "check" in item.fixturenames:
         report.outcome, report.longrepr = "failed", f"a check was skipped: {call.excinfo.value}"
     return report

@@ -23,6 +23,7 @@ import budgetsvm as b
 
 #: Transformers, classifiers and regressors with a configuration that is another path of a file.
 MORE: dict[str, list[dict[str, Any]]] = {
+    "BudgetSVR": [{"loss": "quantile", "quantile": [0.1, 0.5, 0.9]}],
     "BudgetSVC": [{"shared": False}, {"feature_scales": [2.0, 0.3, 0.0]}],
     "PrimalSVC": [{"kernel": "linear"}, {"basis": "random", "n_components": 5}],
     "AssetSVC": [{"features": "fourier"}, {"solver": "dual"}],
@@ -54,7 +55,7 @@ CALIBRATED = [
 #: Formats of files that are older than the estimator.
 SINCE = {
     "AutoSVC": 2, "AutoSVR": 2, "BudgetOneClassSVM": 2, "LocalBudgetSVC-2": 2,
-    "BudgetSVC-2": 2, "SVC-2": 2, "KernelOGD-2": 2, "columns": 2,
+    "BudgetSVC-2": 2, "SVC-2": 2, "KernelOGD-2": 2, "columns": 2, "sets": 2, "BudgetSVR-1": 2,
     "BudgetSVCCV": 2, "BudgetSVRCV": 2,
 }  # fmt: skip
 
@@ -79,6 +80,8 @@ def targets(kind: str) -> np.ndarray:
     X = rows(False, False)
     if kind == "values":
         return X[:, 0] * X[:, 1] + 0.5
+    if kind == "sets":
+        return np.stack([X[:, 0] > 0, X[:, 1] > 0.2, X[:, 2] > X[:, 0]], axis=1).astype(int)
     if kind == "columns":
         return np.stack([X[:, 0] * X[:, 1] + 0.5, np.abs(X[:, 2])], axis=1)
     if kind == "two":
@@ -104,6 +107,8 @@ def cases() -> Iterator[tuple[str, Any, str, bool, bool]]:
                 kinds = ["values"]
             if cls().__sklearn_tags__().target_tags.multi_output and at == 0:
                 kinds.append("columns")
+            if at == 0 and getattr(cls().__sklearn_tags__().classifier_tags, "multi_label", False):
+                kinds.append("sets")
             for kind in kinds:
                 single, sparse = (at + len(kind)) % 2 == 0, kind == "two" and at % 2 == 0
                 yield f"{name}-{at}-{kind}", cls(**params), kind, single, sparse

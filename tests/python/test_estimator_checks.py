@@ -41,6 +41,7 @@ ONLINE = [
 @parametrize_with_checks(
     [
         BudgetSVC(),
+        BudgetSVC(loss="log_loss"),
         BudgetSVR(),
         BudgetOneClassSVM(),
         BudgetOneClassSVM(budget=20, nu=0.1),

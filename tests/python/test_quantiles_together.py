@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import d2_pinball_score
 
 import budgetsvm as b
+import budgetsvm.data
 from budgetsvm import serve
 from budgetsvm.convert import to_c, to_libsvm
 
@@ -155,3 +156,17 @@ def test_several_quantiles_are_of_one_target() -> None:
             cls(loss="quantile", quantile=LEVELS).fit(X, y)
     # Without that loss a list means nothing.
     assert b.BudgetSVR(quantile=LEVELS).fit(X, y).predict(X).shape == (50,)
+
+
+def test_a_fit_of_a_source_with_a_checkpoint(tmp_path) -> None:
+    X, y = noisy(2000)
+
+    def parts():
+        for first in range(0, 2000, 500):
+            yield X[first : first + 500], y[first : first + 500]
+
+    source = b.data.open(parts, block_rows=100)
+    whole = machine().fit(source)
+    again = machine().fit(source, checkpoint=tmp_path / "checkpoint.safetensors")
+    assert np.array_equal(again.predict(X), whole.predict(X))
+    assert np.abs(coverage(whole, X, y) - LEVELS).max() < 0.03

@@ -80,6 +80,9 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
+        if let Some(own) = self.leveled(problem)? {
+            return self.finish(&problem.with_targets(own.view()), passes, watch);
+        }
         let parts = self.parts(problem, Some(passes), watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             part::rest(self, problem, &parts[class.unwrap_or(0)], watch)
@@ -95,11 +98,14 @@ impl BudgetConfig {
         self.check()?;
         if let Some(own) = self.leveled(problem)? {
             let problem = problem.with_targets(own.view());
-            let Some(held_out) = start.held_out else { return self.fit(&problem, start, watch) };
+            let Some(held_out) = start.held_out else {
+                return self.fit_or_pass((&problem, passes), start, watch);
+            };
             let others = self.leveled(held_out)?;
             let targets = others.as_ref().map_or(held_out.targets(), SomeTargets::view);
             let held_out = held_out.with_targets(targets);
-            return self.fit(&problem, Start { held_out: Some(&held_out), ..start }, watch);
+            let start = Start { held_out: Some(&held_out), ..start };
+            return self.fit_or_pass((&problem, passes), start, watch);
         }
         check_classes(problem)?;
         let classes = self.loss.is_classification();
