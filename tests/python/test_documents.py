@@ -20,7 +20,7 @@ def blocks(name):
 #: Whose examples stand alone, and how many there are.
 PAGES = {
     "README.md": 1, "docs/auto.md": 2, "docs/streams.md": 3, "docs/novelty.md": 1,
-    "docs/explain.md": 2,
+    "docs/explain.md": 3,
     "docs/larger-than-memory.md": 1, "docs/distributed.md": 1,
     "docs/deploy.md": 5, "docs/probabilities.md": 3,
 }  # fmt: skip
