@@ -17,7 +17,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "threshold", "sampling", "sampling_numerator", "sampling_denominator", "max_coef",
         "n_clusters", "overlap", "local", "assign", "center_step", "pruning",
     ),
-    "the search": ("tune", "tune_size", "leave_one_out", "Cs", "gammas", "cv", "scoring", "refit"),
+    "the search": (
+        "tune", "tune_size", "leave_one_out", "Cs", "gammas", "cv", "scoring", "refit", "halving",
+    ),
     "the solver": (
         "solver", "polishing", "refine", "refine_iter", "order", "learning_rate", "average",
         "averaging", "strongly_convex", "update", "relaxation", "working_set", "shrinking",

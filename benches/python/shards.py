@@ -1,6 +1,6 @@
 """Shards against one fit: objective after polishing, accuracy, rounds and the bytes that they move.
 
-    python benches/python/distributed.py [--budget 200] [--shards 2 4] [--seeds 3]
+    python benches/python/shards.py [--budget 200] [--shards 2 4] [--seeds 3]
 
 Shards are trained one after the other in this process. `plan` is a calculation: the rounds and
 bytes of 10^9 rows on 32 machines from those counted here.
