@@ -92,6 +92,8 @@ def answers(machine, X):
     values = machine.decision_function(X)
     values = values[:, None] if values.ndim == 1 else values
     labels = machine.predict(X)
+    if labels.ndim == 2:  # labels of a set: those whose values are positive
+        return values, None, None
     proba = machine.predict_proba(X) if hasattr(machine, "predict_proba") else None
     return values, labels if classes is None else np.searchsorted(classes, labels), proba
 

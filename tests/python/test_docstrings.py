@@ -18,6 +18,8 @@ MODULES = ["budgetsvm"] + [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
+    if name == "budgetsvm.dask":
+        pytest.importorskip("distributed")
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert failed == 0
 

@@ -16,9 +16,19 @@ ACCURACY = {
     "elec2_stream.py": 0.82,
 }
 
+#: What runs with engines that are no part of the tests: `make cluster-test`.
+ON_CLUSTERS = {"ray_shards.py", "spark_shards.py"}
+
 
 def test_every_example_is_tested():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(ACCURACY)
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(ACCURACY) | ON_CLUSTERS
+    makefile = (EXAMPLES.parent / "Makefile").read_text(encoding="utf-8")
+    assert all(f"examples/{name}" in makefile for name in ON_CLUSTERS)
+
+
+@pytest.mark.parametrize("name", sorted(ON_CLUSTERS))
+def test_a_recipe_is_short(name):
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= 60
 
 
 @pytest.mark.parametrize("name", ACCURACY)
