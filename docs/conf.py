@@ -65,9 +65,9 @@ sphinx_gallery_conf = {
 
 
 def without_labels(app, what, name, thing, options, lines):
-    """What is inherited from scikit-learn names labels of scikit-learn's own site."""
+    """What is inherited from scikit-learn names labels and terms of scikit-learn's own site."""
     for at, line in enumerate(lines):
-        lines[at] = re.sub(r":ref:`([^`<]*?)\s*(?:<[^`>]*>)?`", r"\1", line)
+        lines[at] = re.sub(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`", r"\1", line)
 
 
 def setup(app):
