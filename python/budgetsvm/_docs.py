@@ -99,6 +99,12 @@ COMMON = {
             most 2,000 rows: by factors of 2 from "scale" on while the exact leave-one-out error of
             least squares on 200 of them as terms falls.
 """,
+    "tuned-exact-C": """
+        C : float or "tune", default=1.0
+            Cost of a violation, in (0, inf]. "tune" finds it (`C_`), on at most 2,000 rows: the best of
+            three for this loss, about the one that goes with the regularisation that least squares
+            likes best. Needs 10 rows at least, and a kernel by its name.
+""",
     "tuned-C": """
         C : float or "tune", default=1.0
             Cost of a violation, > 0: a sample costs C times its weight. "tune" finds it (`C_`) on

@@ -32,7 +32,7 @@ pub(crate) fn left_out<'py>(
     n_folds: usize,
     threads: usize,
 ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-    let call = Call::silent(py, config, (y, Some(n_classes)), cost, threads)?;
+    let call = Call::plain(py, config, (y, Some(n_classes)), cost, None, threads)?;
     let samples = Samples::new("X", x)?;
     let folds = (enter_briefly(|| contiguous(&folds))?, n_folds);
     with_storage!(&samples, storage => match family {

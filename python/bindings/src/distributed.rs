@@ -103,7 +103,7 @@ pub(crate) fn polish_sums<'py>(
     point: PyReadonlyArray1<'py, f64>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let call = Call::silent(py, config, (y, n_classes), cost, threads)?;
+    let call = Call::plain(py, config, (y, n_classes), cost, None, threads)?;
     let samples = Samples::new("X", x)?;
     with_storage!(&samples, storage => sums_of(&call, storage, joined.get(), &point))
 }

@@ -39,16 +39,17 @@ pub(crate) type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
 type Parts<'a, F> = (Rows<'a, F>, Targets<'a>, &'a [f64]);
 
 impl<'py> Call<'py> {
-    /// A call that tells nobody how far it is.
-    pub(crate) fn silent(
+    /// A call with targets and nothing that its family alone is given.
+    pub(crate) fn plain(
         py: Python<'py>,
         config: String,
         (y, n_classes): (&Bound<'py, PyAny>, Option<usize>),
         cost: PyReadonlyArray1<'py, f64>,
+        notify: Option<Bound<'py, PyAny>>,
         threads: usize,
     ) -> PyResult<Self> {
         let target = Some(Target::new(y, n_classes)?);
-        Ok(Self { py, config, target, n_classes, cost, notify: None, threads, own: None })
+        Ok(Self { py, config, target, n_classes, cost, notify, threads, own: None })
     }
 
     pub(crate) fn py(&self) -> Python<'py> {
@@ -249,8 +250,7 @@ pub(crate) fn cross_validate<'py>(
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Places<'py>> {
-    let target = Some(Target::new(y, n_classes)?);
-    let call = Call { py, config, target, n_classes, cost, notify, threads, own: None };
+    let call = Call::plain(py, config, (y, n_classes), cost, notify, threads)?;
     let config: BudgetConfig = call.config()?;
     let folds = folds.into_iter().map(|(train, test)| Fold { train, test }).collect();
     let grid = Grid { cs: grid.0, gammas: grid.1, folds, halving: grid.2 };
@@ -284,8 +284,7 @@ pub(crate) fn tune<'py>(
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<(f64, f64)> {
-    let target = Some(Target::new(y, n_classes)?);
-    let call = Call { py, config, target, n_classes, cost, notify, threads, own: None };
+    let call = Call::plain(py, config, (y, n_classes), cost, notify, threads)?;
     let config: BudgetConfig = call.config()?;
     let samples = Samples::new("X", x)?;
     with_storage!(&samples, storage => {
