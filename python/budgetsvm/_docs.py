@@ -101,9 +101,9 @@ COMMON = {
 """,
     "tuned-exact-C": """
         C : float or "tune", default=1.0
-            Cost of a violation, in (0, inf]. "tune" finds it (`C_`), on at most 2,000 rows: the best of
-            three for this loss, about the one that goes with the regularisation that least squares
-            likes best. Needs 10 rows at least, and a kernel by its name.
+            Cost of a violation, in (0, inf]. "tune" finds it (`C_`), on at most 2,000 rows: the
+            best of three for this loss, about the one that goes with the regularisation that least
+            squares likes best. Needs 10 rows at least, and a kernel by its name.
 """,
     "tuned-C": """
         C : float or "tune", default=1.0
