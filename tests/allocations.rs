@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use budgetsvm::data::Rows;
+use budgetsvm::data::svmlight::{Origin, Reader, Table};
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{
     AssetFeatures, AssetSvc, BudgetSvc, BudgetSvr, LocalBudgetSvc, Maintenance, OnlineSvc,
@@ -16,6 +17,7 @@ use budgetsvm::estimator::{
 };
 use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
+use budgetsvm::model::libsvm::LibsvmModel;
 use budgetsvm::parallel::{PRODUCT, ready};
 use budgetsvm::rng::Rng;
 use ndarray::Array2;
@@ -208,6 +210,22 @@ fn a_stream_of_few_rows_asks_for_little() {
     assert!(values.iter().all(|v| v.is_finite()));
     let asked = ASKED.get() - before;
     assert!(asked < 120 << 20, "{asked} bytes");
+}
+
+/// Found by fuzzing, which read five texts a second: 16 MB were set aside for a text of some bytes,
+/// and the system asked for 34 MB behind them.
+#[test]
+fn a_short_text_asks_for_little() {
+    let before = ASKED.get();
+    let mut look = || Ok(());
+    let text = "1 1:0.5 3:2\n-1 2:1\n".as_bytes();
+    let table = Table::<f64>::read(Reader::new(text), Origin::Found, None, &mut look).unwrap();
+    assert_eq!(table.labels, [1.0, -1.0]);
+    let text = "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n\
+                1 1:2 3:4\n";
+    LibsvmModel::read(text.as_bytes(), None, &mut look).unwrap();
+    let asked = ASKED.get() - before;
+    assert!(asked < 1 << 20, "{asked} bytes");
 }
 
 /// Prints the time of one row alone and beside a fit. `cargo test --release --test allocations --

@@ -43,11 +43,11 @@ def sigmoids_of_pairs(
     values = np.empty((len(index), len(first)))
     for train, test in _folds(index, random_state):
         values[test] = values_of(train, test)
-    weights = np.maximum(weights, 0.0)
-    found = np.empty((2, len(first)))
-    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        rows = np.flatnonzero((index == i) | (index == j))
-        found[:, pair] = _core.sigmoid(values[rows, pair], index[rows] == i, weights[rows])
+    values, weights = np.ascontiguousarray(values.T), np.maximum(weights, 0.0)
+    found, of_class = np.empty((2, len(first))), [index == i for i in range(index.max() + 1)]
+    for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        rows = of_class[i] | of_class[j]
+        found[:, pair] = _core.sigmoid(values[pair][rows], of_class[i][rows], weights[rows])
     return found
 
 

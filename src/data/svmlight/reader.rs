@@ -7,7 +7,9 @@ use crate::error::{Error, Result, try_reserve};
 use crate::float::Real;
 use crate::parallel;
 
-/// Bytes that are read at a time, and those of a piece.
+/// Bytes that are read at a time: few at first, so that a short text asks for little, then twice as
+/// many each time. And those of a piece.
+const FIRST: usize = 1 << 16;
 const BLOCK: usize = 1 << 24;
 const PIECE: usize = 1 << 19;
 
@@ -28,6 +30,7 @@ pub struct Reader<R> {
     from: R,
     /// A line that has begun.
     rest: Vec<u8>,
+    block: usize,
     lines: usize,
     leading: usize,
     done: bool,
@@ -41,7 +44,7 @@ impl<R: Read> Reader<R> {
 
     /// A reader of lines with so many numbers before the pairs.
     pub fn with_labels(from: R, leading: usize) -> Self {
-        Self { from, rest: Vec::new(), lines: 0, leading, done: false }
+        Self { from, rest: Vec::new(), block: FIRST, lines: 0, leading, done: false }
     }
 
     /// The same where the text begins in line `lines + 1` of its file.
@@ -75,10 +78,11 @@ impl<R: Read> Reader<R> {
         let mut text = std::mem::take(&mut self.rest);
         while !self.done {
             let before = text.len();
-            try_reserve("lines", &mut text, BLOCK)?;
-            let read = self.from.by_ref().take(BLOCK as u64).read_to_end(&mut text);
+            try_reserve("lines", &mut text, self.block)?;
+            let read = self.from.by_ref().take(self.block as u64).read_to_end(&mut text);
             let read = read.map_err(|source| Error::Io { path: "(stream)".into(), source })?;
             self.done = read == 0;
+            self.block = BLOCK.min(2 * self.block);
             // Only what has come can hold an end of a line that was not seen before.
             if let Some(end) = text[before..].iter().rposition(|&b| b == b'\n') {
                 self.rest = text.split_off(before + end + 1);
