@@ -7,10 +7,11 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 
 /// The samples of positive cost, and their costs. When there are at most `merge_up_to`, equal ones
-/// are merged and all are sorted.
+/// are merged and all are sorted, by these columns one after another.
 pub(super) fn samples<F: Real>(
     problem: &Problem<'_, F>,
     merge_up_to: usize,
+    columns: impl Iterator<Item = usize> + Clone,
 ) -> Result<(Vec<usize>, Vec<f64>)> {
     let cost = problem.cost();
     let mut index = try_vec("the samples", problem.len(), 0)?;
@@ -22,8 +23,10 @@ pub(super) fn samples<F: Real>(
         return Ok((index, cost));
     }
     let mut values = try_vec("the samples", index.len().saturating_mul(d), F::zero())?;
+    let mut whole = try_vec("a row", d, F::zero())?;
     for (row, &i) in values.chunks_exact_mut(d).zip(&index) {
-        problem.rows().copy_row(i, row);
+        problem.rows().copy_row(i, &mut whole);
+        row.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = whole[c]);
     }
     let targets = problem.targets();
     let target = |a: usize, b: usize| {

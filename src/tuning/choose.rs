@@ -78,6 +78,7 @@ impl Candidate {
         let across = distances(self.shape, &others, &rows, watch)?;
         let look = |gamma: f64, lambda: f64, watch: &mut Watch<'_>| -> Step<(f64, Grid)> {
             let coef = ridge::on_all(&kernel_values(&own, gamma)?, sought, lambda, watch)?;
+            let coef = Grid::of_doubles(&coef, sought.values.columns);
             let found = product(&kernel_values(&across, gamma)?, &coef)?;
             Ok((share_missed(&found, held_out), found))
         };

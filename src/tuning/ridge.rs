@@ -9,23 +9,30 @@
 //! # Method
 //!
 //! - On all rows: with `b = C^-½ a` the matrix is `C^½KC^½ + nλ I`; conjugate gradients for every
-//!   column, preconditioned by `PPᵀ + nλ I` of the first rows' Nyström approximation.
+//!   column, preconditioned by `PPᵀ + nλ I` of the first rows' Nyström approximation. They run in
+//!   single precision, where the residual that they carry along leaves the true one once nλ is
+//!   small: the true one is summed in double precision, and what is left of it solved again.
 //! - On landmarks: `K_mm + jitter = LLᵀ`, `LᵀL/m + λ I = AAᵀ`, `a = L⁻ᵀA⁻ᵀb`: the matrix becomes
 //!   `A⁻¹(L⁻¹KᵀCKL⁻ᵀ/n + λ I)A⁻ᵀ`, near the identity where landmarks are drawn like rows \[FALKON\].
 //!   Kernel values are made again in every product.
 //!
-//! *Certificate* The residual of every column, as a share of its right side.
+//! *Certificate* The residual of every column, as a share of its right side; on all rows the true
+//! one.
 
-use super::distances::{distances, into_kernel_values, kernel_values, long_product, product};
+use super::distances::{
+    CHUNK, distances, into_kernel_values, kernel_values, long_product, product,
+};
 use super::grid::{Grid, Shape};
 use super::reduced::{Sought, cross, gram, solved, whitening};
-use crate::error::Result;
-use crate::linalg::Cholesky;
+use crate::error::{Result, try_vec};
+use crate::linalg::{Cholesky, dot};
+use crate::parallel;
 use crate::watch::{Step, Watch};
 
-/// Residual at which conjugate gradients end, and steps at most.
+/// Residual at which conjugate gradients end, steps at most, and times that they begin again.
 const RESIDUAL: f64 = 3e-4;
 const STEPS: usize = 60;
+const ROUNDS: usize = 4;
 /// Landmarks of the preconditioner, as a share of the rows and at most.
 const PRECONDITIONER: (usize, usize) = (8, 800);
 /// Rows whose kernel values with the landmarks are held at a time.
@@ -38,9 +45,11 @@ pub(crate) fn kernel(shape: Shape, rows: &Grid, watch: &mut Watch<'_>) -> Step<G
     Ok(into_kernel_values(distances(shape, rows, rows, watch)?))
 }
 
-/// Per-column conjugate gradients for a symmetric positive definite matrix; columns of `right`.
+/// Per-column conjugate gradients for a symmetric positive definite matrix; columns of `right`, until
+/// their residuals are shares of the squares in `goal`. Takes its steps from those `left`.
 fn conjugate_gradients(
     right: &Grid,
+    (goal, left): (&[f64], &mut usize),
     mut times: impl FnMut(&Grid, &mut Watch<'_>) -> Step<Grid>,
     mut precondition: impl FnMut(&Grid) -> Result<Grid>,
     watch: &mut Watch<'_>,
@@ -50,11 +59,9 @@ fn conjugate_gradients(
     let mut r = right.clone();
     let mut z = precondition(&r)?;
     let mut p = z.clone();
-    let (mut rz, goal) = (dots(&r, &z), dots(&r, &r));
-    for _ in 0..STEPS {
-        if dots(&r, &r).iter().zip(&goal).all(|(now, goal)| *now <= RESIDUAL * RESIDUAL * goal) {
-            break;
-        }
+    let mut rz = dots(&r, &z);
+    while *left > 0 && !small(&dots(&r, &r), goal) {
+        *left -= 1;
         let moved = times(&p, watch)?;
         let curvature = dots(&p, &moved);
         let ratio = |a: &[f64], b: &[f64]| -> Vec<f64> {
@@ -75,6 +82,10 @@ fn conjugate_gradients(
         watch.glance()?;
     }
     Ok(x)
+}
+
+fn small(squares: &[f64], goal: &[f64]) -> bool {
+    squares.iter().zip(goal).all(|(now, goal)| *now <= RESIDUAL * RESIDUAL * goal)
 }
 
 /// `Σ_i a_ic b_ic` for every column.
@@ -112,8 +123,8 @@ pub(crate) fn on_all(
     sought: &Sought<'_>,
     lambda: f64,
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
-    let n = k.rows();
+) -> Step<Vec<f64>> {
+    let (n, q) = (k.rows(), sought.values.columns);
     let ridge = lambda * n as f64;
     let m = (n / PRECONDITIONER.0).clamp(1, PRECONDITIONER.1);
     let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
@@ -130,7 +141,7 @@ pub(crate) fn on_all(
         matrix[j * m + j] += ridge;
     }
     let factor = Cholesky::factor("preconditioner", &matrix, m, 0.0, &mut || watch.glance())?;
-    let precondition = |r: &Grid| -> Result<Grid> {
+    let precondition = &|r: &Grid| -> Result<Grid> {
         let inner = solved(&factor, cross(&p, r, None), r.columns);
         let back = product(&p, &Grid::of_doubles(&inner, r.columns))?;
         let mut out = r.clone();
@@ -139,7 +150,7 @@ pub(crate) fn on_all(
         }
         Ok(out)
     };
-    let times = |v: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
+    let times = &|v: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
         let mut scaled = v.clone();
         times_rows(&mut scaled, &roots);
         let mut out = long_product(k, &scaled, watch)?;
@@ -150,11 +161,53 @@ pub(crate) fn on_all(
         watch.glance()?;
         Ok(out)
     };
-    let mut right = sought.values.clone();
-    times_rows(&mut right, &roots);
-    let mut found = conjugate_gradients(&right, times, precondition, watch)?;
-    times_rows(&mut found, &roots);
+    let mut right = try_vec("targets", n * q, 0.0f64)?;
+    for ((to, y), root) in
+        right.chunks_exact_mut(q).zip(sought.values.values.chunks_exact(q)).zip(&roots)
+    {
+        to.iter_mut().zip(y).for_each(|(to, &y)| *to = root * f64::from(y));
+    }
+    let (mut found, mut left) = (try_vec("coefficients", n * q, 0.0f64)?, STEPS);
+    let mut residual = Grid::of_doubles(&right, q);
+    let goal = dots(&residual, &residual);
+    for _ in 0..ROUNDS {
+        let more = conjugate_gradients(&residual, (&goal, &mut left), times, precondition, watch)?;
+        found.iter_mut().zip(&more.values).for_each(|(x, &v)| *x += f64::from(v));
+        residual = missed(k, (&right, &found, q), (&roots, ridge), watch)?;
+        if left == 0 || small(&dots(&residual, &residual), &goal) {
+            break;
+        }
+    }
+    for (row, root) in found.chunks_exact_mut(q).zip(&roots) {
+        row.iter_mut().for_each(|v| *v *= root);
+    }
     Ok(found)
+}
+
+/// `right - (C^½KC^½ + ridge) x`, summed in double precision.
+fn missed(
+    k: &Grid,
+    (right, x, q): (&[f64], &[f64], usize),
+    (roots, ridge): (&[f64], f64),
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let n = k.rows();
+    let mut columns = try_vec("columns", n * q, 0.0f64)?;
+    for (i, row) in x.chunks_exact(q).enumerate() {
+        row.iter().enumerate().for_each(|(c, v)| columns[c * n + i] = roots[i] * v);
+    }
+    let mut out = Grid::zeros("residuals", n, q)?;
+    parallel::each(out.values.chunks_mut(CHUNK * q), &|at, out| {
+        for (r, out) in out.chunks_exact_mut(q).enumerate() {
+            let i = at * CHUNK + r;
+            for (c, (out, column)) in out.iter_mut().zip(columns.chunks_exact(n)).enumerate() {
+                let fitted = roots[i] * dot(k.row(i), column) + ridge * x[i * q + c];
+                *out = (right[i * q + c] - fitted) as f32;
+            }
+        }
+    });
+    watch.glance()?;
+    Ok(out)
 }
 
 /// Coefficients of the first rows, the landmarks, m x q, for scaled rows.
@@ -166,7 +219,7 @@ pub(crate) fn on_landmarks(
     sought: &Sought<'_>,
     lambda: f64,
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
+) -> Step<Vec<f64>> {
     let (n, m) = (rows.rows(), sought.landmarks);
     let landmarks = rows.range(0, m)?;
     let k_mm = kernel_values(&distances(shape, &landmarks, &landmarks, watch)?, 1.0)?;
@@ -243,6 +296,7 @@ pub(crate) fn on_landmarks(
         }
         Ok(out)
     };
-    let found = conjugate_gradients(&right, times, |r| Ok(r.clone()), watch)?;
-    Ok(out_of(&found))
+    let (goal, mut left) = (dots(&right, &right), STEPS);
+    let found = conjugate_gradients(&right, (&goal, &mut left), times, |r| Ok(r.clone()), watch)?;
+    Ok(out_of(&found).values.iter().map(|&v| f64::from(v)).collect())
 }

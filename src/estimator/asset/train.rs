@@ -167,7 +167,7 @@ impl Trains for AssetConfig {
     ) -> Result<(Machine<F>, AssetReport)> {
         self.check()?;
         watch.limit(self.max_time, 1.0);
-        let (index, cost) = samples(problem, self.n_components)?;
+        let (index, cost) = samples(problem, self.n_components, 0..problem.rows().n_cols())?;
         let (rows, targets) = (problem.rows(), problem.targets());
         let map = self.map(&rows, &index, watch)?;
         let total = cost.iter().sum();
@@ -194,7 +194,7 @@ impl Streams for AssetConfig {
             ));
         }
         watch.limit(self.max_time, 1.0);
-        let (index, cost) = samples(problem, 0)?;
+        let (index, cost) = samples(problem, 0, 0..0)?;
         let (rows, targets) = (problem.rows(), problem.targets());
         let (map, state) = match start {
             Some(machine) => {

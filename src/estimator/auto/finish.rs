@@ -1,5 +1,6 @@
 //! What the search chose, fitted to all rows.
 
+use super::columns::reorder;
 use super::config::AutoConfig;
 use crate::data::{Problem, Rows};
 use crate::error::Result;
@@ -69,7 +70,7 @@ pub(super) fn finish<F: Real>(
     config: &AutoConfig,
     rows: &Rows<'_, F>,
     sources: &Sources,
-    (codings, chosen): (&[Coding], &Chosen),
+    (codings, chosen, columns): (&[Coding], &Chosen, &[usize]),
     watch: &mut Watch<'_>,
 ) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
     let n = sources.index.len();
@@ -91,7 +92,7 @@ pub(super) fn finish<F: Real>(
         let weight = weight / total;
         let coding = codings[part.coding].with_scales(part.scales.clone())?;
         let terms = terms(weight);
-        let all = fit(part, rows, (sources, n, terms), &coding, watch);
+        let all = fit(part, rows, (sources, n, terms), (&coding, columns), watch);
         let (coef, terms) = match all {
             Ok(coef) => (coef, terms),
             Err(Halt::Fail(error)) => return Err(error),
@@ -99,13 +100,14 @@ pub(super) fn finish<F: Real>(
             Err(Halt::Stop(reason)) => {
                 stopped = Some(reason);
                 let (n, terms) = (n.min(recipe::ROWS), terms.min(recipe::LANDMARKS));
-                let few =
-                    |watch: &mut Watch<'_>| fit(part, rows, (sources, n, terms), &coding, watch);
+                let few = |watch: &mut Watch<'_>| {
+                    fit(part, rows, (sources, n, terms), (&coding, columns), watch)
+                };
                 (watch.unbroken(few)?, terms)
             }
         };
         let by = weight * sources.unit;
-        let coef: Vec<f64> = coef.values.iter().map(|v| by * f64::from(*v)).collect();
+        let coef: Vec<f64> = coef.iter().map(|v| by * v).collect();
         let centers = coding.coded(rows, &sources.index[..terms])?;
         let (kernel, d) = (part.shape.kernel(), rows.n_cols());
         let intercept = std::mem::replace(&mut means, vec![0.0; sources.means.len()]);
@@ -115,18 +117,19 @@ pub(super) fn finish<F: Real>(
     Ok((parts, stopped))
 }
 
-/// Coefficients of the first `terms` samples, fitted to the first `n`.
+/// Coefficients of the first `terms` samples, fitted to the first `n`, with the columns in this order:
+/// sums of others round otherwise.
 fn fit<F: Real>(
     part: &Candidate,
     rows: &Rows<'_, F>,
     (sources, n, terms): (&Sources, usize, usize),
-    coding: &Coding,
+    (coding, columns): (&Coding, &[usize]),
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
+) -> Step<Vec<f64>> {
     let mut coded = Grid::zeros("coded rows", n, rows.n_cols())?;
     let parts = coded.values.chunks_mut(CODED * rows.n_cols());
     for (to, index) in parts.zip(sources.index[..n].chunks(CODED)) {
-        to.copy_from_slice(&coding.coded::<F, f32>(rows, index)?);
+        reorder(&coding.coded::<F, f32>(rows, index)?, columns, to);
         watch.glance()?;
     }
     let values = sources.values.range(0, n)?;

@@ -1,6 +1,7 @@
 //! Scales of the features for a machine of a Gaussian or a Laplacian.
 
-use super::train::{CODED_BY, check_width, sources, with_task};
+use super::columns::order;
+use super::train::{CODED_BY, check_width, in_place, sources, with_task};
 use crate::data::Problem;
 use crate::error::{Error, Result};
 use crate::float::Real;
@@ -50,7 +51,8 @@ pub fn learn_scales<F: Real>(
         }
     };
     check_width(problem, "feature_scales='learn'")?;
-    let sources = sources(problem, seed)?;
+    let columns = order(problem)?;
+    let sources = sources(problem, &columns, seed)?;
     let (rows, seen) = (problem.rows(), sources.index.len().min(CODED_BY));
     let coding = Coding::standard(&rows, &sources.index[..seen], &sources.weights[..seen])?;
     let spread: Vec<f64> =
@@ -60,7 +62,8 @@ pub fn learn_scales<F: Real>(
     }
     watch.limit(max_time, SHARE);
     let codings = [coding];
-    let learnt = with_task(&rows, &sources, &codings, (true, seed), |task| {
+    let learnt = with_task(&rows, &sources, &codings, (&columns, true, seed), |task| {
+        let spread: Vec<f64> = columns.iter().map(|&c| spread[c]).collect();
         match learn(shape, task, &spread, watch) {
             Ok(learnt) => Ok(Some(learnt)),
             Err(Halt::Stop(_)) => Ok(None),
@@ -69,6 +72,7 @@ pub fn learn_scales<F: Real>(
     });
     watch.limit(None, 1.0);
     let Some(Learnt { scales, error, before }) = learnt? else { return Ok(None) };
+    let scales = in_place(&scales, &columns);
     let most = scales.iter().fold(0.0f64, |a, &b| a.max(b));
     // The guard.
     if !(error < before && most > 0.0 && most.is_finite()) {

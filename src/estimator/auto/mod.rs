@@ -1,6 +1,7 @@
 //! Machines without hyperparameters: kernels, widths, regularisation, coding and scales of the
 //! features found by [`crate::tuning`], then ridge regression on all rows.
 
+mod columns;
 mod config;
 mod finish;
 mod labelled;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::columns::{order, reorder};
 use super::config::AutoConfig;
 use super::finish::{Sources, finish};
 use super::report::{AutoReport, report};
@@ -43,7 +44,8 @@ impl AutoConfig {
     ) -> Result<(Machine<F>, AutoReport)> {
         self.check()?;
         check_width(problem, "AutoSVC and AutoSVR")?;
-        let sources = sources(problem, self.seed)?;
+        let columns = order(problem)?;
+        let sources = sources(problem, &columns, self.seed)?;
         let rows = problem.rows();
         let seen = sources.index.len().min(CODED_BY);
         let codings = [
@@ -51,11 +53,13 @@ impl AutoConfig {
             Coding::ranks(&rows, &sources.index[..seen], &sources.weights[..seen])?,
         ];
         watch.limit(self.max_time, SEARCH);
-        let how = (self.learn_scales, self.seed);
+        let how = (columns.as_slice(), self.learn_scales, self.seed);
         let search = |task: &Task<'_>| Search::default().run(task, watch);
-        let chosen = with_task(&rows, &sources, &codings, how, search)?;
+        let mut chosen = with_task(&rows, &sources, &codings, how, search)?;
+        let found = chosen.parts.iter_mut().map(|(part, _)| part).chain(&mut chosen.judged);
+        found.for_each(|part| part.scales = in_place(&part.scales, &columns));
         watch.limit(self.max_time, 1.0);
-        let (parts, stopped) = finish(self, &rows, &sources, (&codings, &chosen), watch)?;
+        let (parts, stopped) = finish(self, &rows, &sources, (&codings, &chosen, &columns), watch)?;
         let calibration = calibration(problem.targets(), &sources, &chosen)?;
         let stop = stopped.or(chosen.stopped).unwrap_or(StopReason::Converged);
         let report = report(&chosen, &codings, (stop, sources.index.len()), calibration);
@@ -77,12 +81,19 @@ pub(super) fn check_width<F: Real>(problem: &Problem<'_, F>, what: &str) -> Resu
     )))
 }
 
-/// Calls `run` with the task of a search in these codings.
+/// What stands in this order, where it came from.
+pub(super) fn in_place(ordered: &[f64], columns: &[usize]) -> Vec<f64> {
+    let mut found = ordered.to_vec();
+    columns.iter().zip(ordered).for_each(|(&c, &v)| found[c] = v);
+    found
+}
+
+/// Calls `run` with the task of a search in these codings, columns in this order.
 pub(super) fn with_task<F: Real, R>(
     rows: &Rows<'_, F>,
     sources: &Sources,
     codings: &[Coding],
-    (learn_scales, seed): (bool, u64),
+    (columns, learn_scales, seed): (&[usize], bool, u64),
     run: impl FnOnce(&Task<'_>) -> Result<R>,
 ) -> Result<R> {
     let n = sources.index.len();
@@ -96,11 +107,13 @@ pub(super) fn with_task<F: Real, R>(
     let first: Vec<usize> = (0..found_on).collect();
     let coded = |of: &[usize]| -> Result<Vec<Grid>> {
         let chosen: Vec<usize> = of.iter().map(|&i| sources.index[i]).collect();
-        let columns = rows.n_cols();
-        codings
-            .iter()
-            .map(|coding| Ok(Grid { values: coding.coded(rows, &chosen)?, columns }))
-            .collect()
+        let of_coding = |coding: &Coding| {
+            let given: Vec<f32> = coding.coded(rows, &chosen)?;
+            let mut to = Grid::zeros("coded rows", chosen.len(), columns.len())?;
+            reorder(&given, columns, &mut to.values);
+            Ok(to)
+        };
+        codings.iter().map(of_coding).collect()
     };
     let (found, weights) = sources.part(&first)?;
     let (fitted_values, fitted_weights) = sources.part(&fitted)?;
@@ -123,8 +136,12 @@ pub(super) fn with_task<F: Real, R>(
 }
 
 /// The samples of a problem in the order drawn, with weights of mean 1.
-pub(super) fn sources<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Result<Sources> {
-    let (mut index, mut cost) = samples(problem, SMALL)?;
+pub(super) fn sources<F: Real>(
+    problem: &Problem<'_, F>,
+    columns: &[usize],
+    seed: u64,
+) -> Result<Sources> {
+    let (mut index, mut cost) = samples(problem, SMALL, columns.iter().copied())?;
     shuffle(&mut index, &mut cost, seed);
     let mean = cost.iter().sum::<f64>() / cost.len() as f64;
     cost.iter_mut().for_each(|c| *c /= mean);
