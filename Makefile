@@ -18,10 +18,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist docs docs-serve cluster-test bench reproduce long fuzz sanitize clean
+.PHONY: help demo test check rust python sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long fuzz sanitize clean
 
 help: ## list these commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.built ## train on real data; table and out/demo.png
 	$(BIN)/python -m budgetsvm.demo
@@ -52,8 +52,10 @@ sdist: $(VENV)/.tools ## the source archive builds, installs and imports in an e
 # Every picture of the gallery is drawn anew; a warning is an error. Tools of its own, so that
 # `make test` need not install them.
 docs: $(VENV)/.built $(VENV)/.docs ## the site: out/docs/index.html
-	rm -rf out/docs docs/gallery docs/api/generated
+	rm -rf out/docs docs/gallery docs/api/generated target/doc
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
+	RUSTDOCFLAGS="-D warnings" cargo doc --package budgetsvm --lib --no-deps --locked
+	cp -r target/doc out/docs/rust
 	@echo "make docs: out/docs/index.html"
 
 # The real engines, a few processes of this machine; Spark wants Java. Tools of their own.
@@ -65,17 +67,25 @@ cluster-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.cluster ## Dask, Ray and Sp
 docs-serve: docs ## the site at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/docs 8000
 
+docs-links: $(VENV)/.built $(VENV)/.docs ## the site's links to other places (needs the network)
+	$(BIN)/python -m sphinx -q -b linkcheck -D plot_gallery=0 docs out/links
+	@echo "make docs-links: all answer"
+
 # Needs the data sets of BUDGETSVM_DATA, and the network for scikit-learn-intelex; what is not
 # there is left out, and said so.
-bench: $(VENV)/.built $(VENV)/.tools ## criterion benches, the flagship table, the engine's bars
+bench: $(VENV)/.built $(VENV)/.tools ## criterion benches, the engine's bars
 	cargo bench --workspace --locked --bench engine -- --quick
 	$(BIN)/maturin develop --release --locked
 	@rm $(VENV)/.built # the next command wants the dev profile again
-	$(BIN)/python benches/python/flagship.py
 	$(BIN)/python benches/python/engine_bars.py --intelex
 
 # Data: the folder BUDGETSVM_DATA (benches/python/fetch.py fills one). QUICK=1 runs small problems;
-# ONLY="mpd_paper local" runs these parts again. The peers need the network; without them their
+# ONLY="exact latency" runs these parts again.
+benchmarks: $(VENV)/.built $(VENV)/.tools ## what the README states: docs/benchmarks.md
+	$(if $(QUICK),,$(BIN)/maturin develop --release --locked && rm $(VENV)/.built)
+	$(BIN)/python benches/python/benchmarks.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+# The same of the papers; ONLY="mpd_paper local". The peers need the network; without them their
 # rows are missing.
 reproduce: $(VENV)/.built $(VENV)/.tools ## the papers' tables and figures: docs/reproduction.md
 	@$(BIN)/python -c "import clarabel" 2> /dev/null || $(BIN)/python -m pip install --group peers \

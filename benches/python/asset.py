@@ -26,6 +26,7 @@ from sklearn.svm import LinearSVC
 
 import common
 from budgetsvm import AssetSVC, Nystroem, RandomFourier
+from record import Record
 
 # name: (file, C, gamma)
 SETS = {
@@ -263,16 +264,17 @@ def main() -> None:
     made.add_argument("--samples", type=int, default=0, help="training samples at most; 0: all")
     made.add_argument("--most", type=int, default=5000, help="passes of LIBLINEAR at most")
     options = made.parse_args()
+    if options.quick:
+        options.seeds, options.samples, options.sizes = 1, 1000, [64]
     files = {SETS[name][0] for name in options.sets}
     if "dual" in options.only:
         files.add("adult")
     if "figure2" in options.only:
         files |= {"covtype-2v3", "skin"}
     common.require(options.data, sorted(files))
-    texts = [common.machine()]
-    for part in options.only:
-        texts += ["", f"## {part}", "", globals()[part](options)]
-    common.write(options.out / "asset.md", "\n".join(texts))
+    with Record(options, "asset", seeds=f"0 to {options.seeds - 1}, medians") as record:
+        for part in options.only:
+            record.text(part, globals()[part](options))
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ from functools import cache
 
 import numpy as np
 
-import budgetsvm
 import polish
 import roofline
 import scaling
 from budgetsvm import SVC, BudgetSVC
 from budgetsvm.datasets import load_adult
-from common import interleaved, load, machine, markdown, parser, timed, write
+from common import interleaved, load, parser, timed
 from intelex_svc import Intelex
+from record import Record
 
 ADULT = {"C": 32, "gamma": 2**-7}
 IJCNN1 = {"C": 32, "gamma": 2}
@@ -323,10 +323,11 @@ def main():
     finally:
         if intelex is not None:
             intelex.close()
-    versions = [f"budgetsvm {budgetsvm.__version__}", intelex.version if bars.intelex else ""]
-    note = f"{machine()}; {', '.join(filter(None, versions))}; medians of {options.rounds} rounds."
-    header = ["what", "bar", "measured", ""]
-    write(options.out / "engine_bars.md", "\n" + markdown(header, lines) + "\n\n" + note)
+    peers = f"; {intelex.version}" if intelex is not None and bars.intelex else ""
+    with Record(options, "engine_bars", seeds=f"0; medians of {options.rounds} rounds") as record:
+        name = "_".join(options.only) if options.only != GROUPS else "all"
+        title = f"Bars of the engine{peers}"
+        record.table(name, title, ["what", "bar", "measured", ""], lines)
 
 
 if __name__ == "__main__":

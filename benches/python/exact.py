@@ -24,6 +24,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import budgetsvm
 import common
+from record import Record
 
 #: Seconds of a fit that is measured once.
 SHORT = 8.0
@@ -95,6 +96,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float64")
     options = parser.parse_args()
+    if options.quick:
+        options.only, options.rounds = ["usps"], 1
     common.require(options.data, options.only)
     machines = contenders(options.without)
     table, own = [], (np.nan, np.nan)
@@ -120,8 +123,9 @@ def main() -> None:
             print(" ".join(table[-1]), flush=True)
     times = ["fit s", "fit processor s", "predict s", "fit ratio", "predict ratio"]
     header = ["data", "machine", *times, "accuracy %", "SVs", "dual objective"]
-    text = f"{common.machine()}; {options.dtype} rows\n\n{common.markdown(header, table)}\n"
-    common.write(options.out / "exact.md", text)
+    with Record(options, "exact", seeds=f"none; the median of up to {options.rounds}") as record:
+        title = f"Exact machines, dense {options.dtype} rows, cache_size=200, tol=1e-3"
+        record.table(f"exact_{options.dtype}", title, header, table)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,24 @@
 """What the README states: accuracy, objective, fit and predict time on real data, against bars.
 
-Medians over seeds, the defaults of the estimators, each test set used once a row. Exact machines
-are scikit-learn's, run here; `--exact all` adds the one that takes many minutes (MNIST).
+Medians over seeds, the defaults of the estimators, each test set used once a row. Beside them the
+exact machines, ours and scikit-learn's, run here; `--exact all` adds scikit-learn's where it takes
+many minutes (MNIST).
 """
 
 from __future__ import annotations
 
-import numpy as np
-import sklearn
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.svm import SVC, SVR
+import warnings
 
-import budgetsvm
-from budgetsvm import BudgetSVC, BudgetSVR
-from common import load, machine, markdown, parser, require, timed, write
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC as TheirSVC
+from sklearn.svm import SVR as TheirSVR
+
+from budgetsvm import SVC, SVR, BudgetSVC, BudgetSVR
+from common import load, parser, require, timed
+from record import Record
 
 # (data, settings, lowest test accuracy, highest hinge primal)
 BINARY = [
@@ -25,17 +29,17 @@ BINARY = [
 ]
 # The bar is absolute, or relative to the exact machine of this run (None: one point below it).
 MULTICLASS = [
-    ("usps", {"C": 10, "gamma": 1 / 128, "budget": 1000, "shared": True}, None),
-    ("letter", {"C": 16, "gamma": 4, "budget": 1000, "shared": True}, 0.945),
-    ("mnist", {"C": 10, "gamma": 0.02, "budget": 1000, "shared": True}, None),
+    ("usps", {"C": 10, "gamma": 1 / 128, "budget": 1000}, None, None),
+    ("letter", {"C": 16, "gamma": 4, "budget": 1000}, 0.945, None),
+    ("mnist", {"C": 10, "gamma": 0.02, "budget": 1000}, None, None),
 ]
 # Refined: the basis is learnt too.
 REFINED = [
-    ("ijcnn1", {"C": 32, "gamma": 2, "budget": 100}, 0.984, None),
-    ("ijcnn1", {"C": 32, "gamma": 2, "budget": 30}, 0.970, None),
-    ("cod-rna", {"C": 32, "gamma": 8, "budget": 30}, 0.950, None),
-    ("adult", {"C": 32, "gamma": 2**-7, "budget": 10}, 0.848, None),
-    ("letter", {"C": 16, "gamma": 4, "budget": 1000}, 0.965, None),
+    ("ijcnn1", {"C": 32, "gamma": 2, "budget": 100, "refine": True}, 0.984, None),
+    ("ijcnn1", {"C": 32, "gamma": 2, "budget": 30, "refine": True}, 0.970, None),
+    ("cod-rna", {"C": 32, "gamma": 8, "budget": 30, "refine": True}, 0.950, None),
+    ("adult", {"C": 32, "gamma": 2**-7, "budget": 10, "refine": True}, 0.848, None),
+    ("letter", {"C": 16, "gamma": 4, "budget": 1000, "refine": True}, 0.965, None),
 ]
 REGRESSION = ["california-housing", "cpusmall", "protein"]
 # (data, passes, lowest accuracy, how the seeds are summed up)
@@ -44,9 +48,29 @@ PLAIN = [
     ("ijcnn1", 1, 0.968, np.mean),
     ("adult", 5, 0.80, np.median),
 ]
-QUICK_EXACT = {"adult", "usps", "letter"}
+#: Where scikit-learn's exact machine takes too long to be run each time.
+SLOW = {"mnist"}
 # How many times faster than scikit-learn's SVC a fit has to be.
 FASTER = {"adult": 100}
+#: Names as the papers write them.
+NAMES = {
+    "adult": "Adult", "ijcnn1": "IJCNN1", "cod-rna": "COD-RNA (scaled)", "usps": "USPS",
+    "letter": "LETTER", "mnist": "MNIST", "california-housing": "California housing",
+}  # fmt: skip
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def describe(name, settings):
+    """The data with C and γ."""
+    power = np.log2(settings["gamma"])
+    tiny = power < 0 and power == np.round(power)
+    gamma = "2" + f"{power:.0f}".translate(SUPERSCRIPTS) if tiny else f"{settings['gamma']:.3g}"
+    return f"{NAMES.get(name, name)}, C={settings['C']:g}, γ={gamma}"
+
+
+def machine_of(settings):
+    refined = ", `refine=True`" if settings.get("refine") else ""
+    return f"B={settings['budget']}{refined}"
 
 
 def runs(model, data, seeds):
@@ -62,61 +86,79 @@ def runs(model, data, seeds):
     return np.array(found, dtype=float)
 
 
-def exact(model, data):
-    """Score, support vectors, fit seconds, predict seconds of one of scikit-learn's machines."""
-    X, y, X_test, y_test = data
-    _, fit_seconds = timed(model.fit, X, y)
-    _, predict_seconds = timed(model.predict, X_test)
-    return model.score(X_test, y_test), len(model.support_), fit_seconds, predict_seconds
+class Tables:
+    """The rows of both tables: what was reached, and the bars."""
+
+    HEADER = ("machine", "data, settings", "test score", "terms", "fit s", "predict s")
+    BARS = ("machine", "data, settings", "least to most", "primal", "bar")
+
+    def __init__(self):
+        self.rows, self.bars = [], []
+
+    def exact(self, label, model, data, settings, form):
+        """One of the exact machines: its score and seconds to fit."""
+        X, y, X_test, y_test = data
+        _, fit_seconds = timed(model.fit, X, y)
+        _, predict_seconds = timed(model.predict, X_test)
+        found = model.score(X_test, y_test), len(model.support_), fit_seconds, predict_seconds
+        self._row(label, settings, found, form)
+        return found[0], found[2]
+
+    def budgeted(self, label, found, settings, form, bar=None, primal_bar=None, faster=None):
+        """Medians of the seeds, and the verdict."""
+        score, terms, primal, *times = np.median(found, axis=0)
+        self._row(label, settings, (score, terms, *times), form)
+        judged = [] if bar is None else [f"{verdict(score, bar)} (≥ {form(bar)})"]
+        if primal_bar is not None:
+            met = "met" if primal <= primal_bar else "MISSED"
+            judged.append(f"{met} (primal ≤ {primal_bar:,})")
+        if faster is not None:
+            judged.append(faster)
+        spread = f"{form(found[:, 0].min())} to {form(found[:, 0].max())}"
+        primal = "" if np.isnan(primal) else f"{primal:,.0f}"
+        self.bars.append([label, settings, spread, primal, ", ".join(judged)])
+
+    def _row(self, label, settings, found, form):
+        score, terms, fit_seconds, predict_seconds = found
+        times = [f"{fit_seconds:.2f}", f"{predict_seconds:.3f}"]
+        self.rows.append([label, settings, form(score), f"{terms:,.0f}", *times])
+        print(" | ".join(self.rows[-1]), flush=True)
+
+
+def percent(score):
+    return f"{100 * score:.2f} %"
+
+
+def r2(score):
+    return f"{score:.3f}"
 
 
 def verdict(value, bar):
-    return "" if bar is None else f"{'met' if value >= bar else 'MISSED'} (≥ {bar:.2%})"
+    return "met" if value >= bar else "MISSED"
 
 
-def describe(name, settings):
-    shown = ", ".join(f"{key}={settings[key]:.4g}" for key in ("C", "gamma", "budget"))
-    return f"{name}, {shown}"
-
-
-def line(label, found, bar, primal_bar=None):
-    score, terms, primal, fit_seconds, predict_seconds = np.median(found, axis=0)
-    judged = verdict(score, bar)
-    if primal_bar is not None:
-        judged += f", {'met' if primal <= primal_bar else 'MISSED'} (primal ≤ {primal_bar:,})"
-    spread = f"{score:.2%} ({found[:, 0].min():.2%} to {found[:, 0].max():.2%})"
-    times = [f"{fit_seconds:.2f}", f"{predict_seconds:.3f}"]
-    shown = "" if np.isnan(primal) else f"{primal:,.0f}"
-    return [label, spread, f"{terms:,.0f}", shown, *times, judged]
-
-
-def exact_line(label, score, terms, fit_seconds, predict_seconds, note=""):
-    times = [f"{fit_seconds:.2f}", f"{predict_seconds:.3f}"]
-    return [label, f"{score:.2%}", f"{terms:,}", "", *times, note]
-
-
-def classification(options, cases):
-    """Rows for two-class and multi-class data, the exact machine once a data set."""
+def classification(tables, options, cases):
+    """Two-class and multi-class data, the exact machines once a data set."""
     machines = {}
     for name, settings, bar, primal_bar in cases:
-        data = load(options.data, name)
-        refined = ", refined" if settings.get("refine") else ""
-        label = f"BudgetSVC, {describe(name, settings)}{refined}"
+        data, described = load(options.data, name), describe(name, settings)
+        how = {key: settings[key] for key in ("C", "gamma")}
+        if name not in machines and not settings.get("refine"):
+            if options.exact == "all" or name not in SLOW:
+                theirs = tables.exact("scikit-learn SVC", TheirSVC(**how), data, described, percent)
+            ours = tables.exact("SVC", SVC(**how), data, described, percent)
+            machines[name] = ours if name in SLOW and options.exact != "all" else theirs
         found = runs(BudgetSVC(**settings), data, options.seeds)
-        if name not in machines and (options.exact == "all" or name in QUICK_EXACT):
-            machines[name] = exact(SVC(C=settings["C"], gamma=settings["gamma"]), data)
-            yield exact_line(f"scikit-learn SVC, {name}", *machines[name])
-        reference = machines.get(name)
-        if bar is None and reference is not None:
-            bar = reference[0] - 0.01
-        row = line(label, found, bar, primal_bar)
-        if reference is not None:
-            faster = reference[2] / np.median(found[:, 3])
-            row[-1] += f", fit {faster:.0f} times faster than exact"
-            if name in FASTER:
-                met = "met" if faster >= FASTER[name] else "MISSED"
-                row[-1] += f": {met} (≥ {FASTER[name]})"
-        yield row
+        faster = None
+        if name in machines:
+            bar = machines[name][0] - 0.01 if bar is None else bar
+            if name not in SLOW:
+                times = machines[name][1] / np.median(found[:, 3])
+                faster = f"fit {times:.0f} times faster than scikit-learn's"
+                if name in FASTER:
+                    faster += f": {verdict(times, FASTER[name])} (≥ {FASTER[name]})"
+        label = f"BudgetSVC, {machine_of(settings)}"
+        tables.budgeted(label, found, described, percent, bar, primal_bar, faster)
 
 
 def choose_svr(X, y):
@@ -124,25 +166,24 @@ def choose_svr(X, y):
     rows = np.random.default_rng(0).permutation(len(y))[:2_000]
     per_feature = 1 / X.shape[1]
     grid = {"C": [1, 10, 100], "gamma": [0.3 * per_feature, per_feature, 3 * per_feature]}
-    search = GridSearchCV(SVR(epsilon=0.1), grid, cv=3, n_jobs=2).fit(X[rows], y[rows])
+    search = GridSearchCV(TheirSVR(epsilon=0.1), grid, cv=3, n_jobs=2).fit(X[rows], y[rows])
     return {**search.best_params_, "epsilon": 0.1}
 
 
-def regression(options):
-    """R² beside scikit-learn's SVR at the same C, epsilon and gamma: its defaults, and tuned."""
+def regression(tables, options):
+    """R² beside the exact machines at the same C, epsilon and gamma: defaults, and tuned."""
     for name, tuned in [(name, tuned) for name in REGRESSION for tuned in (False, True)]:
         data = load(options.data, name)
         defaults = {"C": 1, "gamma": 1 / data[0].shape[1], "epsilon": 0.1}
         settings = choose_svr(*data[:2]) if tuned else defaults
-        reference = exact(SVR(**settings), data)
-        how = "tuned" if tuned else "its defaults"
-        yield exact_line(f"scikit-learn SVR, {name}, {how} (R²)", *reference)
+        described = describe(name, settings)
+        reference, _ = tables.exact("scikit-learn SVR", TheirSVR(**settings), data, described, r2)
+        tables.exact("SVR", SVR(**settings), data, described, r2)
         found = runs(BudgetSVR(budget=500, **settings), data, options.seeds)
-        label = f"BudgetSVR, {describe(name, {**settings, 'budget': 500})}, epsilon=0.1 (R²)"
-        yield line(label, found, reference[0] - 0.02)
+        tables.budgeted("BudgetSVR, B=500", found, described, r2, reference - 0.02)
 
 
-def plain(options):
+def plain(tables, options):
     """BSCA and BSGD as the papers have them: B = 500, no polish, ten seeds."""
     settings = {name: setting for name, setting, *_ in reversed(BINARY)}
     for name, passes, bar, summary in PLAIN:
@@ -150,20 +191,34 @@ def plain(options):
         chosen = {**settings[name], "budget": 500, "max_iter": passes, "tol": 0, "polishing": False}
         for solver in ("bsca", "bsgd"):
             found = runs(BudgetSVC(solver=solver, **chosen), data, 10)
-            label = f"{solver.upper()} without polish, {name}, {passes} passes, 10 seeds"
-            row = line(label, found, None)
             value = summary(found[:, 0])
-            judged = verdict(value, bar if solver == "bsca" else None)
-            row[-1] = f"{summary.__name__} {value:.2%} {judged}"
-            yield row
+            judged = f"ten seeds: {summary.__name__} {percent(value)}"
+            if solver == "bsca":
+                judged += f", {verdict(value, bar)} (≥ {percent(bar)})"
+            label = f"{solver.upper()}, B=500, passes: {passes}, no polish"
+            tables.budgeted(label, found, describe(name, settings[name]), percent, faster=judged)
+
+
+GROUPS = {
+    "binary": lambda *given: classification(*given, BINARY),
+    "multiclass": lambda *given: classification(*given, MULTICLASS),
+    "refined": lambda *given: classification(*given, REFINED),
+    "regression": regression,
+    "plain": plain,
+}
+
+
+TITLES = {
+    "binary": "Two classes", "multiclass": "Several classes", "refined": "Refined",
+    "regression": "Values", "plain": "As the papers have it, without polish",
+}  # fmt: skip
 
 
 def main():
     options_parser = parser(__doc__)
     options_parser.add_argument("--seeds", type=int, default=5)
     options_parser.add_argument("--exact", choices=["quick", "all"], default="quick")
-    groups = ["binary", "multiclass", "refined", "regression", "plain"]
-    options_parser.add_argument("--only", choices=groups, nargs="+", default=groups)
+    options_parser.add_argument("--only", choices=GROUPS, nargs="+", default=list(GROUPS))
     options = options_parser.parse_args()
     needed = {
         "binary": [name for name, *_ in BINARY],
@@ -172,34 +227,18 @@ def main():
         "regression": REGRESSION,
         "plain": [name for name, *_ in PLAIN],
     }
+    if options.quick:
+        options.only, options.seeds = ["refined"], 1
     require(options.data, sorted({name for group in options.only for name in needed[group]}))
-
-    tables = {
-        "binary": lambda: classification(options, BINARY),
-        "multiclass": lambda: classification(options, [(*case, None) for case in MULTICLASS]),
-        "refined": lambda: classification(
-            options, [(name, {**s, "refine": True}, *bars) for name, s, *bars in REFINED]
-        ),
-        "regression": lambda: regression(options),
-        "plain": lambda: plain(options),
-    }
-    rows = []
-    for group in options.only:
-        for row in tables[group]():
-            print(" | ".join(row), flush=True)
-            rows.append(row)
-    header = [
-        "machine, data, settings",
-        "test score",
-        "terms",
-        "primal",
-        "fit s",
-        "predict s",
-        "bar",
-    ]
-    versions = f"budgetsvm {budgetsvm.__version__}, scikit-learn {sklearn.__version__}"
-    note = f"Medians of {options.seeds} seeds (range in brackets). {machine()}; {versions}."
-    write(options.out / "flagship.md", "\n" + markdown(header, rows) + "\n\n" + note)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    seeds = f"0 to {options.seeds - 1}, medians"
+    with Record(options, "flagship", seeds=seeds) as record:
+        for group in options.only:
+            tables = Tables()
+            GROUPS[group](tables, options)
+            record.table(group, TITLES[group], list(tables.HEADER), tables.rows)
+            title = f"{TITLES[group]}: spread, bars"
+            record.table(f"{group}_bars", title, list(tables.BARS), tables.bars)
 
 
 if __name__ == "__main__":

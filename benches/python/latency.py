@@ -8,7 +8,6 @@ Microseconds: the median over all calls, and what one call in a hundred takes at
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import pstats
 import time
@@ -19,6 +18,8 @@ import sklearn.svm
 from sklearn.datasets import make_classification
 
 from budgetsvm import SVC, AssetSVC, BudgetSVC, PrimalSVC
+from common import parser
+from record import Record
 
 MACHINES: dict[str, Any] = {
     "BudgetSVC, budget 100": BudgetSVC(100, random_state=0),
@@ -47,19 +48,23 @@ def microseconds(model: Any, rows: np.ndarray, calls: int) -> np.ndarray:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=5000)
-    parser.add_argument("--profile", action="store_true", help="what BudgetSVC's calls are made of")
-    options = parser.parse_args()
+    made = parser(__doc__ or "")
+    made.add_argument("--calls", type=int, default=5000)
+    made.add_argument("--profile", action="store_true", help="what BudgetSVC's calls are made of")
+    options = made.parse_args()
     X, y = make_classification(2000, 123, n_informative=20, random_state=0)
-    print(f"{'':26} {'terms':>6} {'median':>8} {'p99':>8}")
+    table = []
     for name, machine in MACHINES.items():
         rows = X.astype(np.float32) if "float32" in name else X
         model = machine.fit(rows, y)
         took = microseconds(model, rows[:500], options.calls)
         terms = len(model.support_vectors_) if hasattr(model, "support_vectors_") else 0
         median, p99 = np.percentile(took, [50, 99])
-        print(f"{name:26} {terms:6} {median:8.1f} {p99:8.1f}", flush=True)
+        table.append([name, str(terms), f"{median:.1f}", f"{p99:.1f}"])
+        print(*table[-1], flush=True)
+    with Record(options, "latency", seeds=f"0; {options.calls} calls") as record:
+        header = ["machine", "terms", "median, µs", "one in a hundred, µs"]
+        record.table("latency", "One row, from Python", header, table)
     if options.profile:
         model = MACHINES["BudgetSVC, budget 100"]
         with cProfile.Profile() as profile:

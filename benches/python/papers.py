@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from report import Document, Part, Section
 
-
-class Part(NamedTuple):
-    """A script with its arguments; `name` is that of its record."""
-
-    name: str
-    command: str
-
-
-class Paper(NamedTuple):
-    """A section of the document: what cannot be had and stands in its place, then its parts.
-
-    `reading` is ours: what differs from the paper, and why. Its numbers are the paper's and those
-    of the data and settings: what a run finds is in its tables.
-    """
-
-    title: str
-    about: str
-    parts: tuple[Part, ...]
-    reading: str = ""
-
-
-BSCA = Paper(
+BSCA = Section(
     "Dual SVM training on a budget [BSCA]",
     """
 Not to be had: SUSY (4.5 million rows; nothing stands in its place), COVTYPE whole (a random sample
@@ -68,7 +47,7 @@ public C++ implementation (KOL), where it runs.
   class) are numerical accidents that do not happen here.
 """,
 )
-PRIMAL = Paper(
+PRIMAL = Section(
     "Training a support vector machine in the primal [PRIMAL]",
     """
 Figures 2 and 3 are drawings of the losses. LIBSVM is scikit-learn's, which makes kernel values as
@@ -95,7 +74,7 @@ other than the logistic one ([primal.md](primal.md), "Out of scope").
   with it far fewer are.
 """,
 )
-DCONLINE = Paper(
+DCONLINE = Section(
     "Very fast kernel SVM under budget constraints [DCONLINE]",
     """
 Not to be had: COVTYPE whole (255,244 rows of two of its classes, `covtype-2v3`, and the sample of
@@ -121,7 +100,7 @@ place.
   features in place of 54.
 """,
 )
-ASSET = Paper(
+ASSET = Section(
     "Approximate stochastic subgradient estimation training [ASSET]",
     """
 Not to be had: CCAT (`reuters-money-fx`, 7,770 texts, in its place), COVTYPE whole, MNIST-E
@@ -148,7 +127,7 @@ features of the same kind, and the exact machine).
   paper's pass over a million rows took 7 hours.
 """,
 )
-MPD = Paper(
+MPD = Section(
     "Training support vector machines with multiple equality constraints [MPD]",
     """
 Not to be had: LOQO, the interior point program that the paper compares itself with. The paper
@@ -164,4 +143,14 @@ gives no kernel width for section 6; γ = 0.5 is ours.
   one, our default, few. General QP solvers end where H no longer fits.
 """,
 )
-PAPERS = (BSCA, PRIMAL, DCONLINE, ASSET, MPD)
+DOCUMENT = Document(
+    "reproduction",
+    "The papers' tables and figures, run again",
+    """
+Written by `make reproduce` (`benches/python/reproduce.py`), not by hand; `make reproduce ONLY=NAME`
+runs one script again. Beside each of the papers' numbers stands ours and, where one is at hand, a
+peer's. Times are each machine's own: the papers' machines are of 2004 to 2018. The data are those
+of `benches/python/fetch.py`, which says where each set is published.
+""",
+    (BSCA, PRIMAL, DCONLINE, ASSET, MPD),
+)

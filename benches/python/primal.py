@@ -22,8 +22,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from budgetsvm import PrimalSVC, PrimalSVR
-from common import load, machine, markdown, parser, require, timed, write
+from common import load, parser, require, timed
 from flagship import choose_svr
+from record import Record
 
 DATA = {
     "linear": ["adult"],
@@ -219,14 +220,14 @@ def main():
         "--regression", nargs="+", choices=DATA["regression"], default=DATA["regression"]
     )
     options = arguments.parse_args()
+    if options.quick:
+        options.tune, options.draws, options.size = ["usps"], 1, 200
     require(options.data, sorted({name for only in options.only for name in DATA[only]}))
     warnings.simplefilter("ignore", ConvergenceWarning)
-    parts = [machine()]
-    for name in options.only:
-        head, rows = TABLES[name](options)
-        parts.append(f"## {name}\n\n{markdown(head, rows)}")
-        print(parts[-1], flush=True)
-    write(options.out / "primal.md", "\n\n".join(parts))
+    with Record(options, "primal", seeds="0") as record:
+        for name in options.only:
+            head, rows = TABLES[name](options)
+            record.table(name, f"Primal machines: {name}", head, rows)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import budgetsvm
 from common import parser
+from record import Record
 
 SIZES = (50, 100, 200, 500, 1000, 2000)
 
@@ -50,8 +51,9 @@ def main():
     warnings.simplefilter("ignore", FutureWarning)
     sizes = SIZES[:2] if asked.quick else SIZES
     extra = {"probability": True, "random_state": 0} if asked.probability else {}
-    print("| machine | n | C | ours, CPU ms | sklearn | ratio | on the clock | sklearn | ratio |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    header = ["machine", "n", "C", "ours, CPU ms", "scikit-learn", "ratio", "on the clock, ms",
+              "scikit-learn", "ratio"]  # fmt: skip
+    table = []
     for name, n_classes in (("2 classes", 2), ("5 classes", 5), ("values", 0)):
         if asked.probability and not n_classes:
             continue
@@ -70,12 +72,12 @@ def main():
                 for fit in fits:
                     fit()
                 (cpu, wall), (cpu_other, wall_other) = least(fits, repeats)
-                print(
-                    f"| {name} | {n} | {C:g} | {cpu:.2f} | {cpu_other:.2f} | "
-                    f"{cpu / cpu_other:.2f} | {wall:.2f} | {wall_other:.2f} | "
-                    f"{wall / wall_other:.2f} |",
-                    flush=True,
-                )
+                times = (cpu, cpu_other, cpu / cpu_other, wall, wall_other, wall / wall_other)
+                table.append([name, str(n), f"{C:g}", *(f"{value:.2f}" for value in times)])
+                print(*table[-1], flush=True)
+    which = "with probabilities" if asked.probability else "classes and values"
+    with Record(asked, "small_exact", seeds="fixed rows; the least of several fits") as record:
+        record.table(which, f"Small exact problems, 20 features, {which}", header, table)
 
 
 if __name__ == "__main__":

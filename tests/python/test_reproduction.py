@@ -1,4 +1,4 @@
-"""The record of the papers: `record.py`, `reproduce.py` and `fetch.py` of benches/python."""
+"""What documents are made of: `record.py`, `report.py` and `fetch.py` of benches/python."""
 
 import bz2
 import hashlib
@@ -131,8 +131,7 @@ def reproduce(monkeypatch, tmp_path):
     """The command, with parts of its own: one is whole, one fails halfway, one is cut off."""
     pytest.importorskip("matplotlib")
     monkeypatch.syspath_prepend(str(BENCHES))
-    import papers
-    import reproduce
+    import report
 
     script = """
         import sys
@@ -151,12 +150,10 @@ def reproduce(monkeypatch, tmp_path):
     """
     lines = script.format(benches=str(BENCHES)).splitlines()
     (tmp_path / "part.py").write_text("\n".join(line[8:] for line in lines))
-    parts = [papers.Part(mode, f"part.py {mode}") for mode in ("failing", "whole", "cut", "last")]
-    paper = papers.Paper("A paper", "Of nothing.", tuple(parts), "As it is.")
-    monkeypatch.setattr(reproduce, "PAPERS", (paper,))
-    monkeypatch.setattr(reproduce, "PARTS", parts)
-    monkeypatch.setattr(reproduce, "HERE", tmp_path)
-    return reproduce
+    parts = [report.Part(mode, f"part.py {mode}") for mode in ("failing", "whole", "cut", "last")]
+    paper = report.Section("A paper", "Of nothing.", tuple(parts), "As it is.")
+    monkeypatch.setattr(report, "HERE", tmp_path)
+    return lambda: report.main(report.Document("reproduction", "Papers", "", (paper,)), "")
 
 
 def test_what_fails_is_said_and_the_rest_is_run(reproduce, monkeypatch, tmp_path, capfd):
@@ -164,7 +161,7 @@ def test_what_fails_is_said_and_the_rest_is_run(reproduce, monkeypatch, tmp_path
         words = ["reproduce.py", "--out", str(tmp_path / "out"), *arguments]
         monkeypatch.setattr(sys, "argv", words)
         with pytest.raises(SystemExit) as left:
-            reproduce.main()
+            reproduce()
         return str(left.value), (tmp_path / "out" / "reproduction.md").read_text()
 
     said, text = call("--document", str(tmp_path / "docs"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import budgetsvm
+from budgetsvm._estimator import PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -38,6 +39,12 @@ def test_the_picture_of_an_estimator_links_to_its_page(name):
         link = kind()._get_doc_link()
         page = link.partition("/blob/main/")[2]
         assert f"\n   {name}\n" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_the_repository_is_named_alike():
+    """In the manifest and in what a notebook shows, and nowhere else."""
+    named = re.search(r'^repository = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    assert PAGE.startswith(f"{named[1]}/blob/main/")
 
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
