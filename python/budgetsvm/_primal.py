@@ -126,14 +126,18 @@ class PrimalEstimator(LearntScales, MachineEstimator):
     Newton's method on the primal objective: with ``basis="all"`` the kernel matrix of the
     rows that count is factored, O(n³) at worst, with a basis of m points O(n m²);
     ``solver="cg"`` holds no factor and costs O(n²) a step. A linear kernel works on the
-    weights, CSR rows as they are: O(nnz) a step. The loss is smooth, so the answer is the
-    same to the last digits whatever the start, but every row may be a term: take `BudgetSVC`
-    or `BudgetSVR` for a small model, `SVC` or `SVR` for sparse ones.
+    weights, CSR rows as they are: O(nnz) a step; of more than 1000 columns passes over the
+    dual variables [2]_ come first (they count as steps), and mostly end the fit. The loss is
+    smooth, so the answer is the same to the last digits whatever the start, but every row may
+    be a term: take `BudgetSVC` or `BudgetSVR` for a small model, `SVC` or `SVR` for sparse
+    ones.
 
     References
     ----------
     .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19,
        2007.
+    .. [2] C.-J. Hsieh and others, "A dual coordinate descent method for large-scale linear SVM",
+       ICML 2008.
     """
 
     _page: ClassVar[str] = "primal"

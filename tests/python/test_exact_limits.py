@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
+from sklearn.svm import LinearSVC
 
 import budgetsvm
 from budgetsvm import SVC, BudgetSVC, IncompleteCholesky, NuSVC, Nystroem, PrimalSVC
@@ -63,6 +64,47 @@ def test_many_classes_of_wide_rows_take_seconds(kernel):
     assert time.process_time() - started < 5
     assert model.stop_reason_ == "converged"
     assert (model.predict(X[:300]) == y[:300]).all()
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_linear_machines_in_the_primal_are_as_good_as_liblinear(C):
+    X, y = wide_rows(1500, 5)
+    sign = np.where(y[:, None] == np.arange(5), 1, -1)
+
+    def objective(model):
+        slack = np.maximum(0.0, 1 - sign * (X @ model.coef_.T + model.intercept_))
+        return 0.5 * (model.coef_**2).sum() + C * (slack**2).sum()
+
+    ours = {
+        (offset, tol): PrimalSVC(kernel="linear", C=C, fit_intercept=offset, tol=tol).fit(X, y)
+        for offset in (False, True)
+        for tol in (1e-3, 1e-8)
+    }
+    assert all(model.stop_reason_ == "converged" for model in ours.values())
+    # By dual coordinates; Newton's method would have to go on where they do not get on.
+    assert all(model.n_iter_ <= 60 for model in ours.values())
+    least = {key: objective(model) for key, model in ours.items()}
+    for offset in (False, True):
+        assert least[offset, 1e-3] <= (1 + 1e-3) * least[offset, 1e-8]
+    other = LinearSVC(C=C, fit_intercept=False, tol=1e-9, max_iter=10_000).fit(X, y)
+    assert least[False, 1e-8] == pytest.approx(objective(other), rel=2e-8)
+    # What nothing penalises is at its best: the slopes of the loss sum to 0.
+    fine = ours[True, 1e-8]
+    slopes = sign * np.maximum(0.0, 1 - sign * (X @ fine.coef_.T + fine.intercept_))
+    assert (np.abs(slopes.sum(axis=0)) <= 1e-2 * np.abs(slopes).sum(axis=0)).all()
+
+
+def test_linear_machines_in_the_primal_take_passes_on_wide_rows():
+    """By Newton's method alone they took fifty times LIBLINEAR's time, 105 classes a minute."""
+    X, y = wide_rows(3000, 12)
+
+    def seconds(model):
+        started = time.process_time()
+        model.fit(X, y)
+        return time.process_time() - started
+
+    other = min(seconds(LinearSVC()) for _ in range(3))
+    assert seconds(PrimalSVC(kernel="linear", n_jobs=1)) <= 20 * other
 
 
 @pytest.mark.parametrize("kind", [SVC, NuSVC])

@@ -11,7 +11,9 @@
 //!    `min(0.1, √(‖g‖/‖g_0‖))` of ‖g‖ (truncated Newton).
 //! 3. The length of a step, and the path from a wide h to the one wanted, are those of
 //!    [`path`](super::path).
-//! 4. Stop when a full step left every sample in its zone (then, directly, this is the minimum),
+//! 4. Without a factor, from nothing, [`coordinates`](super::coordinates) go before, and mostly end
+//!    at the minimum.
+//! 5. Stop when a full step left every sample in its zone (then, directly, this is the minimum),
 //!    or when the decrease promised is at most `tol` of the objective (truncated).
 //!
 //! # Cost
@@ -26,8 +28,10 @@
 //!
 //! References: \[PRIMAL\] section 5.1.
 
+use super::coordinates::ascend;
 use super::path::{Direction, Goal, Newton, follow};
 use super::place::{Of, Place, each_output};
+use super::rows::{add_to, norms, row_times};
 use super::zones::piece;
 use crate::data::{Point, Rows, check_finite};
 use crate::error::{Result, try_vec};
@@ -82,12 +86,17 @@ pub fn linear<F: Real>(
         Linear::Truncated => false,
     };
     watch.begin();
+    let norms = if direct { Vec::new() } else { norms(rows) };
     each_output(polish, Of::Features, start, watch, |place, watch| {
         let fit_intercept = polish.fit_intercept;
         let (direction, first_norm) = (Vec::new(), 0.0);
         let mut machine =
             Weights { rows: rows.view(), fit_intercept, direct, direction, first_norm };
         place.f = machine.times(n, &place.coef, place.b)?;
+        // Dual coordinates first: where they do not lead to the minimum soon, they are a start.
+        if !direct && !place.is_warm() && place.b == 0.0 && ascend(rows, &norms, place, watch)? {
+            return Ok(true);
+        }
         let first = if place.is_warm() { polish.h } else { place.first_width() };
         let tol = if direct { 0.0 } else { polish.tol };
         follow(&mut machine, place, &Goal { widths: (first, polish.h), exact: true, tol }, watch)
@@ -133,13 +142,7 @@ impl<F: Real> Weights<'_, F> {
     fn transposed(&self, r: &[f64]) -> Result<Vec<f64>> {
         let d = self.rows.n_cols();
         self.sum_rows(("gradient", d + 1), r, &|point, r, sum, _| {
-            match point {
-                Point::Dense(x) => match x.as_slice() {
-                    Some(x) => axpy(r, x, sum),
-                    None => sum.iter_mut().zip(x).for_each(|(s, v)| *s += r * Real::to_f64(*v)),
-                },
-                Point::Sparse(csr, row) => csr.for_each(row, |j, v| sum[j] += r * v.to_f64()),
-            }
+            add_to(point, r, sum);
             sum[d] += r;
         })
     }
@@ -319,19 +322,5 @@ impl<F: Real> Newton for Weights<'_, F> {
 
     fn times(&self, size: usize, weights: &[f64], b: f64) -> Result<Vec<f64>> {
         Ok(parallel::map(size, &|i| b + row_times(&self.rows, i, weights)))
-    }
-}
-
-fn row_times<F: Real>(rows: &Rows<'_, F>, i: usize, v: &[f64]) -> f64 {
-    match rows.point(i) {
-        Point::Dense(x) => match x.as_slice() {
-            Some(x) => dot(x, v),
-            None => x.iter().zip(v).map(|(x, v)| Real::to_f64(*x) * v).sum(),
-        },
-        Point::Sparse(csr, row) => {
-            let mut sum = 0.0;
-            csr.for_each(row, |column, x| sum += x.to_f64() * v[column]);
-            sum
-        }
     }
 }

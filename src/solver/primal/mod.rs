@@ -15,7 +15,7 @@
 //! | [`newton`] | β, one a sample | n_sv³/3 + n² | K and its factor |
 //! | [`pcg`] | the same | one product with K | blocks of K |
 //! | [`Polish::solve_exactly`] | w, on features of K's rank | as linear | K and its features |
-//! | [`linear`] | w | d² a row, d³/3; or products with X when d is large | d², or a few vectors |
+//! | [`linear`] | w | d² a row, d³/3; or passes and products when d is large | d², or a few vectors |
 //!
 //! References: \[PRIMAL\].
 //!
@@ -24,6 +24,9 @@
 //! [`Polish::solve_exactly`]: crate::solver::smoothed::Polish::solve_exactly
 
 mod border;
+#[cfg(test)]
+mod coordinate_tests;
+mod coordinates;
 mod distinct;
 mod leave_one_out;
 mod linear;
@@ -31,6 +34,7 @@ mod newton;
 mod path;
 mod pcg;
 mod place;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod zones;

@@ -13,7 +13,7 @@ use crate::rng::Rng;
 use crate::solver::smoothed::{KernelRows, Polish, Polished, Start};
 use crate::watch::{Cancel, Progress, StopReason, Watch};
 
-const LOSSES: [AnyLoss; 8] = [
+pub(super) const LOSSES: [AnyLoss; 8] = [
     AnyLoss::Hinge,
     AnyLoss::SquaredHinge,
     AnyLoss::EpsilonInsensitive { epsilon: 0.1 },
@@ -107,7 +107,7 @@ impl<F: Real> KernelRows<F> for Blocks<'_> {
     }
 }
 
-fn polish(loss: AnyLoss, fit_intercept: bool, h: f64) -> Polish {
+pub(super) fn polish(loss: AnyLoss, fit_intercept: bool, h: f64) -> Polish {
     Polish { loss, fit_intercept, h, max_steps: 500, tol: 1e-9, near: false, cache_bytes: 1 << 20 }
 }
 
