@@ -60,7 +60,7 @@ docs: $(VENV)/.built $(VENV)/.docs ## the site: out/docs/index.html
 
 # The real engines, a few processes of this machine; Spark wants Java. Tools of their own.
 cluster-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.cluster ## Dask, Ray and Spark in local mode
-	$(BIN)/pytest tests/python/test_dask.py
+	$(BIN)/pytest tests/python/test_dask.py tests/python/test_dask_ml.py
 	$(BIN)/python examples/ray_shards.py
 	$(BIN)/python examples/spark_shards.py
 

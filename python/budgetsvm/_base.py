@@ -22,6 +22,7 @@ from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
 from ._machine import MachineEstimator
 from ._progress import Watcher
+from .data._source import Source
 
 Maintenance: TypeAlias = Literal[
     "auto", "merge", "multi-merge", "remove-smallest", "remove-random", "remove-oldest", "project",
@@ -236,7 +237,7 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     @documented
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
-        every: float = 60,
+        every: float = 60, validation: Any = None,
     ) -> Self:  # fmt: skip
         """Train from the start (with ``warm_start=True`` from the last fit).
 
@@ -257,9 +258,38 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         every : float, default=60
             As in `partial_fit`, which may write at the end of every block of rows; here there is
             one place to go on from.
+        validation : tuple (X, y) or (X, y, sample_weight), or Source, default=None
+            With ``early_stopping=True``: rows that the score is taken on, of the same features and
+            of labels that `y` has; all of `X` is then trained on. None: a part of `X` is held out.
 
         @fitted@
         """
+        if validation is None:
+            return self._fit_kept(X, y, sample_weight, checkpoint, every)
+        if not self.early_stopping:
+            raise ValueError("validation: only with early_stopping=True")
+        if not self._takes_stored:
+            raise ValueError(f"validation: {type(self).__name__} fits many machines")
+        rows, target, weights = self._three(validation)
+        with _larger.opened(self, rows, target, weights) as self._validation:
+            try:
+                return self._fit_kept(X, y, sample_weight, checkpoint, every)
+            finally:
+                self.__dict__.pop("_validation", None)
+
+    @staticmethod
+    def _three(validation: Any) -> tuple[Any, ...]:
+        """Rows, targets and weights; the source alone."""
+        if isinstance(validation, Source):
+            return validation, None, None
+        if not isinstance(validation, tuple) or not 2 <= len(validation) <= 3:
+            kind = type(validation).__name__
+            raise ValueError(
+                f"validation must be (X, y), (X, y, sample_weight) or a source, got {kind}"
+            )
+        return (*validation, None)[:3]
+
+    def _fit_kept(self, X: Any, y: Any, sample_weight: Any, checkpoint: Any, every: float) -> Self:
         if checkpoint is None:
             return self._watched_fit(X, y, sample_weight)
         for name in ("warm_start", "feature_scales"):
@@ -286,7 +316,9 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         target, n_classes = self._encode(y, known)
         weights = _validation.check_weights(sample_weight, X)
         held_out = None
-        if self.early_stopping:
+        if self.__dict__.get("_validation") is not None:
+            held_out = self._validated(X)
+        elif self.early_stopping:
             X, target, weights, held_out = self._hold_out(X, target, weights, n_classes)
         rows = _validation.as_rows(X)
         gamma = self._settle_gamma(rows, X.shape[1], weights, None)
@@ -310,7 +342,7 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         checkpoint: Checkpoint | None = self.__dict__.pop("_checkpoint", None)
         if checkpoint is None:
             return call(task="fit", **begun)
-        said = {"passes": checksum(*problem[1:])}
+        said = {"passes": checksum(*problem[1:], *(begun["validation"] or ()))}
         found = checkpoint.read()
         if found is None:
             machine, told = call(task="passes", **begun)
@@ -423,6 +455,16 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
             self._cost(index, weights), start=self._machine.behind(), folds=folds[0],
             n_folds=folds[1], threads=self._threads(),
         )  # fmt: skip
+
+    def _validated(self, X: Any) -> tuple[Any, ...]:
+        """The validation part that was given."""
+        rows, y, sample_weight = self._validation
+        try:
+            rows, y = self._check_X_y(rows, y, False, X.dtype)
+            target, _ = self._encode_part(y, None, first=False)
+            return _validation.as_rows(rows), target, _validation.check_weights(sample_weight, rows)
+        except ValueError as error:
+            raise ValueError(f"validation: {error}") from None
 
     def _hold_out(self, X: Any, target: Any, weights: Any, n_classes: Any) -> tuple[Any, ...]:
         """Split off the validation part, by class for classifiers."""

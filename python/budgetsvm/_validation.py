@@ -197,15 +197,26 @@ def settle_gamma(
 
     Where few features drown the others a warning says what to do, if `told`.
     """
-    settled = resolve_gamma(gamma, _core.variance(rows, weights), n_features)
+    settled = resolve_gamma(gamma, _of_rows("variance", rows, weights), n_features)
     if told:
         warn_of_scales(rows, weights)
     return settled
 
 
+def _of_rows(name: str, rows: Any, weights: np.ndarray) -> Any:
+    """What `_core` finds in weighted rows; of rows in files once, as long as these stay."""
+    maps = getattr(weights, "maps", None)
+    find = getattr(_core, name)
+    if maps is None or not maps.holds(rows[0] if isinstance(rows, tuple) else rows):
+        return find(rows, weights)
+    if name not in maps.found:
+        maps.found[name] = find(rows, weights)
+    return maps.found[name]
+
+
 def warn_of_scales(rows: Any, weights: np.ndarray) -> None:
     """Warn where few features make up nearly all of the distance between rows."""
-    scales = _core.scales(rows, weights)
+    scales = _of_rows("scales", rows, weights)
     if scales is None:
         return
     (few, varying, share), sparse = scales, isinstance(rows, tuple)

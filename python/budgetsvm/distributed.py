@@ -1,8 +1,10 @@
 """Training on rows that are in several places, in steps that any engine can run.
 
 1. `survey` of every part, added; `settle` makes numbers of what depends on all rows.
-2. `shard_pass` on every part: the passes of a fit, with the whole budget.
-3. `join`: the terms of all shards, brought to two budgets by merging in a fixed tree.
+2. `shard_pass` on every part: the passes of a fit, with the whole budget, and some rows that speak
+   for the part.
+3. `join`: the terms of all shards, two by two in a fixed tree; at every pair but the last those go
+   that the rows that speak for it miss least, down to the budget.
 4. `finish`: Newton's method on sums over all rows; on the way the terms go that the objective
    misses least, down to the budget. `polish_sums` of every part, where it asks, are vectors of
    numbers, to be added: by `add`, or by an engine in an order that is always the same.
@@ -33,7 +35,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _parameters, _validation
+from . import _core, _parameters, _speakers, _validation
 from ._base import BudgetMachineEstimator
 from ._survey import Survey, _weights, settle, survey
 
@@ -126,14 +128,17 @@ def shard_pass(
             shards=int(n_shards), notify=watcher.notify, threads=shard._threads(),
         )  # fmt: skip
         shard._take(trained, report, watcher)
+        shard._speakers = _speakers.Speakers(X, target, cost).thinned(_speakers.most(shard.budget))
     return shard
 
 
 def join(machines: Sequence[Any]) -> Any:
-    """One machine of those of shards: their terms, brought to two budgets by merging.
+    """One machine of those of shards, of at most two budgets of terms.
 
     Two by two, in a tree over their order: ``join([join([a, b]), join([c, d])])`` has the bits of
-    ``join([a, b, c, d])``. Coefficients are the mean by rows; `finish` solves for them.
+    ``join([a, b, c, d])``. Of two machines that were joined before, each is first brought to one
+    budget: the terms go that the rows that speak for it miss least. Coefficients are the mean by
+    rows; `finish` solves for them.
 
     Parameters
     ----------
@@ -150,19 +155,49 @@ def join(machines: Sequence[Any]) -> Any:
     ValueError
         If there are none, or they do not fit each other.
     """
-    machines = list(machines)
-    if not machines:
+    level = list(machines)
+    if not level:
         raise ValueError("machines: there are none to join")
-    for machine in machines:
+    for machine in level:
         check_is_fitted(machine)
-    first = machines[0]
-    for other in machines[1:]:
+    first = level[0]
+    for other in level[1:]:
         if not np.array_equal(getattr(first, "classes_", 0), getattr(other, "classes_", 0)):
             raise ValueError("machines: they are of different classes")
-    joined = copy.copy(first)
-    told = [machine._machine for machine in machines]
-    joined._machine = _core.join(_config(first), told, first._threads())
+    while len(level) > 1:
+        pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+        level = [_pair(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return level[0]
+
+
+def _pair(left: Any, right: Any) -> Any:
+    """The terms of both machines, of each at most a budget."""
+    joined = copy.copy(left)
+    told = [_pruned(machine)._machine for machine in (left, right)]
+    joined._machine = _core.join(_config(left), told, left._threads())
+    # Twice as many as speak for a shard, so that they are as many a term.
+    most = 2 * _speakers.most(left.budget)
+    joined._speakers = (left._speakers + right._speakers).thinned(most)
+    joined._pair = True
     return joined
+
+
+def _pruned(joined: Any) -> Any:
+    """A machine that was joined, with the terms that the rows that speak for it miss most."""
+    if "_pair" not in joined.__dict__:
+        return joined
+    own, rows = joined._speakers, _validation.as_rows(joined._speakers.X)
+    n_classes = len(joined.classes_) if is_classifier(joined) else None
+    config, done = _config(joined), copy.copy(joined)
+
+    def ask(machine: _core.Machine, point: np.ndarray) -> np.ndarray:
+        point[0] = 1  # all of them, not as many as would do of the rows that they speak for
+        return _core.polish_sums(
+            config, rows, own.target, n_classes, own.cost, machine, point, joined._threads()
+        )
+
+    done._machine, _ = _core.finish(config, joined._machine, ask)
+    return done
 
 
 def polish_sums(
@@ -232,6 +267,8 @@ def finish(joined: Any, sums_of: Callable[[Any, np.ndarray], np.ndarray]) -> Any
     """
     check_is_fitted(joined)
     done = copy.copy(joined)
+    for name in ("_speakers", "_pair"):
+        done.__dict__.pop(name, None)
     with done._training() as watcher:
 
         def ask(machine: _core.Machine, point: np.ndarray) -> np.ndarray:

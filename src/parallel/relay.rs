@@ -86,12 +86,12 @@ pub(crate) trait Steps: Sync {
     fn take(&self, shared: &mut Self::Shared, own: &mut Self::Own) -> Result<bool>;
 }
 
-/// Takes all steps. Which threads there are changes no result.
+/// Takes all steps, by two threads where that is worth it. Which threads there are changes no result.
 ///
 /// # Errors
 /// The first of a step.
 pub(crate) fn take_turns<S: Steps>(
-    pool: Pool<'_>,
+    (pool, worth): (Pool<'_>, bool),
     steps: &S,
     shared: S::Shared,
     [first, second]: [S::Own; 2],
@@ -102,7 +102,7 @@ pub(crate) fn take_turns<S: Steps>(
         phase: AtomicU8::new(HANDED),
         next: AtomicUsize::new(0),
     };
-    if pool.threads() < 2 {
+    if pool.threads() < 2 || !worth {
         relay.lead(first);
     } else {
         rayon::in_place_scope(|scope| {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     fn taken(threads: usize, steps: &Squares) -> Result<(u64, Vec<usize>)> {
-        run(threads, |pool| take_turns(pool, steps, (0, Vec::new()), [(0, 0); 2]))?
+        run(threads, |pool| take_turns((pool, true), steps, (0, Vec::new()), [(0, 0); 2]))?
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
         for threads in [2, 3, 7] {
             let all: Vec<usize> = run(threads, |pool| {
                 let each = (0..64).into_par_iter();
-                let taken = |_| take_turns(pool, &steps, (0, Vec::new()), [(0, 0); 2]);
+                let taken = |_| take_turns((pool, true), &steps, (0, Vec::new()), [(0, 0); 2]);
                 each.map(|run| taken(run).unwrap().1.len()).collect()
             })
             .unwrap();

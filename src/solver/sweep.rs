@@ -44,6 +44,10 @@ pub(super) struct Duals {
 
 const NONE: u32 = u32::MAX;
 
+/// Multiply-adds of a block below which another thread would take longer to hand it over than this
+/// one takes to fill it.
+const MIN_RELAYED: usize = 1 << 16;
+
 impl Duals {
     /// All 0, nothing in the model. Plain BSGD needs no α: `with_alpha` is for its objective.
     pub(super) fn new(n: usize, outputs: usize, with_alpha: bool) -> Result<Self> {
@@ -136,9 +140,12 @@ pub(super) fn pass<F: Real>(
         return Ok((shared.counts, shared.said));
     }
     let (expansion, len) = (&shared.state.expansion, shared.state.block_len);
+    let d = expansion.centers().n_features();
     let blocks = [Block::new(expansion, len)?, Block::new(expansion, len)?];
     let snapshot = RwLock::new(Snapshot::new(expansion)?);
-    shared = take_turns(pool, &Pass { solver, problem, order, len, snapshot }, shared, blocks)?;
+    let work = solver.budget.unwrap_or(usize::MAX).saturating_mul(len).saturating_mul(d);
+    let pass = Pass { solver, problem, order, len, snapshot };
+    shared = take_turns((pool, work >= MIN_RELAYED), &pass, shared, blocks)?;
     Ok((shared.counts, shared.said))
 }
 

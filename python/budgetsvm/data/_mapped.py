@@ -42,6 +42,14 @@ class Maps:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
         self._maps: list[mmap.mmap] = []
+        #: What was found in all rows.
+        self.found: dict[str, Any] = {}
+
+    def holds(self, array: Any) -> bool:
+        """Whether this is an array, or a part of one, that stands in these files."""
+        while isinstance(array, np.ndarray):
+            array = array.base
+        return any(array is held for held in self._maps)
 
     def of_file(self, path: str, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
         """An array that stands in a file from `offset` on, in the order of C."""

@@ -17,6 +17,20 @@ fn digits(text: &[u8], mut at: usize, value: &mut u64) -> usize {
     at
 }
 
+/// The number of eight digits, where there are as many.
+fn eight(text: &[u8]) -> Option<u64> {
+    let bytes = text.first_chunk::<8>()?;
+    let digits = u64::from_le_bytes(*bytes) ^ 0x3030_3030_3030_3030;
+    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    // Pairs of digits, then fours of pairs weighted by 10^6, 10^4, 10^2 and 1.
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let (even, odd) = (pairs & 0x0000_00ff_0000_00ff, (pairs >> 16) & 0x0000_00ff_0000_00ff);
+    let sum = even.wrapping_mul(0x000f_4240_0000_0064);
+    Some(sum.wrapping_add(odd.wrapping_mul(0x0000_2710_0000_0001)) >> 32)
+}
+
 /// The nearest double of the decimal number that `text` begins with, and its length.
 ///
 /// One operation on two exact doubles is rounded once: only what has more digits than fit takes
@@ -30,7 +44,13 @@ pub(super) fn number(text: &[u8]) -> Option<(f64, usize)> {
     let (mut count, mut behind) = (at - whole, 0);
     if text.get(at) == Some(&b'.') {
         let from = at + 1;
-        at = digits(text, from, &mut mantissa);
+        at = from;
+        // What stands behind the point is often as long as that.
+        while let Some(value) = eight(&text[at..]) {
+            mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(value);
+            at += 8;
+        }
+        at = digits(text, at, &mut mantissa);
         behind = at - from;
         count += behind;
     }
@@ -97,13 +117,38 @@ mod tests {
             let bits = (rng.below(1 << 32) as u64) << 32 | rng.below(1 << 32) as u64;
             let value = f64::from_bits(bits);
             if value.is_finite() {
-                for text in [format!("{value}"), format!("{value:e}"), format!("{value:.3}")] {
+                let short = value % 10.0;
+                for text in [
+                    format!("{value}"),
+                    format!("{value:e}"),
+                    format!("{value:.3}"),
+                    format!("{short:.8}"),
+                    format!("{short:.9}"),
+                ] {
                     let (read, len) = number(text.as_bytes()).unwrap();
                     let wanted: f64 = text.parse().unwrap();
                     assert_eq!((read.to_bits(), len), (wanted.to_bits(), text.len()), "{text}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn eight_digits_are_read_at_once() {
+        let mut rng = crate::rng::Rng::new(4);
+        for _ in 0..10_000 {
+            let value = rng.below(100_000_000);
+            assert_eq!(eight(format!("{value:08}x").as_bytes()), Some(value as u64));
+        }
+        // Whatever stands in the place of a digit, at any place.
+        for place in 0..8 {
+            for byte in 0..=u8::MAX {
+                let mut text = *b"12345678";
+                text[place] = byte;
+                assert_eq!(eight(&text).is_some(), byte.is_ascii_digit(), "{place} {byte}");
+            }
+        }
+        assert_eq!(eight(b"1234567"), None);
     }
 
     #[test]

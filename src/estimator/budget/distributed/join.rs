@@ -17,7 +17,9 @@ use crate::model::{Expansion, KernelModel};
 const EVENTS: usize = 64;
 
 impl BudgetConfig {
-    /// One machine of those of shards, in their order, with at most twice `budget` terms.
+    /// One machine of those of shards, in their order, with at most twice `budget` terms. Of more than
+    /// two machines terms are merged on the way, which knows of no rows: better are pairs, each brought
+    /// back to the budget by [`BudgetConfig::finish_joined`] on some rows of both.
     ///
     /// # Errors
     /// As [`BudgetConfig::shard_pass`]; `InvalidData` for no machine, `Unsupported` or `BadLabels` for

@@ -43,7 +43,9 @@ use crate::data::check_finite;
 use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{axpy, dot};
+use crate::parallel;
 use crate::rng::Rng;
+use crate::simd::zeroed;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
@@ -57,6 +59,12 @@ pub(super) use left_out::left_out;
 const SLACK: f64 = 0.3;
 /// Share of the objective that its evaluation may be off by.
 const ROUNDING: f64 = 1e-13;
+/// Samples that a task looks at.
+const CHUNK: usize = 8192;
+/// Bytes of a row that is kept, beside its kernel values.
+const BESIDE: usize = 36;
+/// One in so many of the bytes is for kernel values however many rows there are.
+const LEAST_HELD: usize = 16;
 /// Passes over all samples at most.
 const ROUNDS: usize = 40;
 const SEED: u64 = 7;
@@ -155,7 +163,7 @@ fn solve_one<F: Real>(
 impl<F: Real> Solver<'_, '_, '_, F> {
     /// The zero model.
     fn zero(&self, steps: usize) -> Step<Place> {
-        let f = try_vec("margins", self.kernel.n_rows(), 0.0)?;
+        let f = zeroed("margins", self.kernel.n_rows())?;
         let order = self.kernel.n_terms() + usize::from(self.shared.polish.fit_intercept);
         let value = self.samples.loss_at(&f);
         Ok(Place { point: vec![0.0; order], f, value, steps })
@@ -209,6 +217,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             let (found, steps) = (&mut point, &mut place.steps);
             found.copy_from_slice(&place.point);
             let settled = stage.minimise(found, steps, &place.f, last, watch)? == End::Minimum;
+            drop(rows);
             if settled && point == place.point {
                 return Ok(true);
             }
@@ -257,7 +266,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         }
         let b = self.kernel.n_terms();
         let change: Vec<f64> = point.iter().zip(&place.point).map(|(to, at)| to - at).collect();
-        s.iter_mut().zip(&place.f).for_each(|(s, f)| *s -= f);
+        along(s, &place.f, &|s, f| *s -= f);
         let pull = gram_times(&self.shared.gram, &place.point[..b]);
         let ray = Ray {
             samples,
@@ -269,7 +278,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         };
         let (t, value) = ray.minimise();
         axpy(t, &change, &mut place.point);
-        axpy(t, s, &mut place.f);
+        along(&mut place.f, s, &|f, s| *f += t * s);
         place.value = value;
         t == 1.0
     }
@@ -285,32 +294,58 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let n = place.f.len();
         let samples = self.samples;
         let mut kept = try_vec("samples", n, false)?;
-        let (mut curved, mut sloped, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, (kept, &f)) in kept.iter_mut().zip(&place.f).enumerate() {
-            *kept = true;
-            if samples.cost[i] > 0.0 && samples.at(i, f).curvature > 0.0 {
-                curved.push(i as u32);
-            } else if matters(&samples, i, f, 0.0) {
-                sloped.push(i as u32);
-            } else if matters(&samples, i, f, SLACK) {
-                others.push(i as u32);
-            } else {
-                *kept = false;
+        let mut lists: Vec<[Vec<u32>; 3]> = vec![Default::default(); n.div_ceil(CHUNK)];
+        let parts = kept.chunks_mut(CHUNK).zip(place.f.chunks(CHUNK)).zip(&mut lists);
+        parallel::each(parts, &|chunk, ((kept, f), [curved, sloped, others])| {
+            for (i, (kept, &f)) in (chunk * CHUNK..).zip(kept.iter_mut().zip(f)) {
+                *kept = true;
+                if samples.cost[i] > 0.0 && samples.at(i, f).curvature > 0.0 {
+                    curved.push(i as u32);
+                } else if matters(&samples, i, f, 0.0) {
+                    sloped.push(i as u32);
+                } else if matters(&samples, i, f, SLACK) {
+                    others.push(i as u32);
+                } else {
+                    *kept = false;
+                }
             }
-        }
-        let too_many = 4 * curved.len() * self.kernel.n_terms() > self.bytes;
+        });
+        // One list of all, the parts' own let go on the way.
+        let count = lists.iter().flatten().map(Vec::len).sum();
+        let mut rows: Vec<u32> = Vec::with_capacity(count);
+        let mut take = |rows: &mut Vec<u32>, which: usize| {
+            lists.iter_mut().for_each(|list| rows.append(&mut std::mem::take(&mut list[which])));
+        };
+        take(&mut rows, 0);
+        let too_many = 4 * rows.len() * self.kernel.n_terms() > self.bytes;
         if too_many && !samples.loss.uses_h() {
             return Ok(None);
         }
-        curved.extend(sloped);
-        let matter = curved.len();
-        if cautious && 4 * matter * self.kernel.n_terms() > self.bytes {
+        take(&mut rows, 1);
+        let matter = rows.len();
+        let bytes = held_bytes(self.bytes, count);
+        if cautious && 4 * matter * self.kernel.n_terms() > bytes {
             // Those that are held stand for all.
-            Rng::new(SEED).shuffle(&mut curved);
+            Rng::new(SEED).shuffle(&mut rows);
         }
-        curved.extend(others);
-        Ok(Some((Rows::new(self.kernel, (curved, matter), self.bytes, watch)?, kept)))
+        take(&mut rows, 2);
+        Ok(Some((Rows::new(self.kernel, (rows, matter), bytes, watch)?, kept)))
     }
+}
+
+/// Bytes for the kernel values of so many rows: where what else is kept of them takes more than half of
+/// what there is, it counts too.
+fn held_bytes(bytes: usize, rows: usize) -> usize {
+    let beside = BESIDE.saturating_mul(rows);
+    if beside <= bytes / 2 { bytes } else { bytes.saturating_sub(beside).max(bytes / LEAST_HELD) }
+}
+
+/// Changes a number of every sample, by another one of it.
+fn along(to: &mut [f64], from: &[f64], change: &(dyn Fn(&mut f64, f64) + Sync)) {
+    let parts = to.chunks_mut(CHUNK).zip(from.chunks(CHUNK));
+    parallel::each(parts, &|_, (to, from)| {
+        to.iter_mut().zip(from).for_each(|(to, &from)| change(to, from));
+    });
 }
 
 /// Whether the loss of sample i slopes or bends at a margin within `slack` of this one.

@@ -2,9 +2,11 @@
 //! matter, so that these are looked at again at the end alone.
 
 use super::newton::Last;
-use super::{Few, Place, Solver, matters};
+use super::{CHUNK, Few, Place, Solver, matters};
 use crate::data::SomeTargets;
+use crate::error::try_vec;
 use crate::float::Real;
+use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
 use crate::watch::{Step, Watch};
 
@@ -28,8 +30,14 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         if n < LEAST || self.until > 0.0 {
             return Ok(false);
         }
-        let is_near: Vec<bool> =
-            (0..n).map(|i| matters(&self.samples, i, place.f[i], REACH)).collect();
+        let mut is_near = try_vec("samples", n, false)?;
+        parallel::each(
+            is_near.chunks_mut(CHUNK).zip(place.f.chunks(CHUNK)),
+            &|chunk, (near, f)| {
+                let samples = (chunk * CHUNK..).zip(near.iter_mut().zip(f));
+                samples.for_each(|(i, (near, &f))| *near = matters(&self.samples, i, f, REACH));
+            },
+        );
         let count = is_near.iter().filter(|&&near| near).count();
         if count as f64 > MOST * n as f64 {
             return Ok(false);

@@ -9,11 +9,13 @@
 //! 3. Done when d by second derivatives promises less than `tol` of the objective.
 //! 4. Line search; of a long step on all samples, by the caller.
 
+use super::CHUNK;
 use super::direction::{Hessian, gram_times};
 use super::rows::Rows;
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::linalg::{Single, axpy, dot};
+use crate::parallel;
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
@@ -77,6 +79,17 @@ fn places(values: &[f64], wanted: &dyn Fn(f64) -> bool) -> Vec<u32> {
     found
 }
 
+/// A number of every sample, from its margin.
+fn each_of(f: &[f64], work: &(dyn Fn(usize, f64) -> f64 + Sync)) -> Vec<f64> {
+    let mut found = vec![0.0; f.len()];
+    let parts = found.chunks_mut(CHUNK).zip(f.chunks(CHUNK));
+    parallel::each(parts, &|chunk, (found, f)| {
+        let samples = (chunk * CHUNK..).zip(found.iter_mut().zip(f));
+        samples.for_each(|(i, (found, &f))| *found = work(i, f));
+    });
+    found
+}
+
 impl<F: Real> Stage<'_, '_, '_, F> {
     /// Moves `point`, at which all samples have the margins `from`, to the minimum or a long step
     /// towards it.
@@ -101,8 +114,7 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         for _ in 0..self.max_steps {
             // Step 1. Of many samples there is room for a number or two each: what is not needed
             // any more is let go.
-            let slopes: Vec<f64> =
-                f.iter().enumerate().map(|(i, &f)| samples.at(i, f).slope).collect();
+            let slopes = each_of(&f, &|i, f| samples.at(i, f).slope);
             let mut gradient = rows.weigh(&places(&slopes, &|v| v != 0.0), &slopes, watch)?;
             drop(slopes);
             axpy(1.0, &pull, &mut gradient[..b]);
@@ -112,10 +124,10 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             }
             // Step 2.
             let long = last.promise > LONG;
-            let mut curvature: Vec<f64> = if last.cautious {
-                f.iter().enumerate().map(|(i, &f)| samples.majorant(i, f)).collect()
+            let mut curvature = if last.cautious {
+                each_of(&f, &|i, f| samples.majorant(i, f))
             } else {
-                f.iter().enumerate().map(|(i, &f)| samples.at(i, f).curvature).collect()
+                each_of(&f, &|i, f| samples.at(i, f).curvature)
             };
             let mut zone = places(&curvature, &|v| v > 0.0);
             if long && last.cautious {
@@ -155,6 +167,7 @@ impl<F: Real> Stage<'_, '_, '_, F> {
                 last.cautious = true;
                 return Ok(End::Away);
             }
+            drop((zone, curvature));
             rows.times(&d, &mut s, watch)?;
             let pushed = gram_times(gram, &d[..b]);
             let linear = dot(&d[..b], &pull) + tilted(&d);
