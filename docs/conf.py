@@ -34,8 +34,6 @@ nitpicky = False
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
-# Pages of the repository that are no pages of the site are linked where they lie.
-suppress_warnings = ["myst.xref_missing"]
 
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -1,9 +1,10 @@
 """
-A small machine in each of many cells
-=====================================
+A machine in each of many cells
+===============================
 
-``LocalBudgetSVC`` cuts the space into cells and trains a machine of few terms in each; neighbours
-overlap, so that the boundary runs on from one cell to the next.
+``LocalBudgetSVC`` cuts the space into cells (thin lines) and trains a machine in each, here the
+exact one: a prediction costs the kernel values of one cell. Cells overlap: a row is learnt by the
+nearest few, so that the boundary runs on from one cell to the next.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,12 @@ for ax, n_clusters in zip(axes, [4, 60], strict=True):
         clf.predict(places).reshape(across.shape), extent=(-3, 3, -3, 3), origin="lower",
         cmap="coolwarm", alpha=0.4,
     )  # fmt: skip
-    ax.plot(*X.T, ".", ms=0.8, color="0.4")
-    ax.set_title(f"{n_clusters} cells, {100 * clf.score(X, y):.1f} %", fontsize=10)
+    centres = clf.cluster_centers_
+    cell = ((places[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1).reshape(across.shape)
+    for k in range(len(centres)):
+        ax.contour(across, down, cell == k, levels=[0.5], colors="0.3", linewidths=0.5)
+    ax.plot(*centres.T, "k.", ms=3)
+    title = f"{n_clusters} cells, about {clf.n_support_.mean():.0f} terms each"
+    ax.set_title(f"{title}, {100 * clf.score(X, y):.1f} %", fontsize=10)
 fig.tight_layout()
 plt.show()

@@ -2,8 +2,8 @@
 Support vectors as images
 =========================
 
-The terms of a machine that reads digits, drawn by `budgetsvm.plot.terms`: those that speak for the
-class in one colour, those against it in the other.
+The terms of a machine that tells threes from other digits, drawn by `budgetsvm.plot.terms`, those
+of the largest coefficients first: threes, and what could be taken for one.
 """
 
 import matplotlib.pyplot as plt

@@ -163,7 +163,7 @@ class IncompleteCholesky(_OnLandmarks):
 
 @hyperparameters
 class RandomFourier(KernelFeatures):
-    r"""Random Fourier features of the Gaussian and the Laplacian kernel.
+    r"""Random Fourier features of the Gaussian, the Laplacian and the Matérn kernels.
 
     ``z_j(x) = √(2/D) cos(ν_j·x + ω_j)``, with frequencies from the kernel's spectrum: products of
     features are the kernel on average, with an error of about ``1/√D`` [1]_.
@@ -191,7 +191,7 @@ class RandomFourier(KernelFeatures):
 
     Notes
     -----
-    No data are looked at: fitting is free, a row costs O(d D) for D components. The error
+    Of the rows no more is looked at than `gamma` asks for: fitting is free, a row costs O(d D) for D components. The error
     falls like 1/√D only, so thousands of components are usual; `Nystroem` needs fewer
     wherever the rows fill little of their space.
 

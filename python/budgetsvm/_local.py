@@ -29,7 +29,7 @@ def _is_online(estimator: Any) -> bool:
 
 @hyperparameters
 class LocalBudgetSVC(OnlineLearner):
-    r"""Divide and conquer: kernel classification with a small machine in each of many cells.
+    r"""Divide and conquer: kernel classification with a machine in each of many cells.
 
     The first `n_clusters` samples become centres; every later sample goes to the centre nearest by
     Euclidean distance, which follows it [1]_. Each cell then has a machine of its own, by default
@@ -95,9 +95,9 @@ class LocalBudgetSVC(OnlineLearner):
     -----
     Finding a cell costs O(`n_clusters` · d) a row; the machine of a cell costs what one of
     its rows alone costs, and cells are trained side by side. A prediction evaluates one cell.
-    Worth it where there are many rows and the boundary is fine: below some 20,000 rows of two
-    classes `SVC` is as fast, and where a smooth boundary suffices `BudgetSVC` makes the
-    smaller model.
+    Worth it where there are many rows and the boundary is fine: below 100,000 rows of two
+    classes the default is one cell, which is `SVC`, and where a smooth boundary suffices
+    `BudgetSVC` makes the smaller model.
 
     References
     ----------

@@ -123,7 +123,7 @@ class PrimalEstimator(LearntScales, MachineEstimator):
 
     Notes
     -----
-    Newton's method on the primal objective: with ``basis="all"`` the kernel matrix of the
+    Newton's method on the primal objective: with ``basis=None`` the kernel matrix of the
     rows that count is factored, O(n³) at worst, with a basis of m points O(n m²);
     ``solver="cg"`` holds no factor and costs O(n²) a step. A linear kernel works on the
     weights, CSR rows as they are: O(nnz) a step; of more than 1000 columns passes over the
