@@ -2,9 +2,9 @@
 A trend that is known, and the rest
 ===================================
 
-A sine and a line, seen with noise from 0 to 10 and asked for from -2 to 15. A Gaussian machine ends where the data
-end; with the line as a known function its parameter is found beside the kernel's, unpenalised, and
-goes on.
+A sine and a line, seen with noise from 0 to 10 and asked for from -2 to 15. A Gaussian machine
+ends where the data end; with the line as a known function its parameter is found beside the
+kernel's, unpenalised, and goes on.
 """
 
 import matplotlib.pyplot as plt

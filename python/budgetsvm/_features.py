@@ -191,9 +191,9 @@ class RandomFourier(KernelFeatures):
 
     Notes
     -----
-    Of the rows no more is looked at than `gamma` asks for: fitting is free, a row costs O(d D) for D components. The error
-    falls like 1/√D only, so thousands of components are usual; `Nystroem` needs fewer
-    wherever the rows fill little of their space.
+    Of the rows no more is looked at than `gamma` asks for: fitting is free, a row costs O(d D)
+    for D components. The error falls like 1/√D only, so thousands of components are usual;
+    `Nystroem` needs fewer wherever the rows fill little of their space.
 
     References
     ----------
