@@ -80,11 +80,13 @@ ONLINE = (
 
 LEAVES = [
     Leaf(
-        "table",
-        "a table, nothing chosen",
-        ("spambase", "satimage", "phishing", "cpuact", "abalone", "california-housing"),
-        {"AutoSVC()": b.AutoSVC, **EXACT},
-        {"AutoSVR()": b.AutoSVR, **EXACT_VALUES},
+        "novelty",
+        "no labels, rows that go on coming",
+        ("anomaly-mammography", "anomaly-shuttle"),
+        {
+            "BudgetOneClassSVM(nu=0.05)": lambda: b.BudgetOneClassSVM(nu=0.05),
+            "OneClassSVM(nu=0.05)": lambda: b.OneClassSVM(nu=0.05),
+        },
     ),
     Leaf(
         "stream",
@@ -112,28 +114,6 @@ LEAVES = [
         stream=True,
     ),
     Leaf(
-        "sparse",
-        "wide and sparse",
-        ("reuters-money-fx", "text"),
-        {
-            'PrimalSVC(kernel="linear")': lambda: b.PrimalSVC(kernel="linear"),
-            'SVC(kernel="linear")': lambda: b.SVC(kernel="linear"),
-            "SVC()": b.SVC,
-            "BudgetSVC()": b.BudgetSVC,
-            "AssetSVC()": b.AssetSVC,
-            'MaxAbsScaler, PrimalSVC(kernel="linear")': lambda: make_pipeline(
-                MaxAbsScaler(), b.PrimalSVC(kernel="linear")
-            ),
-        },
-    ),
-    Leaf(
-        "exact",
-        "up to some 10,000 rows",
-        ("satimage", "spambase", "usps", "phishing", "letter", "cpuact", "abalone"),
-        EXACT,
-        EXACT_VALUES,
-    ),
-    Leaf(
         "small",
         "a model of 30 terms",
         ("ijcnn1", "cod-rna", "satimage", "california-housing"),
@@ -156,23 +136,18 @@ LEAVES = [
         },
     ),
     Leaf(
-        "many",
-        "many rows",
-        ("ijcnn1", "cod-rna", "adult", "covtype-2v3", "california-housing", "protein"),
+        "sparse",
+        "wide and sparse",
+        ("reuters-money-fx", "text"),
         {
-            "BudgetSVC(500)": lambda: b.BudgetSVC(500),
-            "SVC()": b.SVC,
-            "LocalBudgetSVC()": b.LocalBudgetSVC,
-            "AssetSVC(n_components=500, max_iter=3)": lambda: landmarks(500),
             'PrimalSVC(kernel="linear")': lambda: b.PrimalSVC(kernel="linear"),
-        },
-        {
-            "BudgetSVR(500)": lambda: b.BudgetSVR(500),
-            "SVR()": b.SVR,
-            "AssetSVR(n_components=500, max_iter=3)": lambda: b.AssetSVR(
-                n_components=500, max_iter=3
+            'SVC(kernel="linear")': lambda: b.SVC(kernel="linear"),
+            "SVC()": b.SVC,
+            "BudgetSVC()": b.BudgetSVC,
+            "AssetSVC()": b.AssetSVC,
+            'MaxAbsScaler, PrimalSVC(kernel="linear")': lambda: make_pipeline(
+                MaxAbsScaler(), b.PrimalSVC(kernel="linear")
             ),
-            'PrimalSVR(kernel="linear")': lambda: b.PrimalSVR(kernel="linear"),
         },
     ),
     Leaf(
@@ -192,12 +167,57 @@ LEAVES = [
         },
     ),
     Leaf(
-        "novelty",
-        "no labels, rows that go on coming",
-        ("anomaly-mammography", "anomaly-shuttle"),
+        "pairs",
+        "straight lines, several classes",
+        ("satimage", "letter", "usps"),
         {
-            "BudgetOneClassSVM(nu=0.05)": lambda: b.BudgetOneClassSVM(nu=0.05),
-            "OneClassSVM(nu=0.05)": lambda: b.OneClassSVM(nu=0.05),
+            'SVC(kernel="linear")': lambda: b.SVC(kernel="linear"),
+            'PrimalSVC(kernel="linear")': lambda: b.PrimalSVC(kernel="linear"),
+            'BudgetSVC(kernel="linear")': lambda: b.BudgetSVC(kernel="linear"),
+            'AssetSVC(kernel="linear")': lambda: b.AssetSVC(kernel="linear"),
+        },
+    ),
+    Leaf(
+        "table",
+        "a table, nothing chosen",
+        ("spambase", "satimage", "phishing", "cpuact", "abalone", "california-housing"),
+        {"AutoSVC()": b.AutoSVC, **EXACT},
+        {"AutoSVR()": b.AutoSVR, **EXACT_VALUES},
+    ),
+    Leaf(
+        "exact",
+        "up to some 10,000 rows",
+        (
+            "satimage",
+            "spambase",
+            "usps",
+            "phishing",
+            "letter",
+            "covtype-classes",
+            "cpuact",
+            "abalone",
+        ),
+        {'SVC(C="tune", gamma="tune")': lambda: b.SVC(C="tune", gamma="tune"), **EXACT},
+        {'SVR(C="tune", gamma="tune")': lambda: b.SVR(C="tune", gamma="tune"), **EXACT_VALUES},
+    ),
+    Leaf(
+        "many",
+        "many rows",
+        ("ijcnn1", "cod-rna", "adult", "covtype-2v3", "california-housing", "protein"),
+        {
+            "BudgetSVC(500)": lambda: b.BudgetSVC(500),
+            "SVC()": b.SVC,
+            "LocalBudgetSVC()": b.LocalBudgetSVC,
+            "AssetSVC(n_components=500, max_iter=3)": lambda: landmarks(500),
+            'PrimalSVC(kernel="linear")': lambda: b.PrimalSVC(kernel="linear"),
+        },
+        {
+            "BudgetSVR(500)": lambda: b.BudgetSVR(500),
+            "SVR()": b.SVR,
+            "AssetSVR(n_components=500, max_iter=3)": lambda: b.AssetSVR(
+                n_components=500, max_iter=3
+            ),
+            'PrimalSVR(kernel="linear")': lambda: b.PrimalSVR(kernel="linear"),
         },
     ),
 ]

@@ -87,7 +87,8 @@ class ExactKernel(Machined):
             self._gamma = 1.0 / X.shape[1]
         else:
             self._gamma = float(self.gamma)
-        if self._kernel_params() is not None and self.kernel != "linear":
+        told = self._kernel_params() is not None and self.kernel != "linear"
+        if told and self.__dict__.get("_found") is None:  # scales that were learnt are meant so
             _validation.warn_of_scales(rows, weights)
 
     def _kernel_params(self) -> tuple[str, float, float, int] | None:

@@ -217,5 +217,6 @@ class MachineEstimator(Machined, TrainedMachine):
         learnt = self._learnt_gamma()
         if learnt is not None:
             return learnt
-        told = self.kernel != "linear"
+        # Scales that were learnt are meant so.
+        told = self.kernel != "linear" and self.__dict__.get("_found") is None
         return _validation.settle_gamma(self.gamma, rows, d, weights, told)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_friedman1
 
 import budgetsvm
 from budgetsvm import SVC, SVR, BudgetSVC, BudgetSVR, NuSVC, NuSVR, PrimalSVC, PrimalSVR
@@ -161,3 +163,15 @@ def test_class_weights_count(cls: type) -> None:
         balanced = made(cls, class_weight="balanced", **own).fit(X, y).feature_scales_
         told = made(cls, class_weight=counts, **own).fit(X, y).feature_scales_
         np.testing.assert_allclose(balanced, told, rtol=1e-10)
+
+
+@pytest.mark.parametrize("gamma", ["scale", 1.0])
+@pytest.mark.parametrize("cls", [SVR, NuSVR, BudgetSVR, PrimalSVR])
+def test_nobody_warns_of_scales_that_were_learnt(cls: type, gamma: Any) -> None:
+    """Few features own the distances then, and are meant to."""
+    X, y = make_friedman1(300, 10, noise=0.5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = made(cls, gamma=gamma).fit(X, y)
+    with pytest.warns(UserWarning, match="hardly sees"):
+        cls(gamma=gamma).fit(X * model.feature_scales_, y)
