@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import RegressorMixin
 
-from . import _names
+from . import _names, _validation
 from ._auto import AutoEstimator
 from ._classifier import Classifier
 from ._docs import documented
@@ -108,7 +108,7 @@ class AutoSVR(RegressorMixin, AutoEstimator):
         return self._decision(X)[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:
-        return np.ascontiguousarray(y, dtype=np.float64), None
+        return _validation.as_values(y), None
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
         return weights

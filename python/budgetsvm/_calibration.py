@@ -129,22 +129,25 @@ class Calibrated(Estimator):
                 folds, n_folds = _folds(cv, X, labels, index, len(self.classes_))
                 held: Any = self
                 found = held._left_out(X, labels, index, weights, (folds, n_folds))
-                values = self._refitted(X, labels, sample_weight, folds) if found is None else found
+                own = None if sample_weight is None else weights
+                values = self._refitted(X, labels, own, folds) if found is None else found
             self._machine = self._machine.calibrated(
                 method, np.ascontiguousarray(values), index, len(self.classes_), weights
             )
         return self
 
-    def _refitted(self, X: Any, y: np.ndarray, sample_weight: Any, folds: np.ndarray) -> np.ndarray:
+    def _refitted(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, folds: np.ndarray
+    ) -> np.ndarray:
         """The values of each row by a machine fitted to the other folds."""
         values = np.empty((len(y), self._machine.n_outputs))
-        weighted = sample_weight is not None and has_fit_parameter(self, "sample_weight")
+        weighted = has_fit_parameter(self, "sample_weight")
         quiet = {"verbose": 0, "callback": None}
         quiet = {name: value for name, value in quiet.items() if name in self.get_params(False)}
         for fold in range(int(folds.max()) + 1):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             part = clone(self).set_params(**quiet)
-            own = {"sample_weight": np.asarray(sample_weight)[train]} if weighted else {}
+            own = {} if weights is None or not weighted else {"sample_weight": weights[train]}
             part.fit(*_safe_split(part, X, y, train), **own)
             if not np.array_equal(part.classes_, self.classes_):
                 raise ValueError("cv leaves rows of some class out of a training part")

@@ -33,11 +33,10 @@ class Checkpoint:
             raise ValueError(
                 "checkpoint: random_state must be an integer, or what goes on is another training"
             )
-        self._path, self._every = os.fsdecode(path), float(every)
-        if not self._path.endswith(".safetensors"):
-            raise ValueError(
-                f"checkpoint must be a file name ending in .safetensors, got {self._path!r}"
-            )
+        name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
+        if not name.endswith(".safetensors"):
+            raise ValueError(f"checkpoint must be a file name ending in .safetensors, got {path!r}")
+        self._path, self._every = name, float(every)
         self._estimator = estimator
         self._last = time.monotonic()
 

@@ -398,7 +398,7 @@ class ExactEstimator(ExactKernel):
         pass
 
     def _validate_targets(self, y: Any) -> np.ndarray:
-        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        return _validation.as_values(column_or_1d(y, warn=True))
 
     def _problem(self, y: np.ndarray, weights: np.ndarray) -> tuple[Any, int | None, np.ndarray]:
         """Targets, number of classes and the bound of every α."""

@@ -51,10 +51,11 @@ class Regressor(RegressorMixin, Estimator):
         return values[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:
+        y = _values(y)
         if self.loss in _names.WITH_TUBE:
             for column in y.T if y.ndim == 2 else [y]:
                 _validation.warn_of_wide_tube(column, float(self.epsilon))
-        return _values(y), None
+        return y, None
 
     def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, None]:
         # A part may be one row: it says nothing of the spread.
@@ -150,4 +151,4 @@ class SeveralTargets(Regressor):
 
 def _values(y: np.ndarray) -> np.ndarray:
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-    return np.ascontiguousarray(y, dtype=np.float64)
+    return _validation.as_values(y)

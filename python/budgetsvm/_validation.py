@@ -236,6 +236,19 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def as_values(y: np.ndarray) -> np.ndarray:
+    """Targets as numbers: those that are text too, as scikit-learn's SVR takes them."""
+    if y.dtype.kind in "biuf":
+        return np.ascontiguousarray(y, dtype=np.float64)
+    try:
+        values = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers: {error}") from None
+    if not np.isfinite(values).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    return values
+
+
 def warn_of_wide_tube(y: np.ndarray, epsilon: float) -> None:
     """Warn where most values are within ε of one constant."""
     with np.errstate(over="ignore", invalid="ignore"):

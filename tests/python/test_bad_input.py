@@ -10,7 +10,17 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
-from budgetsvm import BudgetSVC, BudgetSVR, PrimalSVC, PrimalSVR
+from budgetsvm import (
+    SVR,
+    AssetSVR,
+    BudgetSVC,
+    BudgetSVR,
+    BudgetSVRCV,
+    NuSVR,
+    PrimalSVC,
+    PrimalSVR,
+    SemiparametricSVR,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -262,3 +272,17 @@ def test_only_documented_exceptions(params, n, n_classes, seed):
     assert np.isfinite(model.decision_function(data)).all()
     if params["budget"] is not None:
         assert model.n_terms_ <= params["budget"]
+
+
+@pytest.mark.parametrize(
+    "cls", [BudgetSVR, BudgetSVRCV, PrimalSVR, AssetSVR, SVR, NuSVR, SemiparametricSVR]
+)
+def test_targets_that_are_text(cls):
+    """scikit-learn's SVR takes them; numpy's own error spoke of add.reduce."""
+    y = X[:, 0]
+    given = {"random_state": 0} if "random_state" in cls().get_params() else {}
+    text = y.astype(str)
+    of_text, of_numbers = cls(**given).fit(X, text), cls(**given).fit(X, text.astype(float))
+    assert np.array_equal(of_text.predict(X), of_numbers.predict(X))
+    for bad in ["a", "nan", "inf"]:
+        refuses(lambda bad=bad: cls().fit(X, np.where(np.arange(60) == 3, bad, text)), "y")

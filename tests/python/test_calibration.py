@@ -241,3 +241,16 @@ def test_scaled_features_are_those_of_scaled_rows():
     b = budgetsvm.BudgetSVC(**how).fit(X * scales, y).calibrate(X * scales, y)
     np.testing.assert_allclose(a.predict_proba(test), b.predict_proba(test * scales), atol=1e-9)
     assert not any(name.startswith("_scales_in") for name in vars(a))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [budgetsvm.SVC(), budgetsvm.PrimalSVC(), budgetsvm.BudgetSVC(budget=10, random_state=0)],
+    ids=str,
+)
+def test_one_weight_is_that_of_every_row(model):
+    X, y = make_classification(80, random_state=0)
+    model.fit(X, y)
+    one = clone(model).fit(X, y).calibrate(X, y, sample_weight=2.0)
+    each = clone(model).fit(X, y).calibrate(X, y, sample_weight=np.full(80, 2.0))
+    assert np.array_equal(one.predict_proba(X), each.predict_proba(X))

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._validation import check_csr_structure
+from ._damaged import readable
 from ._files import FileSource
 from ._mapped import Maps
 from ._pieces import Piece
@@ -136,7 +137,7 @@ class CsrSource(FileSource):
         self._shapes = [self._shape(path) for path in paths]
         dtype = own.pop("dtype")
         if dtype is None:
-            with zipfile.ZipFile(paths[0]) as packed:
+            with readable(paths[0]), zipfile.ZipFile(paths[0]) as packed:
                 dtype = _own_type(_Member(packed, paths[0], "data").dtype)
         super().__init__(paths, dtype=dtype, **own)
         self.n_rows = sum(shape[0] for shape in self._shapes)
@@ -148,21 +149,20 @@ class CsrSource(FileSource):
                 )
 
     def _shape(self, path: str) -> tuple[int, int]:
-        try:
-            with zipfile.ZipFile(path) as packed:
-                kind = bytes(_Member(packed, path, "format").read(1)[0])
-                if kind != b"csr":
-                    raise ValueError(f"{path}: a CSR matrix is needed, this is {kind.decode()!r}")
-                rows, columns = _Member(packed, path, "shape").read(2)
-                return int(rows), int(columns)
-        except zipfile.BadZipFile as error:
-            raise ValueError(f"{path}: {error}") from None
+        with readable(path), zipfile.ZipFile(path) as packed:
+            kind = bytes(_Member(packed, path, "format").read(1)[0])
+            if kind != b"csr":
+                raise ValueError(
+                    f"{path}: a CSR matrix is needed, this is {kind.decode('latin1')!r}"
+                )
+            rows, columns = _Member(packed, path, "shape").read(2)
+            return int(rows), int(columns)
 
     def pieces(self) -> Iterator[Piece]:
         self._begin()
         seen = 0
         for path, (rows, width) in zip(self.paths, self._shapes, strict=True):
-            with zipfile.ZipFile(path) as packed:
+            with readable(path), zipfile.ZipFile(path) as packed:
                 values, columns, ends = (
                     _Member(packed, path, name) for name in ("data", "indices", "indptr")
                 )

@@ -12,6 +12,7 @@ from ._files import expanded
 from ._given import ArraySource, IterableSource
 from ._numpy import CsrSource, NumpySource
 from ._source import Source
+from ._svmlight import check_count
 from ._tables import TableSource
 from ._text import TextSource
 
@@ -99,14 +100,12 @@ def open(
     """
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32, float64 or None, got {dtype!r}")
-    if block_rows is not None and (isinstance(block_rows, bool) or int(block_rows) < 1):
-        raise ValueError(f"block_rows must be None or >= 1, got {block_rows!r}")
+    check_count("block_rows", block_rows)
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if zero_based != "auto" and not isinstance(zero_based, (bool, np.bool_)):
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
-    if n_features is not None and (isinstance(n_features, bool) or int(n_features) < 1):
-        raise ValueError(f"n_features must be None or >= 1, got {n_features!r}")
+    check_count("n_features", n_features)
     own = {"dtype": dtype, "cache": cache, "block_rows": block_rows}
     if not _are_names(source):
         return _of_objects(source, target, features, weight, own)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._damaged import readable
+
 
 class Side:
     """One number or label a row, by the number of the row among all."""
@@ -61,9 +63,11 @@ def paths_of(given: Any) -> list[str]:
 def load(path: str, what: str) -> np.ndarray:
     """The array of a file, mapped."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        with readable(path):
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        told = str(error)
+        raise ValueError(told if told.startswith(path) else f"{path}: {told}") from None
     if not isinstance(found, np.ndarray):
         raise ValueError(f"{path}: {what} must be an .npy file of one array")
     return found

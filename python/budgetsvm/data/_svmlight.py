@@ -14,7 +14,10 @@ from sklearn.utils import check_array
 
 from .. import _core, _validation
 from .._files import Target, whole
+from ._damaged import readable
 
+#: Columns are 32-bit numbers.
+MOST = 2**31 - 1
 _PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -25,7 +28,7 @@ def source_of(file: Any) -> Any:
         return content.encode() if isinstance(content, str) else bytes(content)
     path = os.fsdecode(file)
     if os.path.splitext(path)[1] in _PACKED:
-        with opened(path) as packed:
+        with readable(path), opened(path) as packed:
             return packed.read()
     return path
 
@@ -33,6 +36,15 @@ def source_of(file: Any) -> Any:
 def opened(path: str) -> Any:
     """The bytes of a file, unpacked."""
     return cast(Any, _PACKED.get(os.path.splitext(path)[1], open))(path, "rb")
+
+
+def check_count(name: str, given: Any) -> None:
+    """Refuse what is neither None nor a number of rows or columns."""
+    if given is None:
+        return
+    integer = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if not integer or not 1 <= given <= MOST:
+        raise ValueError(f"{name} must be None or an integer from 1 to {MOST}, got {given!r}")
 
 
 def load_svmlight_file(
@@ -96,8 +108,7 @@ def load_svmlight_file(
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
     if not isinstance(zero_based, (bool, np.bool_)) and zero_based != "auto":
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
-    if n_features is not None and (isinstance(n_features, bool) or int(n_features) < 1):
-        raise ValueError(f"n_features must be None or >= 1, got {n_features!r}")
+    check_count("n_features", n_features)
     read = _core.svmlight_read(
         source_of(f), single=single, zero_based=None if zero_based == "auto" else bool(zero_based),
         n_features=None if n_features is None else int(n_features), dense=bool(dense),

@@ -34,6 +34,9 @@ class TableSource(FileSource):
         self._csv, self._header = csv, header
         self._schema = self._open(paths[0])[0]
         names = list(self._schema.names)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{paths[0]}: two columns are called {twice!r}")
         self._own = [self._named(at, names) for at in (self._target, self._weight)]
         if features is None:
             chosen = [name for name in names if name not in self._own]

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import _core, _validation
+from ._damaged import readable
 from ._files import FileSource
 from ._pieces import Piece
 from ._svmlight import opened
@@ -96,7 +97,7 @@ class TextSource(FileSource):
 def _whole_lines(path: str) -> Iterator[bytes]:
     """The text, some megabytes of whole lines at a time."""
     rest = b""
-    with cast(Any, opened(path)) as file:
+    with readable(path), cast(Any, opened(path)) as file:
         while part := file.read(_BYTES):
             end = part.rfind(b"\n") + 1
             if end:
