@@ -6,7 +6,9 @@
 Every partition is a shard. Rows stay where they are; models, points and sums move, as pickles.
 """
 
+import os
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -48,6 +50,7 @@ def fit(estimator, frame):
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers in this environment
     spark = SparkSession.builder.master("local[2]").getOrCreate()
     X = np.random.default_rng(0).normal(size=(12000, 4))
     rows = pd.DataFrame(X, columns=list("abcd")).assign(y=(np.hypot(*X.T[:2]) > 1.2).astype(int))

@@ -107,7 +107,6 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         let targets = SomeTargets::new(self.samples.targets, chosen());
         let cost: Vec<f64> = chosen().map(|i| self.samples.cost[i]).collect();
         let mut f: Vec<f64> = chosen().map(|i| from[i]).collect();
-        let mut s = vec![0.0; f.len()];
         let mut pull = gram_times(gram, &point[..b]);
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b as f64;
         let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
@@ -168,6 +167,7 @@ impl<F: Real> Stage<'_, '_, '_, F> {
                 return Ok(End::Away);
             }
             drop((zone, curvature));
+            let mut s = vec![0.0; f.len()];
             rows.times(&d, &mut s, watch)?;
             let pushed = gram_times(gram, &d[..b]);
             let linear = dot(&d[..b], &pull) + tilted(&d);

@@ -2,7 +2,7 @@
 //! of them says as well where to go.
 
 use super::newton::Last;
-use super::{Few, Place, Solver, Tell};
+use super::{Few, Place, Solver, Tell, held_bytes};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -81,6 +81,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             kernel: &kernel,
             samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
             until: UNTIL,
+            bytes: held_bytes(self.bytes, n),
             ..*self
         };
         let mut there = part.zero(place.steps)?;
