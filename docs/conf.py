@@ -37,6 +37,8 @@ myst_heading_anchors = 4
 
 autosummary_generate = True
 autodoc_typehints = "none"
+# Its page needs no engine.
+autodoc_mock_imports = ["distributed"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 numpydoc_class_members_toctree = False

@@ -175,6 +175,12 @@ LEAVES = [
             'PrimalSVC(kernel="linear")': lambda: b.PrimalSVC(kernel="linear"),
             'BudgetSVC(kernel="linear")': lambda: b.BudgetSVC(kernel="linear"),
             'AssetSVC(kernel="linear")': lambda: b.AssetSVC(kernel="linear"),
+            'BudgetSVC(kernel="linear", fit_intercept=True)': lambda: b.BudgetSVC(
+                kernel="linear", fit_intercept=True
+            ),
+            'AssetSVC(kernel="linear", fit_intercept=True)': lambda: b.AssetSVC(
+                kernel="linear", fit_intercept=True
+            ),
         },
     ),
     Leaf(

@@ -148,7 +148,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     fit_intercept : bool, default=False
         Whether polishing fits an offset that is not penalised. On the sets of the README's table
         it changes neither accuracy nor time (docs/defaults.md), and no machine without polishing
-        has one, so it is off unless set.
+        has one, so it is off unless set. Set it with kernel "linear": of several classes lines
+        through one point are 5 to 14 points behind (benches/python/guide.py).
     tol : float, default=1e-3
         With solver "bsca", passes end when none of a pass's steps changed its sample's decision
         value by more than this, >= 0.
