@@ -16,6 +16,9 @@ use crate::simd;
 
 const NONE: u32 = u32::MAX;
 
+/// Rows of a working set that a thread computes at a time.
+const POINTS: usize = 16;
+
 /// Rows of the kernel matrix of some [`Columns`], up to a number of bytes.
 ///
 /// *Cost* of a row that is missing: O(n d).
@@ -235,15 +238,24 @@ impl<'a, F: Real> RowCache<'a, F> {
         let len = slots.len().saturating_mul(columns.len());
         let mut values = try_vec("the working set", len, F::zero())?;
         let width = columns.len().max(1);
-        if self.by_weights {
+        if self.by_weights || self.columns.is_cheap() {
+            let sample = |&slot: &u32| match self.by_weights {
+                true => slot as usize,
+                false => self.owner[slot as usize] as usize,
+            };
+            let samples: Vec<usize> = slots.iter().map(sample).collect();
             let part = self.columns.part(columns)?;
-            let samples: Vec<usize> = slots.iter().map(|&slot| slot as usize).collect();
             let (points, layout) = (self.columns.points(&samples)?, part.layout());
-            each(values.chunks_mut(width), &|point, to: &mut [F]| {
-                let mut row = vec![F::zero(); layout.width()];
-                for (chunk, to) in to.chunks_mut(layout.width()).enumerate() {
-                    part.rows(&points, chunk, (point, point + 1), &mut row);
-                    to.copy_from_slice(&row[..to.len()]);
+            each(values.chunks_mut(POINTS * width), &|task, to: &mut [F]| {
+                let (first, count) = (task * POINTS, to.len() / width);
+                let mut rows = vec![F::zero(); count * layout.width()];
+                for chunk in 0..layout.chunks() {
+                    part.rows(&points, chunk, (first, first + count), &mut rows);
+                    let range = layout.range(chunk);
+                    let rows = rows.chunks_exact(layout.width());
+                    for (to, row) in to.chunks_exact_mut(width).zip(rows) {
+                        to[range.clone()].copy_from_slice(&row[..range.len()]);
+                    }
                 }
             });
             return Ok(values);

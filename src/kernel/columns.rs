@@ -16,6 +16,9 @@ use crate::watch::{Step, Watch};
 /// CSR rows are packed, with their zeros, only up to this many bytes; else points are.
 const PACKED_BYTES: usize = 256 << 20;
 
+/// Features up to which computing values costs less than fetching them one by one.
+const CHEAP: usize = 64;
+
 /// Points whose values a thread computes before it passes them on: they stay in its first cache.
 const POINTS: usize = 8;
 
@@ -265,6 +268,11 @@ impl<'a, F: Real> Columns<'a, F> {
             Gram::Kernel(_, rows) => rows.n_cols(),
             Gram::Given(_) => 1,
         }
+    }
+
+    /// Whether a value is computed sooner than it is found among rows that no fast memory holds.
+    pub(super) fn is_cheap(&self) -> bool {
+        matches!(self.prepared, Prepared::Packed(_)) && self.n_features() <= CHEAP
     }
 
     /// Multiply-adds of one kernel row, about.

@@ -63,6 +63,14 @@ fn walk<F: Real>(gram: Gram<'_>, index: Vec<usize>, naive: impl Fn(usize, usize)
             }
             assert!((sums[column] - sum).abs() < 1e-9 * (1.0 + sum.abs()));
         }
+        // Computed or kept, a value has the same bits.
+        let some: Vec<usize> = (0..n).step_by(7).collect();
+        let among = cache.among(&slots, &some).unwrap();
+        for (&slot, among) in slots.iter().zip(among.chunks_exact(some.len())) {
+            let mut row = vec![0.0; n];
+            cache.accumulate(&[(slot, 1.0)], &mut row).unwrap();
+            assert!(some.iter().zip(among).all(|(&c, v)| row[c] == v.to_f64()));
+        }
     }
 }
 
