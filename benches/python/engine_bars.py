@@ -24,6 +24,9 @@ from record import Record
 ADULT = {"C": 32, "gamma": 2**-7}
 IJCNN1 = {"C": 32, "gamma": 2}
 PASS = {"polishing": False, "max_iter": 1, "random_state": 0}
+# The bars of covtype-2v3 were set in seconds beside an exact machine that took 13.5; it takes this
+# share of that since.
+FASTER = 0.55
 # (data, budget, whether refined, seconds in units of the exact machine's, least accuracy, or by how
 # much it may be less than the exact machine's)
 POLISHED = [
@@ -31,9 +34,9 @@ POLISHED = [
     ("usps", 1000, False, 3.5, 0.949),
     ("letter", 1000, False, 1.6, 0.961),
     ("letter", 1000, True, 10, 0.971),
-    ("covtype-2v3", 1000, False, 0.074, None),
-    ("covtype-2v3", 1000, True, 0.3, 0.989),
-    ("covtype-2v3", 4000, False, 0.37, 0.991),
+    ("covtype-2v3", 1000, False, 0.074 / FASTER, None),
+    ("covtype-2v3", 1000, True, 0.3 / FASTER, 0.989),
+    ("covtype-2v3", 4000, False, 0.37 / FASTER, 0.991),
     ("mnist", 1000, False, 0.2, -0.008),
     ("mnist", 1000, True, 0.2, -0.004),
 ]
@@ -138,7 +141,7 @@ class Bars:
         for name, budget, refined, bar, least in POLISHED:
             what = f"{name}, B = {budget}{', refined' * refined}, over SVC"
             if not (self.options.data / f"{name}.npz").is_file():
-                yield what, f"≤ {bar}", NOT_HERE.replace("ijcnn1", name), ""
+                yield what, f"≤ {bar:.3g}", NOT_HERE.replace("ijcnn1", name), ""
                 continue
             X, y, X_test, y_test = polish.data(self.options.data, name)
             settings = next(case[1] for case in polish.CASES if case[0] == name)
@@ -149,7 +152,7 @@ class Bars:
             model = BudgetSVC(budget, **settings, refine=refined, random_state=0, n_jobs=2)
             own = self.seconds(model, X, y)
             shown = f"{own / theirs:.3f} ({own:.4g} s, {theirs:.4g} s)"
-            yield what, f"≤ {bar}", shown, at_most(own / theirs, bar)
+            yield what, f"≤ {bar:.3g}", shown, at_most(own / theirs, bar)
             if least is not None:
                 wanted, score = least + (reached if least < 0 else 0), model.score(X_test, y_test)
                 what = f"accuracy, {name}, B = {budget}{', refined' * refined}"

@@ -69,7 +69,7 @@ fn walk<F: Real>(gram: Gram<'_>, index: Vec<usize>, naive: impl Fn(usize, usize)
         for (&slot, among) in slots.iter().zip(among.chunks_exact(some.len())) {
             let mut row = vec![0.0; n];
             cache.accumulate(&[(slot, 1.0)], &mut row).unwrap();
-            assert!(some.iter().zip(among).all(|(&c, v)| row[c] == v.to_f64()));
+            assert!(some.iter().zip(among).all(|(&c, v)| row[c] == Real::to_f64(*v)));
         }
     }
 }

@@ -7,10 +7,12 @@
 //!    ([`Columns::add_products`]): it is now that of the whole problem, and so is the violation.
 //! 4. The next part is every sample with a variable that violates the optimality conditions at
 //!    the level found, and those nearest to do so. Nothing is taken for settled: what is outside
-//!    now comes back when its score says so. Where memory does not hold the rows of so many samples,
-//!    it is those of free variables and the worst of the others, [`LIMIT`] times as many at most:
-//!    most of them violate no longer when these have moved (on 255,244 samples of two classes of
-//!    covtype with 9,150 support vectors, 53,000 violated after the first part).
+//!    now comes back when its score says so.
+//! 5. Where samples are many, step 3 would take most of the time, and memory would not hold the rows
+//!    of all that violate at first. So parts are of at most [`LIMIT`] samples for each free one, the
+//!    worst; and most samples are *far*: f of these is that of an earlier β until the others are
+//!    nearly solved, then it moves by what has changed since. Far is at first all but every few
+//!    samples, later what is farthest from violating anything.
 //!
 //! Every part holds the pair of largest violation, so every part moves; after [`PARTS`] of them
 //! the whole problem is one.
@@ -37,7 +39,8 @@ const FIRST: usize = 16;
 const SPARE: usize = 512;
 
 /// Parts of some of the samples, at most.
-const PARTS: u32 = 40;
+const PARTS: u32 = 20;
+const MANY_PARTS: u32 = 60;
 
 /// A part is solved to this share of the violation, the next to this share of that share ...
 const FALL: f64 = 0.1;
@@ -45,10 +48,17 @@ const FALL: f64 = 0.1;
 /// ... down to this: a part solved much further would be solved again after the next look outside.
 const LEAST_FALL: f64 = 0.01;
 
-/// ... or to this, where violators had to be left out: they will move it again.
-const LIMITED_FALL: f64 = 0.03;
+/// Samples from which on most are far, and parts are limited.
+const MANY: usize = 1 << 15;
 
-/// Samples of a part for each one with a free variable, at most, where their rows do not fit.
+/// One sample in so many is near, about.
+const NEAR: usize = 4;
+
+/// The far samples are looked at when the violation of the near ones has fallen to this share.
+const NEARLY: f64 = 0.1;
+
+/// Samples of a part for each one with a free variable, at most; but as many as memory holds all
+/// rows of.
 const LIMIT: usize = 4;
 
 /// The place of a sample outside the part: kernel rows are numbered by `u32` too.
@@ -59,8 +69,14 @@ struct Whole<'w, 'a, F: Real> {
     dual: &'w Dual,
     columns: &'w Columns<'a, F>,
     beta: Vec<f64>,
-    /// `Kβ`, a value a sample.
+    /// `Kβ`, a value a sample; of a sample that is far, less what is pending.
     f: Vec<f64>,
+    far: Vec<bool>,
+    /// What β of every sample has moved by since the far ones were looked at.
+    pending: Vec<f64>,
+    /// Of the last part.
+    level: [f64; 2],
+    objective: f64,
     steps: u64,
     n_rows: u64,
     drift: f64,
@@ -86,6 +102,10 @@ pub(super) fn solve<F: Real>(
         columns,
         beta,
         f: try_vec("scores", n, 0.0)?,
+        far: try_vec("the far samples", n, false)?,
+        pending: try_vec("the far samples", n, 0.0)?,
+        level: [0.0; 2],
+        objective: 0.0,
         steps: 0,
         n_rows: 0,
         drift: 0.0,
@@ -117,10 +137,30 @@ impl<F: Real> Whole<'_, '_, F> {
         let spread = self.beta.iter().any(|b| *b != 0.0);
         let mut active = every(if spread { 1 } else { FIRST.min(n / (LEAST / 2)) });
         let (mut fall, mut fresh, mut idle) = (FALL, false, 0);
-        // Samples whose kernel rows all fit.
-        let fit = (space.0 / size_of::<F>()).isqrt();
+        let many = n >= MANY && !spread;
+        let (parts, least_fall, most) = match many {
+            true => (MANY_PARTS, FALL, (space.0 / size_of::<F>()).isqrt()),
+            false => (PARTS, LEAST_FALL, n),
+        };
+        // 5.
+        let mut until = settings.tol.max(NEARLY * self.violation());
+        self.far.iter_mut().enumerate().for_each(|(i, far)| *far = many && i % NEAR != 0);
         for part in 1.. {
-            let now = self.violation();
+            let mut now = self.violation();
+            let over = part > parts || idle > 0 || self.steps >= settings.max_iter;
+            if self.some_are_far() && (now <= until || over) {
+                if let Err(halt) = self.look_far(watch) {
+                    self.outdated = Some((self.level, self.objective));
+                    return Err(halt);
+                }
+                now = self.violation();
+                let last = active;
+                active = if part <= parts { self.choose(&last, most) } else { every(1) };
+                if now > settings.tol && !over {
+                    until = settings.tol.max(NEARLY * now);
+                    self.leave_far(&last, &active);
+                }
+            }
             if now <= settings.tol {
                 if fresh || self.drift <= DRIFT * settings.tol {
                     return Ok(StopReason::Converged);
@@ -140,9 +180,8 @@ impl<F: Real> Whole<'_, '_, F> {
                 return Ok(stop);
             }
             idle = if moved { 0 } else { idle + 1 };
-            let (next, limited) = self.choose(&active, fit);
-            fall = (fall * FALL).max(if limited { LIMITED_FALL } else { LEAST_FALL });
-            active = if part < PARTS && idle == 0 { next } else { every(1) };
+            fall = (fall * FALL).max(least_fall);
+            active = if part < parts && idle == 0 { self.choose(&active, most) } else { every(1) };
         }
         Ok(StopReason::MaxIter)
     }
@@ -174,8 +213,7 @@ impl<F: Real> Whole<'_, '_, F> {
         let product = Product::part(&mut cache, f, self.steps, &mut *watch)?;
         let mut run = Run::new(&dual, product, dual.start.clone())?;
         let stop = run.rounds(goal).or_else(Halt::into_reason)?;
-        let (level, _, _) = read_off(&dual, &run.beta, &run.product.f);
-        let mut objective = read_off(self.dual, &self.beta, &self.f).1;
+        self.level = read_off(&dual, &run.beta, &run.product.f).0;
         let mut change = vec![0.0; active.len()];
         let mut moved = false;
         for (local, &v) in variables.iter().enumerate() {
@@ -187,7 +225,7 @@ impl<F: Real> Whole<'_, '_, F> {
                 // `½ (β + Δ)ᵀK(β + Δ) = ½ βᵀKβ + ½ Δᵀ(f + f')`, and Δ is 0 outside.
                 let at = dual.sample[local];
                 let mean = f64::midpoint(self.f[active[at]], run.product.f[at]);
-                objective += by * (mean - dual.linear[local]);
+                self.objective += by * (mean - dual.linear[local]);
             }
         }
         active.iter().zip(&run.product.f).for_each(|(&i, &f)| self.f[i] = f);
@@ -197,21 +235,50 @@ impl<F: Real> Whole<'_, '_, F> {
         drop(cache);
         let terms = active.iter().copied().zip(change).filter(|(_, by)| *by != 0.0);
         let terms: Vec<(usize, f64)> = terms.collect();
-        let outside: Vec<usize> = (0..self.f.len()).filter(|&i| place[i] == OUTSIDE).collect();
-        let last_work = self.work(outside.len()).saturating_mul(terms.len());
-        let added = match stop.is_early() {
+        let some_are_far = self.some_are_far();
+        if some_are_far {
+            terms.iter().for_each(|&(i, by)| self.pending[i] += by);
+        }
+        let outside = |i: &usize| place[*i] == OUTSIDE && !self.far[*i];
+        let outside: Vec<usize> = (0..self.f.len()).filter(outside).collect();
+        let early = stop.is_early();
+        let mut last_work = self.work(outside.len()).saturating_mul(terms.len());
+        if early && some_are_far {
+            let pending = self.pending.iter().filter(|by| **by != 0.0).count();
+            let far = self.far.iter().filter(|far| **far).count();
+            last_work = last_work.saturating_add(self.work(far).saturating_mul(pending));
+        }
+        let added = match early {
             false => self.add(&outside, &terms, watch),
             true if last_work > LAST_WORK => Err(Halt::Stop(stop)),
-            true => Ok(watch.unbroken(|watch| self.add(&outside, &terms, watch))?),
+            true => Ok(watch.unbroken(|watch| {
+                self.add(&outside, &terms, watch)?;
+                self.look_far(watch)
+            })?),
         };
         let stop = match added {
             Ok(()) => stop,
             Err(halt) => {
-                self.outdated = Some((level, objective));
+                self.outdated = Some((self.level, self.objective));
                 halt.into_reason()?
             }
         };
         Ok((moved, stop))
+    }
+
+    fn some_are_far(&self) -> bool {
+        self.far.contains(&true)
+    }
+
+    /// 5. `f` of the far samples; none is far then.
+    fn look_far(&mut self, watch: &mut Watch<'_>) -> Step {
+        let far: Vec<usize> = (0..self.f.len()).filter(|&i| self.far[i]).collect();
+        let pending = self.pending.iter().copied().enumerate().filter(|(_, by)| *by != 0.0);
+        let terms: Vec<(usize, f64)> = pending.collect();
+        self.add(&far, &terms, watch)?;
+        self.far.fill(false);
+        self.pending.fill(0.0);
+        Ok(())
     }
 
     /// Multiply-adds of one term at so many samples.
@@ -255,6 +322,7 @@ impl<F: Real> Whole<'_, '_, F> {
         if added.is_err() {
             (self.f, self.drift) = before;
         }
+        self.objective = read_off(self.dual, &self.beta, &self.f).1;
         added
     }
 
@@ -264,22 +332,72 @@ impl<F: Real> Whole<'_, '_, F> {
 
     /// The violation as it stands. The scores are nowhere held: there may be millions of them.
     fn violation(&self) -> f64 {
-        violation(&extremes_by(self.dual, &self.beta, |v| self.score(v)))
+        let near = |v: usize| !self.far[self.dual.sample[v]];
+        violation(&extremes_by(self.dual, &self.beta, |v| self.score(v), near))
     }
 
-    /// 4. The next part, after `last`, and whether there would be more if memory held the rows of
-    /// more than `fit` samples.
-    fn choose(&self, last: &[usize], fit: usize) -> (Vec<usize>, bool) {
+    /// 4. The next part, after `last`: of those that are not far, about `most` of them or [`LIMIT`].
+    fn choose(&self, last: &[usize], most: usize) -> Vec<usize> {
+        let n = self.f.len();
+        let (mut badness, worst) = self.badness(last);
+        let must = badness.iter().filter(|b| **b >= 0.0).count();
+        let free = self.free();
+        let most = most.max(LIMIT * free.iter().filter(|free| **free).count());
+        let wanted = (must + must / 4 + SPARE).min(most);
+        if wanted == most {
+            let always = badness.iter_mut().zip(&free).filter(|(_, free)| **free);
+            always.for_each(|(bad, _)| *bad = f64::INFINITY);
+        }
+        let mut active: Vec<usize> = (0..n).filter(|&i| !self.far[i]).collect();
+        if wanted >= active.len() - active.len() / 5 {
+            return active;
+        }
+        worst_first(&mut active, &badness, wanted);
+        active.extend(worst);
+        active.sort_unstable();
+        active.dedup();
+        active
+    }
+
+    /// 5. Most samples that are nowhere near violating anything are far from now on.
+    fn leave_far(&mut self, last: &[usize], active: &[usize]) {
+        let (badness, worst) = self.badness(last);
+        let mut near: Vec<usize> = (0..self.f.len()).collect();
+        let wanted = (near.len() / NEAR).max(2 * active.len());
+        worst_first(&mut near, &badness, wanted);
+        self.far.fill(true);
+        let free = self.free().into_iter().enumerate().filter(|(_, free)| *free).map(|(i, _)| i);
+        let stay = near.into_iter().chain(worst).chain(active.iter().copied()).chain(free);
+        stay.for_each(|i| self.far[i] = false);
+    }
+
+    /// Whether a variable of each sample is between its bounds.
+    fn free(&self) -> Vec<bool> {
+        let mut free = vec![false; self.f.len()];
+        for v in 0..self.dual.len() {
+            let (rises, falls) = self.moves(v);
+            free[self.dual.sample[v]] |= rises && falls;
+        }
+        free
+    }
+
+    fn moves(&self, v: usize) -> (bool, bool) {
+        (self.beta[v] < self.dual.upper[v], self.beta[v] > self.dual.lower[v])
+    }
+
+    /// How far beyond the level of the part `last` the score of each sample is, where it matters; and
+    /// the samples of the worst pair of all.
+    fn badness(&self, last: &[usize]) -> (Vec<f64>, Vec<usize>) {
         let n = self.f.len();
         let mut was_in = vec![false; n];
         last.iter().for_each(|&i| was_in[i] = true);
-        let (dual, beta) = (self.dual, &self.beta);
-        let moves = |v: usize| (beta[v] < dual.upper[v], beta[v] > dual.lower[v]);
+        let dual = self.dual;
         // The level of either sum, over the part that was solved; the worst pair of all.
         let mut solved = [(f64::NEG_INFINITY, f64::INFINITY); 2];
         let mut worst = [(f64::NEG_INFINITY, f64::INFINITY, 0, 0); 2];
-        for v in 0..dual.len() {
-            let (rises, falls) = moves(v);
+        let near = |v: &usize| !self.far[dual.sample[*v]];
+        for v in (0..dual.len()).filter(near) {
+            let (rises, falls) = self.moves(v);
             let (group, i, score) = (dual.group(v), dual.sample[v], self.score(v));
             let (most, least, first, second) = &mut worst[group];
             if rises && score > *most {
@@ -296,34 +414,22 @@ impl<F: Real> Whole<'_, '_, F> {
         }
         let level = solved.map(|(most, least)| between(most, least));
         let mut badness = vec![f64::NEG_INFINITY; n];
-        let mut free = vec![false; n];
-        for v in 0..dual.len() {
-            let (rises, falls) = moves(v);
-            free[dual.sample[v]] |= rises && falls;
+        for v in (0..dual.len()).filter(near) {
+            let (rises, falls) = self.moves(v);
             let over = self.score(v) - level[dual.group(v)];
             let bad = &mut badness[dual.sample[v]];
             *bad = if rises { bad.max(over) } else { *bad };
             *bad = if falls { bad.max(-over) } else { *bad };
         }
-        let must = badness.iter().filter(|b| **b >= 0.0).count();
-        let most = fit.max(LIMIT * free.iter().filter(|free| **free).count());
-        let wanted = (must + must / 4 + SPARE).min(most);
-        let limited = must > wanted;
-        if limited {
-            let always = badness.iter_mut().zip(&free).filter(|(_, free)| **free);
-            always.for_each(|(bad, _)| *bad = f64::INFINITY);
-        }
-        let mut active: Vec<usize> = (0..n).collect();
-        if wanted >= n - n / 5 {
-            return (active, limited);
-        }
-        active.select_nth_unstable_by(wanted - 1, |a, b| {
-            badness[*b].total_cmp(&badness[*a]).then(a.cmp(b))
-        });
-        active.truncate(wanted);
-        active.extend(worst.iter().flat_map(|&(_, _, first, second)| [first, second]));
-        active.sort_unstable();
-        active.dedup();
-        (active, limited)
+        (badness, worst.iter().flat_map(|&(_, _, first, second)| [first, second]).collect())
+    }
+}
+
+/// Keeps so many of the samples, those of the largest badness.
+fn worst_first(samples: &mut Vec<usize>, badness: &[f64], wanted: usize) {
+    if wanted < samples.len() {
+        let worse = |a: &usize, b: &usize| badness[*b].total_cmp(&badness[*a]).then(a.cmp(b));
+        samples.select_nth_unstable_by(wanted.max(1) - 1, worse);
+        samples.truncate(wanted);
     }
 }

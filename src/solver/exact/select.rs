@@ -5,21 +5,22 @@ use super::Dual;
 /// Extremes of the scores over either sum.
 pub(super) fn extremes(dual: &Dual, beta: &[f64], scores: &[f64]) -> [(f64, f64); 2] {
     let scores = &scores[..dual.len()];
-    extremes_by(dual, beta, |v| scores[v])
+    extremes_by(dual, beta, |v| scores[v], |_| true)
 }
 
-/// [`extremes`] of scores that nobody holds.
+/// [`extremes`] of scores that nobody holds, over some variables.
 #[inline]
 pub(super) fn extremes_by(
     dual: &Dual,
     beta: &[f64],
     score: impl Fn(usize) -> f64,
+    is_in: impl Fn(usize) -> bool,
 ) -> [(f64, f64); 2] {
     let none = (f64::NEG_INFINITY, f64::INFINITY);
     if !dual.two_sums {
-        return [extremes_of(dual, beta, score, |_| true), none];
+        return [extremes_of(dual, beta, score, is_in), none];
     }
-    [0, 1].map(|group| extremes_of(dual, beta, &score, |v| dual.group(v) == group))
+    [0, 1].map(|group| extremes_of(dual, beta, &score, |v| is_in(v) & (dual.group(v) == group)))
 }
 
 /// Over the variables of one sum, without branches: whether a variable is at its bound is hard to

@@ -48,7 +48,8 @@ fn part<'a>(
 fn decisions(x: &Array2<f64>, kernel: AnyKernel, fitted: &Fitted) -> Vec<f64> {
     let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
     let one = |a: &Vec<f64>| {
-        let terms = rows.iter().zip(&fitted.coef).map(|(b, c)| c * kernel.eval(a, b));
+        let terms = rows.iter().zip(&fitted.coef).filter(|(_, c)| **c != 0.0);
+        let terms = terms.map(|(b, c)| c * kernel.eval(a, b));
         terms.sum::<f64>() + fitted.intercept
     };
     rows.iter().map(one).collect()
@@ -303,23 +304,72 @@ fn shrinking_ends_at_the_same_machine() {
         let excess = coarse.objective - whole.objective;
         assert!(excess >= -whole.gap && excess <= coarse.gap + whole.gap, "{kind:?} {excess}");
         if let Kind::Classes(_) = kind {
-            let f = decisions(&x, KERNEL, &coarse);
-            let (mut up, mut down) = (f64::NEG_INFINITY, f64::INFINITY);
-            let (mut primal, mut dual) = (0.0, 0.0);
-            for i in 0..2600 {
-                let sign = if y[i] { 1.0 } else { -1.0 };
-                let (alpha, score) = (sign * coarse.coef[i], sign - f[i]);
-                let (lower, upper) = if y[i] { (0.0, cost[i]) } else { (-cost[i], 0.0) };
-                up = if coarse.coef[i] < upper { up.max(score) } else { up };
-                down = if coarse.coef[i] > lower { down.min(score) } else { down };
-                let smooth = 0.5 * coarse.coef[i] * (f[i] - coarse.intercept);
-                primal += cost[i] * (1.0 - sign * f[i]).max(0.0) + smooth;
-                dual += alpha - smooth;
-            }
-            assert!((up - down - coarse.violation).abs() < 1e-9);
-            assert!((primal - dual - coarse.gap).abs() < 1e-8 * primal);
-            assert!((coarse.objective + dual).abs() < 1e-10 * primal);
+            tells_the_truth(&x, &y, &cost, &coarse);
         }
+    }
+}
+
+/// Violation, gap and objective of a machine of two classes are those of naive sums.
+fn tells_the_truth(x: &Array2<f64>, y: &[bool], cost: &[f64], fitted: &Fitted) {
+    let f = decisions(x, KERNEL, fitted);
+    let (mut up, mut down) = (f64::NEG_INFINITY, f64::INFINITY);
+    let (mut primal, mut dual) = (0.0, 0.0);
+    for i in 0..y.len() {
+        let sign = if y[i] { 1.0 } else { -1.0 };
+        let (alpha, score) = (sign * fitted.coef[i], sign - f[i]);
+        let (lower, upper) = if y[i] { (0.0, cost[i]) } else { (-cost[i], 0.0) };
+        up = if fitted.coef[i] < upper { up.max(score) } else { up };
+        down = if fitted.coef[i] > lower { down.min(score) } else { down };
+        let smooth = 0.5 * fitted.coef[i] * (f[i] - fitted.intercept);
+        primal += cost[i] * (1.0 - sign * f[i]).max(0.0) + smooth;
+        dual += alpha - smooth;
+    }
+    assert!((fitted.objective + dual).abs() < 1e-10 * primal);
+    // Unless a stop fell into the sums that would tell.
+    if fitted.gap.is_finite() {
+        assert!((up - down - fitted.violation).abs() < 1e-9);
+        assert!((primal - dual - fitted.gap).abs() < 1e-8 * primal);
+    }
+}
+
+/// Many samples, most of them far, and memory for the rows of 500: at the end, and wherever a limit
+/// of steps or a wish to stop ends it.
+#[test]
+fn samples_that_are_far_are_looked_at_before_the_last_word() {
+    let (x, _) = data(33_000, 2, 11);
+    let y: Vec<bool> = x.rows().into_iter().map(|r| r[0] * r[1] + 0.3 * r[0] > 0.0).collect();
+    let cost = vec![5.0; 33_000];
+    let space = 8 * 500 * 500;
+    let run = |tol, max_iter| {
+        let part = Part { cache_bytes: space, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
+        fit(part, &Settings { tol, max_iter, ..TIGHT }, &mut Watch::of_tests()).unwrap()
+    };
+    let (fine, coarse) = (run(1e-3, u64::MAX), run(3e-2, u64::MAX));
+    for (fitted, tol) in [(&fine, 1e-3), (&coarse, 3e-2)] {
+        assert_eq!(fitted.stop, StopReason::Converged);
+        assert!(fitted.violation <= tol && fitted.gap.is_finite());
+        tells_the_truth(&x, &y, &cost, fitted);
+    }
+    assert!(fine.objective <= coarse.objective && coarse.objective - fine.objective <= coarse.gap);
+    let short = run(1e-3, fine.n_iter / 3);
+    assert_eq!(short.stop, StopReason::MaxIter);
+    tells_the_truth(&x, &y, &cost, &short);
+    let stopped = |at: usize| {
+        let mut calls = 0;
+        let mut observer = |_: &Progress| {
+            calls += 1;
+            if calls == at { ControlFlow::Break(Cancel::Keep) } else { ControlFlow::Continue(()) }
+        };
+        let part = Part { cache_bytes: space, ..part(&x, Kind::Classes(&y), &cost, KERNEL) };
+        let settings = Settings { tol: 1e-3, ..TIGHT };
+        let fitted = fit(part, &settings, &mut Watch::new(&mut observer, Pool::of_tests()));
+        (fitted.unwrap(), calls)
+    };
+    let (_, calls) = stopped(usize::MAX);
+    for at in (1..8).map(|eighth| calls * eighth / 8) {
+        let (fitted, _) = stopped(at);
+        assert_eq!(fitted.stop, StopReason::Callback, "{at} of {calls}");
+        tells_the_truth(&x, &y, &cost, &fitted);
     }
 }
 
