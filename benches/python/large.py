@@ -22,7 +22,7 @@ import budgetsvm
 import polish
 from budgetsvm import BudgetSVC
 from common import machine, markdown, parser, require, write
-from scaling import megabytes, tiled
+from scaling import megabytes
 
 GROWTH_BAR = 1.2
 MEMORY_BAR = 1500  # MB
@@ -34,9 +34,9 @@ CASES = {
 }
 
 
-def distinct(n: int):
+def distinct(n: int, seed: int):
     """Rows that are all different, made a part at a time; five of 20 features matter."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X, y = np.empty((n, 20), dtype=np.float32), np.empty(n, dtype=np.int8)
     for first in range(0, n, 100_000):
         part = X[first : first + 100_000]
@@ -53,9 +53,7 @@ def fit(case: dict) -> dict:
         X, y, X_test, y_test = polish.data(Path(case["data"]), what)
         settings = next(found[1] for found in polish.CASES if found[0] == what)
     else:
-        X, y = distinct(what) if budget > 1000 else tiled(what, 20)
-        X_test, y_test = distinct(20_000) if budget > 1000 else tiled(10_000, 20)
-        settings = SPREAD
+        (X, y), (X_test, y_test), settings = distinct(what, 0), distinct(20_000, 1), SPREAD
     model = BudgetSVC(
         budget, **settings, random_state=0, n_jobs=case["jobs"], max_time=case["seconds"]
     )
