@@ -5,8 +5,8 @@ Microseconds: the median over all calls, and what one call in a hundred takes at
 
     python benches/python/latency.py [--calls 5000] [--profile] [--batches]
 
-`--batches`: the least time a row of calls of 1 to 4,000 rows, B = 500 on 22 features in float32, one
-thread and two.
+`--batches`: the least time a row of calls of 1 to 4,000 rows, B = 500 on 22 features in float32,
+one thread and two.
 """
 
 from __future__ import annotations
