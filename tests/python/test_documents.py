@@ -20,7 +20,8 @@ def blocks(name):
 #: Whose examples stand alone, and how many there are.
 PAGES = {
     "README.md": 1, "docs/auto.md": 2, "docs/streams.md": 3, "docs/novelty.md": 1,
-    "docs/explain.md": 3,
+    "docs/explain.md": 3, "docs/index.md": 1, "docs/coming-from.md": 1,
+    "docs/intervals.md": 1, "docs/primal.md": 1,
     "docs/larger-than-memory.md": 2, "docs/distributed.md": 1,
     "docs/deploy.md": 6, "docs/probabilities.md": 2,
 }  # fmt: skip
@@ -29,6 +30,12 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_a_document_has_its_examples(name):
     assert len(blocks(name)) == PAGES[name]
+
+
+def test_no_document_is_left_out():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/api/*.md")]
+    names = {page.relative_to(ROOT).as_posix() for page in pages}
+    assert {name for name in names if blocks(name)} == {*PAGES, "docs/start.md"}
 
 
 #: Those of a lesson go on from one to the next.
