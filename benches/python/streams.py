@@ -6,7 +6,12 @@ For every set and order: the test score at checkpoints of one pass over the trai
 of `CALL` rows, the score of `fit` on the same rows with the same budget, and the processor time of
 both. Then: the same stream cut into calls of other lengths (the same bits), a fit of half of the
 rows that goes on with the rest, and two synthetic drifts with `forgetting`, beside a machine fitted
-to rows of the present concept alone. And what the summary that a fit leaves costs it.
+to 5,000 rows of the present concept alone and one fitted to the 2,000 rows since it came. What the
+summary that a fit leaves costs it (`--times`: what a pass costs, beside river's adaptive random
+forest). And IJCNN1 in file order, which drifts, scored apart on rows
+held out of what has come so far and of what is to come: the past is kept where the first are.
+
+`--drifts` tries settings of the drifts on streams of other seeds: `DRIFTS` was chosen by it.
 
 `--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
 rows, at the end of the streams alone: by it the constants of src/estimator/budget/recursive were
@@ -16,6 +21,7 @@ chosen (docs/defaults.md).
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import numpy as np
 
@@ -35,6 +41,8 @@ STREAMS = [
 ]
 CALL = 1000
 CHECKPOINTS = 20
+#: (C, gamma, forgetting) of both drifts.
+DRIFTS = (30.0, 1.0, 0.9985)
 
 
 def rows_of(folder, name, order, seed, held_out=False):
@@ -172,25 +180,123 @@ def concept(angle, n, rng):
     return X, y
 
 
-def drift(kind, forgetting, seed):
-    """Accuracy every 500 rows: of the stream, and of a fit of 5,000 rows of the concept."""
+def times(folder, rounds, budget=500, call=4096, rows=2000):
+    """Processor time a row of one pass, in calls of `call` rows: least of some, beside that of
+    `fit` and of river's adaptive random forest on the first `rows` rows (it grows with more)."""
+    from river import forest
+
+    lines = []
+    for name, _, C, gamma, order in STREAMS:
+        if order != "shuffled" or name not in ("adult", "ijcnn1", "cod-rna"):
+            continue
+        X, y, *_ = rows_of(folder, name, order, 0)
+        n = len(y)
+        least = {"fit": np.inf, "stream": np.inf}
+        for _ in range(rounds):
+            start = time.process_time()
+            estimator(name, budget, C, gamma, 0).set_params(n_jobs=1).fit(X, y)
+            least["fit"] = min(least["fit"], time.process_time() - start)
+            clf = estimator(name, budget, C, gamma, 0).set_params(n_jobs=1)
+            spent = stream(clf, X, y, call, [n], lambda *_: None)
+            least["stream"] = min(least["stream"], spent)
+        few = X[:rows].toarray() if hasattr(X, "toarray") else X[:rows]
+        few = [dict(enumerate(row)) for row in few.tolist()]
+        arf = forest.ARFClassifier(seed=0)
+        start = time.process_time()
+        for row, label in zip(few, y[:rows].tolist(), strict=True):
+            arf.learn_one(row, label)
+        each = (time.process_time() - start) / rows
+        fit, spent = (1e6 * least[key] / n for key in ("fit", "stream"))
+        figures = (fit, spent, spent / fit, 1e6 * each, 1e6 * each / spent)
+        lines.append([name, *(f"{v:.3g}" for v in figures)])
+        print(*lines[-1], flush=True)
+    header = ["set", "fit, CPU µs a row", "stream", "stream / fit", "forest", "forest / stream"]
+    return f"B = {budget}\n\n" + markdown(header, lines)
+
+
+def turned(kind, first, n):
+    """The concept of the rows from `first` on."""
+    part = float(first >= n // 2) if kind == "sudden" else first / n
+    return np.pi / 2 * part
+
+
+def drift(kind, setting, seed, n=20_000, step=500):
+    """Accuracy every 500 rows: of the stream, of a fit to 5,000 rows of the concept, and of one to
+    the last 2,000 rows."""
+    C, gamma, forgetting = setting
+    own = {"budget": 100, "C": C, "gamma": gamma, "random_state": seed}
+    clf = BudgetSVC(forgetting=forgetting, **own)
     rng = np.random.default_rng(seed)
-    clf = BudgetSVC(budget=100, C=1, gamma=1.0, forgetting=forgetting, random_state=seed)
-    n, step = 20_000, 500
-    scores, known = [], []
+    found, last, known, before = [], [], None, None
     for first in range(0, n, step):
-        angle = {
-            "sudden": np.pi / 2 if first >= n // 2 else 0.0,
-            "gradual": np.pi / 2 * first / n,
-        }[kind]
+        angle = turned(kind, first, n)
         X, y = concept(angle, step, rng)
         clf.partial_fit(X, y, classes=[-1, 1])
-        X_test, y_test = concept(angle, 5000, np.random.default_rng(seed + 1))
-        scores.append(100 * clf.score(X_test, y_test))
-        X, y = concept(angle, 5000, np.random.default_rng(seed + 2))
-        knows = BudgetSVC(budget=100, C=1, gamma=1.0, random_state=seed).fit(X, y)
-        known.append(100 * knows.score(X_test, y_test))
-    return np.array(scores), np.array(known)
+        last = [*last[-3:], (X, y)]
+        test = concept(angle, 5000, np.random.default_rng(seed + 1))
+        if angle != before:
+            enough = concept(angle, 5000, np.random.default_rng(seed + 2))
+            known, before = BudgetSVC(**own).fit(*enough).score(*test), angle
+        recent = [np.concatenate(part) for part in zip(*last, strict=True)]
+        since = BudgetSVC(**own).fit(*recent).score(*test)
+        found.append([100 * clf.score(*test), 100 * known, 100 * since])
+    return np.array(found)
+
+
+def drifts(settings, seeds):
+    """Both drifts with these settings: 2,000 rows after the sudden one, and from there on."""
+    lines = []
+    for setting in settings:
+        for kind in ("sudden", "gradual"):
+            found = np.median([drift(kind, setting, seed) for seed in seeds], axis=0)
+            # The sudden one comes after 20 parts of 500.
+            at, back = found[23], found[24:].mean(axis=0)
+            own = [f"{value:g}" for value in setting]
+            lines.append([kind, *own, *(f"{v:.2f}" for v in (*at, *back[:2]))])
+            print(*lines[-1], flush=True)
+    header = [
+        "drift", "C", "gamma", "forgetting", "stream, 2,000 rows after", "knows the drift",
+        "last 2,000 rows alone", "stream, last 8,000 rows", "knows the drift",
+    ]  # fmt: skip
+    return markdown(header, lines)
+
+
+def past_and_future(folder, seeds, budget=500, C=32.0, gamma=2.0):
+    """IJCNN1 in file order, a fifth of it held out: how far the stream is below `fit` at
+    checkpoints, on rows held out of the part so far, and of the part to come."""
+    X, y, *_ = load(folder, "ijcnn1")
+    gaps = []
+    for seed in seeds:
+        out = np.zeros(len(y), dtype=bool)
+        out[np.random.default_rng(99 + seed).permutation(len(y))[: len(y) // 5]] = True
+        at, held = np.flatnonzero(~out), np.flatnonzero(out)
+        n = len(at)
+        clf = estimator("ijcnn1", budget, C, gamma, seed)
+        gap = []
+
+        def look(clf, end, seed=seed, at=at, held=held, gap=gap):
+            fitted = estimator("ijcnn1", budget, C, gamma, seed).fit(X[at[:end]], y[at[:end]])
+            past = held < at[end - 1]
+            parts = [held[past], held[~past]]
+            gap.append([
+                100 * (fitted.score(X[p], y[p]) - clf.score(X[p], y[p])) if len(p) else 0.0
+                for p in parts
+            ])  # fmt: skip
+
+        marks = [n * (k + 1) // CHECKPOINTS for k in range(CHECKPOINTS)]
+        stream(clf, X[at], y[at], CALL, marks, look)
+        gaps.append(gap)
+    gaps = np.array(gaps)
+    lines = []
+    for name, part in zip(("so far", "to come"), np.moveaxis(gaps, 2, 0), strict=True):
+        middle = np.median(part, axis=0)
+        figures = (middle.max(), part.max(), middle.mean(), part.min())
+        lines.append([name, *(f"{v:.2f}" for v in figures)])
+    header = [
+        "held-out rows", "most below fit, median of seeds", "at worst", "mean over checkpoints",
+        "most above fit (negative)",
+    ]  # fmt: skip
+    return markdown(header, lines)
 
 
 def main() -> None:
@@ -198,7 +304,16 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=5, help="runs of each stream")
     options.add_argument("--only", nargs="+", help="these sets alone; rest: what is no set")
     options.add_argument("--held-out", action="store_true", help="score on training rows held out")
+    options.add_argument("--times", action="store_true", help="time of one pass alone")
+    options.add_argument("--drifts", action="store_true", help="settings of the drifts alone")
     args = options.parse_args()
+    if args.times:
+        write(args.out / "streams_times.md", times(args.data, 3 * args.seeds))
+        return
+    if args.drifts:
+        tried = product((10.0, 30.0), (0.6, 1.0), (0.998, 0.9985, 0.999))
+        write(args.out / "streams_drifts.md", drifts(tried, range(100, 105)))
+        return
     seeds = range(1 if args.quick else args.seeds)
     chosen = [s for s in STREAMS if args.only is None or s[0] in args.only]
     require(args.data, sorted({s[0] for s in chosen}))
@@ -237,20 +352,8 @@ def main() -> None:
             found = np.median([halves(args.data, name, budget, C, gamma, s) for s in seeds], axis=0)
             half.append([name, *(f"{v:.2f}" for v in found)])
         parts.append(markdown(["set", "fit on half", "least after", "end", "fit on all"], half))
-        drifts = []
-        for kind in ("sudden", "gradual"):
-            for forgetting in (1.0, 0.999):
-                found = [drift(kind, forgetting, seed) for seed in seeds]
-                scores, known = (np.median(part, axis=0) for part in zip(*found, strict=True))
-                # 2,000 rows after the sudden one, which comes after 20 parts of 500.
-                at = f"{scores[23]:.2f} / {known[23]:.2f}"
-                back = scores[24:].mean(), known[24:].mean()
-                drifts.append([kind, f"{forgetting:g}", at, *(f"{v:.2f}" for v in back)])
-        header = [
-            "drift", "forgetting", "stream / knows, 2,000 rows after", "stream, last 8,000 rows",
-            "knows the drift",
-        ]  # fmt: skip
-        parts.append(markdown(header, drifts))
+        parts.append(drifts([(*DRIFTS[:2], f) for f in (1.0, DRIFTS[2])], seeds))
+        parts.append(past_and_future(args.data, seeds))
         parts.append(cost_of_summaries(args.data, seeds))
     write(args.out / "streams.md", "\n\n".join(parts))
 

@@ -32,6 +32,9 @@ pub(crate) struct Call<'py> {
     own: Option<Bound<'py, PyDict>>,
 }
 
+/// Rows that may be held where the call stands.
+const FEW: usize = 16;
+
 /// A machine, and what its training tells.
 pub(crate) type Trained<'py> = PyResult<(Machine, Bound<'py, PyDict>)>;
 
@@ -111,10 +114,26 @@ impl<'py> Call<'py> {
         enter_briefly(|| Ok((storage.rows()?, target?.view()?, self.cost()?)))
     }
 
-    /// Enters Rust with the problem and the machine to start from; wraps what comes back.
+    /// [`Call::train_if`] for work that may be long.
     fn train<F: Float, R: Send>(
         &self,
         storage: &Storage<'py, F>,
+        task: impl FnOnce(
+            &Problem<'_, F>,
+            Option<&estimator::Machine<F>>,
+            &mut Watch<'_>,
+        ) -> Result<(estimator::Machine<F>, R)>
+        + Send,
+    ) -> PyResult<(Machine, R)> {
+        self.train_if(storage, |_, _| true, task)
+    }
+
+    /// Enters Rust with the problem and the machine to start from; wraps what comes back. `long`
+    /// tells of that machine and a number of rows whether the work may be more than a moment's.
+    fn train_if<F: Float, R: Send>(
+        &self,
+        storage: &Storage<'py, F>,
+        long: impl FnOnce(Option<&estimator::Machine<F>>, usize) -> bool,
         task: impl FnOnce(
             &Problem<'_, F>,
             Option<&estimator::Machine<F>>,
@@ -129,8 +148,9 @@ impl<'py> Call<'py> {
         let behind = start.filter(|machine| machine.scaling().is_some()).map(|m| m.behind());
         let start = behind.as_ref().or(start);
         let (rows, targets, cost) = self.parts(storage)?;
+        let long = rows.n_rows() > FEW || long(start, rows.n_rows());
         let (machine, report) =
-            self.enter(|watch| task(&Problem::new(rows, targets, cost)?, start, watch))?;
+            self.enter_if(long, |watch| task(&Problem::new(rows, targets, cost)?, start, watch))?;
         Ok((Machine(F::any(machine)), report))
     }
 }
@@ -207,7 +227,10 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
         })?),
         None => None,
     };
-    let trained = call.train(storage, |problem, from, watch| match (&task[..], from) {
+    let long = |start: Option<&estimator::Machine<F>>, rows| {
+        task != "partial_fit" || !config.only_holds(start, rows)
+    };
+    let trained = call.train_if(storage, long, |problem, from, watch| match (&task[..], from) {
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
         ("finish", Some(start)) => config.finish(problem, start, watch),

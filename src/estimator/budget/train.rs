@@ -173,6 +173,15 @@ impl BudgetConfig {
         })
     }
 
+    /// Whether [`BudgetConfig::partial_fit`] would only hold so many rows more, which takes no time.
+    #[must_use]
+    pub fn only_holds<F: Real>(&self, start: Option<&Machine<F>>, rows: usize) -> bool {
+        match start.map(Machine::state) {
+            Some(State::Recursive(stream)) => *stream.config() == *self && stream.has_room(rows),
+            _ => false,
+        }
+    }
+
     /// Keeps the terms of a machine and solves for their coefficients on these rows.
     ///
     /// # Errors

@@ -121,6 +121,8 @@ impl<F: Real> Block<'_, F> {
         // With nothing known of earlier rows the zone may know too little.
         let mut cautious = summary.linear.iter().all(|v| *v == 0.0);
         let mut whitened = None;
+        // The factor of the last step's Hessian, where that is a matrix of its own.
+        let (mut last, mut known_zone): (Option<Cholesky>, _) = (None, false);
         for _ in 0..MAX_STEPS {
             between()?;
             // Derivatives: the slopes of the rows, and the curvature of those in the zone; after a
@@ -141,7 +143,23 @@ impl<F: Real> Block<'_, F> {
             if self.with_offset {
                 gradient[b] += sloped.iter().map(|row| row.1).sum::<f64>();
             }
+            let worth = at.penalty(self.penalty) + samples.loss_at(&at.f);
+            let predicted = |direction: &[f64]| -0.5 * dot(direction, &gradient);
             let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
+            if !cautious && known_zone {
+                // Most last steps would only say that they are none: the zone of the step before
+                // tells that too, and is factored already.
+                let mut guess = direction.clone();
+                match (&last, &whitened) {
+                    (Some(factor), _) => factor.solve(&mut guess),
+                    (None, Some(whitened)) => Whitened::again(whitened, &mut guess)?,
+                    (None, None) => {}
+                }
+                if predicted(&guess) <= TOL * worth {
+                    return Ok(());
+                }
+            }
+            known_zone = !cautious;
             let known = !self.with_offset || summary.hessian[n * n - 1] > 0.0;
             if n >= BY_ROWS && zone.len() <= n && known {
                 let whitened = match &mut whitened {
@@ -155,16 +173,16 @@ impl<F: Real> Block<'_, F> {
                     }
                 };
                 whitened.solve(&zone, |i| self.row(i, b), &mut direction, between)?;
+                last = None;
             } else {
-                match self.direct(&zone, curved, &mut direction, between) {
-                    Ok(()) => {}
+                match self.direct(&zone, curved, n, between) {
+                    Ok(factor) => last.insert(factor).solve(&mut direction),
                     // No better point is to be had by these numbers.
                     Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(()),
                     Err(halt) => return Err(halt),
                 }
             }
-            let predicted = -0.5 * dot(&direction, &gradient);
-            let worth = at.penalty(self.penalty) + samples.loss_at(&at.f);
+            let predicted = predicted(&direction);
             if !predicted.is_finite() || (predicted <= TOL * worth && !cautious) {
                 return Ok(());
             }
@@ -192,15 +210,14 @@ impl<F: Real> Block<'_, F> {
         Ok(())
     }
 
-    /// `direction` becomes (K + H + Σ c φφᵀ)⁻¹ times it, over the rows and curvatures of the zone.
+    /// The factor of K + H + Σ c φφᵀ, of order n, over the rows and curvatures of the zone.
     fn direct(
         &self,
         zone: &[(usize, f64)],
         curved: &[f64],
-        direction: &mut [f64],
+        n: usize,
         between: &mut dyn FnMut() -> Step,
-    ) -> Step {
-        let n = direction.len();
+    ) -> Step<Cholesky> {
         let b = self.n_points(n);
         let rows: Vec<_> = zone.iter().map(|&(i, c)| (self.row(i, b), c.sqrt())).collect();
         let mut hessian = gram(n, &rows, between)?;
@@ -208,8 +225,7 @@ impl<F: Real> Block<'_, F> {
         if self.with_offset && zone.is_empty() && hessian[n * n - 1] <= 0.0 {
             hessian[n * n - 1] = 1.0;
         }
-        Cholesky::factor_small::<Halt>("Hessian", &hessian, n, JITTER, between)?.solve(direction);
-        Ok(())
+        Cholesky::factor_small::<Halt>("Hessian", &hessian, n, JITTER, between)
     }
 
     /// The objective of penalty, summary and block, to the summary's constant, and the share of

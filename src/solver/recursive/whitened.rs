@@ -23,13 +23,15 @@ pub(super) struct Whitened {
     values: Vec<f64>,
     /// Their products, up to each row's own.
     products: Vec<Vec<f64>>,
+    /// The places and the roots of the curvatures of the last zone, with the factor of `I + VVᵀ`.
+    last: Option<(Vec<(u32, f64)>, Cholesky)>,
 }
 
 impl Whitened {
     /// None yet, of so many rows.
     pub(super) fn new(factor: Cholesky, rows: usize) -> Step<Self> {
         let places = try_vec("whitening", rows, ABSENT)?;
-        Ok(Self { factor, places, values: Vec::new(), products: Vec::new() })
+        Ok(Self { factor, places, values: Vec::new(), products: Vec::new(), last: None })
     }
 
     /// `direction` becomes `(A + Σ c φφᵀ)⁻¹` times it, over the rows and curvatures of the zone;
@@ -43,25 +45,30 @@ impl Whitened {
     ) -> Step {
         self.enter(zone, row, between)?;
         let q = zone.len();
-        let place = |at: usize| self.places[zone[at].0] as usize;
-        let roots: Vec<f64> = zone.iter().map(|(_, curvature)| curvature.sqrt()).collect();
+        let placed: Vec<_> = zone.iter().map(|&(i, c)| (self.places[i], c.sqrt())).collect();
         let mut inner = try_vec("zone", q * q, 0.0)?;
-        for i in 0..q {
-            for j in 0..=i {
-                let (a, b) = (place(i).max(place(j)), place(i).min(place(j)));
-                inner[i * q + j] = roots[i] * roots[j] * self.products[a][b];
+        for (i, &(at, root)) in placed.iter().enumerate() {
+            for (j, &(other, its)) in placed[..=i].iter().enumerate() {
+                let (a, b) = (at.max(other) as usize, at.min(other) as usize);
+                inner[i * q + j] = root * its * self.products[a][b];
             }
             inner[i * q + i] += 1.0;
         }
+        let factor = Cholesky::factor::<Halt>("zone", &inner, q, 0.0, between)?;
+        self.last = Some((placed, factor));
+        self.again(direction)
+    }
+
+    /// The same with the zone of the last call.
+    pub(super) fn again(&self, direction: &mut [f64]) -> Step {
         self.factor.solve_lower(direction);
-        if q > 0 {
+        if let Some((zone, inner)) = self.last.as_ref().filter(|(zone, _)| !zone.is_empty()) {
             let mut all = try_vec("zone", self.products.len(), 0.0)?;
             dots(&self.values, direction, &mut all);
-            let mut pull: Vec<f64> = (0..q).map(|i| roots[i] * all[place(i)]).collect();
-            Cholesky::factor::<Halt>("zone", &inner, q, 0.0, between)?.solve(&mut pull);
-            let back: Vec<(u32, f64)> =
-                (0..q).map(|i| (place(i) as u32, -roots[i] * pull[i])).collect();
-            add_scaled_rows(&self.values, &back, direction);
+            let mut pull: Vec<f64> = zone.iter().map(|&(at, w)| w * all[at as usize]).collect();
+            inner.solve(&mut pull);
+            let back = zone.iter().zip(&pull).map(|(&(at, w), p)| (at, -w * p));
+            add_scaled_rows(&self.values, &back.collect::<Vec<_>>(), direction);
         }
         self.factor.solve_upper(direction);
         Ok(())

@@ -6,7 +6,6 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::judge::{judge, settled, solved};
 use super::seen::{Seen, Terms, bordered, features, side_by_side};
 use super::unseen::{covered, spread};
-use super::waiting::block_len;
 use crate::data::{Gathered, Problem};
 use crate::error::{Result, try_vec};
 use crate::estimator::basis::ModelRows;
@@ -40,9 +39,9 @@ pub(in crate::estimator::budget) struct Learnt<F: Real> {
 }
 
 impl<F: Real> Learnt<F> {
-    /// After one block more.
+    /// After one block more; one that is not whole answers for the rows of the first block so far.
     pub(super) fn block(
-        (config, nu): (&BudgetConfig, Option<f64>),
+        (config, nu, whole): (&BudgetConfig, Option<f64>, bool),
         problem: &Problem<'_, F>,
         from: Option<&Self>,
         watch: &mut Watch<'_>,
@@ -91,7 +90,7 @@ impl<F: Real> Learnt<F> {
         }
         let passes = Passes { seen: state.seen(), steps: state.steps() };
         let mut model = state.model(config.solver)?;
-        if problem.len() >= block_len(config) {
+        if whole {
             model = covered(config, &rows, model, watch)?;
         }
         let (outputs, mut stepped) = (model.n_outputs(), model.coef());

@@ -1,6 +1,6 @@
 //! Streams that keep what they learn: passes find the basis, the recursive polish the coefficients.
 //!
-//! Rows are learnt in blocks of a fixed length, whatever the calls they come in: the block begun is
+//! Rows are learnt in blocks of fixed lengths, whatever the calls they come in: the block begun is
 //! held, and a model is made when it is asked for, from what the whole blocks left and the rows that
 //! wait. So any cut of a stream gives the same model.
 //!
@@ -89,9 +89,12 @@ impl<F: Real> Recursive<F> {
         while first < n {
             let tick = Progress { seen: first, n_samples: n, ..Progress::default() };
             watch.enter(Phase::Pass, Progress { n_terms: stream.known_terms(), ..tick });
-            let before = stream.waiting.clone();
-            let next = stream.waiting.take(problem, first, block_len(config))?;
-            if stream.waiting.len() < block_len(config) {
+            let block = stream.block_len();
+            // What is to be had again where the block is not learnt.
+            let begun = stream.waiting.len() + (n - first) >= block;
+            let before = begun.then(|| stream.waiting.clone()).unwrap_or_default();
+            let next = stream.waiting.take(problem, first, block)?;
+            if stream.waiting.len() < block {
                 first = next;
                 break;
             }
@@ -111,7 +114,7 @@ impl<F: Real> Recursive<F> {
                     stream.waiting = before;
                     if stream.parts.is_empty() {
                         // Something to answer with: rows that wait for the last of their block.
-                        first = stream.waiting.take(problem, first, block_len(config) - 1)?;
+                        first = stream.waiting.take(problem, first, block - 1)?;
                     }
                     break;
                 }
@@ -138,10 +141,21 @@ impl<F: Real> Recursive<F> {
         self.parts.iter().map(|part| part.model.n_terms()).max().unwrap_or(0)
     }
 
+    /// Rows of the block begun. Of one class the first block tells its units: it is not cut short.
+    fn block_len(&self) -> usize {
+        let seen = self.parts.first().map(|part| part.passes.seen);
+        block_len(&self.config, seen.or(self.nu.map(|_| u64::MAX)).unwrap_or(0))
+    }
+
+    /// Whether so many rows more would only be held.
+    pub(super) fn has_room(&self, rows: usize) -> bool {
+        self.waiting.len() + rows < self.block_len()
+    }
+
     /// The parts after the rows that wait, which are a whole block.
     fn whole_block(&self, watch: &mut Watch<'_>) -> Step<Vec<Learnt<F>>> {
         self.each_part(watch, &|part, problem, watch| {
-            Learnt::block((&self.config, self.nu), problem, part, watch)
+            Learnt::block((&self.config, self.nu, true), problem, part, watch)
         })
     }
 
@@ -170,7 +184,7 @@ impl<F: Real> Recursive<F> {
                 self.each_part(watch, &|part, problem, watch| match part {
                     Some(part) => part.answer(&self.config, problem, watch),
                     None => {
-                        let how = (&*self.config, self.nu);
+                        let how = (&*self.config, self.nu, false);
                         Ok(Learnt::block(how, problem, None, watch)?.outside()?)
                     }
                 })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Recursive;
 use super::learnt::Learnt;
-use super::waiting::{Piece, Waiting, block_len};
+use super::waiting::{MOST, Piece, Waiting};
 use crate::config::{Config as _, exactly};
 use crate::data::SomeTargets;
 use crate::error::{Error, Result, try_vec};
@@ -180,7 +180,7 @@ impl<F: Real> Recursive<F> {
             let fits = piece.problem().is_ok_and(|p| {
                 p.rows().n_cols() == n_features && p.targets().n_outputs() == outputs
             });
-            if !fits || piece.cost.len() >= block_len(&config) || piece.cost.contains(&0.0) {
+            if !fits || piece.cost.len() >= MOST || piece.cost.contains(&0.0) {
                 return bad("rows that wait");
             }
             waiting = Waiting::of(piece);
