@@ -92,7 +92,7 @@ impl<F: Real> Recursive<F> {
             let block = stream.block_len();
             // What is to be had again where the block is not learnt.
             let begun = stream.waiting.len() + (n - first) >= block;
-            let before = begun.then(|| stream.waiting.clone()).unwrap_or_default();
+            let before = if begun { stream.waiting.clone() } else { Waiting::default() };
             let next = stream.waiting.take(problem, first, block)?;
             if stream.waiting.len() < block {
                 first = next;
