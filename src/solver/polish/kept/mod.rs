@@ -61,10 +61,12 @@ const SLACK: f64 = 0.3;
 const ROUNDING: f64 = 1e-13;
 /// Samples that a task looks at.
 const CHUNK: usize = 8192;
+/// Bits of a word of marks.
+const WORD: usize = 64;
 /// Bytes of a row that is kept, beside its kernel values.
 const BESIDE: usize = 36;
 /// One in so many of the bytes is for kernel values however many rows there are.
-const LEAST_HELD: usize = 16;
+const LEAST_HELD: usize = 32;
 /// Passes over all samples at most.
 const ROUNDS: usize = 40;
 const SEED: u64 = 7;
@@ -224,7 +226,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             // Steps 1 and 2.
             let whole = self.step_1_look(place, (&point, settled), watch)?;
             let matters = |i: usize| matters(&self.samples, i, place.f[i], 0.0);
-            if settled && whole && (0..kept.len()).all(|i| kept[i] || !matters(i)) {
+            if settled && whole && (0..place.f.len()).all(|i| is_in(&kept, i) || !matters(i)) {
                 tell(place, watch)?;
                 return Ok(true);
             }
@@ -283,22 +285,22 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         t == 1.0
     }
 
-    /// The rows kept, and whether a sample is among them; none where those that bend would have to be
+    /// The rows kept, and a bit a sample, whether it is among them; none where those that bend would have to be
     /// made again for every product.
     fn step_3_keep(
         &self,
         place: &Place,
         cautious: bool,
         watch: &mut Watch<'_>,
-    ) -> Step<Option<(Rows<'_, F>, Vec<bool>)>> {
+    ) -> Step<Option<(Rows<'_, F>, Vec<u64>)>> {
         let n = place.f.len();
         let samples = self.samples;
-        let mut kept = try_vec("samples", n, false)?;
+        let mut kept = try_vec("samples", n.div_ceil(WORD), 0_u64)?;
         let mut lists: Vec<[Vec<u32>; 3]> = vec![Default::default(); n.div_ceil(CHUNK)];
-        let parts = kept.chunks_mut(CHUNK).zip(place.f.chunks(CHUNK)).zip(&mut lists);
+        let parts = kept.chunks_mut(CHUNK / WORD).zip(place.f.chunks(CHUNK)).zip(&mut lists);
         parallel::each(parts, &|chunk, ((kept, f), [curved, sloped, others])| {
-            for (i, (kept, &f)) in (chunk * CHUNK..).zip(kept.iter_mut().zip(f)) {
-                *kept = true;
+            for (at, &f) in f.iter().enumerate() {
+                let i = chunk * CHUNK + at;
                 if samples.cost[i] > 0.0 && samples.at(i, f).curvature > 0.0 {
                     curved.push(i as u32);
                 } else if matters(&samples, i, f, 0.0) {
@@ -306,8 +308,9 @@ impl<F: Real> Solver<'_, '_, '_, F> {
                 } else if matters(&samples, i, f, SLACK) {
                     others.push(i as u32);
                 } else {
-                    *kept = false;
+                    continue;
                 }
+                kept[at / WORD] |= 1 << (at % WORD);
             }
         });
         // One list of all, the parts' own let go on the way.
@@ -340,6 +343,11 @@ fn held_bytes(bytes: usize, rows: usize) -> usize {
     if beside <= bytes / 2 { bytes } else { bytes.saturating_sub(beside).max(bytes / LEAST_HELD) }
 }
 
+/// Whether a bit says so.
+fn is_in(bits: &[u64], i: usize) -> bool {
+    bits[i / WORD] >> (i % WORD) & 1 == 1
+}
+
 /// Changes a number of every sample, by another one of it.
 fn along(to: &mut [f64], from: &[f64], change: &(dyn Fn(&mut f64, f64) + Sync)) {
     let parts = to.chunks_mut(CHUNK).zip(from.chunks(CHUNK));
@@ -355,4 +363,24 @@ fn matters(samples: &Samples<'_>, i: usize, f: f64, slack: f64) -> bool {
         c.slope != 0.0 || c.curvature > 0.0
     };
     samples.cost[i] > 0.0 && (near(f) || slack > 0.0 && (near(f - slack) || near(f + slack)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_beside_their_kernel_values_count_where_they_are_many() {
+        let bytes = 200_000_000;
+        assert_eq!(held_bytes(bytes, 1_000_000), bytes);
+        assert_eq!(held_bytes(bytes, 4_000_000), bytes - 4_000_000 * BESIDE);
+        assert_eq!(held_bytes(bytes, usize::MAX), bytes / LEAST_HELD);
+    }
+
+    #[test]
+    fn bits_say_which() {
+        let bits = [1 << 63, 0, 1 | 1 << 5];
+        let found: Vec<usize> = (0..192).filter(|&i| is_in(&bits, i)).collect();
+        assert_eq!(found, [63, 128, 133]);
+    }
 }

@@ -68,6 +68,7 @@ impl<'k, F: Real> Rows<'k, F> {
         if held > 0 {
             let share = zone.len() as f64 / held as f64;
             zone.truncate(held);
+            zone.shrink_to_fit();
             zone.iter().for_each(|&place| curvature[place as usize] *= share);
         }
     }
