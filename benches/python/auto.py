@@ -2,19 +2,29 @@
 
     python benches/python/auto.py                       # the table: 3 seeds
     python benches/python/auto.py --only puma32h,letter --seeds 1
-    python benches/python/auto.py --ablate              # without learnt scales; with a budget
-    python benches/python/auto.py --large               # 10^6 x 20, and 10^5 x 50 in 2 s
+    python benches/python/auto.py --ablate              # every part switched off
+    python benches/python/auto.py --choose              # numbers of the recipe about those it has
+    python benches/python/auto.py --budget              # what 1,000 and 300 terms cost
+    python benches/python/auto.py --invariance          # columns in other orders and other units
+    python benches/python/auto.py --large               # many rows: time, memory, the first machine
 
 scikit-learn's HistGradientBoosting always; LightGBM, XGBoost and CatBoost where they are installed
 (dependency group "boosting"). All at their defaults, on all training rows, with as many threads as
-``--threads`` says. The recipe's numbers (src/tuning/recipe.rs) are those of a trial on other sets.
+``--threads`` says. ``--choose`` looks at training rows alone: four fifths are fitted, the rest
+judged. With ``--record FILE`` every fit is written to a file and none that stands there is made
+again, so that a long run may be made in pieces (``--minutes``); the tables are of all that the file
+holds.
 """
 
 from __future__ import annotations
 
+import json
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,18 +32,51 @@ import scipy.sparse as sp
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from budgetsvm import AutoSVC, AutoSVR
-from common import machine, parser, require, rows_of
+from common import machine, markdown, parser, require, rows_of, write
 
 CLASSES = (
     "madelon spambase phishing higgs-sample satimage covtype-classes adult letter usps".split()
 )
 VALUES = "puma32h cpuact california-housing abalone protein".split()
 
+#: Parts switched off.
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "no scales": {"outer": False, "descent": 0},
+    "no descent": {"descent": 0},
+    "no gradient products": {"outer": False},
+    "no Laplacian": {"laplacian": False},
+    "no Gaussian": {"gaussian": False},
+    "no blend": {"blended": False},
+    "no ranks": {"ranks": False},
+    "by leaving one out": {"judged": False},
+}
+#: Numbers of the recipe about those that it has.
+CHOICES: dict[str, dict[str, Any]] = {
+    "all": {},
+    "1,500 rows": {"rows": 1500},
+    "150 landmarks": {"landmarks": 150},
+    "500 landmarks": {"landmarks": 500},
+    "20 evaluations": {"descent": 20},
+    "80 evaluations": {"descent": 80},
+    "power 1/4": {"outer_power": 0.25},
+}
+
+
+def made(regression: bool, threads: int, seed: int, **given: Any) -> Any:
+    """AutoSVC or AutoSVR; `recipe` is what of the search is done."""
+    cls: Any = AutoSVR if regression else AutoSVC
+    recipe = given.pop("recipe", None)
+    model = cls(random_state=seed, n_jobs=threads, **given)
+    if recipe:
+        model._recipe = json.dumps(recipe)
+    return model
+
 
 def peers(regression: bool, threads: int, seed: int) -> dict[str, Callable[[], Any]]:
     """Makers of the machines compared, those that are installed."""
     found: dict[str, Callable[[], Any]] = {
-        "auto": lambda: (AutoSVR if regression else AutoSVC)(random_state=seed, n_jobs=threads),
+        "auto": lambda: made(regression, threads, seed),
         # OpenMP's threads, of which it takes one a core: set OMP_NUM_THREADS.
         "hist": lambda: (
             HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
@@ -42,8 +85,8 @@ def peers(regression: bool, threads: int, seed: int) -> dict[str, Callable[[], A
     try:
         import lightgbm
 
-        made = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
-        found["lightgbm"] = lambda: made(random_state=seed, n_jobs=threads, verbose=-1)
+        light = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
+        found["lightgbm"] = lambda: light(random_state=seed, n_jobs=threads, verbose=-1)
     except ImportError:
         pass
     try:
@@ -65,15 +108,49 @@ def peers(regression: bool, threads: int, seed: int) -> dict[str, Callable[[], A
     return found
 
 
-def ablations(regression: bool, threads: int, seed: int) -> dict[str, Callable[[], Any]]:
-    cls = AutoSVR if regression else AutoSVC
-    return {
-        name: lambda given=given: cls(random_state=seed, n_jobs=threads, **given)
-        for name, given in (
-            ("auto", {}), ("one width", {"learn_scales": False}),
-            ("budget 1000", {"budget": 1000}), ("budget 300", {"budget": 300}),
+class Halves:
+    """Two machines on a half of the rows each, their answers averaged."""
+
+    def __init__(self, regression: bool, threads: int, seed: int) -> None:
+        self.models = [made(regression, threads, seed + k) for k in range(2)]
+        self.seed = seed
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Halves:
+        order = np.random.default_rng(self.seed).permutation(len(X))
+        for k, model in enumerate(self.models):
+            model.fit(X[order[k::2]], y[order[k::2]])
+        return self
+
+    def score(self, X: np.ndarray, y: np.ndarray) -> float:
+        if isinstance(self.models[0], AutoSVR):
+            found = np.mean([model.predict(X) for model in self.models], axis=0)
+            return float(1 - np.mean((y - found) ** 2) / np.var(y))
+        found = np.mean([model.predict_proba(X) for model in self.models], axis=0)
+        return float(np.mean(self.models[0].classes_[found.argmax(axis=1)] == y))
+
+
+def makers(given: Any, regression: bool, seed: int) -> dict[str, Callable[[], Any]]:
+    threads = given.threads
+    if given.budget:
+        budgets = {"auto": None, "budget 1000": 1000, "budget 300": 300}
+        found = {
+            who: lambda budget=budget: made(regression, threads, seed, budget=budget)
+            for who, budget in budgets.items()
+        }
+        found["300 as drawn"] = lambda: made(
+            regression, threads, seed, budget=300, recipe={"moved": False}
         )
-    }  # fmt: skip
+        return found
+    if given.ablate or given.choose:
+        kinds = ABLATIONS if given.ablate else CHOICES
+        found = {
+            who: lambda recipe=recipe: made(regression, threads, seed, recipe=recipe)
+            for who, recipe in kinds.items()
+        }
+        if given.choose:
+            found["two halves"] = lambda: Halves(regression, threads, seed)
+        return found
+    return peers(regression, threads, seed)
 
 
 def raw(folder: Any, name: str) -> tuple[np.ndarray, ...]:
@@ -92,21 +169,111 @@ def raw(folder: Any, name: str) -> tuple[np.ndarray, ...]:
     return dense("train"), y, dense("test"), y_test
 
 
-def large(threads: int) -> None:
-    """How long a fit to many rows takes, and what there is after two seconds."""
+def of_training(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Four fifths of the training rows, and the rest."""
+    order = np.random.default_rng(7).permutation(len(X))
+    cut = len(X) * 4 // 5
+    return X[order[:cut]], y[order[:cut]], X[order[cut:]], y[order[cut:]]
+
+
+def many(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    for n, d, most in ((100_000, 50, 2.0), (1_000_000, 20, None)):
-        X = rng.normal(size=(n + 10_000, d)).astype(np.float32)
-        y = np.sin(X[:, 0] * X[:, 1]) + np.tanh(X[:, 2]) + 0.3 * rng.normal(size=len(X)) > 0
-        model, started = AutoSVC(random_state=0, n_jobs=threads, max_time=most), time.perf_counter()
-        model.fit(X[:n], y[:n])
-        wall, score = time.perf_counter() - started, 100 * model.score(X[n:], y[n:])
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    X = rng.normal(size=(n + 10_000, d)).astype(np.float32)
+    noise = 0.3 * rng.normal(size=len(X))
+    return X, np.sin(X[:, 0] * X[:, 1]) + np.tanh(X[:, 2]) + noise > 0
+
+
+def one_large(n: int, d: int, most: float | None, threads: int) -> None:
+    """How long a fit to many rows takes, and what there is after `most` seconds."""
+    X, y = many(n, d)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    model, started = AutoSVC(random_state=0, n_jobs=threads, max_time=most), time.perf_counter()
+    spent = time.process_time()
+    model.fit(X[:n], y[:n])
+    wall, spent = time.perf_counter() - started, time.process_time() - spent
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    score = 100 * model.score(X[n:], y[n:])
+    print(
+        f"{n} x {d}, max_time={most}: {wall:.1f} s, {spent:.1f} CPU s, {score:.2f} %, "
+        f"{model.n_terms_} terms, {model.stop_reason_}, {before:.2f} GB before the fit, at most "
+        f"{peak:.2f} GB",
+        flush=True,
+    )
+
+
+def large(given: Any) -> None:
+    """Each in a process of its own: memory is the most that one has had."""
+    for n, d, most in ((100_000, 50, 0.5), (50_000, 50, 0), (1_000_000, 20, 0)):
+        named = f"{n},{d},{most}"
+        if not given.only or str(n) in given.only:
+            own = [sys.executable, __file__, "--one-large", named, "--threads", str(given.threads)]
+            subprocess.run(own, check=True)
+
+
+def invariance(given: Any, names: list[str]) -> None:
+    """Scores with columns in other orders, and in units of 10^-6 to 10^6."""
+    for name in names:
+        X, y, X_test, y_test = raw(given.data, name)
+        rng, scores = np.random.default_rng(0), []
+        orders = [np.arange(X.shape[1]), *(rng.permutation(X.shape[1]) for _ in range(2))]
+        units = [np.ones(X.shape[1])] * 3 + [10.0 ** rng.integers(-6, 7, X.shape[1])]
+        for order, unit in zip([*orders, orders[0]], units, strict=True):
+            model = made(name in VALUES, given.threads, 0)
+            change = lambda rows, o=order, u=unit: (rows * u)[:, o]  # noqa: E731
+            model.fit(change(X), y)
+            scores.append(100 * model.score(change(X_test), y_test))
+        first, one, two, scaled = scores
         print(
-            f"{n} x {d}, max_time={most}: {wall:.1f} s, {score:.2f} %, {model.n_terms_} terms, "
-            f"{model.stop_reason_}, at most {peak:.2f} GB",
+            f"{name:20s} {first:.2f} | columns in other orders {one - first:+.3f} "
+            f"{two - first:+.3f} | other units {scaled - first:+.3f}",
             flush=True,
         )
+
+
+def measured(model: Any, parts: tuple[np.ndarray, ...]) -> dict[str, float]:
+    X, y, X_test, y_test = parts
+    started, spent = time.perf_counter(), time.process_time()
+    model.fit(X, y)
+    wall, cpu = time.perf_counter() - started, time.process_time() - spent
+    row = np.inf
+    for _ in range(2):
+        started = time.perf_counter()
+        score = 100 * model.score(X_test, y_test)
+        row = min(row, 1e6 * (time.perf_counter() - started) / len(X_test))
+    return {"score": score, "wall": wall, "cpu": cpu, "row": row}
+
+
+def table(given: Any, fits: list[dict[str, Any]]) -> None:
+    """Medians over the seeds, a line a set; means and mean ranks below."""
+    who = list(dict.fromkeys(fit["who"] for fit in fits))
+    lines = []
+    scores: dict[str, dict[str, float]] = {}
+    for name in [*CLASSES, *VALUES]:
+        own = [fit for fit in fits if fit["set"] == name]
+        if not own:
+            continue
+        line = [name]
+        for one in who:
+            runs = [fit for fit in own if fit["who"] == one]
+            if not runs:
+                line.append("")
+                continue
+            score, cpu, row = (np.median([run[k] for run in runs]) for k in ("score", "cpu", "row"))
+            scores.setdefault(name, {})[one] = float(score)
+            seeds = [run["score"] for run in runs]
+            spread = f" ±{(max(seeds) - min(seeds)) / 2:.2f}" if len(runs) > 1 else ""
+            line.append(f"{score:.2f}{spread} ({cpu:.1f} s, {row:.0f} µs)")
+        lines.append(line)
+    for kind, of in (("classes", CLASSES), ("values", VALUES), ("all", [*CLASSES, *VALUES])):
+        rows = [scores[n] for n in of if len(scores.get(n, {})) == len(who)]
+        if rows:
+            ranks = [np.mean([1 + sum(r[o] > r[w] for o in who) for r in rows]) for w in who]
+            means = [np.mean([r[w] - r[who[0]] for r in rows]) for w in who]
+            lines.append([f"beside {who[0]}, {kind} ({len(rows)})", *(f"{m:+.2f}" for m in means)])
+            lines.append([f"mean rank, {kind}", *(f"{rank:.2f}" for rank in ranks)])
+    text = markdown(["set: median score (processor time of a fit, a row)", *who], lines)
+    kind = next((k for k in ("ablate", "choose", "budget") if getattr(given, k)), "boosting")
+    write(given.out / f"auto-{kind}.md", f"{machine()}\n\n{text}")
 
 
 def main() -> None:
@@ -114,53 +281,49 @@ def main() -> None:
     options.add_argument("--only", help="names of sets, by commas")
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--threads", type=int, default=2)
-    options.add_argument("--ablate", action="store_true")
-    options.add_argument("--large", action="store_true")
+    options.add_argument("--record", type=Path, help="a file of fits made, JSON a line")
+    options.add_argument("--minutes", type=float, default=np.inf, help="begin no fit after these")
+    options.add_argument("--one-large", help="n,d,max_time: one fit of --large")
+    for name in ("ablate", "choose", "budget", "invariance", "large"):
+        options.add_argument(f"--{name}", action="store_true")
     given = options.parse_args()
+    if given.one_large:
+        n, d, most = given.one_large.split(",")
+        one_large(int(n), int(d), float(most) or None, given.threads)
+        return
+    print(machine(), flush=True)
     if given.large:
-        print(machine(), flush=True)
-        large(given.threads)
+        large(given)
         return
     names = given.only.split(",") if given.only else [*CLASSES, *VALUES]
     if given.quick:
         names, given.seeds = ["spambase"], 1
     require(given.data, names)
-    print(machine(), flush=True)
-    scores: dict[str, dict[str, float]] = {}
-    for name in names:
-        X, y, X_test, y_test = raw(given.data, name)
-        found: dict[str, list[tuple[float, float, float]]] = {}
-        for seed in range(given.seeds):
-            makers = (ablations if given.ablate else peers)(name in VALUES, given.threads, seed)
-            for who, make in makers.items():
-                model, started, spent = make(), time.perf_counter(), time.process_time()
-                model.fit(X, y)
-                wall, cpu = time.perf_counter() - started, time.process_time() - spent
-                started = time.perf_counter()
-                score = 100 * model.score(X_test, y_test)
-                row = 1e6 * (time.perf_counter() - started) / len(X_test)
-                found.setdefault(who, []).append((score, wall, cpu, row))
-        line = f"{name:20s} {len(X):6d} x {X.shape[1]:3d}"
-        for who, runs in found.items():
-            score, wall, cpu, row = np.median(runs, axis=0)
-            scores.setdefault(name, {})[who] = score
-            line += f" | {who} {score:.2f} ({wall:.1f} s, {cpu:.1f} CPU, {row:.0f} µs a row)"
-        print(line, flush=True)
-    for kind, of in (("classes", CLASSES), ("values", VALUES)):
-        rows = [scores[name] for name in of if name in scores]
-        if rows:
-            who = list(rows[0])
-            ranks = np.mean(
-                [[1 + sum(r[o] > r[w] for o in who) for w in who] for r in rows], axis=0
-            )
-            print(
-                f"mean, {kind}: "
-                + ", ".join(f"{w} {np.mean([r[w] for r in rows]):.2f}" for w in who)
-            )
-            print(
-                f"mean rank, {kind}: "
-                + ", ".join(f"{w} {r:.2f}" for w, r in zip(who, ranks, strict=True))
-            )
+    if given.invariance:
+        invariance(given, names)
+        return
+    fits: list[dict[str, Any]] = []
+    if given.record and given.record.exists():
+        fits = [json.loads(line) for line in given.record.read_text().splitlines()]
+    began, known = time.perf_counter(), {(fit["set"], fit["who"], fit["seed"]) for fit in fits}
+    for seed in range(given.seeds):
+        for name in names:
+            parts = None
+            for who, make in makers(given, name in VALUES, seed).items():
+                late = time.perf_counter() - began > 60 * given.minutes
+                if (name, who, seed) in known or late:
+                    continue
+                if parts is None:
+                    parts = raw(given.data, name)
+                    parts = of_training(*parts[:2]) if given.choose else parts
+                fit = {"set": name, "who": who, "seed": seed, **measured(make(), parts)}
+                fits.append(fit)
+                print(" ".join(f"{v:.2f}" if k in ("score", "wall", "cpu", "row") else str(v)
+                               for k, v in fit.items()), flush=True)  # fmt: skip
+                if given.record:
+                    with given.record.open("a") as file:
+                        file.write(json.dumps(fit) + "\n")
+    table(given, [fit for fit in fits if fit["set"] in names])
 
 
 if __name__ == "__main__":

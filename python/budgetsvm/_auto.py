@@ -95,6 +95,8 @@ class AutoEstimator(TrainedMachine):
         "gamma_": "numbers?",
     }
     _kinds = ("coded",)
+    #: What of the search is done, as JSON, for measurements (benches/python/auto.py).
+    _recipe: ClassVar[str | None] = None
     _family = "auto"
 
     leaderboard_: list[dict[str, Any]]
@@ -109,7 +111,7 @@ class AutoEstimator(TrainedMachine):
         config = _parameters.config(self, random_state=self._seed())
         machine, report = _core.train(
             "auto", config, rows, target, n_classes, self._cost(target, weights),
-            notify=watcher.notify, threads=self._threads(),
+            notify=watcher.notify, threads=self._threads(), recipe=self._recipe,
         )  # fmt: skip
         self.leaderboard_ = report["judged"]
         self._calibration = report["calibration"]

@@ -156,7 +156,7 @@ def learn_scales(
     y: Any,
     n_classes: int | None,
     weights: _Weights,
-    how: tuple[float | None, int],
+    how: tuple[float | None, int, float | None],
     notify: Any,
     threads: int,
 ) -> tuple[NDArray[np.float64], float] | None: ...

@@ -34,9 +34,9 @@ class LearntScales(ScaledFeatures):
         "learn" finds them in `fit` (kernels "rbf" and "laplacian") as `AutoSVC` does, on at most
         some thousand rows: by gradient products, then by descent along the gradient of a two-fold
         validation error of least squares on landmarks. They are kept where the error on rows held
-        out falls, else the features stay as they come. A width is found with them: it is in the
-        scales where `gamma` is a number, else in `gamma_`. It takes half of `max_time` at most;
-        `partial_fit` learns from its first part.
+        out falls, of ridge regression as regularised as `C` says, else the features stay as they
+        come. A width is found with them: it is in the scales where `gamma` is a number, else in
+        `gamma_`. It takes half of `max_time` at most; `partial_fit` learns from its first part.
     """
 
     feature_scales: ArrayLike | None = None
@@ -100,8 +100,10 @@ class LearntScales(ScaledFeatures):
         limit: Any = getattr(self, "max_time", None)
         seed = self._seed() if hasattr(self, "random_state") else 0
         kernel: Any = getattr(self, "kernel", "rbf")
+        C: Any = getattr(self, "C", None)
+        cost = float(C) if _validation.is_number(C) else None
         found = _core.learn_scales(
-            kernel, known, _validation.as_rows(X), target, k, weights, (limit, seed), notify,
+            kernel, known, _validation.as_rows(X), target, k, weights, (limit, seed, cost), notify,
             self._threads(),
         )  # fmt: skip
         self._found = found

@@ -41,7 +41,7 @@ pub use asset::{
 };
 pub use auto::{
     AutoConfig, AutoReport, AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel, Judged, LearntScales,
-    learn_scales,
+    Recipe, learn_scales,
 };
 pub use budget::{
     BudgetConfig, BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,

@@ -64,10 +64,10 @@ impl Setup {
         Scaled::new(scales, rows)
     }
 
-    /// The rows that a machine is trained on, and its kernel for them, if it has one.
+    /// The rows that a machine of cost `c` is trained on, and its kernel for them, if it has one.
     pub(super) fn scaled_for<F: Real>(
         &self,
-        kernel: Option<AnyKernel>,
+        (kernel, c): (Option<AnyKernel>, f64),
         (rows, targets, weights): Samples<'_, '_, F>,
         observer: &mut dyn Observer,
     ) -> Result<(Scaled<F>, Option<AnyKernel>)> {
@@ -80,7 +80,7 @@ impl Setup {
         let cost = self.cost(1.0, weights, (targets, rows.n_rows()))?;
         let problem = Problem::new(rows.view(), targets, &cost)?;
         let learnt = Watch::run(self.n_threads()?, observer, |watch| {
-            learn_scales(&problem, kernel, (None, 0), watch)
+            learn_scales(&problem, kernel, (None, 0, Some(c)), watch)
         })?;
         let kernel = self.settled(kernel, rows, weights)?;
         let Some(learnt) = learnt else { return Ok((Scaled::new(None, rows)?, Some(kernel))) };

@@ -51,11 +51,11 @@ pub(crate) struct HeldOut<'a> {
 }
 
 /// Mean square of what is missed, as a share of the values'.
-pub(super) fn share_missed(found: &Grid, held_out: &HeldOut<'_>) -> f64 {
+pub(crate) fn share_missed(found: &Grid, values: &Grid, weights: &[f64]) -> f64 {
     let (mut missed, mut whole) = (0.0, 0.0);
     let q = found.columns;
-    let pairs = found.values.chunks_exact(q).zip(held_out.values.values.chunks_exact(q));
-    for ((f, y), c) in pairs.zip(held_out.weights) {
+    let pairs = found.values.chunks_exact(q).zip(values.values.chunks_exact(q));
+    for ((f, y), c) in pairs.zip(weights) {
         for (f, y) in f.iter().zip(y) {
             missed += c * f64::from(y - f).powi(2);
             whole += c * f64::from(*y).powi(2);
@@ -65,11 +65,11 @@ pub(super) fn share_missed(found: &Grid, held_out: &HeldOut<'_>) -> f64 {
 }
 
 impl Candidate {
-    /// Moves λ and the width while that helps on the rows held out; gives the values there.
+    /// Moves λ, unless it is fixed, and the width while that helps on the rows held out; gives the values there.
     pub(crate) fn judge(
         &mut self,
         rows: &Grid,
-        sought: &Sought<'_>,
+        (sought, fixed): (&Sought<'_>, bool),
         held_out: &HeldOut<'_>,
         watch: &mut Watch<'_>,
     ) -> Step<Grid> {
@@ -80,11 +80,12 @@ impl Candidate {
             let coef = ridge::on_all(&kernel_values(&own, gamma)?, sought, lambda, watch)?;
             let coef = Grid::of_doubles(&coef, sought.values.columns);
             let found = product(&kernel_values(&across, gamma)?, &coef)?;
-            Ok((share_missed(&found, held_out), found))
+            Ok((share_missed(&found, held_out.values, held_out.weights), found))
         };
         let (mut gamma, mut lambda) = (1.0, self.lambda);
         let (mut error, mut values) = look(gamma, lambda, watch)?;
-        for other in [lambda / JUDGE_LAMBDA, lambda * JUDGE_LAMBDA] {
+        let others = [lambda / JUDGE_LAMBDA, lambda * JUDGE_LAMBDA];
+        for other in others.into_iter().filter(|_| !fixed) {
             let (now, found) = look(gamma, other, watch)?;
             if now < error {
                 (error, values, lambda) = (now, found, other);

@@ -15,7 +15,7 @@
 
 use super::distances::{CHUNK, distances, kernel_values, product};
 use super::grid::{Grid, Shape};
-use super::recipe::{DESCENT_EVALUATIONS, DESCENT_GAIN, DESCENT_PULL, LAMBDA_RANGE, SCALE_RANGE};
+use super::recipe::{DESCENT_GAIN, DESCENT_PULL, LAMBDA_RANGE, SCALE_RANGE};
 use super::reduced::{Sought, cross, gram, solved};
 use crate::error::Result;
 use crate::linalg::{Cholesky, Lbfgs, matrix, multiply};
@@ -40,7 +40,7 @@ pub(super) struct Descent<'a> {
 pub(crate) fn descend(
     shape: Shape,
     rows: &Grid,
-    sought: &Sought<'_>,
+    (sought, evaluations): (&Sought<'_>, usize),
     (scales, lambda, seed): (&[f64], f64, u64),
     watch: &mut Watch<'_>,
 ) -> Step<(Vec<f64>, f64)> {
@@ -48,7 +48,7 @@ pub(crate) fn descend(
     let d = scales.len();
     let mut point = vec![0.0; d + 1];
     point[d] = lambda.ln();
-    let search = Lbfgs { memory: 8, max_evaluations: DESCENT_EVALUATIONS, tol: DESCENT_GAIN };
+    let search = Lbfgs { memory: 8, max_evaluations: evaluations, tol: DESCENT_GAIN };
     // The first step is of length 1, whatever the error's units.
     let mut gradient = vec![0.0; d + 1];
     let value = problem.evaluate(&point, &mut gradient, watch)?;

@@ -20,14 +20,14 @@ pub(crate) struct Learnt {
 }
 
 /// The best scales for rows in the task's one coding; `spread` makes of it the features as they
-/// come.
+/// come. With `ridge` candidates are judged with that regularisation of the rows fitted.
 pub(crate) fn learn(
     shape: Shape,
     task: &Task<'_>,
-    spread: &[f64],
+    (spread, ridge): (&[f64], Option<f64>),
     watch: &mut Watch<'_>,
 ) -> Step<Learnt> {
-    let (rows, sought) = (&task.rows[0], &task.sought);
+    let (rows, sought, recipe) = (&task.rows[0], &task.sought, task.recipe);
     let ones = vec![1.0; rows.columns];
     let starts = [spread, ones.as_slice()];
     let tuned = watch.all_side_by_side(starts.len(), |i, watch| {
@@ -35,18 +35,18 @@ pub(crate) fn learn(
     })?;
     // A basis of landmarks may start better from where the features come.
     let from = if tuned[0].error < tuned[1].error { &tuned[0] } else { &tuned[1] };
-    let own = outer(shape, rows, sought, from, watch)?;
+    let own = outer(shape, rows, (sought, recipe.outer_power), from, watch)?;
     // What the other kernel sees may serve this one, as in the search.
     let other = match shape {
         Shape::Gaussian => Shape::Laplacian,
         Shape::Laplacian => Shape::Gaussian,
     };
     let tuned_other = climb(other, rows, sought, (&ones, 1.0), watch)?;
-    let seen = outer(other, rows, sought, &tuned_other, watch)?;
+    let seen = outer(other, rows, (sought, recipe.outer_power), &tuned_other, watch)?;
     let taken = climb(shape, rows, sought, (&seen.scales, 1.0), watch)?;
     let of_outer = if taken.error < own.error { taken } else { own };
     let point = (of_outer.scales.as_slice(), of_outer.lambda, task.seed);
-    let (scales, _) = descend(shape, rows, sought, point, watch)?;
+    let (scales, _) = descend(shape, rows, (sought, recipe.descent), point, watch)?;
     let descended = climb(shape, rows, sought, (&scales, 1.0), watch)?;
     let candidate = |kind: Kind, tuned: &Tuned| {
         let (scales, lambda) = (tuned.scales.clone(), tuned.lambda);
@@ -62,7 +62,10 @@ pub(crate) fn learn(
         HeldOut { rows: &task.held_out[0], values: task.held_values, weights: task.held_weights };
     let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
         let mut candidate = candidates[i].clone();
-        candidate.judge(&task.fitted[0], &task.fitted_sought, &held_out, watch)?;
+        let fixed = ridge.map(|ridge| ridge / task.fitted[0].rows().max(1) as f64);
+        candidate.lambda = fixed.unwrap_or(candidate.lambda);
+        let sought = (&task.fitted_sought, fixed.is_some());
+        candidate.judge(&task.fitted[0], sought, &held_out, watch)?;
         Ok(candidate)
     })?;
     let before = judged[0].error;

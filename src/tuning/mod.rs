@@ -17,6 +17,8 @@
 //!    ones found ([`Candidate::judge`]): a basis of few landmarks prefers scales that are too smooth.
 //! 5. The best of each kernel are blended by weights that are not negative ([`blend`]).
 //!
+//! A machine of few terms does not keep those that were drawn: they move ([`moved`]).
+//!
 //! All of it works on a bounded number of rows; what is fitted to all rows afterwards is the
 //! estimator's ([`ridge`]). Numbers of the recipe are in [`recipe`].
 //!
@@ -31,6 +33,7 @@ mod descend;
 mod distances;
 mod grid;
 mod learn;
+mod moved;
 mod outer;
 pub(crate) mod recipe;
 mod reduced;
@@ -39,8 +42,10 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use choose::Candidate;
+pub(crate) use choose::{Candidate, share_missed};
 pub(crate) use grid::{Grid, Shape};
 pub(crate) use learn::{Learnt, learn};
+pub(crate) use moved::{moved, solved_few, values_of};
+pub use recipe::Recipe;
 pub(crate) use reduced::{Reduced, Sought};
 pub(crate) use search::{Chosen, Search, Task};

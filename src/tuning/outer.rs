@@ -8,7 +8,7 @@
 use super::climb::{Tuned, climb};
 use super::distances::{CHUNK, distances, kernel_values};
 use super::grid::{Grid, Shape};
-use super::recipe::{OUTER_FLOOR, OUTER_PATIENCE, OUTER_POWER, OUTER_ROUNDS, OUTER_ROWS};
+use super::recipe::{OUTER_FLOOR, OUTER_PATIENCE, OUTER_ROUNDS, OUTER_ROWS};
 use super::reduced::Sought;
 use crate::linalg;
 use crate::parallel;
@@ -19,7 +19,7 @@ use crate::watch::{Step, Watch};
 pub(crate) fn outer(
     shape: Shape,
     rows: &Grid,
-    sought: &Sought<'_>,
+    (sought, power): (&Sought<'_>, f64),
     from: &Tuned,
     watch: &mut Watch<'_>,
 ) -> Step<Tuned> {
@@ -32,7 +32,7 @@ pub(crate) fn outer(
             break;
         }
         let scales: Vec<f64> =
-            squares.iter().map(|m| (m / most).powf(OUTER_POWER).max(OUTER_FLOOR)).collect();
+            squares.iter().map(|m| (m / most).powf(power).max(OUTER_FLOOR)).collect();
         here = climb(shape, rows, sought, (&scales, here.width), watch)?;
         // The first round may lose what the second wins.
         (best, failed) =

@@ -1,13 +1,42 @@
-//! The numbers of the recipe, all in one place: those of a trial in NumPy, not searched for since;
-//! `benches/python/auto.py` says what comes of them.
+//! The numbers of the recipe, all in one place: those of a trial in NumPy, or chosen on the
+//! development sets by `benches/python/auto.py --choose`, which says what comes of them.
 
-/// Rows that the search works on, at most.
-pub(crate) const ROWS: usize = 3000;
+use crate::config::hyperparameters;
+
+hyperparameters! {
+    /// What of the search is done: for measurements of what each part brings. The default is what a
+    /// machine that tunes itself is.
+    #[non_exhaustive]
+    #[derive(Copy)]
+    pub struct Recipe {
+        /// Rows that the search works on, at most.
+        pub rows: usize = 3000;
+        /// Landmarks, at most; never more than a third of the rows.
+        pub landmarks: usize = 300;
+        /// Whether there is a Gaussian.
+        pub gaussian: bool = true;
+        /// Whether there is a Laplacian.
+        pub laplacian: bool = true;
+        /// Whether features may be ranked.
+        pub ranks: bool = true;
+        /// Whether scales are begun by gradient products.
+        pub outer: bool = true;
+        /// The power that makes scales of mean squares.
+        pub outer_power: f64 = 0.5;
+        /// Evaluations of the two-fold error at most.
+        pub descent: usize = 40;
+        /// Whether candidates meet on rows held out, not by leaving one out.
+        pub judged: bool = true;
+        /// Whether the best of both kernels are blended.
+        pub blended: bool = true;
+        /// Whether the terms of a small machine are moved to where they serve best.
+        pub moved: bool = true;
+    }
+}
+
 /// Rows that candidates are judged on, at most, and as a share of all.
 pub(crate) const HELD_OUT: usize = 4000;
 pub(crate) const HELD_OUT_SHARE: f64 = 0.2;
-/// Landmarks, at most; never more than a third of the rows.
-pub(crate) const LANDMARKS: usize = 300;
 /// Jitter of the landmarks' kernel matrix.
 pub(crate) const JITTER: f64 = 3e-5;
 /// λ tried: these powers of ten, in steps of [`LAMBDA_STEP`].
@@ -15,17 +44,14 @@ pub(crate) const LAMBDAS: (f64, f64) = (-6.0, 1.0);
 pub(crate) const LAMBDA_STEP: f64 = 0.75;
 /// Least of `1 - H_ii`: a row cannot be more than so well explained by itself alone.
 pub(crate) const LEAST_LEFT: f64 = 0.01;
-/// Rows that gradients are averaged over, rounds of it, the power that makes scales of the mean
-/// squares, and the least scale.
+/// Rows that gradients are averaged over, rounds of it, and the least scale.
 pub(crate) const OUTER_ROWS: usize = 2000;
 pub(crate) const OUTER_ROUNDS: usize = 5;
-pub(crate) const OUTER_POWER: f64 = 0.5;
 pub(crate) const OUTER_FLOOR: f64 = 1e-4;
 /// Rounds without a gain that end it.
 pub(crate) const OUTER_PATIENCE: usize = 3;
-/// Evaluations of the two-fold error at most, the gain of a few steps below which they end, and what
-/// holds the logarithms of the scales together.
-pub(crate) const DESCENT_EVALUATIONS: usize = 40;
+/// Gain of a few steps of the descent below which it ends, and what holds the logarithms of the
+/// scales together.
 pub(crate) const DESCENT_GAIN: f64 = 0.002;
 pub(crate) const DESCENT_PULL: f64 = 1e-3;
 /// Logarithms of the scales and of λ stay in these ranges.
@@ -38,3 +64,14 @@ pub(crate) const CLIMB_TRIALS: usize = 7;
 pub(crate) const JUDGE_LAMBDA: f64 = 6.0;
 pub(crate) const JUDGE_WIDTHS: (f64, f64) = (2.0, 1.5);
 pub(crate) const JUDGE_RAISES: usize = 3;
+/// Moving landmarks: times that every row is seen, rows of a step, multiply-adds of all at most,
+/// steps as a share of the spread, those of coefficients, and exact solutions on the way.
+pub(crate) const MOVE_ROUNDS: usize = 20;
+pub(crate) const MOVE_BATCH: usize = 512;
+pub(crate) const MOVE_WORK: usize = 20_000_000_000;
+pub(crate) const MOVE_STEP: f64 = 0.05;
+pub(crate) const MOVE_COEF: f64 = 0.01;
+pub(crate) const MOVE_SOLUTIONS: usize = 10;
+/// Rows of such a solution, at least and as a multiple of the landmarks, and its jitter.
+pub(crate) const MOVE_ROWS: (usize, usize) = (4000, 4);
+pub(crate) const MOVE_JITTER: f64 = 1e-7;

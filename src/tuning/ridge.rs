@@ -210,19 +210,18 @@ fn missed(
     Ok(out)
 }
 
-/// Coefficients of the first rows, the landmarks, m x q, for scaled rows.
+/// Coefficients of the landmarks, m x q; rows and landmarks are scaled.
 ///
 /// *Cost* `O(n m d)` a step, `O(m³)` before.
 pub(crate) fn on_landmarks(
     shape: Shape,
-    rows: &Grid,
+    (rows, landmarks): (&Grid, &Grid),
     sought: &Sought<'_>,
     lambda: f64,
     watch: &mut Watch<'_>,
 ) -> Step<Vec<f64>> {
-    let (n, m) = (rows.rows(), sought.landmarks);
-    let landmarks = rows.range(0, m)?;
-    let k_mm = kernel_values(&distances(shape, &landmarks, &landmarks, watch)?, 1.0)?;
+    let (n, m) = (rows.rows(), landmarks.rows());
+    let k_mm = kernel_values(&distances(shape, landmarks, landmarks, watch)?, 1.0)?;
     let matrix: Vec<f64> = k_mm.values.iter().map(|&v| f64::from(v)).collect();
     drop(k_mm);
     let ask = &mut || watch.glance();
@@ -263,7 +262,7 @@ pub(crate) fn on_landmarks(
         for first in (0..n).step_by(PANEL) {
             let last = (first + PANEL).min(n);
             let part = rows.range(first, last)?;
-            let k = kernel_values(&distances(shape, &part, &landmarks, watch)?, 1.0)?;
+            let k = kernel_values(&distances(shape, &part, landmarks, watch)?, 1.0)?;
             let fitted = match (values, a) {
                 (Some(values), _) => values.range(first, last)?,
                 (None, Some(a)) => product(&k, a)?,

@@ -6,6 +6,7 @@ use super::climb::{Tuned, climb};
 use super::descend::descend;
 use super::grid::{Grid, Shape};
 use super::outer::outer;
+use super::recipe::Recipe;
 use super::reduced::Sought;
 use crate::error::Result;
 use crate::watch::{Halt, Step, StopReason, Watch};
@@ -24,6 +25,7 @@ pub(crate) struct Task<'a> {
     pub(crate) held_weights: &'a [f64],
     /// Whether scales are learnt.
     pub(crate) scales: bool,
+    pub(crate) recipe: Recipe,
     pub(crate) seed: u64,
 }
 
@@ -93,7 +95,11 @@ impl Search {
         let mut tuned = vec![((Shape::Gaussian, 0), first)];
         tuned.extend(pairs.into_iter().zip(others));
         let mut best: Vec<Found> = Vec::new();
-        for shape in SHAPES {
+        let wanted = |shape: Shape| match shape {
+            Shape::Gaussian => task.recipe.gaussian,
+            Shape::Laplacian => task.recipe.laplacian,
+        };
+        for shape in SHAPES.into_iter().filter(|shape| wanted(*shape)) {
             let of = tuned.iter().filter(|((own, _), _)| *own == shape);
             best.extend(of.min_by(|a, b| a.1.error.total_cmp(&b.1.error)).cloned());
         }
@@ -103,13 +109,16 @@ impl Search {
             self.learn_scales(&best, task, watch)?;
         }
         watch.poll()?;
+        if !task.recipe.judged {
+            return Ok(());
+        }
         // 4.
         let candidates = &self.candidates;
         let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
             let mut candidate = candidates[i].clone();
             let held_out = held_out(task, candidate.coding);
             let rows = &task.fitted[candidate.coding];
-            let values = candidate.judge(rows, &task.fitted_sought, &held_out, watch)?;
+            let values = candidate.judge(rows, (&task.fitted_sought, false), &held_out, watch)?;
             Ok((candidate, values))
         })?;
         self.judged = judged;
@@ -121,7 +130,11 @@ impl Search {
         // 2.
         let of_outer = watch.all_side_by_side(from.len(), |i, watch| {
             let ((shape, coding), tuned) = &from[i];
-            outer(*shape, &task.rows[*coding], &task.sought, tuned, watch)
+            if !task.recipe.outer {
+                return Ok(tuned.clone());
+            }
+            let sought = (&task.sought, task.recipe.outer_power);
+            outer(*shape, &task.rows[*coding], sought, tuned, watch)
         })?;
         // What one kernel has learnt may serve the other, in its coding.
         let starts = watch.all_side_by_side(from.len(), |i, watch| {
@@ -141,11 +154,15 @@ impl Search {
             }
         }
         // 3.
+        if task.recipe.descent == 0 {
+            return Ok(());
+        }
         let descended = watch.all_side_by_side(starts.len(), |i, watch| {
             let ((shape, coding), start) = &starts[i];
             let rows = &task.rows[*coding];
             let point = (start.scales.as_slice(), start.lambda, task.seed);
-            let (scales, _) = descend(*shape, rows, &task.sought, point, watch)?;
+            let (scales, _) =
+                descend(*shape, rows, (&task.sought, task.recipe.descent), point, watch)?;
             let found = climb(*shape, rows, &task.sought, (&scales, 1.0), watch)?;
             Ok(candidate(*shape, *coding, Kind::Descended, &found))
         })?;
@@ -163,7 +180,7 @@ impl Search {
         self.judged.sort_by(|a, b| a.0.error.total_cmp(&b.0.error));
         let judged: Vec<Candidate> = self.judged.iter().map(|(c, _)| c.clone()).collect();
         let (best, values) = &self.judged[0];
-        let other = self.judged.iter().find(|(c, _)| c.shape != best.shape);
+        let other = self.judged.iter().find(|(c, _)| c.shape != best.shape && task.recipe.blended);
         let held = held_out(task, best.coding);
         let (parts, values) = match other {
             Some((second, others)) => {

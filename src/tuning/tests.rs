@@ -6,6 +6,7 @@ use super::climb::{Tuned, climb};
 use super::descend::Descent;
 use super::distances::{distances, kernel_values};
 use super::grid::{Grid, Shape};
+use super::moved::{by_landmarks, moved, solved_few, values_of};
 use super::outer::mean_squares;
 use super::reduced::{Reduced, Sought, lambdas};
 use super::ridge;
@@ -230,7 +231,7 @@ fn ridge_regression_on_all_rows_and_on_landmarks_is_solved() {
         let twin = solve(&matrix, n, &y);
         let z = x.range(0, m).unwrap();
         let sought = Sought { landmarks: m, ..sought };
-        let few = ridge::on_landmarks(shape, &x, &sought, lambda, watch).unwrap();
+        let few = ridge::on_landmarks(shape, (&x, &z), &sought, lambda, watch).unwrap();
         let (across, mut own) = (plain_kernel(shape, &x, &z), plain_kernel(shape, &z, &z));
         // With the jitter, which is part of the ridge.
         (0..m).for_each(|j| own[j][j] += 2.0 * ridge::JITTER);
@@ -261,7 +262,7 @@ fn the_feature_that_matters_is_found() {
         let sought = Sought { values: &values, weights: &vec![1.0; n], landmarks: 150 };
         let watch = &mut Watch::of_tests();
         let plain = climb(shape, &x, &sought, (&vec![1.0; d], 1.0), watch).unwrap();
-        let found = super::outer::outer(shape, &x, &sought, &plain, watch).unwrap();
+        let found = super::outer::outer(shape, &x, (&sought, 0.5), &plain, watch).unwrap();
         assert!(found.error < 0.3 * plain.error, "{shape:?} {} {}", found.error, plain.error);
         let most = found.scales.iter().fold(0.0f64, |a, &b| a.max(b));
         assert!(found.scales[4] == most, "{shape:?} {:?}", found.scales);
@@ -294,5 +295,55 @@ fn ridge_regression_is_solved_where_little_holds_it() {
         };
         let (found, exact) = (value(&|j| found[2 * j]), value(&|j| twin[j]));
         assert!((found - exact).abs() < 5e-3, "{i}: {found} {exact}");
+    }
+}
+
+#[test]
+fn landmarks_are_pulled_as_differences_say() {
+    for shape in SHAPES {
+        let mut rng = Rng::new(19);
+        let (x, z) = (random(&mut rng, 40, 3), random(&mut rng, 5, 3));
+        let weights = random(&mut rng, 40, 5);
+        let mut pulls = weights.clone();
+        let k = plain_kernel(shape, &x, &z);
+        for (row, k) in pulls.values.chunks_exact_mut(5).zip(&k) {
+            row.iter_mut().zip(k).for_each(|(w, k)| *w *= *k as f32);
+        }
+        let slopes = by_landmarks(shape, (&x, &z), &pulls).unwrap();
+        for at in 0..15 {
+            let value = |by: f32| -> f64 {
+                let mut z = z.clone();
+                z.values[at] += by;
+                let k = plain_kernel(shape, &x, &z).concat();
+                k.iter().zip(&weights.values).map(|(k, w)| k * f64::from(*w)).sum()
+            };
+            let slope = (value(1e-3) - value(-1e-3)) / 2e-3;
+            // A Laplacian has a kink at every row.
+            let near = if shape == Shape::Gaussian { 1e-2 } else { 0.1 };
+            assert!((slope - slopes[at]).abs() < near, "{shape:?} {at}: {slope} {}", slopes[at]);
+        }
+    }
+}
+
+#[test]
+fn landmarks_that_moved_miss_less() {
+    for shape in SHAPES {
+        let mut rng = Rng::new(23);
+        let (n, m) = (1500, 12);
+        let (x, new) = (random(&mut rng, n, 2), random(&mut rng, 500, 2));
+        let c = vec![1.0; n];
+        let values = centred(&x, &c);
+        let sought = Sought { values: &values, weights: &c, landmarks: m };
+        let watch = &mut Watch::of_tests();
+        let drawn = x.range(0, m).unwrap();
+        let truth = centred(&new, &vec![1.0; 500]);
+        let z = moved(shape, (&x, &drawn), &sought, (1e-5, 0), watch).unwrap();
+        let mut missed = |z: &Grid| -> f64 {
+            let a = solved_few(shape, (&x, z), &sought, 1e-5, watch).unwrap();
+            let found = values_of(shape, (&new, z), &a, watch).unwrap();
+            super::share_missed(&found, &truth, &vec![1.0; 500])
+        };
+        let (before, after) = (missed(&drawn), missed(&z));
+        assert!(after < 0.8 * before, "{shape:?}: {before} {after}");
     }
 }

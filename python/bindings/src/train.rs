@@ -165,6 +165,7 @@ impl<'py> Call<'py> {
 /// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand
 /// - "online": `record`, whether the history has decision values from before each row was learnt
 /// - "local": `centers` of the cells
+/// - "auto": `recipe`, parts of the search as JSON
 /// - "primal": `basis`, rows of the type of X and the number of terms, and `before`, a solution
 /// - "exact": `precomputed`, `functions`, values of free functions, and `to_tol`, whether a small
 ///   problem too is solved only so far
@@ -378,7 +379,7 @@ pub(crate) fn learn_scales<'py>(
     y: &Bound<'py, PyAny>,
     n_classes: Option<usize>,
     weights: PyReadonlyArray1<'py, f64>,
-    how: (Option<f64>, u64),
+    how: (Option<f64>, u64, Option<f64>),
     notify: Option<Bound<'py, PyAny>>,
     threads: usize,
 ) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, f64)>> {
@@ -416,7 +417,12 @@ fn asset_report(py: Python<'_>, report: AssetReport) -> PyResult<Bound<'_, PyDic
 }
 
 fn auto<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
-    let config: AutoConfig = call.config()?;
+    let mut config: AutoConfig = call.config()?;
+    if let Some(recipe) = call.own("recipe")? {
+        let recipe: String = recipe.extract()?;
+        let wrong = |e: serde_json::Error| exception(Error::Unsupported(format!("recipe: {e}")));
+        config.recipe = serde_json::from_str(&recipe).map_err(wrong)?;
+    }
     let (machine, report) = call.train(storage, |problem, _, watch| config.fit(problem, watch))?;
     Ok((machine, auto_report(call.py, report)?))
 }

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, config, count, optional, positive};
 use crate::error::Result;
+use crate::tuning::Recipe;
 
 config! {
     /// Hyperparameters of a machine that tunes itself: none that the answer needs.
@@ -10,6 +11,9 @@ config! {
         budget: Option<usize> = None, into;
         /// Whether every feature gets a scale of its own.
         learn_scales: bool = true;
+        /// What of the search is done, for measurements.
+        #[serde(skip)]
+        recipe: Recipe = Recipe::default();
         /// Seconds after which a fit ends with the machine it has, > 0.
         max_time: Option<f64> = None, into;
         /// Seed of everything random.

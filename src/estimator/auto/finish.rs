@@ -2,11 +2,12 @@
 
 use super::columns::reorder;
 use super::config::AutoConfig;
+use super::small::Small;
 use crate::data::{Problem, Rows};
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
-use crate::tuning::{Candidate, Chosen, Grid, Sought, recipe, ridge};
+use crate::tuning::{Candidate, Chosen, Grid, Sought, ridge};
 use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Rows up to which every one of them is a term.
@@ -63,17 +64,23 @@ impl Sources {
 }
 
 /// An expansion of coded rows.
-type Part<F> = (Coding, KernelModel<F>);
+pub(super) type Part<F> = (Coding, KernelModel<F>);
 
 /// The parts of the machine, and what stopped them before they were fitted to all rows.
 pub(super) fn finish<F: Real>(
     config: &AutoConfig,
     rows: &Rows<'_, F>,
     sources: &Sources,
-    (codings, chosen, columns): (&[Coding], &Chosen, &[usize]),
+    (codings, chosen, columns): (&[Coding], &mut Chosen, &[usize]),
     watch: &mut Watch<'_>,
 ) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
     let n = sources.index.len();
+    if let Some(budget) = config.budget.filter(|&budget| Small::<F>::takes(budget, n))
+        && config.recipe.moved
+    {
+        let small = Small { rows, sources, codings, columns, terms: budget, seed: config.seed };
+        return small.finish(chosen, config.max_time, watch);
+    }
     let most = config.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n);
     // A budget is for all parts together; one of a single term leaves no room for a second part.
     let shared = config.budget.is_some();
@@ -86,6 +93,7 @@ pub(super) fn finish<F: Real>(
         _ => chosen.parts.iter().collect(),
     };
     let total: f64 = chosen_parts.iter().map(|(_, weight)| weight).sum();
+    watch.limit(config.max_time, 1.0);
     let mut stopped = None;
     let (mut parts, mut means) = (Vec::new(), sources.means.clone());
     for (part, weight) in chosen_parts {
@@ -99,7 +107,8 @@ pub(super) fn finish<F: Real>(
             // In the time left: on as many rows as the search saw.
             Err(Halt::Stop(reason)) => {
                 stopped = Some(reason);
-                let (n, terms) = (n.min(recipe::ROWS), terms.min(recipe::LANDMARKS));
+                let terms = terms.min(config.recipe.landmarks);
+                let n = n.min(config.recipe.rows);
                 let few = |watch: &mut Watch<'_>| {
                     fit(part, rows, (sources, n, terms), (&coding, columns), watch)
                 };
@@ -126,12 +135,7 @@ fn fit<F: Real>(
     (coding, columns): (&Coding, &[usize]),
     watch: &mut Watch<'_>,
 ) -> Step<Vec<f64>> {
-    let mut coded = Grid::zeros("coded rows", n, rows.n_cols())?;
-    let parts = coded.values.chunks_mut(CODED * rows.n_cols());
-    for (to, index) in parts.zip(sources.index[..n].chunks(CODED)) {
-        reorder(&coding.coded::<F, f32>(rows, index)?, columns, to);
-        watch.glance()?;
-    }
+    let coded = coded(rows, &sources.index[..n], (coding, columns), watch)?;
     let values = sources.values.range(0, n)?;
     let sought =
         Sought { values: &values, weights: &sources.weights[..n], landmarks: terms.min(n) };
@@ -139,6 +143,23 @@ fn fit<F: Real>(
         let k = ridge::kernel(part.shape, &coded, watch)?;
         ridge::on_all(&k, &sought, part.lambda, watch)
     } else {
-        ridge::on_landmarks(part.shape, &coded, &sought, part.lambda, watch)
+        let landmarks = coded.range(0, terms)?;
+        ridge::on_landmarks(part.shape, (&coded, &landmarks), &sought, part.lambda, watch)
     }
+}
+
+/// Rows with their columns in this order.
+pub(super) fn coded<F: Real>(
+    rows: &Rows<'_, F>,
+    index: &[usize],
+    (coding, columns): (&Coding, &[usize]),
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let mut coded = Grid::zeros("coded rows", index.len(), rows.n_cols())?;
+    let parts = coded.values.chunks_mut(CODED * rows.n_cols());
+    for (to, index) in parts.zip(index.chunks(CODED)) {
+        reorder(&coding.coded::<F, f32>(rows, index)?, columns, to);
+        watch.glance()?;
+    }
+    Ok(coded)
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Coding;
-use crate::tuning::{Learnt, Shape, learn};
+use crate::tuning::{Learnt, Recipe, Shape, learn};
 use crate::watch::{Halt, Watch};
 
 /// The share of a fit's time that learning scales may take.
@@ -30,7 +30,8 @@ pub struct LearntScales {
 /// where the time (half of `max_time`, in seconds) does not suffice.
 ///
 /// By gradient products, then by descent along the gradient of a two-fold validation error: least
-/// squares on landmarks stand for the machine.
+/// squares on landmarks stand for the machine. With its cost `c` candidates meet as regularised as
+/// the machine will be.
 ///
 /// # Errors
 /// `Unsupported` for kernels other than Gaussian and Laplacian and for too many features;
@@ -38,7 +39,7 @@ pub struct LearntScales {
 pub fn learn_scales<F: Real>(
     problem: &Problem<'_, F>,
     kernel: AnyKernel,
-    (max_time, seed): (Option<f64>, u64),
+    (max_time, seed, c): (Option<f64>, u64, Option<f64>),
     watch: &mut Watch<'_>,
 ) -> Result<Option<LearntScales>> {
     let shape = match kernel {
@@ -60,16 +61,19 @@ pub fn learn_scales<F: Real>(
     if rows.n_cols() < 2 || spread.iter().all(|s| *s == 0.0) {
         return Ok(None);
     }
+    // Half of the cost of a miss by about half the spread, squared or not.
+    let ridge = c.map(|c| sources.unit / (2.0 * c));
     watch.limit(max_time, SHARE);
     let codings = [coding];
-    let learnt = with_task(&rows, &sources, &codings, (&columns, true, seed), |task| {
-        let spread: Vec<f64> = columns.iter().map(|&c| spread[c]).collect();
-        match learn(shape, task, &spread, watch) {
-            Ok(learnt) => Ok(Some(learnt)),
-            Err(Halt::Stop(_)) => Ok(None),
-            Err(Halt::Fail(error)) => Err(error),
-        }
-    });
+    let learnt =
+        with_task(&rows, &sources, &codings, (&columns, true, Recipe::default(), seed), |task| {
+            let spread: Vec<f64> = columns.iter().map(|&c| spread[c]).collect();
+            match learn(shape, task, (&spread, ridge), watch) {
+                Ok(learnt) => Ok(Some(learnt)),
+                Err(Halt::Stop(_)) => Ok(None),
+                Err(Halt::Fail(error)) => Err(error),
+            }
+        });
     watch.limit(None, 1.0);
     let Some(Learnt { scales, error, before }) = learnt? else { return Ok(None) };
     let scales = in_place(&scales, &columns);

@@ -7,8 +7,10 @@ mod finish;
 mod labelled;
 mod learn;
 mod report;
+mod small;
 mod train;
 
+pub use crate::tuning::Recipe;
 pub use config::AutoConfig;
 pub use labelled::{AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel};
 pub use learn::{LearntScales, learn_scales};

@@ -15,7 +15,7 @@ use crate::float::Real;
 use crate::model::calibration::{sharpness, sigmoid};
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
-use crate::tuning::{Chosen, Grid, Search, Sought, Task, recipe};
+use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task, recipe};
 use crate::watch::{StopReason, Watch};
 
 /// Rows up to which equal ones are taken together, and their order is their own.
@@ -48,19 +48,20 @@ impl AutoConfig {
         let sources = sources(problem, &columns, self.seed)?;
         let rows = problem.rows();
         let seen = sources.index.len().min(CODED_BY);
-        let codings = [
+        let mut codings = vec![
             Coding::standard(&rows, &sources.index[..seen], &sources.weights[..seen])?,
             Coding::ranks(&rows, &sources.index[..seen], &sources.weights[..seen])?,
         ];
+        codings.truncate(if self.recipe.ranks { 2 } else { 1 });
         watch.limit(self.max_time, SEARCH);
-        let how = (columns.as_slice(), self.learn_scales, self.seed);
+        let how = (columns.as_slice(), self.learn_scales, self.recipe, self.seed);
         let search = |task: &Task<'_>| Search::default().run(task, watch);
         let mut chosen = with_task(&rows, &sources, &codings, how, search)?;
         let found = chosen.parts.iter_mut().map(|(part, _)| part).chain(&mut chosen.judged);
         found.for_each(|part| part.scales = in_place(&part.scales, &columns));
-        watch.limit(self.max_time, 1.0);
-        let (parts, stopped) = finish(self, &rows, &sources, (&codings, &chosen, &columns), watch)?;
-        let calibration = calibration(problem.targets(), &sources, &chosen)?;
+        let (parts, stopped) =
+            finish(self, &rows, &sources, (&codings, &mut chosen, &columns), watch)?;
+        let calibration = calibration(problem.targets(), &sources, (&chosen, self.recipe.rows))?;
         let stop = stopped.or(chosen.stopped).unwrap_or(StopReason::Converged);
         let report = report(&chosen, &codings, (stop, sources.index.len()), calibration);
         let model = Model::Coded(Arc::new(CodedModel::new(parts)?));
@@ -70,7 +71,7 @@ impl AutoConfig {
 
 /// Whether so many features can be searched.
 pub(super) fn check_width<F: Real>(problem: &Problem<'_, F>, what: &str) -> Result<()> {
-    let (n, d) = (problem.len().min(recipe::ROWS), problem.rows().n_cols());
+    let (n, d) = (problem.len().min(Recipe::default().rows), problem.rows().n_cols());
     if n.saturating_mul(d) <= LARGEST {
         return Ok(());
     }
@@ -93,16 +94,14 @@ pub(super) fn with_task<F: Real, R>(
     rows: &Rows<'_, F>,
     sources: &Sources,
     codings: &[Coding],
-    (columns, learn_scales, seed): (&[usize], bool, u64),
+    (columns, learn_scales, recipe, seed): (&[usize], bool, Recipe, u64),
     run: impl FnOnce(&Task<'_>) -> Result<R>,
 ) -> Result<R> {
     let n = sources.index.len();
-    let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
-    // Of very few rows none can be spared: then candidates meet where they were found.
-    let held = if held < LEAST_HELD_OUT { 0 } else { held };
-    let found_on = recipe::ROWS.min(n - held).max(1);
-    let landmarks = recipe::LANDMARKS.min(found_on / 3).max(1);
-    let fitted: Vec<usize> = (0..n - held).rev().take(recipe::ROWS).collect();
+    let held = held_out(n);
+    let found_on = recipe.rows.min(n - held).max(1);
+    let landmarks = recipe.landmarks.min(found_on / 3).max(1);
+    let fitted: Vec<usize> = (0..n - held).rev().take(recipe.rows).collect();
     let held_out: Vec<usize> = if held == 0 { fitted.clone() } else { (n - held..n).collect() };
     let first: Vec<usize> = (0..found_on).collect();
     let coded = |of: &[usize]| -> Result<Vec<Grid>> {
@@ -131,8 +130,16 @@ pub(super) fn with_task<F: Real, R>(
         held_values: &held_values,
         held_weights: &held_weights,
         scales: learn_scales && rows.n_cols() > 1,
+        recipe,
         seed,
     })
+}
+
+/// How many of so many rows, the last ones, candidates meet on.
+pub(super) fn held_out(n: usize) -> usize {
+    let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
+    // Of very few rows none can be spared: then candidates meet where they were found.
+    if held < LEAST_HELD_OUT { 0 } else { held }
 }
 
 /// The samples of a problem in the order drawn, with weights of mean 1.
@@ -158,7 +165,11 @@ fn shuffle(index: &mut [usize], cost: &mut [f64], seed: u64) {
 }
 
 /// From the blend's values on rows held out.
-fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Result<Vec<f64>> {
+fn calibration(
+    targets: Targets<'_>,
+    sources: &Sources,
+    (chosen, most): (&Chosen, usize),
+) -> Result<Vec<f64>> {
     let Targets::Classes { index, n_classes } = targets else { return Ok(Vec::new()) };
     let Some(values) = &chosen.held_out else {
         return Ok(if n_classes == 2 { vec![-UNSEEN, 0.0] } else { vec![UNSEEN] });
@@ -167,7 +178,7 @@ fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Resu
     let held: Vec<usize> = if values.rows() < n && values.rows() >= LEAST_HELD_OUT {
         (n - values.rows()..n).collect()
     } else {
-        (0..n).rev().take(recipe::ROWS).collect()
+        (0..n).rev().take(most).collect()
     };
     let classes: Vec<u32> = held.iter().map(|&i| index[sources.index[i]]).collect();
     let weights: Vec<f64> = held.iter().map(|&i| sources.weights[i]).collect();
@@ -188,7 +199,7 @@ fn calibration(targets: Targets<'_>, sources: &Sources, chosen: &Chosen) -> Resu
 impl Sources {
     /// Values and weights of some samples, by their numbers in the order drawn; of a memory that
     /// nothing else holds.
-    fn part(&self, of: &[usize]) -> Result<(Grid, Vec<f64>)> {
+    pub(super) fn part(&self, of: &[usize]) -> Result<(Grid, Vec<f64>)> {
         let mut weights = try_vec("weights", of.len(), 0.0)?;
         weights.iter_mut().zip(of).for_each(|(w, &i)| *w = self.weights[i]);
         let mut values = Grid::zeros("targets", of.len(), self.means.len())?;

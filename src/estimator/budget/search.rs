@@ -36,7 +36,7 @@ fn searched<F: Real>(
     observer: &mut dyn Observer,
 ) -> Result<(BudgetConfig, f64, Judged, Grid)> {
     let (scaled, kernel) =
-        setup.scaled_for(Some(config.kernel), (rows, targets, weights), observer)?;
+        setup.scaled_for((Some(config.kernel), config.c), (rows, targets, weights), observer)?;
     let rows = &scaled.rows(rows)?;
     let config = BudgetConfig { kernel: kernel.unwrap_or(config.kernel), ..config.clone() };
     let cost = setup.cost(1.0, weights, (targets, targets.len()))?;
@@ -59,7 +59,7 @@ fn tuned<F: Real>(
 ) -> Result<BudgetConfig> {
     let silent = &mut Silent;
     let (scaled, kernel) =
-        setup.scaled_for(Some(config.kernel), (rows, targets, weights), silent)?;
+        setup.scaled_for((Some(config.kernel), config.c), (rows, targets, weights), silent)?;
     let rows = &scaled.rows(rows)?;
     let config = BudgetConfig { kernel: kernel.unwrap_or(config.kernel), ..config.clone() };
     let cost = setup.cost(1.0, weights, (targets, targets.len()))?;

@@ -127,7 +127,7 @@ impl Exact {
             ExactTargets::Values(values) => (Targets::Values(&[]), Targets::Values(values)),
             ExactTargets::None => (Targets::Values(&[]), Targets::Values(&[])),
         };
-        let (user_rows, own) = (rows, Some(self.config.kernel));
+        let (user_rows, own) = (rows, (Some(self.config.kernel), self.config.c()));
         let (scaled, kernel) = self.setup.scaled_for(own, (rows, all, given.weights), observer)?;
         let rows = &scaled.rows(user_rows)?;
         let mut config = self.config;

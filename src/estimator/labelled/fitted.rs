@@ -46,7 +46,8 @@ impl<C: Trains, F: Real> Fitted<C, F> {
     ) -> Result<Self> {
         let mut config = config.clone();
         let kernel = config.own_kernel().copied();
-        let (scaled, kernel) = setup.scaled_for(kernel, (rows, targets, weights), observer)?;
+        let (scaled, kernel) =
+            setup.scaled_for((kernel, config.c()), (rows, targets, weights), observer)?;
         let rows = &scaled.rows(rows)?;
         if let (Some(own), Some(kernel)) = (config.own_kernel(), kernel) {
             *own = kernel;

@@ -1,0 +1,144 @@
+//! A machine of few terms: one kernel, whose terms move to where they serve best.
+
+use super::finish::{Part, Sources, coded};
+use super::train::held_out;
+use crate::data::Rows;
+use crate::error::Result;
+use crate::float::Real;
+use crate::model::{Coding, KernelModel};
+use crate::tuning::{
+    Candidate, Chosen, Grid, Sought, moved, ridge, share_missed, solved_few, values_of,
+};
+use crate::watch::{Halt, Step, StopReason, Watch};
+
+/// Terms that are moved, at most.
+const MOST: usize = 1500;
+/// Rows that they are moved by, at most.
+const ROWS: usize = 16_000;
+/// Share of the time that moving may take.
+const MOVING: f64 = 0.75;
+/// λ tried, as shares of the one found with more terms.
+const LAMBDAS: [f64; 3] = [1.0, 1.0 / 6.0, 1.0 / 36.0];
+
+/// What the machine is made of.
+pub(super) struct Small<'a, 'r, F: Real> {
+    pub(super) rows: &'a Rows<'r, F>,
+    pub(super) sources: &'a Sources,
+    pub(super) codings: &'a [Coding],
+    /// Their order.
+    pub(super) columns: &'a [usize],
+    pub(super) terms: usize,
+    pub(super) seed: u64,
+}
+
+/// The best so far: its error and values on rows held out, its terms in scaled coordinates.
+struct Best {
+    error: f64,
+    part: Candidate,
+    terms: Grid,
+    values: Option<Grid>,
+}
+
+impl<F: Real> Small<'_, '_, F> {
+    /// Whether so many terms of so many rows are few.
+    pub(super) fn takes(terms: usize, n: usize) -> bool {
+        let fitted = n - held_out(n);
+        (2..=MOST).contains(&terms) && terms < fitted && fitted < n
+    }
+
+    /// The machine's one part; `chosen` then says which it is.
+    pub(super) fn finish(
+        &self,
+        chosen: &mut Chosen,
+        max_time: Option<f64>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
+        watch.limit(max_time, MOVING);
+        let mut best = None;
+        let mut stopped = None;
+        for (part, _) in &chosen.parts {
+            match self.try_part(part, &mut best, watch) {
+                Ok(()) => {}
+                Err(Halt::Stop(reason)) => stopped = Some(reason),
+                Err(Halt::Fail(error)) => return Err(error),
+            }
+        }
+        watch.limit(max_time, 1.0);
+        let best = match (best, chosen.parts.first()) {
+            (Some(best), _) => best,
+            (None, Some((part, _))) => {
+                let terms = watch
+                    .unbroken(|watch| self.coded(part, &self.sources.index[..self.terms], watch))?;
+                Best { error: f64::INFINITY, part: part.clone(), terms, values: None }
+            }
+            // A search chooses one at least.
+            (None, None) => return Ok((Vec::new(), stopped)),
+        };
+        let coef = match self.fit(&best, self.sources.index.len(), watch) {
+            Ok(coef) => coef,
+            Err(Halt::Fail(error)) => return Err(error),
+            Err(Halt::Stop(reason)) => {
+                stopped = Some(reason);
+                let n = self.sources.index.len().min(4 * self.terms);
+                watch.unbroken(|watch| self.fit(&best, n, watch))?
+            }
+        };
+        let coding = self.codings[best.part.coding].with_scales(best.part.scales.clone())?;
+        let coef: Vec<f64> = coef.iter().map(|v| self.sources.unit * v).collect();
+        let d = self.columns.len();
+        let mut centers = vec![F::zero(); best.terms.values.len()];
+        for (to, from) in centers.chunks_exact_mut(d).zip(best.terms.values.chunks_exact(d)) {
+            from.iter().zip(self.columns).for_each(|(&v, &c)| to[c] = F::from_f64(f64::from(v)));
+        }
+        let (kernel, means) = (best.part.shape.kernel(), self.sources.means.clone());
+        let model = KernelModel::from_parts(kernel, Vec::new(), (centers, d), &coef, means)?;
+        chosen.held_out = best.values.or(chosen.held_out.take());
+        chosen.parts = vec![(best.part, 1.0)];
+        Ok((vec![(coding, model)], stopped))
+    }
+
+    fn coded(&self, part: &Candidate, index: &[usize], watch: &mut Watch<'_>) -> Step<Grid> {
+        let coding = self.codings[part.coding].with_scales(part.scales.clone())?;
+        coded(self.rows, index, (&coding, self.columns), watch)
+    }
+
+    /// The part with terms as drawn, and moved, on rows held out.
+    fn try_part(&self, part: &Candidate, best: &mut Option<Best>, watch: &mut Watch<'_>) -> Step {
+        let n = self.sources.index.len();
+        let held = held_out(n);
+        let fitted: Vec<usize> = (0..(n - held).min(ROWS)).collect();
+        let last: Vec<usize> = (n - held..n).collect();
+        let rows = self.coded(part, &self.sources.index[..fitted.len()], watch)?;
+        let others = self.coded(part, &self.sources.index[n - held..], watch)?;
+        let (values, weights) = self.sources.part(&fitted)?;
+        let (held_values, held_weights) = self.sources.part(&last)?;
+        let sought = Sought { values: &values, weights: &weights, landmarks: self.terms };
+        let mut look = |terms: &Grid, watch: &mut Watch<'_>| -> Step {
+            for by in LAMBDAS {
+                let lambda = part.lambda * by;
+                let coef = solved_few(part.shape, (&rows, terms), &sought, lambda, watch)?;
+                let found = values_of(part.shape, (&others, terms), &coef, watch)?;
+                let error = share_missed(&found, &held_values, &held_weights);
+                if best.as_ref().is_none_or(|best| error < best.error) {
+                    let part = Candidate { lambda, ..part.clone() };
+                    *best = Some(Best { error, part, terms: terms.clone(), values: Some(found) });
+                }
+            }
+            Ok(())
+        };
+        let drawn = rows.range(0, self.terms)?;
+        look(&drawn, watch)?;
+        let point = (part.lambda, self.seed);
+        let moved = moved(part.shape, (&rows, &drawn), &sought, point, watch)?;
+        look(&moved, watch)
+    }
+
+    fn fit(&self, best: &Best, n: usize, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let rows = self.coded(&best.part, &self.sources.index[..n], watch)?;
+        let values = self.sources.values.range(0, n)?;
+        let weights = &self.sources.weights[..n];
+        let sought = Sought { values: &values, weights, landmarks: self.terms };
+        let (shape, lambda) = (best.part.shape, best.part.lambda);
+        ridge::on_landmarks(shape, (&rows, &best.terms), &sought, lambda, watch)
+    }
+}

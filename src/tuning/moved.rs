@@ -1,0 +1,208 @@
+//! Landmarks that move: those of a small machine go to where least squares on them misses least.
+//!
+//! ```text
+//! min over Z, a of Σ_i c_i (y_i - Σ_j a_j k(x_i, z_j))²
+//! ```
+//!
+//! # Method
+//!
+//! 1. Rows drawn as landmarks, coefficients by the normal equations of some thousand rows.
+//! 2. Steps of Adam on batches of rows for both, those of a landmark's coordinate in units of the
+//!    coordinate's spread; with `r = c (K a - y)`, `W = r aᵀ ∘ K`:
+//!    `∂/∂z_j = Σ_i W_ij 2 (x_i - z_j)` (Gaussian) or `Σ_i W_ij sign(x_i - z_j)`.
+//! 3. Now and then the coefficients are solved for again. Steps fade out.
+//!
+//! The sum has many local minima: whether anything was won is for rows held out to say.
+
+use super::distances::{CHUNK, distances, kernel_values, product};
+use super::grid::{Grid, Shape};
+use super::recipe::{
+    MOVE_BATCH, MOVE_COEF, MOVE_JITTER, MOVE_ROUNDS, MOVE_ROWS, MOVE_SOLUTIONS, MOVE_STEP,
+    MOVE_WORK,
+};
+use super::reduced::{Sought, cross, gram, solved};
+use crate::error::Result;
+use crate::linalg::Cholesky;
+use crate::parallel;
+use crate::rng::Rng;
+use crate::simd;
+use crate::watch::{Step, Watch};
+
+/// Coefficients of the landmarks by the normal equations of the first rows.
+pub(crate) fn solved_few(
+    shape: Shape,
+    (rows, landmarks): (&Grid, &Grid),
+    sought: &Sought<'_>,
+    lambda: f64,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let (m, q) = (landmarks.rows(), sought.values.columns);
+    let n = rows.rows().min(MOVE_ROWS.0.max(MOVE_ROWS.1 * m));
+    let share = 1.0 / n as f64;
+    let k = kernel_values(&distances(shape, &rows.range(0, n)?, landmarks, watch)?, 1.0)?;
+    let k_mm = kernel_values(&distances(shape, landmarks, landmarks, watch)?, 1.0)?;
+    let roots: Vec<f64> = sought.weights[..n].iter().map(|c| (c * share).sqrt()).collect();
+    let mut normal = gram(&k, Some(&roots), watch)?;
+    for (v, k) in normal.iter_mut().zip(&k_mm.values) {
+        *v += lambda * f64::from(*k);
+    }
+    let ask = &mut || watch.glance();
+    let factor = Cholesky::factor("landmarks", &normal, m, MOVE_JITTER, ask)?;
+    let right = cross(&k, &sought.values.range(0, n)?, Some(&sought.weights[..n]));
+    let right = right.iter().map(|v| v * share).collect();
+    Ok(Grid::of_doubles(&solved(&factor, right, q), q))
+}
+
+/// Values of rows of a machine of these terms.
+pub(crate) fn values_of(
+    shape: Shape,
+    (rows, landmarks): (&Grid, &Grid),
+    coef: &Grid,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    Ok(product(&kernel_values(&distances(shape, rows, landmarks, watch)?, 1.0)?, coef)?)
+}
+
+/// First and second moments of a gradient, for steps of Adam.
+struct Moments {
+    mean: Vec<f32>,
+    square: Vec<f32>,
+}
+
+impl Moments {
+    fn new(len: usize) -> Self {
+        Self { mean: vec![0.0; len], square: vec![0.0; len] }
+    }
+
+    /// The step number `at`, from 1 on; lengths for every column.
+    fn step(&mut self, to: &mut Grid, gradient: &[f64], (lengths, at): (&[f64], usize)) {
+        let by = |decay: f64| 1.0 / (1.0 - decay.powi(at.min(100_000) as i32));
+        let (first, second) = (by(0.9) as f32, by(0.99) as f32);
+        let each = to.values.iter_mut().zip(gradient).zip(lengths.iter().cycle());
+        for (((v, g), length), (m, s)) in each.zip(self.mean.iter_mut().zip(self.square.iter_mut()))
+        {
+            let g = *g as f32;
+            *m += 0.1 * (g - *m);
+            *s += 0.01 * (g * g - *s);
+            let scale = (*s * second).sqrt();
+            // A coordinate that nothing depends on stays.
+            if scale > 0.0 && scale.is_finite() {
+                *v -= *length as f32 * (*m * first) / scale;
+            }
+        }
+    }
+}
+
+/// Spreads of the columns.
+fn spreads(grid: &Grid, centred: bool) -> Vec<f64> {
+    let (n, d) = (grid.rows().max(1) as f64, grid.columns);
+    let (mut sums, mut squares) = (vec![0.0; d], vec![0.0; d]);
+    for row in grid.values.chunks_exact(d.max(1)) {
+        for ((sum, square), &v) in sums.iter_mut().zip(squares.iter_mut()).zip(row) {
+            *sum += f64::from(v);
+            *square += f64::from(v).powi(2);
+        }
+    }
+    let shift = if centred { 1.0 } else { 0.0 };
+    let each = sums.iter().zip(&squares);
+    each.map(|(sum, square)| (square / n - shift * (sum / n).powi(2)).max(0.0).sqrt()).collect()
+}
+
+/// Landmarks from these on, for scaled rows.
+///
+/// *Cost* `O(n m d)` a round, bounded whatever n; `O(m³)` a solution.
+pub(crate) fn moved(
+    shape: Shape,
+    (rows, landmarks): (&Grid, &Grid),
+    sought: &Sought<'_>,
+    (lambda, seed): (f64, u64),
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    let (n, m, d, q) = (rows.rows(), landmarks.rows(), rows.columns, sought.values.columns);
+    let batch = MOVE_BATCH.min(n);
+    let seen = (MOVE_ROUNDS * n).min(MOVE_WORK / (m * (d + q)).max(1));
+    let steps = (seen / batch.max(1)).max(1);
+    let mut z = landmarks.clone();
+    let mut a = solved_few(shape, (rows, &z), sought, lambda, watch)?;
+    let (mut of_z, mut of_a) = (Moments::new(m * d), Moments::new(m * q));
+    let spread = spreads(&z, true);
+    let size = spreads(&a, false);
+    let mut order: Vec<usize> = (0..n).collect();
+    let (mut rng, mut next) = (Rng::new(seed), n);
+    for step in 0..steps {
+        if next + batch > n {
+            rng.shuffle(&mut order);
+            next = 0;
+        }
+        let chosen = &order[next..next + batch];
+        next += batch;
+        let (x, y, c) = drawn(rows, sought, chosen)?;
+        let k = kernel_values(&distances(shape, &x, &z, watch)?, 1.0)?;
+        let mut left = product(&k, &a)?;
+        let rows_of = left.values.chunks_exact_mut(q).zip(y.values.chunks_exact(q));
+        for ((left, y), c) in rows_of.zip(&c) {
+            left.iter_mut().zip(y).for_each(|(f, y)| *f = *c as f32 * (*f - y));
+        }
+        let by_coef = cross(&k, &left, None);
+        let mut pulls = product(&left, &a.transposed()?)?;
+        pulls.values.iter_mut().zip(&k.values).for_each(|(w, k)| *w *= k);
+        let by_place = by_landmarks(shape, (&x, &z), &pulls)?;
+        let fade = 0.5 * (1.0 + (std::f64::consts::PI * step as f64 / steps as f64).cos());
+        let lengths =
+            |of: &[f64], by: f64| -> Vec<f64> { of.iter().map(|s| s * by * fade).collect() };
+        of_z.step(&mut z, &by_place, (&lengths(&spread, MOVE_STEP), step + 1));
+        of_a.step(&mut a, &by_coef, (&lengths(&size, MOVE_COEF), step + 1));
+        if (step + 1) * MOVE_SOLUTIONS / steps > step * MOVE_SOLUTIONS / steps && step + 1 < steps {
+            a = solved_few(shape, (rows, &z), sought, lambda, watch)?;
+        }
+        watch.glance()?;
+    }
+    Ok(z)
+}
+
+/// These rows, their values and weights.
+fn drawn(rows: &Grid, sought: &Sought<'_>, chosen: &[usize]) -> Result<(Grid, Grid, Vec<f64>)> {
+    let take = |from: &Grid| -> Result<Grid> {
+        let mut to = Grid::zeros("a batch", chosen.len(), from.columns)?;
+        for (to, &i) in to.values.chunks_exact_mut(from.columns).zip(chosen) {
+            to.copy_from_slice(from.row(i));
+        }
+        Ok(to)
+    };
+    let weights = chosen.iter().map(|&i| sought.weights[i]).collect();
+    Ok((take(rows)?, take(sought.values)?, weights))
+}
+
+/// `Σ_i W_ij ∂ log k_ij/∂z_j`, m x d.
+pub(super) fn by_landmarks(shape: Shape, (x, z): (&Grid, &Grid), pulls: &Grid) -> Result<Vec<f64>> {
+    let (m, d) = (z.rows(), z.columns);
+    match shape {
+        Shape::Gaussian => {
+            let mut sums = cross(pulls, x, None);
+            let mut total = vec![0.0f64; m];
+            for row in pulls.values.chunks_exact(m) {
+                total.iter_mut().zip(row).for_each(|(t, &w)| *t += f64::from(w));
+            }
+            let each = sums.chunks_exact_mut(d).zip(z.values.chunks_exact(d)).zip(&total);
+            for ((sums, z), total) in each {
+                sums.iter_mut().zip(z).for_each(|(s, &z)| *s = 2.0 * (*s - total * f64::from(z)));
+            }
+            Ok(sums)
+        }
+        Shape::Laplacian => {
+            let (columns, weights) = (x.transposed()?, pulls.transposed()?);
+            let parts = parallel::map(m.div_ceil(CHUNK), &|c| {
+                let (first, last) = (c * CHUNK, ((c + 1) * CHUNK).min(m));
+                let mut sums = Vec::with_capacity((last - first) * d);
+                for j in first..last {
+                    let one = |k: usize| {
+                        -f64::from(simd::signed(weights.row(j), z.row(j)[k], columns.row(k)))
+                    };
+                    sums.extend((0..d).map(one));
+                }
+                sums
+            });
+            Ok(parts.concat())
+        }
+    }
+}
