@@ -122,7 +122,7 @@ pub use ndarray;
 pub use estimator::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel,
     BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,
+    BudgetSvrModel, LabelSetsModel, LocalBudgetSvc, LocalBudgetSvcModel, NuSvc, NuSvr, OneClassSvm,
     OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
     PrimalSvrModel, Saved, SemiparametricNuSvc, SemiparametricNuSvr, SemiparametricOneClassSvm,
     SemiparametricOneClassSvmModel, SemiparametricSvc, SemiparametricSvcModel, SemiparametricSvr,

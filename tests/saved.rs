@@ -2,21 +2,24 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use budgetsvm::config::ClassWeight;
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::Functions;
+use budgetsvm::estimator::{
+    AssetConfig, BudgetConfig, Family, FileInfo, Functions, Precision, PrimalConfig,
+};
+use budgetsvm::loss::AnyLoss;
 use budgetsvm::model::persist::{Archive, Labels};
 use budgetsvm::online::{AnyLearner, Projectron};
 use budgetsvm::{
     AssetSvc, AssetSvcModel, AssetSvr, AssetSvrModel, AutoSvc, AutoSvcModel, AutoSvr, AutoSvrModel,
     BudgetOneClassSvm, BudgetOneClassSvmModel, BudgetSvc, BudgetSvcModel, BudgetSvr,
-    BudgetSvrModel, LocalBudgetSvc, LocalBudgetSvcModel, OneClassSvm, OneClassSvmModel, OnlineSvc,
-    OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr, PrimalSvrModel, Saved,
-    SemiparametricOneClassSvm, SemiparametricOneClassSvmModel, SemiparametricSvc,
-    SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
+    BudgetSvrModel, LabelSetsModel, LocalBudgetSvc, LocalBudgetSvcModel, OneClassSvm,
+    OneClassSvmModel, OnlineSvc, OnlineSvcModel, PrimalSvc, PrimalSvcModel, PrimalSvr,
+    PrimalSvrModel, Saved, SemiparametricOneClassSvm, SemiparametricOneClassSvmModel,
+    SemiparametricSvc, SemiparametricSvcModel, Svc, SvcModel, Svr, SvrModel, inspect,
 };
 use ndarray::Array2;
 use serde_json::json;
@@ -196,7 +199,7 @@ fn files() -> PathBuf {
 #[test]
 fn what_python_wrote_loads() {
     let entries = ["1", "2"].map(|folder| std::fs::read_dir(files().join(folder)).unwrap());
-    let mut count = 0;
+    let (mut count, mut sets) = (0, 0);
     for entry in entries.into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -207,6 +210,7 @@ fn what_python_wrote_loads() {
         if name.ends_with("-sets") {
             // Labels that do not exclude each other are no classes.
             assert!(BudgetSvcModel::<f64, i64>::load(&path).is_err(), "{name}");
+            sets += usize::from(loads_sets(&path, &info));
             continue;
         }
         let x = Array2::from_shape_fn((5, info.n_features), |(i, j)| (i + j) as f64 / 5.0);
@@ -247,6 +251,74 @@ fn what_python_wrote_loads() {
         count += 1;
     }
     assert!(count >= 33, "{count}");
+    assert_eq!(sets, 3);
+}
+
+/// A file of rows with sets of labels, of the families that Rust has.
+fn loads_sets(path: &Path, info: &FileInfo) -> bool {
+    fn loads<C: Family, F: Precision>(path: &Path, n_features: usize) -> bool {
+        let x = Array2::from_shape_fn((5, n_features), |(i, j)| F::from_f64((i + j) as f64 / 5.0));
+        let model = LabelSetsModel::<C, F, i64>::load(path).unwrap();
+        assert_eq!(model.labels(), [0, 1, 2]);
+        let values = model.decision_function(&Rows::from(&x)).unwrap();
+        let told = model.predict(&Rows::from(&x)).unwrap();
+        for (set, values) in told.iter().zip(values.rows()) {
+            let positive: Vec<i64> = (0..3).filter(|&at| values[at as usize] > 0.0).collect();
+            assert_eq!(*set, positive);
+        }
+        true
+    }
+    match (info.kind.as_str(), info.precision) {
+        ("BudgetSVC", Some("float32")) => loads::<BudgetConfig, f32>(path, info.n_features),
+        ("BudgetSVC", _) => loads::<BudgetConfig, f64>(path, info.n_features),
+        ("PrimalSVC", Some("float32")) => loads::<PrimalConfig, f32>(path, info.n_features),
+        ("PrimalSVC", _) => loads::<PrimalConfig, f64>(path, info.n_features),
+        ("AssetSVC", Some("float32")) => loads::<AssetConfig, f32>(path, info.n_features),
+        ("AssetSVC", _) => loads::<AssetConfig, f64>(path, info.n_features),
+        _ => false,
+    }
+}
+
+#[test]
+fn sets_of_labels_are_learnt_one_by_one_on_shared_terms() {
+    let x = Array2::from_shape_fn((200, 2), |(i, j)| ((i * (7 + 4 * j)) as f64 * 0.37).sin());
+    let has = |row: ndarray::ArrayView1<'_, f64>| {
+        let known = [("a", row[0] > 0.0), ("b", row[1] > 0.3), ("c", row[0] > row[1])];
+        known.iter().filter(|(_, is)| *is).map(|(label, _)| (*label).to_owned()).collect()
+    };
+    let sets: Vec<Vec<String>> = x.rows().into_iter().map(has).collect();
+    assert!(sets.iter().any(Vec::is_empty) && sets.iter().any(|set| set.len() == 3));
+    let rows = Rows::from(&x);
+    let svc = BudgetSvc::builder().budget(40).c(100.0).gamma(1.0).build().unwrap();
+    let mut model = svc.fit_sets(&rows, &sets).unwrap();
+    let right = |model: &LabelSetsModel<BudgetConfig, f64, String>| {
+        let told = model.predict(&rows).unwrap();
+        told.iter().zip(&sets).filter(|(a, b)| a == b).count()
+    };
+    assert!(right(&model) >= 190, "{}", right(&model));
+    assert_eq!(model.predict_one(x.row(3).as_slice().unwrap()).unwrap().len(), sets[3].len());
+    let again = LabelSetsModel::<BudgetConfig, f64, String>::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.predict(&rows).unwrap(), model.predict(&rows).unwrap());
+    assert!(BudgetSvcModel::<f64, String>::from_bytes(&model.to_bytes().unwrap()).is_err());
+    model.learn(&rows, &sets).unwrap();
+    assert!(right(&model) >= 190);
+    assert!(matches!(model.predict_proba(&rows), Err(Error::Unsupported(_))));
+    // A label's values are those of a machine of two classes on the same terms, polished.
+    let logistic = PrimalSvc::builder().gamma(1.0).loss(AnyLoss::LogLoss);
+    let logistic = logistic.build().unwrap();
+    let p = logistic.fit_sets(&rows, &sets).unwrap().predict_proba(&rows).unwrap();
+    let b: Vec<bool> = sets.iter().map(|set| set.contains(&"b".to_owned())).collect();
+    let alone = logistic.fit(&rows, &b).unwrap().predict_proba(&rows).unwrap();
+    for (all, own) in p.rows().into_iter().zip(alone.rows()) {
+        assert!((all[1] - own[1]).abs() < 1e-3, "{} {}", all[1], own[1]);
+    }
+    // What is refused.
+    let unknown = vec![vec!["z".to_owned()]; 200];
+    assert!(matches!(model.learn(&rows, &unknown), Err(Error::BadLabels(_))));
+    assert!(matches!(svc.fit_sets(&rows, &unknown), Err(Error::BadLabels(_))));
+    assert!(matches!(svc.fit_sets(&rows, &sets[1..]), Err(Error::LengthMismatch { .. })));
+    let weighed = BudgetSvc::builder().class_weight(ClassWeight::Balanced).build().unwrap();
+    assert!(matches!(weighed.fit_sets(&rows, &sets), Err(Error::Unsupported(_))));
 }
 
 /// Writes what `tests/python/test_files.py` loads:

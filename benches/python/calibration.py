@@ -5,7 +5,7 @@
 Log loss and Brier score on the test part (several classes: the mean over rows of the sum of
 squares), of machines on a budget; "ratio" is that of each of our methods to scikit-learn's default,
 sigmoids and the mean of five machines, and to the same with `ensemble=False`, one machine as ours.
-"least" is the ratio that the method would have if its curves were fitted to the test rows
+"least" is the ratios that the method would have if its curves were fitted to the test rows
 themselves: what no curve of its kind for this one machine can fall below by more than luck.
 Processor seconds of `fit`, of `calibrate`, and of scikit-learn's whole fit.
 """
@@ -28,7 +28,7 @@ SETS = {
     "letter": {"budget": 1000, "C": 32, "gamma": "scale"},
     "usps": {"budget": 1000, "C": 10, "gamma": "scale"},
 }
-METHODS = ("sigmoid", "isotonic", "temperature")
+METHODS = ("auto", "sigmoid", "isotonic", "temperature")
 
 
 def spent(action, *arguments):
@@ -71,11 +71,12 @@ def main():
             _, ours = spent(model.calibrate, X, y, method)
             own = measured(model.predict_proba(X_test), y_test, model.classes_)
             model.calibrate(X_test, y_test, method, cv="prefit")
-            least = measured(model.predict_proba(X_test), y_test, model.classes_)[0] / losses[0][0]
+            best = measured(model.predict_proba(X_test), y_test, model.classes_)
+            least = f"{best[0] / losses[0][0]:.3f} / {best[1] / losses[0][1]:.3f}"
             ratios = [f"{own[0] / theirs[0]:.3f} / {own[1] / theirs[1]:.3f}" for theirs in losses]
             rows.append(
                 [name, method, f"{fit:.2f}", f"{ours:.2f}", f"{ours / fit:.2f}",
-                 f"{own[0]:.4f}", f"{own[1]:.4f}", ratios[0], f"{least:.3f}", seconds[0],
+                 f"{own[0]:.4f}", f"{own[1]:.4f}", ratios[0], least, seconds[0],
                  ratios[1], seconds[1]]
             )  # fmt: skip
             print(*rows[-1], flush=True)

@@ -15,7 +15,7 @@ from . import _core, _larger, _validation
 from ._docs import documented
 from ._estimator import Estimator
 
-METHODS = ("sigmoid", "isotonic", "temperature")
+METHODS = ("auto", "sigmoid", "isotonic", "temperature")
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -55,7 +55,7 @@ class Calibrated(Estimator):
         self,
         X: Any,
         y: Any,
-        method: Literal["sigmoid", "isotonic", "temperature"] = "sigmoid",
+        method: Literal["auto", "sigmoid", "isotonic", "temperature"] = "auto",
         cv: Any = 5,
         sample_weight: Any = None,
     ) -> Self:
@@ -78,8 +78,9 @@ class Calibrated(Estimator):
             Rows as in `fit`: those of the fit, or others with ``cv="prefit"``.
         y : array-like of shape (n_samples,)
             Labels, of known classes.
-        method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
-            "sigmoid" has two numbers for each output [1]_; "isotonic" is any rising curve, for
+        method : {"auto", "sigmoid", "isotonic", "temperature"}, default="auto"
+            "auto" takes the one of the others whose curves, fitted to half of the rows, make the
+            labels of the other half likeliest. "sigmoid" has two numbers for each output [1]_; "isotonic" is any rising curve, for
             some thousand rows a class; "temperature" has one number for all, a softmax, and leaves
             every prediction as it is. Several classes: the curves of the classes against the rest
             as parts of their sum, or those of their pairs, coupled (`SVC` and its like).

@@ -15,7 +15,7 @@ const MOST: usize = 1 << 16;
 /// About the constant of least loss, one an output: a quantile of the values as they weigh (the
 /// median for a tube), their mean for a squared loss; 0 for classes.
 ///
-/// *Cost* O(n), and a sort of 65,536 values, an output.
+/// *Cost* O(n), and a sort of 65,536 values where weights differ, an output.
 pub(super) fn centre<F: Real>(loss: AnyLoss, problem: &Problem<'_, F>) -> Result<Vec<f64>> {
     let targets = problem.targets();
     let classes = loss.is_classification() || targets.are_classes();
@@ -37,14 +37,23 @@ fn of_output<F: Real>(loss: AnyLoss, problem: &Problem<'_, F>, output: usize) ->
             for (to, (y, &c)) in chosen.iter_mut().zip(weighty.step_by(step)) {
                 *to = (y, c);
             }
-            chosen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            let order =
+                |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
+            let equal = chosen.windows(2).all(|pair| pair[0].1 == pair[1].1);
+            if !equal {
+                chosen.sort_unstable_by(order);
+            }
             let goal = q * chosen.iter().map(|(_, c)| c).sum::<f64>();
             let mut below = 0.0;
-            let reached = chosen.iter().find(|(_, c)| {
+            let reached = chosen.iter().position(|(_, c)| {
                 below += c;
                 below >= goal
             });
-            reached.map_or(0.0, |(y, _)| *y)
+            match reached {
+                // Of equal weights the place is known before the order.
+                Some(at) if equal => chosen.select_nth_unstable_by(at, order).1.0,
+                reached => reached.map_or(0.0, |at| chosen[at].0),
+            }
         }
     };
     // Values at both ends of the range of floats have no differences.

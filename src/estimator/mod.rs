@@ -57,8 +57,8 @@ pub use exact::{
     SvrModel,
 };
 pub use labelled::{
-    Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Streams, Told,
-    Trains, Weighted,
+    Classifier, ClassifierModel, Family, LabelSetsModel, OfValues, Regressor, RegressorModel,
+    Streams, Told, Trains, Weighted,
 };
 pub use local::{Cells, LocalBudgetSvc, LocalBudgetSvcModel, LocalConfig};
 pub use machine::{Machine, State};

@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use crate::model::persist::{Archive, Data, Label, Labels, Tensor, Tensors};
 use crate::watch::StopReason;
 
+/// Says that labels do not exclude each other.
+pub(super) const SETS: &str = "_multilabel";
+
 /// A fitted estimator that can be written to a file and read from one.
 ///
 /// A file has one precision and one kind of labels: [`inspect`] tells which before a type is
@@ -369,15 +372,18 @@ impl<F: Precision, C> Unpacked<F, C> {
     /// The labels of a classifier with so many outputs for k > 2 classes; everything must have been
     /// taken by now.
     pub(super) fn classes<L: Label>(&self, outputs: impl Fn(usize) -> usize) -> Result<Vec<L>> {
-        if self.told.fields.contains_key("_multilabel") {
+        if self.told.fields.contains_key(SETS) {
             return Err(Error::Unsupported(
-                "the file's labels do not exclude each other: take the machine (AnyMachine) and its \
-                 decision values, positive where a label is"
-                    .into(),
+                "the file's labels do not exclude each other: load it as a LabelSetsModel".into(),
             ));
         }
+        self.sets(|k| if k == 2 { 1 } else { outputs(k) })
+    }
+
+    /// The labels of a machine with so many outputs for k labels.
+    pub(super) fn sets<L: Label>(&self, outputs: impl Fn(usize) -> usize) -> Result<Vec<L>> {
         let k = self.labels.len();
-        if k < 2 || self.machine.n_outputs() != if k == 2 { 1 } else { outputs(k) } {
+        if k < 2 || self.machine.n_outputs() != outputs(k) {
             return Err(bad("class labels"));
         }
         let wrong = || {

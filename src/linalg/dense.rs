@@ -12,6 +12,15 @@ pub(crate) fn matrix<F>(rows: &[F], columns: usize) -> MatRef<'_, F> {
 
 /// `out = A B`, row-major.
 pub(crate) fn multiply<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F>) {
+    product(Accum::Replace, out, (a, b));
+}
+
+/// `out += A B`, row-major.
+pub(crate) fn add_product<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F>) {
+    product(Accum::Add, out, (a, b));
+}
+
+fn product<F: Real>(accum: Accum, out: &mut [F], (a, b): (MatRef<'_, F>, MatRef<'_, F>)) {
     let out = MatMut::from_row_major_slice_mut(out, a.nrows(), b.ncols());
-    matmul(out, Accum::Replace, a, b, F::one(), Par::Seq);
+    matmul(out, accum, a, b, F::one(), Par::Seq);
 }

@@ -173,7 +173,7 @@ impl AnyLoss {
     }
 
     /// What it is made of at the target y.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pieces(&self, y: f64) -> Pieces {
         // `1 - y f`.
         let margin = Corner { sign: -y, center: 0.0, edge: -1.0, weight: 1.0 };
@@ -202,7 +202,7 @@ impl AnyLoss {
     }
 
     /// `L(y, f)`, at least 0.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn value(&self, y: f64, f: f64) -> f64 {
         self.pieces(y).at(f, 0.0).value
@@ -210,7 +210,7 @@ impl AnyLoss {
 
     /// Minus a subgradient of the loss in `f`: what a stochastic step adds to the model, up to
     /// its length. 0 where the loss is 0.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn violation(&self, y: f64, f: f64) -> f64 {
         // Not -0.

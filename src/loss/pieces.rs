@@ -10,6 +10,8 @@
 //!
 //! Everything that solvers ask of such a loss follows from its corners ([`Smoothed`](super::Smoothed)).
 
+use std::hint::select_unpredictable;
+
 use super::curve::Curve;
 use super::log_loss::LogLoss;
 
@@ -69,12 +71,12 @@ impl Corner {
         Self { sign: -1.0, center, edge, weight }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn t(&self, f: f64) -> f64 {
         self.sign * (f - self.center) - self.edge
     }
 
-    #[inline]
+    #[inline(always)]
     fn weigh(&self, c: Curve) -> Curve {
         let Self { sign, weight, .. } = *self;
         Curve {
@@ -86,7 +88,7 @@ impl Corner {
 }
 
 /// The sum over the corners.
-#[inline]
+#[inline(always)]
 pub(super) fn sum((first, second): Corners, f: f64, curve: impl Fn(f64) -> Curve) -> Curve {
     let a = first.weigh(curve(first.t(f)));
     let Some(second) = second else { return a };
@@ -100,7 +102,7 @@ pub(super) fn sum((first, second): Corners, f: f64, curve: impl Fn(f64) -> Curve
 
 impl Pieces {
     /// Value and derivatives at `f`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at(&self, f: f64, h: f64) -> Curve {
         match *self {
             Self::Linear(corners) => sum(corners, f, |t| hub(t, h)),
@@ -124,20 +126,23 @@ impl Pieces {
 }
 
 /// The rounded `max(0, t)` and its derivatives in t.
-#[inline]
+#[inline(always)]
 pub(super) fn hub(t: f64, h: f64) -> Curve {
-    if t <= -h {
-        Curve::default()
-    } else if t >= h {
-        Curve { value: t, slope: 1.0, curvature: 0.0 }
-    } else {
-        let s = t + h;
-        Curve { value: s * s / (4.0 * h), slope: s / (2.0 * h), curvature: 0.5 / h }
+    // Without branches, which noise around a target lets nobody foresee.
+    let s = t + h;
+    let pick = |flat: f64, curved: f64, steep: f64| {
+        select_unpredictable(t <= -h, flat, select_unpredictable(t >= h, steep, curved))
+    };
+    Curve {
+        value: pick(0.0, s * s / (4.0 * h), t),
+        slope: pick(0.0, s / (2.0 * h), 1.0),
+        curvature: pick(0.0, 0.5 / h, 0.0),
     }
 }
 
 /// `max(0, t)²` and its derivatives in t.
-#[inline]
+#[inline(always)]
 fn square(t: f64) -> Curve {
-    if t <= 0.0 { Curve::default() } else { Curve { value: t * t, slope: 2.0 * t, curvature: 2.0 } }
+    let pick = |curved: f64| select_unpredictable(t <= 0.0, 0.0, curved);
+    Curve { value: pick(t * t), slope: pick(2.0 * t), curvature: pick(2.0) }
 }

@@ -35,7 +35,7 @@ pub struct Smoothed {
 
 impl Smoothed {
     /// Value and derivatives at `f`.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn at(&self, y: f64, f: f64) -> Curve {
         self.loss.pieces(y).at(f, self.h)

@@ -45,6 +45,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 
 pub use any::AnyModel;
+pub(crate) use calibration::logistic;
 pub use calibration::{Calibration, CalibrationMethod, Outputs, sigmoid};
 pub use cell::{CellMachine, CellPairs};
 pub use cells::CellModel;

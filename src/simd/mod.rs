@@ -33,7 +33,7 @@ mod zeroed;
 
 pub use block::{Job, Map, Metric, Sums, Values};
 pub use dispatch::{Level, level, levels};
-pub(crate) use norms::sq_norm;
+pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{

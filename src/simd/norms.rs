@@ -7,7 +7,7 @@ use crate::float::Real;
 primitives! {
     /// `Σ v²` of rows of `d` values, each as a chain of multiply-adds in order: what the block
     /// kernel computes for a point and itself.
-    pub(super) fn sq_norms(rows: &[F], d: usize, out: &mut [F]) = slices::sq_norms::<F, L>;
+    pub(crate) fn sq_norms(rows: &[F], d: usize, out: &mut [F]) = slices::sq_norms::<F, L>;
 
     /// Makes a line's number of rows the lanes of the lines of a block, and writes their
     /// [`sq_norms`].

@@ -34,7 +34,7 @@ CLASSIFIERS = [
     budgetsvm.FourierOGD(**ONLINE),
     budgetsvm.AutoSVC(budget=50, random_state=0),
 ]
-METHODS = ["sigmoid", "isotonic", "temperature"]
+METHODS = ["auto", "sigmoid", "isotonic", "temperature"]
 
 
 def sets(k: int, n: int = 400, seed: int = 1):
@@ -144,7 +144,7 @@ def test_rows_held_out_are_taken_as_they_are():
     """ "prefit" is Platt's fit to the decision values themselves, checked by its own equations."""
     X, y, test, wanted = sets(2)
     model = budgetsvm.BudgetSVC(budget=20, gamma=0.2, random_state=0).fit(X, y)
-    model.calibrate(test, wanted, cv="prefit")
+    model.calibrate(test, wanted, method="sigmoid", cv="prefit")
     p, f = model.predict_proba(test)[:, 1], model.decision_function(test)
     yes, no = (wanted == 1).sum(), (wanted == 0).sum()
     aim = np.where(wanted == 1, (yes + 1) / (yes + 2), 1 / (no + 2))
@@ -152,9 +152,10 @@ def test_rows_held_out_are_taken_as_they_are():
     assert abs(((p - aim) * f).sum()) < 1e-3
     # A row of weight 2 is two rows.
     weights = np.random.RandomState(0).randint(0, 3, len(wanted))
-    heavy = model.calibrate(test, wanted, cv="prefit", sample_weight=weights).predict_proba(X)
+    how = {"method": "sigmoid", "cv": "prefit"}
+    heavy = model.calibrate(test, wanted, sample_weight=weights, **how).predict_proba(X)
     rows = np.repeat(np.arange(len(wanted)), weights)
-    twice = model.calibrate(test[rows], wanted[rows], cv="prefit").predict_proba(X)
+    twice = model.calibrate(test[rows], wanted[rows], **how).predict_proba(X)
     np.testing.assert_allclose(heavy, twice, atol=1e-9)
 
 

@@ -60,6 +60,7 @@ fn values<'py, C: Trains, F: Float>(
 
 fn method(name: &str) -> Result<CalibrationMethod> {
     match name {
+        "auto" => Ok(CalibrationMethod::Auto),
         "sigmoid" => Ok(CalibrationMethod::Sigmoid),
         "isotonic" => Ok(CalibrationMethod::Isotonic),
         "temperature" => Ok(CalibrationMethod::Temperature),

@@ -6,8 +6,10 @@ mod classifier;
 mod family;
 mod fitted;
 mod regressor;
+mod sets;
 
 pub use classifier::{Classifier, ClassifierModel};
 pub use family::{Family, OfValues, Streams, Told, Trains, Weighted};
 pub(super) use fitted::{Fitted, GoOn, Train};
 pub use regressor::{Regressor, RegressorModel};
+pub use sets::LabelSetsModel;

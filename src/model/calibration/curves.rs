@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CalibrationMethod {
-    /// Two numbers an output: for few rows.
+    /// The one of the others whose curves, fitted to half of the rows, make the other half likeliest.
     #[default]
+    Auto,
+    /// Two numbers an output: for few rows.
     Sigmoid,
     /// Any rising curve: for thousands of rows a class.
     Isotonic,
@@ -55,7 +57,7 @@ impl Outputs {
 }
 
 /// `1/(1 + exp(-z))`.
-pub(super) fn logistic(z: f64) -> f64 {
+pub(crate) fn logistic(z: f64) -> f64 {
     if z >= 0.0 { 1.0 / (1.0 + (-z).exp()) } else { z.exp() / (1.0 + z.exp()) }
 }
 

@@ -46,7 +46,8 @@ pub(super) fn curves(
         )
     };
     Ok(match method {
-        CalibrationMethod::Sigmoid => Curves::Sigmoid(
+        // Whoever chooses does so before; two numbers do for any rows.
+        CalibrationMethod::Auto | CalibrationMethod::Sigmoid => Curves::Sigmoid(
             (0..m)
                 .map(|c| {
                     let (mut values, positive, weights) = part(c);

@@ -12,6 +12,7 @@
 //!
 //! References: \[PLATT\]; \[ZADROZNY\]; \[GUO\].
 
+mod choice;
 mod coupling;
 mod curves;
 mod fit;
@@ -24,7 +25,8 @@ use crate::config::positive;
 use crate::data::check_finite;
 use crate::error::{Error, Result, check_len, try_vec};
 
-use curves::{Curves, Steps, divide, logistic};
+pub(crate) use curves::logistic;
+use curves::{Curves, Steps, divide};
 
 pub use curves::{CalibrationMethod, Outputs};
 pub(crate) use likelihood::sharpness;
@@ -51,7 +53,7 @@ impl Calibration {
         classes: &[u32],
         weights: &[f64],
     ) -> Result<Self> {
-        let Outputs { n_classes, pairs } = outputs;
+        let n_classes = outputs.n_classes;
         if n_classes < 2 || classes.iter().any(|&c| c as usize >= n_classes) {
             return Err(Error::BadLabels("a class that the machine does not have".into()));
         }
@@ -61,6 +63,21 @@ impl Calibration {
         if !weights.iter().any(|&w| w > 0.0) {
             return Err(Error::param("sample_weight", "not all zero", 0));
         }
+        let method = match method {
+            CalibrationMethod::Auto => choice::likeliest((values, outputs), classes, weights)?,
+            method => method,
+        };
+        Self::by(method, (values, outputs), classes, weights)
+    }
+
+    /// [`Calibration::fit`] of what was checked.
+    fn by(
+        method: CalibrationMethod,
+        (values, outputs): (&[f64], Outputs),
+        classes: &[u32],
+        weights: &[f64],
+    ) -> Result<Self> {
+        let Outputs { n_classes, pairs } = outputs;
         let curves = fit::curves(method, outputs, values, classes, weights)?;
         Ok(Self { n_classes, pairs, curves })
     }
@@ -277,6 +294,8 @@ impl Calibration {
                 }
                 Self::of(outputs, Curves::Isotonic(curves)).map_err(|_| bad())?
             }
+            // No curve.
+            CalibrationMethod::Auto => return Err(bad()),
         };
         section.end()?;
         Ok(made)

@@ -135,3 +135,49 @@ fn several_classes_sum_to_one() {
         }
     }
 }
+
+#[test]
+fn auto_takes_what_is_likeliest_on_rows_that_were_left_out() {
+    let mut rng = Rng::new(23);
+    let n = 6000;
+    let two = Outputs { n_classes: 2, pairs: false };
+    let equal = vec![1.0; n];
+    let values: Vec<f64> = (0..n).map(|_| 4.0 * rng.uniform() - 2.0).collect();
+    let mut drawn = |law: &dyn Fn(f64) -> f64| -> Vec<u32> {
+        values.iter().map(|&f| u32::from(rng.uniform() < law(f))).collect()
+    };
+    // No sigmoid: a plateau far from 0 and from 1.
+    let plateau = drawn(&|f| {
+        if f < -1.0 {
+            0.02
+        } else if f < 1.0 {
+            0.5
+        } else {
+            0.98
+        }
+    });
+    let moved = drawn(&|f| 1.0 / (1.0 + (-3.0 * f - 2.0).exp()));
+    let chosen = |classes: &[u32]| {
+        let auto = CalibrationMethod::Auto;
+        Calibration::fit(auto, (&values, two), classes, &equal).unwrap().method()
+    };
+    assert_eq!(chosen(&plateau), CalibrationMethod::Isotonic);
+    assert_eq!(chosen(&moved), CalibrationMethod::Sigmoid);
+    let three = Outputs { n_classes: 3, pairs: false };
+    let values: Vec<f64> = (0..3 * 500).map(|_| 2.0 * rng.normal()).collect();
+    let class = |row: &[f64]| {
+        let e: Vec<f64> = row.iter().map(|f| f.exp()).collect();
+        let at = rng.uniform() * e.iter().sum::<f64>();
+        if at < e[0] { 0 } else { 1 + u32::from(at >= e[0] + e[1]) }
+    };
+    let classes: Vec<u32> = values.chunks_exact(3).map(class).collect();
+    let made =
+        Calibration::fit(CalibrationMethod::Auto, (&values, three), &classes, &[1.0; 500]).unwrap();
+    assert_eq!(made.method(), CalibrationMethod::Temperature);
+    // One row a class has no second half: two numbers.
+    let few = Calibration::fit(CalibrationMethod::Auto, (&[1.0], two), &[1], &[1.0]).unwrap();
+    assert_eq!(few.method(), CalibrationMethod::Sigmoid);
+    let mut section = few.to_section();
+    section.put("method", "auto");
+    assert!(Calibration::from_section(section).is_err());
+}

@@ -4,7 +4,8 @@ use crate::data::Rows;
 use crate::error::{Result, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
-use crate::simd;
+use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::{self, sq_norms};
 use crate::watch::{Halt, Step, Watch};
 
 /// Features of the samples `index` of some rows.
@@ -15,6 +16,8 @@ pub struct Source<'a, F: Real> {
     index: &'a [usize],
     kept: Vec<F>,
     block: Vec<F>,
+    /// `‖z‖²` of the rows of either.
+    norms: Vec<F>,
 }
 
 impl<'a, F: Real> Source<'a, F> {
@@ -30,7 +33,8 @@ impl<'a, F: Real> Source<'a, F> {
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Result<Self> {
-        let mut made = Self { map, rows, index, kept: Vec::new(), block: Vec::new() };
+        let (kept, block, norms) = (Vec::new(), Vec::new(), Vec::new());
+        let mut made = Self { map, rows, index, kept, block, norms };
         let width = map.n_outputs();
         let values = index.len().saturating_mul(width);
         if values.saturating_mul(size_of::<F>()) <= bytes {
@@ -46,6 +50,10 @@ impl<'a, F: Real> Source<'a, F> {
                     map.transform_some(&rows, (&row, index.len()), out, watch)?;
                 }
                 Err(Halt::Fail(error)) => return Err(error),
+            }
+            if !made.kept.is_empty() {
+                made.norms = try_vec("features", index.len(), F::zero())?;
+                norms_of(&made.kept, width, &mut made.norms);
             }
         }
         Ok(made)
@@ -81,7 +89,10 @@ impl<'a, F: Real> Source<'a, F> {
         self.block.resize(order.len() * width, F::zero());
         let row = |i: usize| self.index[order[i]];
         let out = (&mut self.block[..], width);
-        self.map.transform_until(&self.rows, (&row, order.len()), out, watch)
+        self.map.transform_until(&self.rows, (&row, order.len()), out, watch)?;
+        self.norms.resize(order.len(), F::zero());
+        norms_of(&self.block, width, &mut self.norms);
+        Ok(())
     }
 
     /// Features of a sample, where all are kept.
@@ -115,6 +126,17 @@ impl<'a, F: Real> Source<'a, F> {
         let width = self.width();
         self.kept(order[at]).unwrap_or_else(|| &self.block[at * width..][..width])
     }
+
+    /// Its squared norm: one for all outputs.
+    #[must_use]
+    pub fn sq_norm(&self, order: &[usize], at: usize) -> f64 {
+        Real::to_f64(self.norms[if self.kept.is_empty() { at } else { order[at] }])
+    }
+}
+
+fn norms_of<F: Real>(rows: &[F], width: usize, norms: &mut [F]) {
+    let tasks = norms.chunks_mut(ROW_CHUNK).zip(rows.chunks((ROW_CHUNK * width).max(1)));
+    parallel::each(tasks, &|_, (norms, rows)| sq_norms(rows, width, norms));
 }
 
 /// A value of every line of the caches that the row lies in.

@@ -10,7 +10,6 @@ use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::parallel;
 use crate::rng::Rng;
-use crate::simd::sq_norm;
 use crate::watch::{StopReason, Watch};
 
 /// Samples whose features are made at a time; D_G is estimated on the first block.
@@ -195,7 +194,9 @@ impl Plan<'_> {
             let j = done + at as u64 + 1;
             let eta = self.step(own, j);
             let z = source.row(order, at);
-            source.prefetch(order, at + AHEAD);
+            if c == 0 {
+                source.prefetch(order, at + AHEAD);
+            }
             let product = output.iterate.product(z);
             let v = self.settings.loss.violation(y, product + output.intercept);
             // 4.
@@ -203,8 +204,7 @@ impl Plan<'_> {
             output.iterate.shrink(shrink);
             if v != 0.0 {
                 let by = eta * weight * v;
-                let sq_norm = Real::to_f64(sq_norm(z));
-                output.iterate.add(by, z, shrink * product, sq_norm);
+                output.iterate.add(by, z, shrink * product, source.sq_norm(order, at));
                 // 5.
                 output.iterate.project(own.radius);
                 if self.settings.fit_intercept {
@@ -271,7 +271,7 @@ pub fn train<F: Real>(
             watch.glance()?;
             let source = &*source;
             let plan = &*plan.get_or_insert_with(|| {
-                let norm = |at| Real::to_f64(sq_norm(source.row(block, at)));
+                let norm = |at| source.sq_norm(block, at);
                 let sq_norms: Vec<f64> = (0..block.len()).map(norm).collect();
                 settings.plan(task, (block, &sq_norms), &mut gradient, total)
             });

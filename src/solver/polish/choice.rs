@@ -1,5 +1,6 @@
 //! Which solver polishes what: thresholds measured by `benches/python/polish.py`.
 
+use super::common;
 use crate::data::Targets;
 use crate::solver::smoothed::Polish;
 
@@ -10,11 +11,16 @@ const DUAL: (usize, usize) = (100, 3);
 const KEPT_TERMS: usize = 800;
 const KEPT_VALUES: usize = 1 << 26;
 
+/// The `tol` below which conjugate gradients take more steps than Hessians are worth.
+const LEAST_TOL: f64 = 1e-9;
+
 /// A solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// Newton's method with Hessians.
     Newton,
+    /// The same steps along directions from one sum for all columns of values.
+    Common,
     /// Coordinate ascent in the dual on features that outputs share.
     Dual,
     /// Newton's method by conjugate gradients on the rows that matter.
@@ -29,7 +35,10 @@ impl Choice {
         // one loss is all that a pass knows.
         let one = targets.level(0).is_none();
         let coordinates = !polish.fit_intercept && polish.final_loss().has_zones() && one;
-        if b >= DUAL.0 && m >= DUAL.1 && coordinates {
+        let values = !targets.are_classes() && !polish.loss.is_classification();
+        if values && m >= common::COLUMNS && b <= common::MOST_TERMS && polish.tol >= LEAST_TOL {
+            Self::Common
+        } else if b >= DUAL.0 && m >= DUAL.1 && coordinates {
             Self::Dual
         } else if b >= KEPT_TERMS || n.saturating_mul(b) >= KEPT_VALUES {
             Self::Kept

@@ -54,7 +54,7 @@ impl Rule {
             .find(|r| r.code() == code)
     }
 
-    fn curvature(self, samples: &Samples<'_>, i: usize, f: f64) -> f64 {
+    pub(super) fn curvature(self, samples: &Samples<'_>, i: usize, f: f64) -> f64 {
         match self {
             Self::Majorant => samples.majorant(i, f),
             Self::Exact | Self::Sketch => samples.at(i, f).curvature,
@@ -86,9 +86,14 @@ pub(super) struct Derivatives {
 impl Derivatives {
     pub(super) fn new(b: usize, with_offset: bool) -> Result<Self> {
         let order = b + usize::from(with_offset);
+        Ok(Self { hessian: GramAccumulator::new(order)?, ..Self::slopes(b, with_offset)? })
+    }
+
+    /// With room for a gradient alone.
+    pub(super) fn slopes(b: usize, with_offset: bool) -> Result<Self> {
         Ok(Self {
-            gradient: vec![0.0; order],
-            hessian: GramAccumulator::new(order)?,
+            gradient: vec![0.0; b + usize::from(with_offset)],
+            hessian: GramAccumulator::new(0)?,
             weight: 0.0,
             b,
             sloped: Vec::new(),

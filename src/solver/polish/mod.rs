@@ -11,7 +11,8 @@
 //! Three solvers; `choice` says which, by sizes. Where one does not come to its end the next goes on
 //! from there.
 //!
-//! - Newton's method with Hessians, below: small problems.
+//! - Newton's method with Hessians, below: small problems. Several columns of values share one sum
+//!   that stands for their Hessians (`common`).
 //! - Coordinate ascent in the dual on features that outputs share (`dual`): several outputs.
 //! - Newton's method by conjugate gradients on the rows that matter (`kept`): many samples or
 //!   terms.
@@ -64,6 +65,7 @@
 //! (offset); \[BSCA\] for the basis.
 
 mod choice;
+mod common;
 mod curvature;
 mod dual;
 mod kept;
@@ -138,6 +140,12 @@ impl Polish {
             let gram = basis_gram(rows, watch)?;
             let ridge = run::RIDGE * F::epsilon().to_f64();
             let shared = steps::Shared::new(self, (start, 0.0), gram, ridge)?;
+            let size = (rows.n_rows(), rows.n_terms());
+            if choice::Choice::of(self, start.targets, size) == choice::Choice::Dual
+                && let Some(values) = dual::left_out(&shared, rows, (start, folds, n_folds), watch)?
+            {
+                return Ok(values);
+            }
             kept::left_out(&shared, rows, (start, folds, n_folds), watch)
         })
     }

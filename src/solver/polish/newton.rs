@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::common::{Common, TOGETHER};
 use super::output::{Output, State};
 use super::steps::Shared;
 use crate::float::Real;
@@ -14,10 +15,11 @@ const GROUP_BYTES: usize = 96 << 20;
 /// Hessians up to this order are factored one a task, larger ones in turn by all threads.
 const SMALL_ORDER: usize = 512;
 
-/// Solves for all outputs, a group in lockstep; `result` holds what is known whenever this returns.
+/// Solves for all outputs, a group in lockstep, with one sum for their Hessians where they go
+/// `together`; `result` holds what is known whenever this returns.
 pub(super) fn solve<F: Real>(
     shared: &Shared<'_>,
-    panels: &mut Panels<'_, F>,
+    (panels, together): (&mut Panels<'_, F>, bool),
     result: &mut Polished,
     watch: &mut Watch<'_>,
 ) -> Step {
@@ -27,6 +29,9 @@ pub(super) fn solve<F: Real>(
     (result.smoothed, result.primal, result.steps) = (0.0, 0.0, 0);
     let order = b + usize::from(polish.fit_intercept);
     let most = (GROUP_BYTES / (4 * order * order + 4096 * order)).clamp(1, m);
+    let most = if together { TOGETHER.min(m) } else { most };
+    let made = together.then(|| Common::new(shared, panels, watch)).transpose();
+    let mut common = made.inspect_err(|_| result.forget())?;
     // Groups of nearly equal size.
     let size = m.div_ceil(m.div_ceil(most));
     for first in (0..m).step_by(size) {
@@ -34,9 +39,10 @@ pub(super) fn solve<F: Real>(
         for index in first..(first + size).min(m) {
             let mut point = result.coef_of(index);
             point.push(result.intercept[index]);
-            group.push(Output::new(polish, index, n, point)?);
+            group.push(Output::new(polish, (index, n), point, !together)?);
         }
-        let done = run(shared, panels, &mut group, result.smoothed, watch);
+        let all = (&mut group[..], common.as_mut());
+        let done = run(shared, panels, all, result.smoothed, watch);
         for output in &group {
             result.take(output, shared);
         }
@@ -76,7 +82,7 @@ impl Polished {
             [penalty + samples.loss_at(&output.f), penalty + samples.plain_loss_at(&output.f)];
         // Step 7. A point that is best at a wide h need not be better than the start.
         if let Some((point, before)) = &output.before
-            && output.state != State::Converged
+            && (output.state != State::Converged || output.line.is_some())
             && before[0] < value[0]
         {
             value = *before;
@@ -91,7 +97,7 @@ impl Polished {
 fn run<F: Real>(
     shared: &Shared<'_>,
     panels: &mut Panels<'_, F>,
-    group: &mut [Output],
+    (group, mut common): (&mut [Output], Option<&mut Common>),
     before: f64,
     watch: &mut Watch<'_>,
 ) -> Step {
@@ -99,26 +105,45 @@ fn run<F: Real>(
     for step in 0..shared.polish.max_steps {
         watch.at(step, before + group.iter().map(|o| o.value).sum::<f64>());
         watch.poll()?;
-        let mut live: Vec<&mut Output> =
-            group.iter_mut().filter(|o| o.state == State::Running).collect();
-        if live.is_empty() {
+        let running = group.iter_mut().filter(|o| o.state == State::Running);
+        let (mut joined, mut live): (Vec<_>, Vec<_>) = running.partition(|o| o.line.is_some());
+        if joined.is_empty() && live.is_empty() {
             return Ok(());
         }
-        shared.step_3_derivatives(panels, &mut live, watch)?;
-        let gram = &shared.gram;
-        if live.len() > 1 && gram.len() <= SMALL_ORDER * SMALL_ORDER {
-            live.par_iter_mut().try_for_each(|o| o.step_4_direction(gram, &mut || Ok(())))?;
-        } else {
-            for o in &mut live {
-                o.step_4_direction(gram, &mut || watch.poll())?;
-            }
+        if let Some(common) = &mut common {
+            common.gradients(shared, panels, &mut joined, watch)?;
+            common.directions(shared, &mut joined, watch)?;
+            // Those that are to go alone begin with the next step.
+            joined.retain(|o| o.line.is_some());
         }
-        watch.poll()?;
-        for o in &mut live {
-            o.step_6_stop(shared.polish);
-        }
+        derive(shared, panels, &mut live, watch)?;
+        live.append(&mut joined);
         live.retain(|o| o.state == State::Running);
         shared.steps_5_and_2(panels, &mut live, watch)?;
     }
+    Ok(())
+}
+
+/// Steps 3, 4 and 6 of those with Hessians of their own.
+fn derive<F: Real>(
+    shared: &Shared<'_>,
+    panels: &mut Panels<'_, F>,
+    live: &mut [&mut Output],
+    watch: &mut Watch<'_>,
+) -> Step {
+    if live.is_empty() {
+        return Ok(());
+    }
+    shared.step_3_derivatives(panels, live, watch)?;
+    let gram = &shared.gram;
+    if live.len() > 1 && gram.len() <= SMALL_ORDER * SMALL_ORDER {
+        live.par_iter_mut().try_for_each(|o| o.step_4_direction(gram, &mut || Ok(())))?;
+    } else {
+        for o in live.iter_mut() {
+            o.step_4_direction(gram, &mut || watch.poll())?;
+        }
+    }
+    watch.poll()?;
+    live.iter_mut().for_each(|o| o.step_6_stop(shared.polish));
     Ok(())
 }

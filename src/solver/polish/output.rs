@@ -1,5 +1,6 @@
 //! One output of the machine as it stands, and its Newton direction.
 
+use super::common::Line;
 use super::curvature::{Derivatives, Rule};
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot};
@@ -35,6 +36,8 @@ pub(super) struct Output {
     /// Margins of `direction`.
     pub(super) s: Vec<f64>,
     pub(super) derivatives: Derivatives,
+    /// Of one that goes with others: it then has no Hessian of its own.
+    pub(super) line: Option<Line>,
     pub(super) h: f64,
     /// Objective at `point` for the current h.
     pub(super) value: f64,
@@ -53,9 +56,18 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// At `point`, nothing computed yet.
-    pub(super) fn new(polish: &Polish, index: usize, n: usize, point: Vec<f64>) -> Result<Self> {
+    /// At `point`, nothing computed yet; alone, or with others.
+    pub(super) fn new(
+        polish: &Polish,
+        (index, n): (usize, usize),
+        point: Vec<f64>,
+        alone: bool,
+    ) -> Result<Self> {
         let b = point.len() - 1;
+        let derivatives = match alone {
+            true => Derivatives::new(b, polish.fit_intercept)?,
+            false => Derivatives::slopes(b, polish.fit_intercept)?,
+        };
         Ok(Self {
             index,
             direction: vec![0.0; b + 1],
@@ -63,7 +75,8 @@ impl Output {
             point,
             f: try_vec("margins", n, 0.0)?,
             s: try_vec("margins", n, 0.0)?,
-            derivatives: Derivatives::new(b, polish.fit_intercept)?,
+            line: (!alone).then(|| Line::new(derivatives.gradient.len())),
+            derivatives,
             h: polish.h,
             value: f64::NAN,
             predicted: f64::INFINITY,

@@ -73,7 +73,9 @@ fn by_choice<F: Real>(
         }
     }
     let panels = Panels::new(rows, polish.cache_bytes, watch);
-    newton::solve(&shared, &mut panels.inspect_err(|_| result.forget())?, result, watch)
+    let together = choice == Choice::Common;
+    let panels = &mut panels.inspect_err(|_| result.forget())?;
+    newton::solve(&shared, (panels, together), result, watch)
 }
 
 /// The best offsets alone, when the basis is empty; one that is not to be fitted stays.

@@ -186,7 +186,10 @@ impl<'a> Shared<'a> {
                 linear: dot(&o.direction[..b], &o.pull) + self.tilt * o.direction[b],
                 quadratic: dot(&o.direction[..b], &pushed),
             };
-            let (t, value) = ray.minimise();
+            let (t, value) = match &o.line {
+                Some(line) => ray.minimise_from(line.at_zero(o.value)),
+                None => ray.minimise(),
+            };
             o.advance(t, value, &pushed);
             let done = o.predicted <= STAGE_TOL * o.value.abs() || t == 0.0;
             if o.h > self.polish.h && done {

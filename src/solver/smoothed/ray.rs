@@ -7,7 +7,7 @@
 //! φ is convex and piecewise quadratic with a continuous derivative. A trial costs O(n).
 
 use crate::data::Targets;
-use crate::loss::{Curve, Smoothed};
+use crate::loss::{AnyLoss, Curve, Smoothed};
 use crate::parallel;
 
 /// Samples summed by one task; sums of tasks are added in order.
@@ -41,7 +41,7 @@ impl Samples<'_> {
     }
 
     /// `C_i L_h` and derivatives of sample i at `f`.
-    #[inline]
+    #[inline(always)]
     pub(in crate::solver) fn at(&self, i: usize, f: f64) -> Curve {
         let c = self.loss.at(self.y(i), f);
         let cost = self.cost[i];
@@ -81,9 +81,34 @@ impl Samples<'_> {
         sum
     }
 
+    /// [`Samples::sum`] of what `each` makes of a sample's loss at `f(i)`: compiled for each loss, so
+    /// that none is asked which it is at every sample.
+    fn sum_of<const N: usize>(
+        &self,
+        f: impl Fn(usize) -> f64 + Sync,
+        each: impl Fn(usize, Curve) -> [f64; N] + Sync,
+    ) -> [f64; N] {
+        let h = self.loss.h;
+        let at = |loss: AnyLoss, i: usize| {
+            each(i, Self { loss: Smoothed { loss, h }, ..*self }.at(i, f(i)))
+        };
+        match self.loss.loss {
+            AnyLoss::Hinge => self.sum(|i| at(AnyLoss::Hinge, i)),
+            AnyLoss::SquaredHinge => self.sum(|i| at(AnyLoss::SquaredHinge, i)),
+            AnyLoss::LogLoss => self.sum(|i| at(AnyLoss::LogLoss, i)),
+            AnyLoss::EpsilonInsensitive { epsilon } => {
+                self.sum(|i| at(AnyLoss::EpsilonInsensitive { epsilon }, i))
+            }
+            AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
+                self.sum(|i| at(AnyLoss::SquaredEpsilonInsensitive { epsilon }, i))
+            }
+            AnyLoss::Quantile { quantile } => self.sum(|i| at(AnyLoss::Quantile { quantile }, i)),
+        }
+    }
+
     /// Σ C_i L_h at these decision values.
     pub(in crate::solver) fn loss_at(&self, f: &[f64]) -> f64 {
-        self.sum(|i| [self.at(i, f[i]).value])[0]
+        self.sum_of(|i| f[i], |_, c| [c.value])[0]
     }
 
     /// Moves the offset, and the decision values with it, to where Σ C_i L_h is least, by line
@@ -91,7 +116,7 @@ impl Samples<'_> {
     pub(in crate::solver) fn best_offset(&self, offset: &mut f64, f: &mut [f64]) {
         let mut s = vec![0.0; f.len()];
         for _ in 0..MAX_SEARCHES {
-            let [slope] = self.sum(|i| [self.at(i, f[i]).slope]);
+            let [slope] = self.sum_of(|i| f[i], |_, c| [c.slope]);
             s.fill(-slope.signum());
             let ray = Ray { samples: *self, f, s: &s, base: 0.0, linear: 0.0, quadratic: 0.0 };
             let (t, _) = ray.minimise();
@@ -124,10 +149,10 @@ pub(in crate::solver) struct Ray<'a> {
 impl Ray<'_> {
     /// φ and its derivatives.
     pub(in crate::solver) fn at(&self, t: f64) -> Curve {
-        let [value, slope, curvature] = self.samples.sum(|i| {
-            let c = self.samples.at(i, self.f[i] + t * self.s[i]);
-            [c.value, c.slope * self.s[i], c.curvature * self.s[i] * self.s[i]]
-        });
+        let [value, slope, curvature] = self.samples.sum_of(
+            |i| self.f[i] + t * self.s[i],
+            |i, c| [c.value, c.slope * self.s[i], c.curvature * self.s[i] * self.s[i]],
+        );
         Curve {
             value: self.base + t * (self.linear + 0.5 * t * self.quadratic) + value,
             slope: self.linear + t * self.quadratic + slope,
@@ -139,7 +164,11 @@ impl Ray<'_> {
     /// Newton steps on φ' kept inside a bracket; t = 1 is tried first. t = 0 when φ does not
     /// fall.
     pub(in crate::solver) fn minimise(&self) -> (f64, f64) {
-        let zero = self.at(0.0);
+        self.minimise_from(self.at(0.0))
+    }
+
+    /// The same where φ and its slope at 0 are known.
+    pub(in crate::solver) fn minimise_from(&self, zero: Curve) -> (f64, f64) {
         let mut best = (0.0, zero.value);
         if zero.slope >= 0.0 || !zero.slope.is_finite() {
             return best;

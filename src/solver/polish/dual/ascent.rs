@@ -52,6 +52,11 @@ impl Own {
         let reach = f32::INFINITY;
         Self { index, dual, gap: 0.0, since: 0, moved: 0.0, reach, done: false }
     }
+
+    /// Begins with those of its pairs that are not known to rest.
+    pub(super) fn near(self) -> Self {
+        Self { since: 1, ..self }
+    }
 }
 
 /// Outputs that one thread works on. They know nothing of each other: who is in which group changes
@@ -74,8 +79,18 @@ impl Group {
         Self { outputs, w, pairs, rest: Vec::new(), begins: Vec::new() }
     }
 
+    /// With pairs that rest until the others are done.
+    pub(super) fn with_resting(self, rest: Vec<Pair>) -> Self {
+        Self { rest, ..self }
+    }
+
     pub(super) fn done(&self) -> bool {
         self.outputs.iter().all(|own| own.done)
+    }
+
+    /// w of every output, rows as long as those of the features.
+    pub(super) fn weights(&self) -> &[f32] {
+        &self.w
     }
 
     /// All pairs.

@@ -42,6 +42,7 @@
 
 mod ascent;
 mod features;
+mod left_out;
 mod order;
 
 use super::steps::Shared;
@@ -56,6 +57,8 @@ use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
 use ascent::{Group, Own, Pair};
 use features::Features;
+
+pub(super) use left_out::left_out;
 
 /// How far margins may move before a sample that they bring in is missed.
 const SLACK: f64 = 0.3;

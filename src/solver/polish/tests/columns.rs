@@ -94,7 +94,7 @@ fn every_output_has_its_own_quantile() {
     let toy = Toy::<f64>::new(7, N, 25, 2);
     let levels = [0.1, 0.5, 0.85];
     let values: Vec<f64> = toy.values.iter().flat_map(|&v| [v; 3]).collect();
-    for choice in [Choice::Newton, Choice::Kept] {
+    for choice in [Choice::Newton, Choice::Kept, Choice::Common] {
         let polish = |quantile| Polish {
             loss: AnyLoss::Quantile { quantile },
             fit_intercept: true,
@@ -108,4 +108,37 @@ fn every_output_has_its_own_quantile() {
         let alone = levels.map(|q| solve(&toy, &polish(q), Targets::Values(&toy.values), choice));
         same(&together, &alone, 1e-6);
     }
+}
+
+#[test]
+fn directions_from_one_sum_come_as_near_as_they_say() {
+    let toy = Toy::<f64>::new(8, 2000, 40, 2);
+    let values = three(&toy);
+    for loss in LOSSES.into_iter().filter(|loss| !loss.is_classification()) {
+        let polish = Polish { loss, fit_intercept: true, ..Polish::default() };
+        let targets = Targets::columns(&values, 3);
+        let exact = Polish { tol: 1e-12, max_steps: 400, ..polish };
+        let least = solve(&toy, &exact, targets, Choice::Newton);
+        for tol in [1e-3, 1e-5] {
+            let found = solve(&toy, &Polish { tol, ..polish }, targets, Choice::Common);
+            assert!(found.converged, "{loss:?} {tol}: {}", found.steps);
+            let above = found.smoothed / least.smoothed - 1.0;
+            assert!(above <= tol && found.steps <= 25, "{loss:?} {tol}: {above}, {}", found.steps);
+        }
+    }
+}
+
+#[test]
+fn columns_with_hardly_a_row_that_bends_come_to_their_minimum() {
+    // Without noise nearly all values lie within the tube.
+    let toy = Toy::<f64>::new(9, 600, 60, 2);
+    let smooth = |x: &[f64]| [x[0].sin(), x[1] * x[2], (x[0] - x[1]).cos()];
+    let values: Vec<f64> = toy.kernel.x.chunks(3).flat_map(smooth).collect();
+    let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.05 };
+    let polish = Polish { loss, fit_intercept: true, h: 0.01, max_steps: 200, ..Polish::default() };
+    let targets = Targets::columns(&values, 3);
+    let least = solve(&toy, &Polish { tol: 1e-12, ..polish }, targets, Choice::Newton);
+    let found = solve(&toy, &polish, targets, Choice::Common);
+    assert!(found.converged);
+    assert!(found.smoothed <= least.smoothed * (1.0 + polish.tol));
 }

@@ -91,3 +91,36 @@ fn samples_that_a_fold_brings_in_from_afar_count() {
     check::<f64>(2e-3, true);
     check::<f32>(2e-3, true);
 }
+
+#[test]
+fn many_classes_share_features_and_have_the_values_of_folds_of_their_own() {
+    let toy = Toy::<f32>::new(13, 900, 120, 5);
+    for loss in [AnyLoss::Hinge, AnyLoss::SquaredHinge] {
+        let polish = Polish { loss, h: 0.1, max_steps: 400, tol: 1e-8, ..Polish::default() };
+        let targets = toy.targets(loss);
+        let all = toy.solve(&polish, &vec![0.0; 120 * 5]);
+        let folds: Vec<u32> = (0..900).map(|i| i % 3).collect();
+        let start = Start { targets, cost: &toy.cost, coef: &all.coef, intercept: &[0.0; 5] };
+        let watch = &mut Watch::of_tests();
+        assert_eq!(choice::Choice::of(&polish, targets, (900, 120)), choice::Choice::Dual);
+        let found = polish.left_out(&toy.kernel, start, (&folds, 3), watch).unwrap();
+        let gram = basis_gram(&toy.kernel, watch).unwrap();
+        let shared = steps::Shared::new(&polish, (start, 0.0), gram, 1e-8).unwrap();
+        let slow = kept::left_out(&shared, &toy.kernel, (start, &folds, 3), watch);
+        let slow = slow.unwrap_or_else(|_| panic!("stopped"));
+        let own: Vec<f64> = (0..900 * 5).map(|at| own_value(&toy, &all, at / 5, at % 5)).collect();
+        let spread = |from: &[f64]| -> f64 {
+            let squares = from.iter().zip(&slow).map(|(a, b)| (a - b) * (a - b));
+            (squares.sum::<f64>() / slow.len() as f64).sqrt()
+        };
+        // Leaving folds out changes far more.
+        assert!(spread(&found) < 0.1 * spread(&own), "{} {}", spread(&found), spread(&own));
+    }
+}
+
+/// What the machine of all samples decides.
+fn own_value(toy: &Toy<f32>, all: &Polished, i: usize, c: usize) -> f64 {
+    let mut row = vec![0.0; toy.kernel.n_terms()];
+    toy.kernel.fill(&[i], &mut row);
+    row.iter().zip(all.coef_of(c)).map(|(k, a)| f64::from(*k) * a).sum()
+}

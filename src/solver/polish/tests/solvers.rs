@@ -4,7 +4,7 @@ use super::super::choice::Choice;
 use super::super::run;
 use super::*;
 
-const OTHERS: [Choice; 2] = [Choice::Dual, Choice::Kept];
+const OTHERS: [Choice; 3] = [Choice::Dual, Choice::Kept, Choice::Common];
 
 fn solve<F: Real>(toy: &Toy<F>, choice: Choice, polish: &Polish, coef: &[f64]) -> Polished {
     let targets = toy.targets(polish.loss);
