@@ -297,7 +297,8 @@ fn sets_of_labels_are_learnt_one_by_one_on_shared_terms() {
     };
     assert!(right(&model) >= 190, "{}", right(&model));
     assert_eq!(model.predict_one(x.row(3).as_slice().unwrap()).unwrap().len(), sets[3].len());
-    let again = LabelSetsModel::<BudgetConfig, f64, String>::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    let again = LabelSetsModel::<BudgetConfig, f64, String>::from_bytes(&model.to_bytes().unwrap())
+        .unwrap();
     assert_eq!(again.predict(&rows).unwrap(), model.predict(&rows).unwrap());
     assert!(BudgetSvcModel::<f64, String>::from_bytes(&model.to_bytes().unwrap()).is_err());
     model.learn(&rows, &sets).unwrap();

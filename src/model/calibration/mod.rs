@@ -64,7 +64,11 @@ impl Calibration {
             return Err(Error::param("sample_weight", "not all zero", 0));
         }
         let method = match method {
-            CalibrationMethod::Auto => choice::likeliest((values, outputs), classes, weights)?,
+            CalibrationMethod::Auto => {
+                choice::likeliest((classes, n_classes), weights, &|method, weights| {
+                    Self::by(method, (values, outputs), classes, weights)?.probabilities(values)
+                })?
+            }
             method => method,
         };
         Self::by(method, (values, outputs), classes, weights)

@@ -34,7 +34,6 @@ use super::steps::Shared;
 use crate::error::{Error, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, add_product, axpy, dot, matrix};
-use crate::loss::Curve;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::solver::smoothed::panels::Panels;
 use crate::watch::{Halt, Step, Watch};
@@ -58,48 +57,6 @@ const ENOUGH: f64 = 0.02;
 /// told of P; and before any has.
 const SURE: f64 = 0.5;
 const UNTOLD: f64 = 0.1;
-
-/// Conjugate gradients of one column.
-pub(super) struct Line {
-    /// d of its factor, and the width: where either changes, it begins anew.
-    d: f64,
-    h: f64,
-    /// `P⁻¹g` and `gᵀP⁻¹g` of the last step.
-    z: Vec<f64>,
-    norm: f64,
-    /// P times the direction, and `gᵀ` times it.
-    pushed: Vec<f64>,
-    bend: f64,
-    slope: f64,
-    /// The least curvature that a direction had in the metric of P.
-    least: f64,
-    steps: usize,
-    /// The norm when it was looked at last.
-    mark: f64,
-}
-
-impl Line {
-    pub(super) fn new(order: usize) -> Self {
-        let zero = || vec![0.0; order];
-        Self {
-            d: 0.0,
-            h: 0.0,
-            z: zero(),
-            norm: 0.0,
-            pushed: zero(),
-            bend: 0.0,
-            slope: 0.0,
-            least: 1.0,
-            steps: 0,
-            mark: f64::INFINITY,
-        }
-    }
-
-    /// The objective along the direction, where it begins.
-    pub(super) fn at_zero(&self, value: f64) -> Curve {
-        Curve { value, slope: self.slope, curvature: 0.0 }
-    }
-}
 
 /// What the columns have in common.
 pub(super) struct Common {

@@ -69,6 +69,7 @@ mod common;
 mod curvature;
 mod dual;
 mod kept;
+mod line;
 mod newton;
 mod output;
 mod prune;

@@ -1,7 +1,7 @@
 //! One output of the machine as it stands, and its Newton direction.
 
-use super::common::Line;
 use super::curvature::{Derivatives, Rule};
+use super::line::Line;
 use crate::error::{Error, Result, try_vec};
 use crate::linalg::{Cholesky, axpy, dot};
 use crate::solver::smoothed::Polish;

@@ -25,9 +25,9 @@
 //!
 //! # Cost
 //!
-//! Three passes over K_nB, and of each output one a round for all folds (two or three rounds); for
+//! Three passes over K_nB, which is made once where memory holds it, and of each output one a round for all folds (two or three rounds); for
 //! each output q B² for the q rows that bend, and for each fold a factor of B³/3 and a few products of
-//! 4 q B. Where K_nB is not kept a pass is n B kernel values.
+//! 4 q B. Where K_nB is not kept each pass makes its n B values.
 //!
 //! References: ours; \[PRIMAL\] section 4.
 
@@ -66,17 +66,24 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         point.extend(polish.fit_intercept.then_some(offset));
         points.push(point);
     }
-    // Step 1.
-    let mut out = try_vec("decision values", n * m, 0.0)?;
     let everyone: Vec<u32> = (0..n as u32).collect();
-    values(kernel, &everyone, &points, &mut out, watch)?;
-    check_finite("kernel matrix", &out, m)?;
-    let mut found = vec![Vec::with_capacity(m); n_folds];
-    let mut f = try_vec("margins", n, 0.0)?;
     // Half the memory: rows of it are copied.
     let room = 8 * n * kernel.n_terms() <= polish.cache_bytes;
     let held = if room { n } else { 0 };
     let all = Rows::new(kernel, (everyone.clone(), held), polish.cache_bytes, watch)?;
+    let look = |chosen: &[u32], points: &[Vec<f64>], out: &mut [f64], watch: &mut Watch<'_>| {
+        if !room {
+            return values(kernel, chosen, points, out, watch);
+        }
+        let points: Vec<&[f64]> = points.iter().map(Vec::as_slice).collect();
+        all.times_each(chosen, &points, out, watch)
+    };
+    // Step 1.
+    let mut out = try_vec("decision values", n * m, 0.0)?;
+    look(&everyone, &points, &mut out, watch)?;
+    check_finite("kernel matrix", &out, m)?;
+    let mut found = vec![Vec::with_capacity(m); n_folds];
+    let mut f = try_vec("margins", n, 0.0)?;
     let mut single = try_vec("kernel matrix", shared.gram.len(), 0.0_f32)?;
     single.iter_mut().zip(&shared.gram).for_each(|(to, &v)| *to = v as f32);
     for (c, point) in points.iter().enumerate() {
@@ -147,7 +154,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         let own: Vec<u32> =
             everyone.iter().copied().filter(|&i| folds[i as usize] as usize == fold).collect();
         let mut some = try_vec("decision values", own.len() * m, 0.0)?;
-        values(kernel, &own, points, &mut some, watch)?;
+        look(&own, points, &mut some, watch)?;
         for (&i, from) in own.iter().zip(some.chunks_exact(m)) {
             out[i as usize * m..][..m].copy_from_slice(from);
         }
