@@ -82,8 +82,9 @@ class Calibrated(Estimator):
             "auto" takes the one of the others whose curves, fitted to half of the rows, make the
             labels of the other half likeliest. "sigmoid" has two numbers for each output [1]_;
             "isotonic" is any rising curve, for some thousand rows a class; "temperature" has one
-            number for all, a softmax, and leaves every prediction as it is. Several classes: the curves of the classes against the rest
-            as parts of their sum, or those of their pairs, coupled (`SVC` and its like).
+            number for all, a softmax, and leaves every prediction as it is. Several classes: the
+            curves of the classes against the rest as parts of their sum, or those of their pairs,
+            coupled (`SVC` and its like).
         cv : int, splitter, iterable or "prefit", default=5
             Folds, each class in equal parts; a splitter of scikit-learn, whose test rows have
             every row once; "prefit": the machine has not seen these rows.
