@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 
 from . import _validation
+from ._base import BudgetMachineEstimator
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,13 @@ def _kind(labels: Any) -> Any:
     return object if any(isinstance(label, str) for label in labels) else None
 
 
+def check_machine(estimator: Any) -> None:
+    """Refuse what cannot be trained on shards."""
+    if not isinstance(estimator, BudgetMachineEstimator):
+        name = type(estimator).__name__
+        raise TypeError(f"estimator must be a BudgetSVC or a BudgetSVR, got {name}")
+
+
 def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
     """What a part of the rows says of what `settle` has to know of all of them.
 
@@ -96,6 +104,7 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
     ValueError
         If something is not finite, of another length or shape.
     """
+    check_machine(estimator)
     if getattr(X, "shape", (1,))[0] == 0:
         return Survey()
     part = clone(estimator)
@@ -162,6 +171,9 @@ def settle(estimator: Any, told: Survey) -> Any:
     ValueError
         If there is no row, or one class alone.
     """
+    check_machine(estimator)
+    if not isinstance(told, Survey):
+        raise TypeError(f"told must be a Survey, got {type(told).__name__}")
     if told.n_features is None:
         raise ValueError("X has no rows in any part")
     if not told.weight > 0:

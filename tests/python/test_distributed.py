@@ -213,6 +213,11 @@ def test_what_is_refused():
         shard_pass(clone(plain).set_params(class_weight="balanced"), X, Y, classes=[0, 1])
     with pytest.raises(TypeError, match="a BudgetSVC or a BudgetSVR"):
         shard_pass(object(), X, Y)
+    for call in (lambda: survey([CLF], X, Y), lambda: settle(None, survey(CLF, X, Y))):
+        with pytest.raises(TypeError, match="a BudgetSVC or a BudgetSVR"):
+            call()
+    with pytest.raises(TypeError, match="told must be a Survey"):
+        settle(CLF, [survey(CLF, X, Y)])
     with pytest.raises(ValueError, match="1 class of positive weight"):
         settle(CLF, survey(CLF, X, np.zeros(len(Y))))
     with pytest.raises(ValueError, match="2 and 1 features"):

@@ -119,6 +119,9 @@ def test_every_call_asks_in_time(name, shape, tmp_path):
     for call in ("predict", "decision_function", "transform"):
         if hasattr(model, call):
             watched(call, lambda call=call: getattr(model, call)(given[0]))
+    if hasattr(model, "calibrate"):
+        watched("calibrate", lambda: model.calibrate(*given, cv="prefit"))
+        watched("predict_proba", lambda: model.predict_proba(given[0]))
     watched("save", lambda: model.save(tmp_path / "model.safetensors"))
     loaded = budgetsvm.load(tmp_path / "model.safetensors")
     assert loaded.get_params().keys() == model.get_params().keys()
