@@ -51,7 +51,7 @@ use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
 use direction::gram_times;
 use newton::{End, Last, Stage};
-use rows::Rows;
+use rows::{CHUNK, Rows};
 
 pub(super) use left_out::left_out;
 
@@ -59,8 +59,6 @@ pub(super) use left_out::left_out;
 const SLACK: f64 = 0.3;
 /// Share of the objective that its evaluation may be off by.
 const ROUNDING: f64 = 1e-13;
-/// Samples that a task looks at.
-const CHUNK: usize = 8192;
 /// Bits of a word of marks.
 const WORD: usize = 64;
 /// Bytes of a row that is kept, beside its kernel values.

@@ -9,9 +9,8 @@
 //! 3. Done when d by second derivatives promises less than `tol` of the objective.
 //! 4. Line search; of a long step on all samples, by the caller.
 
-use super::CHUNK;
 use super::direction::{Hessian, gram_times};
-use super::rows::Rows;
+use super::rows::{CHUNK, Rows};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::linalg::{Single, axpy, dot};

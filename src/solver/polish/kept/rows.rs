@@ -12,6 +12,8 @@ const LINE: usize = 16;
 /// Rows of a task, and tasks between two looks at the watch. Sums of tasks are added in order.
 const TASK: usize = 4 * ROW_CHUNK;
 const WAVE: usize = 64;
+/// Samples that a task looks at, where it makes no row of theirs.
+pub(super) const CHUNK: usize = 8192;
 
 pub(super) struct Rows<'k, F: Real> {
     kernel: &'k dyn KernelRows<F>,
