@@ -214,6 +214,35 @@ def times(folder, rounds, budget=500, call=4096, rows=2000):
     return f"B = {budget}\n\n" + markdown(header, lines)
 
 
+def one_by_one(budget=100, rows=3000):
+    """Processor time of a row learnt and predicted at once, by river's interface, C = 1; and of one
+    that is learnt without being asked."""
+    from budgetsvm.river import Classifier
+
+    lines = []
+    for d in (8, 50):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(rows, d))
+        y = (X[:, 0] + 0.5 * rng.normal(size=rows) > 0).tolist()
+        given = [dict(enumerate(row)) for row in X.tolist()]
+        each = []
+        for asked in (True, False):
+            own = BudgetSVC(budget=budget, gamma=0.1, random_state=0)
+            wrapped = Classifier(own, features=range(d))
+            start = 0.0
+            for i, row in enumerate(given):
+                if i == rows // 3:
+                    start = time.process_time()
+                wrapped.learn_one(row, y[i])
+                if asked:
+                    wrapped.predict_one(row)
+            wrapped.predict_one(given[0])
+            each.append(1e6 * (time.process_time() - start) / (rows - rows // 3))
+        lines.append([str(d), *(f"{v:.0f}" for v in each)])
+        print(*lines[-1], flush=True)
+    return markdown(["features", "learnt and predicted, CPU µs a row", "learnt alone"], lines)
+
+
 def turned(kind, first, n):
     """The concept of the rows from `first` on."""
     part = float(first >= n // 2) if kind == "sudden" else first / n
@@ -308,7 +337,8 @@ def main() -> None:
     options.add_argument("--drifts", action="store_true", help="settings of the drifts alone")
     args = options.parse_args()
     if args.times:
-        write(args.out / "streams_times.md", times(args.data, 3 * args.seeds))
+        parts = [one_by_one(), times(args.data, 3 * args.seeds)]
+        write(args.out / "streams_times.md", "\n\n".join(parts))
         return
     if args.drifts:
         tried = product((10.0, 30.0), (0.6, 1.0), (0.998, 0.9985, 0.999))

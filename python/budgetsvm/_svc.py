@@ -62,7 +62,7 @@ class BudgetSVC(LabelSets, BudgetMachineEstimator):
         The recursive polish: a quadratic summary of the losses of all rows so far, `n_terms_`²
         numbers an output, stands for them when the coefficients are solved for with the next rows.
         So each call leaves a model about as good as one fitted to all rows so far, in any order of
-        the rows; see `forgetting` for data that drift. Rows are learnt in blocks of a fixed length
+        the rows; see `forgetting` for data that drift. Rows are learnt in blocks of fixed lengths
         (512 to 4,096, by the budget), where the points move too; the block begun is kept with the
         model, which is a function of all rows, however they are cut into calls (with `gamma` a
         number). `fit` and `polish` leave a summary of their rows to go on from (`resumable`). After
