@@ -1,70 +1,19 @@
 //! What the search chose, fitted to all rows.
 
-use super::columns::reorder;
 use super::config::AutoConfig;
 use super::small::Small;
-use crate::data::{Problem, Rows};
+use super::sources::{Part, Sources, coded};
+use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
-use crate::tuning::{Candidate, Chosen, Grid, Sought, ridge};
+use crate::tuning::{Candidate, Chosen, Sought, ridge};
 use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Rows up to which every one of them is a term.
 const EXACT: usize = 16_000;
-/// Rows coded between two looks at the watch.
-const CODED: usize = 1 << 14;
 /// Terms beyond that.
 const LANDMARKS: usize = 4_000;
-
-/// The samples in the order drawn: their rows, weights of mean 1, and values less their means, in
-/// units of `unit`.
-pub(super) struct Sources {
-    pub(super) index: Vec<usize>,
-    pub(super) weights: Vec<f64>,
-    pub(super) values: Grid,
-    /// Weighted means of the outputs.
-    pub(super) means: Vec<f64>,
-    pub(super) unit: f64,
-}
-
-impl Sources {
-    pub(super) fn new<F: Real>(
-        problem: &Problem<'_, F>,
-        index: Vec<usize>,
-        weights: Vec<f64>,
-    ) -> Result<Self> {
-        let (targets, n) = (problem.targets(), index.len());
-        let q = targets.n_outputs();
-        let total: f64 = weights.iter().sum();
-        let each = || index.iter().zip(&weights);
-        let mean = |c: usize| each().map(|(&i, w)| w / total * targets.value(i, c)).sum();
-        let means: Vec<f64> = (0..q).map(mean).collect();
-        let unit = match targets {
-            crate::data::Targets::Classes { .. } => 1.0,
-            crate::data::Targets::Values(_) | crate::data::Targets::Columns { .. } => {
-                let square = |c: usize| {
-                    let one = |(&i, w): (&usize, &f64)| {
-                        w / total * (targets.value(i, c) - means[c]).powi(2)
-                    };
-                    each().map(one).sum::<f64>()
-                };
-                let spread = (0..q).map(square).sum::<f64>().sqrt();
-                if spread > 0.0 && spread.is_finite() { spread } else { 1.0 }
-            }
-        };
-        let mut values = Grid::zeros("targets", n, q)?;
-        for (row, &i) in values.values.chunks_exact_mut(q).zip(&index) {
-            for (c, v) in row.iter_mut().enumerate() {
-                *v = ((targets.value(i, c) - means[c]) / unit) as f32;
-            }
-        }
-        Ok(Self { index, weights, values, means, unit })
-    }
-}
-
-/// An expansion of coded rows.
-pub(super) type Part<F> = (Coding, KernelModel<F>);
 
 /// The parts of the machine, and what stopped them before they were fitted to all rows.
 pub(super) fn finish<F: Real>(
@@ -146,20 +95,4 @@ fn fit<F: Real>(
         let landmarks = coded.range(0, terms)?;
         ridge::on_landmarks(part.shape, (&coded, &landmarks), &sought, part.lambda, watch)
     }
-}
-
-/// Rows with their columns in this order.
-pub(super) fn coded<F: Real>(
-    rows: &Rows<'_, F>,
-    index: &[usize],
-    (coding, columns): (&Coding, &[usize]),
-    watch: &mut Watch<'_>,
-) -> Step<Grid> {
-    let mut coded = Grid::zeros("coded rows", index.len(), rows.n_cols())?;
-    let parts = coded.values.chunks_mut(CODED * rows.n_cols());
-    for (to, index) in parts.zip(index.chunks(CODED)) {
-        reorder(&coding.coded::<F, f32>(rows, index)?, columns, to);
-        watch.glance()?;
-    }
-    Ok(coded)
 }

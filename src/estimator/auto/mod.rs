@@ -8,6 +8,7 @@ mod labelled;
 mod learn;
 mod report;
 mod small;
+mod sources;
 mod train;
 
 pub use crate::tuning::Recipe;

@@ -1,7 +1,6 @@
 //! A machine of few terms: one kernel, whose terms move to where they serve best.
 
-use super::finish::{Part, Sources, coded};
-use super::train::held_out;
+use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;

@@ -4,24 +4,23 @@ use std::sync::Arc;
 
 use super::columns::{order, reorder};
 use super::config::AutoConfig;
-use super::finish::{Sources, finish};
+use super::finish::finish;
 use super::report::{AutoReport, report};
+use super::sources::{LEAST_HELD_OUT, Sources, held_out};
 use crate::config::Config as _;
 use crate::data::{Problem, Rows, Targets};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result};
 use crate::estimator::machine::{Machine, State};
 use crate::estimator::samples::samples;
 use crate::float::Real;
 use crate::model::calibration::{sharpness, sigmoid};
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
-use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task, recipe};
+use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task};
 use crate::watch::{StopReason, Watch};
 
 /// Rows up to which equal ones are taken together, and their order is their own.
 const SMALL: usize = 3000;
-/// Fewer rows are not held out.
-const LEAST_HELD_OUT: usize = 2;
 /// Rows that means and spreads are taken of, at most.
 pub(super) const CODED_BY: usize = 200_000;
 /// Share of the time that the search may take.
@@ -135,13 +134,6 @@ pub(super) fn with_task<F: Real, R>(
     })
 }
 
-/// How many of so many rows, the last ones, candidates meet on.
-pub(super) fn held_out(n: usize) -> usize {
-    let held = ((recipe::HELD_OUT_SHARE * n as f64) as usize).min(recipe::HELD_OUT);
-    // Of very few rows none can be spared: then candidates meet where they were found.
-    if held < LEAST_HELD_OUT { 0 } else { held }
-}
-
 /// The samples of a problem in the order drawn, with weights of mean 1.
 pub(super) fn sources<F: Real>(
     problem: &Problem<'_, F>,
@@ -193,19 +185,5 @@ fn calibration(
         Ok(sigmoid(&values[..n], &positive[..n], &weights[..n], || Ok(()))?.to_vec())
     } else {
         Ok(vec![sharpness(&decided.values, decided.columns, &classes, &weights)])
-    }
-}
-
-impl Sources {
-    /// Values and weights of some samples, by their numbers in the order drawn; of a memory that
-    /// nothing else holds.
-    pub(super) fn part(&self, of: &[usize]) -> Result<(Grid, Vec<f64>)> {
-        let mut weights = try_vec("weights", of.len(), 0.0)?;
-        weights.iter_mut().zip(of).for_each(|(w, &i)| *w = self.weights[i]);
-        let mut values = Grid::zeros("targets", of.len(), self.means.len())?;
-        for (row, &i) in values.values.chunks_exact_mut(self.means.len()).zip(of) {
-            row.copy_from_slice(self.values.row(i));
-        }
-        Ok((values, weights))
     }
 }
