@@ -42,7 +42,7 @@ class AutoSVC(Classifier, AutoEstimator):
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = AutoSVC(random_state=0).fit(X[::2], y[::2])
-    >>> clf.score(X[1::2], y[1::2]) > 0.95
+    >>> clf.score(X[1::2], y[1::2]) > 0.9
     True
     >>> clf.predict_proba(X[:1]).shape
     (1, 2)

@@ -1,5 +1,5 @@
-//! The numbers of the recipe, all in one place: those of a trial in NumPy, or chosen on the
-//! development sets by `benches/python/auto.py --choose`, which says what comes of them.
+//! The numbers of the recipe, all in one place: those of a trial in NumPy. What comes of others is
+//! said by `benches/python/auto.py --choose`, on training rows of the development sets.
 
 use crate::config::hyperparameters;
 
