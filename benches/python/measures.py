@@ -30,7 +30,7 @@ a five-fold grid search of 25 places.
 """,
     (
         Part("asset", "asset.py --only table3 --sets ijcnn1 --sizes 512 --seeds 3"),
-        Part("primal", "primal.py --only tune --draws 3"),
+        Part("primal", "primal.py --only tune --draws 1"),
     ),
 )
 PREDICTION = Section(
