@@ -93,3 +93,11 @@ def test_the_record_is_small():
     pictures = list((ROOT / "docs" / "reproduction").glob("*"))
     assert {path.suffix for path in pictures} <= {".png"}
     assert sum(path.stat().st_size for path in pictures) < 1_500_000
+
+
+def test_the_readmes_figures_are_lines_of_the_benchmarks():
+    table = re.compile(r"^\| [^|]+ \| [^|]+, C=[^|]+ \|.*\|$", re.MULTILINE)
+    shown = table.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    measured = table.findall((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
+    assert len(shown) >= 8
+    assert not set(shown) - set(measured)
