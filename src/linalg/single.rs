@@ -10,6 +10,7 @@ use super::Cholesky;
 use crate::error::{Result, try_vec};
 use crate::parallel;
 use crate::simd::{add_rows, dots};
+use crate::watch::{Reader, Words};
 
 /// Columns of a panel.
 const PANEL: usize = 128;
@@ -26,6 +27,16 @@ pub(crate) struct Single {
     blocks: Vec<Vec<f64>>,
 }
 
+/// The block on the diagonal of a panel.
+fn square(panel: &[f32], (first, width): (usize, usize)) -> Result<Vec<f64>> {
+    let mut square = try_vec("preconditioner", width * width, 0.0)?;
+    let rows = panel.chunks_exact(first + width).zip(square.chunks_exact_mut(width));
+    rows.for_each(|(from, to)| {
+        to.iter_mut().zip(&from[first..]).for_each(|(to, &v)| *to = f64::from(v));
+    });
+    Ok(square)
+}
+
 impl Single {
     /// The factor rounded.
     pub(crate) fn new(factor: &Cholesky) -> Result<Self> {
@@ -40,13 +51,39 @@ impl Single {
                 let own = first + i + 1;
                 to[..own].iter_mut().zip(from).for_each(|(to, &v)| *to = v as f32);
             }
-            let mut square = try_vec("preconditioner", width * width, 0.0)?;
-            let rows = panel.chunks_exact(first + width).zip(square.chunks_exact_mut(width));
-            rows.for_each(|(from, to)| {
-                to.iter_mut().zip(&from[first..]).for_each(|(to, &v)| *to = f64::from(v));
-            });
+            blocks.push(square(&panel, (first, width))?);
             panels.push(panel);
-            blocks.push(square);
+        }
+        Ok(Self { n, panels, blocks })
+    }
+
+    /// For a checkpoint.
+    pub(crate) fn put(&self, words: &mut Words) {
+        words.put(self.n as u64);
+        for panel in &self.panels {
+            let two = |pair: &[f32]| {
+                let bits = |at: usize| u64::from(pair.get(at).map_or(0, |v| v.to_bits()));
+                bits(0) << 32 | bits(1)
+            };
+            words.put_all(panel.chunks(2).map(two));
+        }
+    }
+
+    /// What [`Single::put`] put.
+    pub(crate) fn read(reader: &mut Reader) -> Result<Self> {
+        let n = reader.take_count(1 << 24)?;
+        let (mut panels, mut blocks) = (Vec::new(), Vec::new());
+        for first in (0..n).step_by(PANEL) {
+            let width = PANEL.min(n - first);
+            let size = width * (first + width);
+            let words = reader.take_all()?;
+            if words.len() != size.div_ceil(2) {
+                return Err(Reader::bad());
+            }
+            let both = words.iter().flat_map(|&two| [(two >> 32) as u32, two as u32]);
+            let panel: Vec<f32> = both.take(size).map(f32::from_bits).collect();
+            blocks.push(square(&panel, (first, width))?);
+            panels.push(panel);
         }
         Ok(Self { n, panels, blocks })
     }

@@ -156,8 +156,8 @@ PEAK = """
 #: Machine, features, bytes a sample that a fit may hold; ν-machines have all samples in one part
 #: from the start, which takes most.
 PEAKS = [
-    ("SVC", 5, 320, {"max_iter": 5000}), ("NuSVC", 5, 320, {"max_iter": 1000, "nu": 0.01}),
-    ("NuSVC", 30, 320, {"max_iter": 1000, "nu": 0.01}),
+    ("SVC", 5, 300, {"max_iter": 5000}), ("NuSVC", 5, 300, {"max_iter": 1000, "nu": 0.01}),
+    ("NuSVC", 30, 300, {"max_iter": 1000, "nu": 0.01}),
     ("NuSVR", 5, 450, {"max_iter": 1000, "nu": 0.01}), ("SVR", 5, 450, {"max_iter": 1000}),
 ]  # fmt: skip
 

@@ -71,8 +71,9 @@ struct Whole<'w, 'a, F: Real> {
     beta: Vec<f64>,
     /// `Kβ`, a value a sample; of a sample that is far, less what is pending.
     f: Vec<f64>,
+    /// None where samples are few.
     far: Vec<bool>,
-    /// What β of every sample has moved by since the far ones were looked at.
+    /// What β of every sample has moved by since the far ones were looked at; as many as `far`.
     pending: Vec<f64>,
     /// Of the last part.
     level: [f64; 2],
@@ -102,8 +103,8 @@ pub(super) fn solve<F: Real>(
         columns,
         beta,
         f: try_vec("scores", n, 0.0)?,
-        far: try_vec("the far samples", n, false)?,
-        pending: try_vec("the far samples", n, 0.0)?,
+        far: Vec::new(),
+        pending: Vec::new(),
         level: [0.0; 2],
         objective: 0.0,
         steps: 0,
@@ -144,7 +145,11 @@ impl<F: Real> Whole<'_, '_, F> {
         };
         // 5.
         let mut until = settings.tol.max(NEARLY * self.violation());
-        self.far.iter_mut().enumerate().for_each(|(i, far)| *far = many && i % NEAR != 0);
+        if many {
+            self.far = try_vec("the far samples", n, false)?;
+            self.far.iter_mut().enumerate().for_each(|(i, far)| *far = i % NEAR != 0);
+            self.pending = try_vec("the far samples", n, 0.0)?;
+        }
         for part in 1.. {
             let mut now = self.violation();
             let over = part > parts || idle > 0 || self.steps >= settings.max_iter;
@@ -239,7 +244,7 @@ impl<F: Real> Whole<'_, '_, F> {
         if some_are_far {
             terms.iter().for_each(|&(i, by)| self.pending[i] += by);
         }
-        let outside = |i: &usize| place[*i] == OUTSIDE && !self.far[*i];
+        let outside = |i: &usize| place[*i] == OUTSIDE && !self.is_far(*i);
         let outside: Vec<usize> = (0..self.f.len()).filter(outside).collect();
         let early = stop.is_early();
         let mut last_work = self.work(outside.len()).saturating_mul(terms.len());
@@ -266,13 +271,18 @@ impl<F: Real> Whole<'_, '_, F> {
         Ok((moved, stop))
     }
 
+    #[inline]
+    fn is_far(&self, sample: usize) -> bool {
+        self.far.get(sample) == Some(&true)
+    }
+
     fn some_are_far(&self) -> bool {
         self.far.contains(&true)
     }
 
     /// 5. `f` of the far samples; none is far then.
     fn look_far(&mut self, watch: &mut Watch<'_>) -> Step {
-        let far: Vec<usize> = (0..self.f.len()).filter(|&i| self.far[i]).collect();
+        let far: Vec<usize> = (0..self.far.len()).filter(|&i| self.far[i]).collect();
         let pending = self.pending.iter().copied().enumerate().filter(|(_, by)| *by != 0.0);
         let terms: Vec<(usize, f64)> = pending.collect();
         self.add(&far, &terms, watch)?;
@@ -332,7 +342,7 @@ impl<F: Real> Whole<'_, '_, F> {
 
     /// The violation as it stands. The scores are nowhere held: there may be millions of them.
     fn violation(&self) -> f64 {
-        let near = |v: usize| !self.far[self.dual.sample[v]];
+        let near = |v: usize| !self.is_far(self.dual.sample[v]);
         violation(&extremes_by(self.dual, &self.beta, |v| self.score(v), near))
     }
 
@@ -348,7 +358,7 @@ impl<F: Real> Whole<'_, '_, F> {
             let always = badness.iter_mut().zip(&free).filter(|(_, free)| **free);
             always.for_each(|(bad, _)| *bad = f64::INFINITY);
         }
-        let mut active: Vec<usize> = (0..n).filter(|&i| !self.far[i]).collect();
+        let mut active: Vec<usize> = (0..n).filter(|&i| !self.is_far(i)).collect();
         if wanted >= active.len() - active.len() / 5 {
             return active;
         }
@@ -395,7 +405,7 @@ impl<F: Real> Whole<'_, '_, F> {
         // The level of either sum, over the part that was solved; the worst pair of all.
         let mut solved = [(f64::NEG_INFINITY, f64::INFINITY); 2];
         let mut worst = [(f64::NEG_INFINITY, f64::INFINITY, 0, 0); 2];
-        let near = |v: &usize| !self.far[dual.sample[*v]];
+        let near = |v: &usize| !self.is_far(dual.sample[*v]);
         for v in (0..dual.len()).filter(near) {
             let (rises, falls) = self.moves(v);
             let (group, i, score) = (dual.group(v), dual.sample[v], self.score(v));

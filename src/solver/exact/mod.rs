@@ -13,7 +13,7 @@
 //! 2. A working set of the worst violators and half of the last one, free variables first; their
 //!    kernel rows come as one block computed in parallel ([`crate::kernel::RowCache`]).
 //! 3. Inside it, pairs by second order information \[FAN\], until the set's own violation is a
-//!    tenth of the problem's.
+//!    tenth of the problem's. The two variables of a regression's sample count as one.
 //! 4. One pass over the rows of the variables that moved updates f.
 //!
 //! From 2048 samples on these rounds run on a part of the samples at a time, and what was left out

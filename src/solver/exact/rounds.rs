@@ -156,7 +156,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let mut working = self.working(set, &held)?;
         let said = self.product.inner_steps(max_iter, |steps| working.run(tol, steps));
         let mut moves = Vec::new();
-        for (&v, &beta) in working.variables.iter().zip(&working.beta) {
+        for (v, beta) in working.values() {
             let by = beta - self.beta[v];
             if by != 0.0 {
                 self.beta[v] = beta;
@@ -168,24 +168,44 @@ impl<F: Real> Run<'_, '_, '_, F> {
         said.map(|()| !moves.is_empty())
     }
 
-    fn working(&self, set: &[usize], held: &Held) -> Result<Working<F>> {
-        let mut variables = set.to_vec();
-        variables.sort_by_key(|&v| (self.dual.group(v), self.dual.sample[v], v));
-        let first = variables.iter().filter(|&&v| self.dual.group(v) == 0).count();
+    pub(super) fn working(&self, set: &[usize], held: &Held) -> Result<Working<F>> {
+        let mut sorted = set.to_vec();
+        sorted.sort_by_key(|&v| (self.dual.group(v), self.dual.sample[v], v));
+        let mut variables: Vec<(usize, Option<usize>)> = Vec::with_capacity(sorted.len());
+        for v in sorted {
+            match variables.last_mut() {
+                Some((first, other @ None)) if self.one(*first, v) => *other = Some(v),
+                _ => variables.push((v, None)),
+            }
+        }
+        let first = variables.iter().filter(|&&(v, _)| self.dual.group(v) == 0).count();
         let ranges = match self.dual.two_sums {
             true => vec![(0, first), (first, variables.len())],
             false => vec![(0, variables.len())],
         };
         let q = variables.len();
-        let pick = |list: &[f64]| variables.iter().map(|&v| list[v]).collect::<Vec<_>>();
-        let columns: Vec<usize> = variables.iter().map(|&v| self.dual.sample[v]).collect();
+        let columns: Vec<usize> = variables.iter().map(|&(v, _)| self.dual.sample[v]).collect();
         let slots: Vec<u32> = columns.iter().map(|&c| held.slot(c)).collect();
         let kernel = self.product.cache.among(&slots, &columns)?;
+        let linear = &self.dual.linear;
+        let half =
+            |(v, other): (usize, Option<usize>)| other.map_or(0.0, |o| linear[o] - linear[v]) / 2.0;
+        let half: Vec<f64> = variables.iter().map(|&pair| half(pair)).collect();
+        let pick = |list: &[f64]| variables.iter().map(|&(v, _)| list[v]).collect::<Vec<_>>();
+        let pairs = || variables.iter().map(|&(v, other)| (v, other.unwrap_or(v)));
+        let both = |(v, other): (usize, usize)| {
+            if v == other { self.beta[v] } else { self.beta[v] + self.beta[other] }
+        };
         Ok(Working {
-            beta: pick(&self.beta),
-            lower: pick(&self.dual.lower),
+            beta: pairs().map(both).collect(),
+            lower: pairs().map(|(_, other)| self.dual.lower[other]).collect(),
             upper: pick(&self.dual.upper),
-            scores: pick(&self.scores),
+            scores: pick(&self.scores)
+                .iter()
+                .zip(&half)
+                .map(|(score, half)| score + half)
+                .collect(),
+            half,
             diagonal: columns.iter().map(|&c| self.product.diagonal[c]).collect(),
             up: vec![0.0; q],
             down: vec![0.0; q],
@@ -196,6 +216,16 @@ impl<F: Real> Run<'_, '_, '_, F> {
             ranges,
             variables,
         })
+    }
+
+    /// Whether two variables are `α` and `-α*` of one sample, not both other than 0.
+    fn one(&self, v: usize, other: usize) -> bool {
+        let (dual, beta) = (self.dual, &self.beta);
+        let same = dual.sample[v] == dual.sample[other] && dual.group(v) == dual.group(other);
+        let signs = dual.lower[v] == 0.0 && dual.upper[other] == 0.0;
+        same && signs
+            && dual.linear[v] <= dual.linear[other]
+            && (beta[v] == 0.0 || beta[other] == 0.0)
     }
 
     pub(super) fn rescore(&mut self) {

@@ -2,9 +2,11 @@ use std::ops::ControlFlow;
 
 use ndarray::Array2;
 
+use super::rounds::Run;
+use super::working::Working;
 use super::*;
 use crate::data::Rows;
-use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
+use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram, RowCache};
 use crate::parallel::Pool;
 use crate::rng::Rng;
 use crate::watch::{Cancel, Progress, StopReason, Watch};
@@ -428,4 +430,59 @@ fn a_small_problem_ends_by_a_linear_system_not_by_thousands_of_steps() {
         let (a, b) = (decisions(&x, KERNEL, &ended), decisions(&x, KERNEL, &steps));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
     }
+}
+
+/// The two variables of a sample of a regression are one in a working set, unless neither is 0; as
+/// many single ones have the same answer.
+#[test]
+fn both_variables_of_a_sample_are_one_in_a_working_set() {
+    let (n, none) = (60, &mut Watch::of_tests());
+    let (x, y) = data(n, 3, 5);
+    let cost = vec![0.3; n];
+    let part = part(&x, Kind::Values(&y, 0.05), &cost, KERNEL);
+    let problem = machines::dual(&part).unwrap();
+    let AnyColumns::Double(columns) = part.columns else { panic!("asked for above") };
+    let mut cache = RowCache::new(columns, 1 << 20, &part.buffers.double).unwrap();
+    let product = Product::new(&mut cache, none).unwrap();
+    let mut run = Run::new(&problem, product, vec![0.0; 2 * n]).unwrap();
+    run.rescore();
+    let all: Vec<usize> = (0..2 * n).collect();
+    let held = run.product.fetch((0..n).collect(), &run.beta).unwrap();
+    let mut pairs = run.working(&all, &held).unwrap();
+    assert_eq!(pairs.variables.len(), n);
+    let sample = |t: usize| t % n;
+    let row = |t: usize| x.row(sample(t)).to_vec();
+    let value = |t: usize| KERNEL.eval(&row(t / (2 * n)), &row(t % (2 * n)));
+    let mut single = Working {
+        variables: all.iter().map(|&v| (v, None)).collect(),
+        half: vec![0.0; 2 * n],
+        ranges: vec![(0, 2 * n)],
+        beta: vec![0.0; 2 * n],
+        lower: problem.lower.clone(),
+        upper: problem.upper.clone(),
+        scores: problem.linear.clone(),
+        kernel: (0..4 * n * n).map(value).collect(),
+        stride: 2 * n,
+        diagonal: vec![1.0; 2 * n],
+        up: vec![0.0; 2 * n],
+        down: vec![0.0; 2 * n],
+        gains: vec![0.0; 2 * n],
+        none: vec![0.0; 2 * n],
+    };
+    let (steps, twins) = (pairs.run(1e-12, 1 << 20), single.run(1e-12, 1 << 20));
+    assert!(steps.1 && twins.1 && steps.0.abs_diff(twins.0) <= twins.0 / 10, "{steps:?} {twins:?}");
+    let (values, twins): (Vec<_>, Vec<_>) = (pairs.values().collect(), single.values().collect());
+    let mut seen = [0; 4];
+    for (v, beta) in values {
+        let twin = twins[v].1;
+        assert!((beta - twin).abs() < 1e-9, "{v}: {beta} and {twin}");
+        assert!((problem.lower[v]..=problem.upper[v]).contains(&beta));
+        let at = usize::from(v < n) + 2 * usize::from(beta.abs() == 0.3);
+        seen[at] += usize::from(beta != 0.0);
+    }
+    // Above 0 and below, free and at a bound.
+    assert!(seen.iter().all(|&of| of > 0), "{seen:?}");
+
+    (run.beta[0], run.beta[n]) = (0.1, -0.1);
+    assert_eq!(run.working(&all, &held).unwrap().variables.len(), n + 1);
 }

@@ -5,10 +5,17 @@ use crate::simd::{LEAST_CURVATURE, find_sum, move_scores, pair_gains};
 
 /// The variables of a working set, those of the first sum before those of the second, with
 /// everything that a step reads, padded rows one after another.
+///
+/// The two variables of a sample of a regression, `α` and `-α*`, are one here where both are in the
+/// set: `β = α - α*` with a kink at 0, as no step makes both differ from 0. Their scores are `s - h`
+/// and `s + h`; which of them counts, `up` and `down` say.
 #[derive(Debug)]
 pub(super) struct Working<F> {
-    /// The problem's variables.
-    pub(super) variables: Vec<usize>,
+    /// The problem's variables: one, or the two of a sample, of which the first is never below 0
+    /// and the second never above.
+    pub(super) variables: Vec<(usize, Option<usize>)>,
+    /// h.
+    pub(super) half: Vec<f64>,
     /// Ranges of the one or two sums.
     pub(super) ranges: Vec<(usize, usize)>,
     pub(super) beta: Vec<f64>,
@@ -19,7 +26,7 @@ pub(super) struct Working<F> {
     pub(super) kernel: Vec<F>,
     pub(super) stride: usize,
     pub(super) diagonal: Vec<f64>,
-    /// 0 where a variable can rise (fall), else an infinity.
+    /// What a score is more by to a step that rises (falls), an infinity where there is none.
     pub(super) up: Vec<f64>,
     pub(super) down: Vec<f64>,
     pub(super) gains: Vec<f64>,
@@ -29,8 +36,20 @@ pub(super) struct Working<F> {
 
 impl<F: Real> Working<F> {
     fn mark(&mut self, t: usize) {
-        self.up[t] = if self.beta[t] < self.upper[t] { 0.0 } else { f64::NEG_INFINITY };
-        self.down[t] = if self.beta[t] > self.lower[t] { 0.0 } else { f64::INFINITY };
+        let (beta, half) = (self.beta[t], self.half[t]);
+        let (rising, falling) =
+            (if beta < 0.0 { half } else { -half }, if beta > 0.0 { -half } else { half });
+        self.up[t] = if beta < self.upper[t] { rising } else { f64::NEG_INFINITY };
+        self.down[t] = if beta > self.lower[t] { falling } else { f64::INFINITY };
+    }
+
+    /// How far a variable can rise at one slope.
+    fn ceiling(&self, t: usize) -> f64 {
+        if self.half[t] > 0.0 && self.beta[t] < 0.0 { 0.0 } else { self.upper[t] }
+    }
+
+    fn floor(&self, t: usize) -> f64 {
+        if self.half[t] > 0.0 && self.beta[t] > 0.0 { 0.0 } else { self.lower[t] }
     }
 
     /// Takes steps until the violation of the set is below `tol`, `max_steps` at most; returns
@@ -96,16 +115,27 @@ impl<F: Real> Working<F> {
         best.1
     }
 
+    /// The problem's variables and their values.
+    pub(super) fn values(&self) -> impl Iterator<Item = (usize, f64)> {
+        let split = |(&(v, other), &beta): (&(usize, Option<usize>), &f64)| match other {
+            None => [Some((v, beta)), None],
+            Some(other) => [Some((v, beta.max(0.0))), Some((other, beta.min(0.0)))],
+        };
+        self.variables.iter().zip(&self.beta).flat_map(split).flatten()
+    }
+
     /// Moves the pair to the best point of its segment; returns how far.
     fn step(&mut self, i: usize, j: usize) -> f64 {
         let cross = self.kernel[i * self.stride + j].to_f64();
         let curvature = (self.diagonal[i] + self.diagonal[j] - 2.0 * cross).max(LEAST_CURVATURE);
-        let (rise, fall) = (self.upper[i] - self.beta[i], self.beta[j] - self.lower[j]);
-        let step = ((self.scores[i] - self.scores[j]) / curvature).min(rise).min(fall);
+        let (most, least) = (self.ceiling(i), self.floor(j));
+        let (rise, fall) = (most - self.beta[i], self.beta[j] - least);
+        let gap = (self.scores[i] + self.up[i]) - (self.scores[j] + self.down[j]);
+        let step = (gap / curvature).min(rise).min(fall);
         let before = (self.beta[i], self.beta[j]);
         // Onto the bound itself, not beside it by rounding.
-        self.beta[i] = if step == rise { self.upper[i] } else { before.0 + step };
-        self.beta[j] = if step == fall { self.lower[j] } else { before.1 - step };
+        self.beta[i] = if step == rise { most } else { before.0 + step };
+        self.beta[j] = if step == fall { least } else { before.1 - step };
         self.mark(i);
         self.mark(j);
         if (self.beta[i], self.beta[j]) == before { 0.0 } else { step }
