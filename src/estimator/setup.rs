@@ -1,6 +1,6 @@
 //! What all builders share beside hyperparameters: γ by name, weights of classes, threads.
 
-use super::summary::summarize;
+use super::summary::{check_columns, summarize};
 use crate::config::{Builder, ClassWeight, Config, FeatureScales, Gamma, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, check_len, try_vec};
@@ -72,6 +72,7 @@ impl Setup {
         weights: Option<&[f64]>,
     ) -> Result<AnyKernel> {
         let d = rows.n_cols();
+        check_columns(d)?;
         let gamma = match self.gamma {
             // Rows without features are refused for what they are.
             _ if d == 0 || kernel == AnyKernel::Linear => return Ok(kernel),

@@ -1,7 +1,7 @@
 //! What a machine must know of the data before its kernel is settled.
 
 use crate::data::{Point, Rows};
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len, check_room};
 use crate::float::Real;
 
 /// Spread of the rows, weighted.
@@ -16,8 +16,8 @@ pub struct Summary {
 /// *Cost* O(n d), or the stored entries.
 ///
 /// # Errors
-/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight, `OutOfMemory`
-/// where not even one row of as many features could be held.
+/// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight or columns are too
+/// many, `OutOfMemory` where not even one row of as many features could be held.
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
     check_len("sample_weight", n, weight.len())?;
@@ -28,7 +28,8 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
         return Err(Error::InvalidData { what: "X", reason: "no row of positive weight".into() });
     }
     // What is made of rows holds some of them dense: where not even one fits, that is said here.
-    drop(try_vec("a dense row of X", d, 0.0f64)?);
+    check_columns(d)?;
+    check_room("a dense row of X", d * size_of::<f64>())?;
     let mut sum = 0.0;
     for i in counted() {
         let mut row = 0.0;
@@ -46,6 +47,22 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
         squares += weight[i] * (row + (d - stored) as f64 * mean * mean);
     }
     Ok(Summary { variance: squares / entries })
+}
+
+/// Columns of rows whose terms are dense, at most: beyond, one row in f64 is more than a gigabyte.
+/// Systems promise more memory than they have, so that no allocation would be refused.
+const MOST_COLUMNS: usize = 1 << 27;
+
+/// Whether machines of dense terms take rows of so many columns.
+pub(in crate::estimator) fn check_columns(d: usize) -> Result<()> {
+    if d <= MOST_COLUMNS {
+        return Ok(());
+    }
+    let reason = format!(
+        "{d} columns, and this machine keeps dense rows: {MOST_COLUMNS} at most. Is an index of a \
+         text a mistake? Else hash the features into fewer columns (scikit-learn's FeatureHasher)"
+    );
+    Err(Error::InvalidData { what: "X", reason })
 }
 
 /// Visits the entries of a row.

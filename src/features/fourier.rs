@@ -22,7 +22,7 @@ use crate::config::{Config, count, hyperparameters};
 use crate::data::{Rows, check_finite};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::kernel::{AnyKernel, Spectrum, load_tile};
+use crate::kernel::{AnyKernel, Spectrum, in_pieces, load_tile};
 use crate::linalg::dot;
 use crate::rng::Rng;
 use crate::simd::{self, Packed};
@@ -230,41 +230,40 @@ impl<F: Real> FourierMap<F> {
     }
 
     /// Adds the gradients of `w_c·z(x)` in x, for the rows `row(0), row(1), ...` and every row w_c of
-    /// `coef`, to `out`, rows x outputs x features.
+    /// `coef`, to `out`, outputs x features from `at` on of the `width` values of each row.
     pub(crate) fn add_gradients(
         &self,
         (rows, row): (&Rows<'_, F>, impl Fn(usize) -> usize),
         coef: &[f64],
-        out: &mut [f64],
+        (out, width, at): (&mut [f64], usize, usize),
         scratch: &mut Scratch<F>,
     ) {
-        let (d, m, width) = (self.n_features(), self.frequencies.len(), self.n_outputs());
-        let outputs = coef.len() / width;
-        let len = out.len() / (outputs * d).max(1);
+        let (d, m, waves) = (self.n_features(), self.frequencies.len(), self.n_outputs());
+        let len = out.len() / width;
         scratch.points.reset(d);
         load_tile(rows, len, row, &[], &mut scratch.points);
         multiply(&scratch.points, len, &self.frequencies, &mut scratch.padded);
-        let (stride, scale) = (self.frequencies.padded_len(), (2.0 / width as f64).sqrt());
-        let frequencies = unpack(&self.frequencies);
-        let mut scaled = Vec::with_capacity(m);
-        let rows = scratch.padded.chunks_exact(stride).zip(out.chunks_exact_mut(outputs * d));
-        for (angles, out) in rows {
-            let waves: Vec<(f64, f64)> = angles[..m]
-                .iter()
-                .zip(&self.phases)
-                .map(|(angle, phase)| (Real::to_f64(*angle) + phase).sin_cos())
-                .collect();
-            for (w, out) in coef.chunks_exact(width).zip(out.chunks_exact_mut(d)) {
-                // Of a cosine -sin, of the sine that belongs to it cos.
-                let slope = |(j, (sin, cos)): (usize, &(f64, f64))| {
-                    let paired = if j < self.paired { w[m + j] * cos } else { 0.0 };
-                    scale * (paired - w[j] * sin)
-                };
-                scaled.clear();
-                scaled.extend((0_u32..).zip(waves.iter().enumerate().map(slope)));
-                simd::add_scaled_rows(&frequencies, &scaled, out);
+        let (stride, scale) = (self.frequencies.padded_len(), (2.0 / waves as f64).sqrt());
+        let angles =
+            scratch.padded.chunks_exact(stride).flat_map(|of| of[..m].iter().zip(&self.phases));
+        let turned: Vec<(f64, f64)> =
+            angles.map(|(angle, phase)| (Real::to_f64(*angle) + phase).sin_cos()).collect();
+        let (mut scaled, mut rows) = (Vec::with_capacity(m), Vec::new());
+        in_pieces(&self.frequencies, &mut rows, &mut |(first, last), (from, to), rows| {
+            for (turned, out) in turned.chunks_exact(m).zip(out.chunks_exact_mut(width)) {
+                for (w, out) in coef.chunks_exact(waves).zip(out[at..].chunks_exact_mut(d)) {
+                    // Of a cosine -sin, of the sine that belongs to it cos.
+                    let slope = |j: usize| {
+                        let (sin, cos) = turned[j];
+                        let paired = if j < self.paired { w[m + j] * cos } else { 0.0 };
+                        scale * (paired - w[j] * sin)
+                    };
+                    scaled.clear();
+                    scaled.extend((0_u32..).zip((first..last).map(slope)));
+                    simd::add_scaled_rows(rows, &scaled, &mut out[from..to]);
+                }
             }
-        }
+        });
     }
 
     pub(super) fn block(

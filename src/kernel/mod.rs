@@ -33,4 +33,4 @@ pub use gaussian::Gaussian;
 pub use gram::Gram;
 pub use load::{load_tile, origin_for, sparse_density};
 pub use sample_rows::SampleRows;
-pub(crate) use slopes::Room as SlopeRoom;
+pub(crate) use slopes::{Room as SlopeRoom, in_pieces};

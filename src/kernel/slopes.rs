@@ -16,19 +16,23 @@ use crate::simd::{self, Map, Packed, Tile};
 
 /// Values of centres that are written out as rows at a time: they stay in a near cache.
 const TOGETHER: usize = 1 << 14;
+/// Features of them: so are the sums of some outputs.
+const FEATURES: usize = 256;
 
 /// Room for [`AnyKernel::add_gradients`].
 #[derive(Debug, Default)]
 pub(crate) struct Room<F: Real> {
     values: Vec<F>,
     rows: Vec<F>,
+    slopes: Vec<f64>,
     scaled: Vec<(u32, f64)>,
     point: Vec<F>,
 }
 
 impl AnyKernel {
-    /// Adds `Σ_j coef_cj ∇k(x, s_j)` of every point x of a tile and output c to `out`, points x
-    /// outputs x features: `coef` holds one padded row an output.
+    /// Adds `Σ_j coef_cj ∇k(x, s_j)` of every point x of a tile and output c to `out`, outputs x
+    /// features from `at` on of the `width` values of each point: `coef` holds one padded row an
+    /// output.
     ///
     /// *Cost* O(B d) a point and output.
     pub(crate) fn add_gradients<F: Real>(
@@ -36,48 +40,78 @@ impl AnyKernel {
         tile: &Tile<F>,
         centers: &Packed<F>,
         (coef, outputs): (&[f64], usize),
-        out: &mut [f64],
+        (out, width, at): (&mut [f64], usize, usize),
         room: &mut Room<F>,
     ) {
         let (d, stride) = (centers.n_features(), centers.padded_len());
+        let own = outputs * d;
         if centers.is_empty() {
             return;
         }
-        let Room { values, rows, scaled, point } = room;
+        let Room { values, rows, slopes, scaled, point } = room;
         values.resize(tile.len() * stride, F::zero());
         self.arguments(tile, centers, values);
         let form = self.form();
-        let together = (TOGETHER / d.max(1)).max(1);
-        for first in (0..centers.len()).step_by(together) {
-            let last = (first + together).min(centers.len());
-            rows.resize((last - first) * d, F::zero());
-            for (slot, row) in (first..last).zip(rows.chunks_exact_mut(d)) {
-                centers.get(slot, row);
-            }
-            let points = values.chunks_exact(stride).zip(out.chunks_exact_mut(outputs * d));
-            for (i, (arguments, out)) in points.enumerate() {
-                point.resize(d, F::zero());
-                tile.copy_row(i, point);
+        slopes.clear();
+        slopes.extend(values.iter().map(|argument| form.slope(Real::to_f64(*argument))));
+        point.resize(d, F::zero());
+        in_pieces(centers, rows, &mut |(first, last), (from, to), rows| {
+            for (i, out) in out.chunks_exact_mut(width).enumerate() {
+                let (out, slopes) = (&mut out[at..at + own], &slopes[i * stride..][first..last]);
+                if let Form::Distance { of: Distance::Absolute, .. } = form {
+                    tile.copy_row(i, point);
+                }
                 for (coef, out) in coef.chunks_exact(stride).zip(out.chunks_exact_mut(d)) {
                     scaled.clear();
-                    let pairs = coef[first..last].iter().zip(&arguments[first..last]);
-                    let slopes = pairs.map(|(c, a)| c * form.slope(Real::to_f64(*a)));
-                    scaled.extend((0_u32..).zip(slopes));
+                    let weights = coef[first..last].iter().zip(slopes).map(|(c, s)| c * s);
+                    scaled.extend((0_u32..).zip(weights));
+                    let out = &mut out[from..to];
                     match form {
                         Form::Product(_) => simd::add_scaled_rows(rows, scaled, out),
                         Form::Distance { of: Distance::Squared, .. } => {
-                            let total: f64 = scaled.iter().map(|(_, weight)| weight).sum();
                             scaled.iter_mut().for_each(|(_, weight)| *weight = -*weight);
                             simd::add_scaled_rows(rows, scaled, out);
-                            let own = out.iter_mut().zip(&*point);
-                            own.for_each(|(out, x)| *out += total * Real::to_f64(*x));
                         }
                         Form::Distance { of: Distance::Absolute, .. } => {
-                            add_signs(rows, scaled, point, out);
+                            add_signs(rows, scaled, &point[from..to], out);
                         }
                     }
                 }
             }
+        });
+        let Form::Distance { of: Distance::Squared, .. } = form else { return };
+        for (i, out) in out.chunks_exact_mut(width).enumerate() {
+            let (out, slopes) = (&mut out[at..at + own], &slopes[i * stride..][..centers.len()]);
+            tile.copy_row(i, point);
+            for (coef, out) in coef.chunks_exact(stride).zip(out.chunks_exact_mut(d)) {
+                let total: f64 = coef.iter().zip(slopes).map(|(c, s)| c * s).sum();
+                let own = out.iter_mut().zip(&*point);
+                own.for_each(|(out, x)| *out += total * Real::to_f64(*x));
+            }
+        }
+    }
+}
+
+/// (first, last) of some.
+type Span = (usize, usize);
+/// What is called with some centres, some features and the values, row by row.
+type Piece<'w, F> = dyn FnMut(Span, Span, &[F]) + 'w;
+
+/// Calls `work` with pieces of the centres that stay in a near cache: for some of the features one
+/// after another all centres.
+pub(crate) fn in_pieces<F: Real>(centers: &Packed<F>, rows: &mut Vec<F>, work: &mut Piece<'_, F>) {
+    let (n, d) = (centers.len(), centers.n_features());
+    let wide = d.clamp(1, FEATURES);
+    let together = TOGETHER / wide;
+    for from in (0..d).step_by(wide) {
+        let to = (from + wide).min(d);
+        for first in (0..n).step_by(together) {
+            let last = (first + together).min(n);
+            rows.resize((last - first) * (to - from), F::zero());
+            for (slot, row) in (first..last).zip(rows.chunks_exact_mut(to - from)) {
+                centers.get_from(slot, from, row);
+            }
+            work((first, last), (from, to), rows);
         }
     }
 }
@@ -185,7 +219,8 @@ mod tests {
                 (0..outputs * stride).map(|at| coef(at / stride, at % stride)).collect();
             let mut out = vec![1.0; n * outputs * d];
             let to = (padded.as_slice(), outputs);
-            kernel.add_gradients(&tile, &packed, to, &mut out, &mut Room::default());
+            let place = (out.as_mut_slice(), outputs * d, 0);
+            kernel.add_gradients(&tile, &packed, to, place, &mut Room::default());
             for (i, row) in x.chunks_exact(d).enumerate() {
                 for c in 0..outputs {
                     let f = |row: &[f64]| -> f64 {
@@ -211,7 +246,7 @@ mod tests {
 
     #[test]
     fn gradients_are_those_of_differences() {
-        for d in [3, 90] {
+        for d in [3, 90, 300] {
             check::<f64>(d, 1e-8);
             check::<f32>(d, 1e-4);
         }

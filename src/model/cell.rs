@@ -3,9 +3,10 @@
 use super::scratch::{Scratch, with_scratch, with_values};
 use super::{KernelModel, PairwiseModel, Support};
 use crate::data::{Gathered, Rows};
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
+use crate::watch::Look;
 
 /// The value of a class that the cell does not have.
 const ABSENT: f64 = -1.0;
@@ -81,17 +82,16 @@ impl<F: Real> CellPairs<F> {
 
     /// Gradients (rows x outputs x features) of [`CellPairs::values`], whose votes are constant but
     /// on the boundaries of the pairs.
-    fn gradient(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+    fn gradient(&self, rows: &Rows<'_, F>, out: &mut [f64], look: Look<'_>) -> Result<()> {
         let (n, k, m) = (rows.n_rows(), self.classes.len(), self.machine.n_outputs());
         let d = self.machine.n_features();
-        let mut pairs = try_vec("gradients", n * m * d, 0.0)?;
-        self.machine.gradient(rows, &mut pairs, &mut || Ok(()))?;
-        with_values(n * m + k, |room| {
-            let (values, sums) = room.split_at_mut(n * m);
+        let width = out.len() / n.max(1);
+        with_values(n * m + k + k * d, |room| {
+            let (values, room) = room.split_at_mut(n * m);
+            let (sums, slopes) = room.split_at_mut(k);
             self.machine.decision(rows, values, &mut || Ok(()))?;
-            let width = out.len() / n.max(1);
-            let rows = values.chunks_exact(m).zip(pairs.chunks_exact(m * d));
-            for ((values, pairs), out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
+            let of_row = values.chunks_exact(m).zip(out.chunks_exact_mut(width.max(1)));
+            for (row, (values, out)) in of_row.enumerate() {
                 out.fill(0.0);
                 sums.fill(0.0);
                 let all = (0..k).flat_map(|i| (i + 1..k).map(move |j| (i, j)));
@@ -100,12 +100,13 @@ impl<F: Real> CellPairs<F> {
                     sums[i] += signed(value);
                     sums[j] -= signed(value);
                 }
-                for ((i, j), slopes) in all.zip(pairs.chunks_exact(d)) {
-                    for (c, side) in [(i, 1.0), (j, -1.0)] {
-                        let by = signed(side) * tie_slope(sums[c]) * 2.0 / (k - 1) as f64;
-                        let to = out[self.classes[c] * d..][..d].iter_mut();
-                        to.zip(slopes).for_each(|(to, slope)| *to += by * slope);
-                    }
+                let by = |c: usize, side| signed(side) * tie_slope(sums[c]) * 2.0 / (k - 1) as f64;
+                let factors: Vec<(f64, f64)> =
+                    all.map(|(i, j)| (by(i, 1.0), by(j, -1.0))).collect();
+                let row = rows.range(row, row + 1);
+                self.machine.class_gradients(&row, &factors, slopes, &mut *look)?;
+                for (&class, slopes) in self.classes.iter().zip(slopes.chunks_exact(d)) {
+                    out[class * d..][..d].copy_from_slice(slopes);
                 }
             }
             Ok(())
@@ -201,13 +202,15 @@ impl<F: Real> CellMachine<F> {
         chosen: &[usize],
         scratch: &mut Scratch<F>,
         out: &mut [f64],
+        look: Look<'_>,
     ) -> Result<()> {
         match self {
             Self::Expansion(model) => {
                 let width = out.len() / chosen.len().max(1);
-                model.gradients(rows, |i| chosen[i], scratch, (out, width.max(1), 0))
+                let all = (0, model.n_outputs());
+                model.gradients(rows, |i| chosen[i], all, scratch, (out, width.max(1), 0))
             }
-            Self::Pairs(pairs) => pairs.gradient(&Gathered::new(rows, chosen)?.rows()?, out),
+            Self::Pairs(pairs) => pairs.gradient(&Gathered::new(rows, chosen)?.rows()?, out, look),
         }
     }
 

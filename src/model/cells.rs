@@ -13,6 +13,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::parallel::{MIN_PARALLEL_WORK, ROW_CHUNK};
 use crate::simd::add_scaled_rows;
+use crate::watch::Look;
 
 /// `f(x)` of the cell whose centre is nearest to x, or `f(V x)` of that nearest to `V x`.
 ///
@@ -221,8 +222,14 @@ impl<F: Real> CellModel<F> {
     /// in.
     ///
     /// # Errors
-    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`.
-    pub(super) fn gradient(&self, rows: &Rows<'_, F>, out: &mut [f64]) -> Result<()> {
+    /// `FeatureMismatch`, `LengthMismatch` of `out`, `OutOfMemory`; those of `look`, which is asked
+    /// while one row is worked on.
+    pub(super) fn gradient(
+        &self,
+        rows: &Rows<'_, F>,
+        out: &mut [f64],
+        look: Look<'_>,
+    ) -> Result<()> {
         let (n, m, d, p) =
             (rows.n_rows(), self.n_outputs, self.n_features(), self.n_inner_features());
         check_len("out", n.saturating_mul(m).saturating_mul(d), out.len())?;
@@ -230,9 +237,16 @@ impl<F: Real> CellModel<F> {
         if self.cells.is_empty() {
             return Ok(());
         }
-        let inner = |rows: &Rows<'_, F>, out: &mut [f64]| {
+        let mut inner = |rows: &Rows<'_, F>, out: &mut [f64]| {
+            if n == 1 {
+                // It may be much by itself.
+                let mut cell = [0];
+                self.centers.assign_into(rows, (&mut cell, 1))?;
+                let cell = &self.cells[cell[0] as usize];
+                return cell.gradient(rows, &[0], &mut Scratch::default(), out, &mut *look);
+            }
             self.by_cell(rows, (out, m * p), |cell, scratch, group, values| {
-                cell.gradient(rows, group, scratch, values)
+                cell.gradient(rows, group, scratch, values, &mut || Ok(()))
             })
         };
         let Some(FeatureMap::Landmarks(map)) = &self.directions else { return inner(rows, out) };

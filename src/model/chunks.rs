@@ -6,6 +6,9 @@ use crate::error::{Result, check_features, check_len};
 use crate::float::Real;
 use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
 
+/// Values of a chunk of rows, about, if a row has fewer.
+const CHUNK_VALUES: usize = 1 << 20;
+
 /// Calls `decide(scratch, first, out)` for chunks of rows from `first` on, whose values, `outputs` a
 /// row, are `out`: on the calling thread where `row_work` multiply-adds a row are few, else in
 /// parallel inside the current pool. The rows must have `n_features` columns.
@@ -21,15 +24,15 @@ pub(super) fn in_chunks<F: Real, T: Send>(
     let (n, got) = (rows.n_rows(), rows.n_cols());
     check_features(n_features, got)?;
     check_len("out", n.saturating_mul(outputs), out.len())?;
-    let size = ROW_CHUNK * outputs.max(1);
+    let rows = (CHUNK_VALUES / outputs.max(1)).clamp(1, ROW_CHUNK);
+    let size = rows * outputs.max(1);
     if n.saturating_mul(row_work) < MIN_PARALLEL_WORK {
         with_scratch(|scratch| {
             let chunks = out.chunks_mut(size).enumerate();
-            chunks.for_each(|(chunk, out)| decide(scratch, chunk * ROW_CHUNK, out));
+            chunks.for_each(|(chunk, out)| decide(scratch, chunk * rows, out));
         });
     } else {
-        let decide =
-            |scratch: &mut _, chunk, out: &mut [T]| decide(scratch, chunk * ROW_CHUNK, out);
+        let decide = |scratch: &mut _, chunk, out: &mut [T]| decide(scratch, chunk * rows, out);
         parallel::each_with(out.chunks_mut(size), &Scratch::default, &decide);
     }
     Ok(())

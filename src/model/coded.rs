@@ -127,9 +127,9 @@ impl<F: Real> CodedModel<F> {
                     coding.code(&row, coded);
                     coding.slopes(&row, by);
                 }
-                let to = (values.as_mut_slice(), width, 0);
+                let (to, all) = ((values.as_mut_slice(), width, 0), (0, model.n_outputs()));
                 let done = Rows::of_slice(&coded, d)
-                    .and_then(|coded| model.gradients(&coded, |i| i, scratch, to));
+                    .and_then(|coded| model.gradients(&coded, |i| i, all, scratch, to));
                 // As in `decision`.
                 if done.is_err() {
                     values.fill(f64::NAN);

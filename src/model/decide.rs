@@ -5,14 +5,15 @@ use ndarray::Array2;
 use super::scratch::{with_room, with_values};
 use super::{KernelModel, Model, Scaling};
 use crate::data::Rows;
-use crate::error::{Error, LARGE, Result, check_features, check_len, check_room, try_vec};
+use crate::error::{Error, LARGE, Result, check_features, check_len, check_room};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::zeroed;
 use crate::watch::{Look, Progress, Silent, Watch};
 
 /// Multiply-adds between two looks at the watch: a few tens of milliseconds.
-const WORK_BETWEEN_LOOKS: usize = 1 << 30;
+pub(super) const WORK_BETWEEN_LOOKS: usize = 1 << 30;
 /// Values of rows that are scaled at a time, about.
 const SCALED_TOGETHER: usize = 1 << 20;
 
@@ -46,7 +47,7 @@ impl<F: Real> Model<F> {
     }
 
     /// Rows that are decided together at least: enough to be worth what is made ready for them.
-    fn rows_together(&self) -> usize {
+    pub(super) fn rows_together(&self) -> usize {
         match self {
             Self::Pairwise(model) if !model.keeps_blocks() => 1 << 10,
             Self::Scaled(_, model) => model.rows_together(),
@@ -134,7 +135,7 @@ impl<F: Real> Model<F> {
     /// As [`Model::decide_into`], `OutOfMemory`.
     pub fn decide(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array2<f64>> {
         let (n, k) = (rows.n_rows(), self.n_outputs());
-        let mut values = try_vec("decision values", n.saturating_mul(k), 0.0)?;
+        let mut values = zeroed("decision values", n.saturating_mul(k))?;
         self.decide_into(rows, &mut values, watch)?;
         Array2::from_shape_vec((n, k), values).map_err(|_| Error::LengthMismatch {
             what: "out",
@@ -158,7 +159,8 @@ impl<F: Real> Model<F> {
         check_len("out", n.saturating_mul(k), out.len())?;
         check_features(self.n_features(), rows.n_cols())?;
         rows.check_finite("X")?;
-        self.in_parts(rows, (out, k, self.row_work()), watch, &mut |rows, out, look| {
+        let work = (self.row_work(), self.rows_together());
+        self.in_parts(rows, (&mut *out, k), work, watch, &mut |rows, out, look| {
             self.decide_part(rows, out, look)
         })?;
         if out.iter().all(|value| value.is_finite()) {
@@ -169,11 +171,12 @@ impl<F: Real> Model<F> {
     }
 
     /// Calls `work` with parts of the rows and their `width` values a row, of `row_work`
-    /// multiply-adds each, and asks the watch between them.
+    /// multiply-adds each, so many rows together at least, and asks the watch between them.
     pub(super) fn in_parts(
         &self,
         rows: &Rows<'_, F>,
-        (out, width, row_work): (&mut [f64], usize, usize),
+        (out, width): (&mut [f64], usize),
+        (row_work, together): (usize, usize),
         watch: &mut Watch<'_>,
         work: &mut LookedAt<'_, F>,
     ) -> Result<()> {
@@ -187,7 +190,7 @@ impl<F: Real> Model<F> {
             check_room("rows on their way", bytes)?;
         }
         let step = (WORK_BETWEEN_LOOKS / row_work.max(1)).max(1);
-        let step = step.next_multiple_of(self.rows_together());
+        let step = step.next_multiple_of(together);
         let mut first = 0;
         while first < n {
             let last = first.saturating_add(step).min(n);

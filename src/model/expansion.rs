@@ -1,5 +1,7 @@
 //! The expansion under training: packed centres, coefficients, and the age of each term.
 
+mod left;
+
 use super::lightest::Lightest;
 use crate::error::{Error, Result};
 use crate::float::Real;

@@ -7,13 +7,19 @@
 use ndarray::Array3;
 
 use super::chunks::in_chunks;
+use super::decide::WORK_BETWEEN_LOOKS;
+use super::scratch::Scratch;
 use super::{KernelModel, Model};
 use crate::data::Rows;
-use crate::error::{Error, Result, check_features, check_len, try_vec};
+use crate::error::{Error, Result, check_features, check_len};
 use crate::features::FeatureMap;
 use crate::float::Real;
-use crate::parallel;
+use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::zeroed;
 use crate::watch::{Look, Silent, Watch};
+
+/// Rows of which gradients are found together at least, where much is made ready for them.
+const ROWS_TOGETHER: usize = 8;
 
 impl<F: Real> Model<F> {
     /// Gradients of the decision values of finite rows, samples x outputs x features one after
@@ -35,15 +41,14 @@ impl<F: Real> Model<F> {
         check_len("out", n.saturating_mul(width), out.len())?;
         check_features(self.n_features(), rows.n_cols())?;
         rows.check_finite("X")?;
-        let work = self.gradient_work(1);
-        self.in_parts(rows, (out, width, work), watch, &mut |rows, out, look| {
-            self.gradient_part(rows, out, look)
-        })?;
-        if out.iter().all(|value| value.is_finite()) {
-            Ok(())
-        } else {
-            Err(Error::OutOfRange { what: "X" })
-        }
+        let work = (self.gradient_work(1), (self.rows_together() / ROW_CHUNK).min(ROWS_TOGETHER));
+        self.in_parts(rows, (out, width), work, watch, &mut |rows, out, look| {
+            self.gradient_part(rows, out, look)?;
+            match out.iter().all(|value| value.is_finite()) {
+                true => Ok(()),
+                false => Err(Error::OutOfRange { what: "X" }),
+            }
+        })
     }
 
     /// [`Model::gradient_into`] a new array, samples x outputs x features.
@@ -53,7 +58,7 @@ impl<F: Real> Model<F> {
     pub fn gradients(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<Array3<f64>> {
         let shape = (rows.n_rows(), self.n_outputs(), self.n_features());
         let len = shape.0.saturating_mul(self.gradient_width());
-        let mut out = try_vec("gradients", len, 0.0)?;
+        let mut out = zeroed("gradients", len)?;
         self.gradient_into(rows, &mut out, watch)?;
         Array3::from_shape_vec(shape, out).map_err(|_| Error::LengthMismatch {
             what: "out",
@@ -75,10 +80,14 @@ impl<F: Real> Model<F> {
     /// Multiply-adds of the gradients of so many rows.
     #[must_use]
     pub fn gradient_work(&self, n_rows: usize) -> usize {
-        let mut row = self.row_work();
-        if let Self::Pairwise(model) = self.behind() {
-            row = row.saturating_mul(model.coef().nrows());
-        }
+        let row = match self.behind() {
+            Self::Pairwise(model) => model.row_work().saturating_mul(model.coef().nrows()),
+            Self::Features(model) => {
+                let terms = model.expansion().map_or(model.map().n_outputs(), KernelModel::n_terms);
+                terms.saturating_mul(self.gradient_width())
+            }
+            other => other.row_work(),
+        };
         row.saturating_mul(n_rows).saturating_mul(2)
     }
 
@@ -89,26 +98,35 @@ impl<F: Real> Model<F> {
     fn gradient_part(&self, rows: &Rows<'_, F>, out: &mut [f64], look: Look<'_>) -> Result<()> {
         let width = self.gradient_width();
         match self {
-            Self::Expansion(model) => of_expansion(model, rows, (out, width, 0)),
+            Self::Expansion(model) => of_expansion(model, rows, (out, width, 0), look),
             Self::Each(models) => {
                 let mut at = 0;
                 for model in models.iter() {
-                    of_expansion(model, rows, (out, width, at))?;
+                    of_expansion(model, rows, (out, width, at), look)?;
                     at += model.n_outputs() * model.n_features();
-                    look()?;
                 }
                 Ok(())
             }
             Self::Pairwise(model) => model.gradient(rows, out, look),
             Self::Features(model) => match (model.expansion(), model.map()) {
-                (Some(expansion), _) => of_expansion(expansion, rows, (out, width, 0)),
+                (Some(expansion), _) => of_expansion(expansion, rows, (out, width, 0), look),
                 (None, FeatureMap::Fourier(map)) => {
-                    let input = (rows, map.n_features());
-                    in_chunks(input, (out, width), model.row_work(), |scratch, first, out| {
-                        out.fill(0.0);
-                        let room = &mut scratch.features;
-                        map.add_gradients((rows, |i| first + i), model.coef(), out, room);
-                    })
+                    let each = map.n_outputs().saturating_mul(map.n_features());
+                    let shape = (self.n_outputs(), map.n_features(), each);
+                    some_outputs(
+                        rows,
+                        shape,
+                        (out, width),
+                        look,
+                        |scratch, first, (from, to), out| {
+                            let at = from * map.n_features();
+                            let of = (to - from) * map.n_features();
+                            out.chunks_exact_mut(width).for_each(|out| out[at..at + of].fill(0.0));
+                            let coef = &model.coef()[from * map.n_outputs()..to * map.n_outputs()];
+                            let room = &mut scratch.features;
+                            map.add_gradients((rows, |i| first + i), coef, (out, width, at), room);
+                        },
+                    )
                 }
                 // A map alone, which decides nothing.
                 (None, FeatureMap::Landmarks(_)) => Ok(()),
@@ -118,7 +136,7 @@ impl<F: Real> Model<F> {
                 rows.for_each(|row| row.copy_from_slice(model.coef()));
                 Ok(())
             }
-            Self::Cells(model) => model.gradient(rows, out),
+            Self::Cells(model) => model.gradient(rows, out, look),
             Self::Coded(model) => model.gradient(rows, out),
             Self::Scaled(scaling, model) => {
                 let scales = scaling.scales().values();
@@ -138,16 +156,41 @@ fn of_expansion<F: Real>(
     model: &KernelModel<F>,
     rows: &Rows<'_, F>,
     (out, width, at): (&mut [f64], usize, usize),
+    look: Look<'_>,
 ) -> Result<()> {
     model.packed_centers()?;
-    let work = model.n_terms().saturating_mul(model.n_features().saturating_mul(model.n_outputs()));
-    in_chunks((rows, model.n_features()), (out, width), work, |scratch, first, out| {
+    let d = model.n_features();
+    let shape = (model.n_outputs(), d, model.n_terms().saturating_mul(d));
+    some_outputs(rows, shape, (out, width), look, |scratch, first, (from, to), out| {
+        let place = (&mut *out, width, at + from * d);
         // What could fail has been made above.
-        let done = model.gradients(rows, |i| first + i, scratch, (&mut *out, width, at));
-        if done.is_err() {
+        if model.gradients(rows, |i| first + i, (from, to), scratch, place).is_err() {
             out.fill(f64::NAN);
         }
     })
+}
+
+/// Calls `write(scratch, first, outputs, out)` for chunks of rows and some of the outputs, (from,
+/// to), whose features are so much work for each row and output, with looks in between: one row of
+/// many features and outputs is much.
+fn some_outputs<F: Real>(
+    rows: &Rows<'_, F>,
+    (outputs, n_features, each): (usize, usize, usize),
+    (out, width): (&mut [f64], usize),
+    look: Look<'_>,
+    write: impl Fn(&mut Scratch<F>, usize, (usize, usize), &mut [f64]) + Sync + Send,
+) -> Result<()> {
+    let all = each.saturating_mul(rows.n_rows()).max(1);
+    let together = (WORK_BETWEEN_LOOKS / 2 / all).max(1);
+    for from in (0..outputs).step_by(together) {
+        let to = from.saturating_add(together).min(outputs);
+        let work = each.saturating_mul(to - from);
+        in_chunks((rows, n_features), (&mut *out, width), work, |scratch, first, out| {
+            write(scratch, first, (from, to), out);
+        })?;
+        look()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

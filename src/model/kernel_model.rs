@@ -275,25 +275,23 @@ impl<F: Real> KernelModel<F> {
         Ok(())
     }
 
-    /// Gradients of the rows `row(0), row(1), ...`: those of row i are the values of `out` from
-    /// `i * width + at` on, outputs x features.
+    /// Gradients of some outputs, (first, last), of the rows `row(0), row(1), ...`: those of row i
+    /// are the values of `out` from `i * width + at` on, outputs x features.
     pub(super) fn gradients(
         &self,
         rows: &Rows<'_, F>,
         row: impl Fn(usize) -> usize,
+        (first, last): (usize, usize),
         scratch: &mut Scratch<F>,
         (out, width, at): (&mut [f64], usize, usize),
     ) -> Result<()> {
-        let Scratch { tile, slopes, sums, .. } = scratch;
-        let (centers, own) = (self.packed_centers()?, self.n_outputs() * self.n_features());
+        let Scratch { tile, slopes, .. } = scratch;
+        let (centers, own) = (self.packed_centers()?, (last - first) * self.n_features());
         tile.reset(self.n_features());
         load_tile(rows, out.len() / width, row, self.origin(), tile);
-        sums.clear();
-        sums.resize(tile.len() * own, 0.0);
-        self.kernel.add_gradients(tile, centers, (&self.coef, self.n_outputs()), sums, slopes);
-        for (out, sums) in out.chunks_exact_mut(width).zip(sums.chunks_exact(own)) {
-            out[at..at + own].copy_from_slice(sums);
-        }
+        let coef = (&self.coef[first * self.stride()..last * self.stride()], last - first);
+        out.chunks_exact_mut(width).for_each(|out| out[at..at + own].fill(0.0));
+        self.kernel.add_gradients(tile, centers, coef, (out, width, at), slopes);
         Ok(())
     }
 

@@ -62,6 +62,9 @@ pub struct PairwiseModel<F: Real> {
     single: OnceLock<Option<Arc<PairwiseModel<f32>>>>,
 }
 
+/// What is done with some blocks, looking up now and then.
+type Group<'w, F> = dyn FnMut(&[Block<F>], Look<'_>) -> Result<()> + 'w;
+
 #[derive(Clone, Debug)]
 struct Block<F: Real> {
     class: usize,
@@ -211,20 +214,19 @@ impl<F: Real> PairwiseModel<F> {
         let n = rows.n_rows();
         check_len("out", n.saturating_mul(self.n_outputs()), out.len())?;
         with_values(n.saturating_mul(width), |parts| {
-            self.in_groups(&mut |blocks| self.add(rows, blocks, (&mut *parts, width)), look)?;
+            let add = &mut |blocks: &[Block<F>], _: Look<'_>| {
+                self.add(rows, blocks, (&mut *parts, width))
+            };
+            self.in_groups(add, look)?;
             self.combine(parts, out);
             Ok(())
         })
     }
 
     /// Calls `work` with all blocks, some at a time.
-    fn in_groups(
-        &self,
-        work: &mut dyn FnMut(&[Block<F>]) -> Result<()>,
-        look: Look<'_>,
-    ) -> Result<()> {
+    fn in_groups(&self, work: &mut Group<'_, F>, look: Look<'_>) -> Result<()> {
         if self.keeps_blocks() {
-            return work(self.blocks()?);
+            return work(self.blocks()?, look);
         }
         let ranges = self.ranges();
         let mut ranges = ranges.as_slice();
@@ -234,7 +236,7 @@ impl<F: Real> PairwiseModel<F> {
             let within = ranges.iter().take_while(|(_, (_, last))| *last <= end);
             let (group, rest) = ranges.split_at(within.count().max(1));
             ranges = rest;
-            work(&self.pack(group)?)?;
+            work(&self.pack(group)?, &mut *look)?;
             look()?;
         }
         Ok(())

@@ -14,6 +14,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod block;
+mod corners;
 mod dispatch;
 mod lanes;
 #[cfg(target_arch = "aarch64")]
@@ -39,8 +40,8 @@ pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, cosines, descents, dots,
     exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, merge_degradations,
-    move_scores, pair_gains, prefetch, same_sign_distances, shared_degradations, signed, waves,
-    weighted_sums, weighted_sums_of,
+    move_scores, pair_gains, prefetch, rounded, same_sign_distances, shared_degradations, signed,
+    waves, weighted_sums, weighted_sums_of, widen,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]

@@ -6,6 +6,7 @@ use super::lanes::width;
 use super::norms::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
 use crate::float::Real;
+use crate::watch::{Reader, Words};
 
 /// 64 bytes, aligned to 64.
 #[derive(Clone, Copy, Debug)]
@@ -228,7 +229,12 @@ impl<F: Real> Packed<F> {
 
     /// Writes the centre in `slot` out as a row.
     pub fn get(&self, slot: usize, out: &mut [F]) {
-        let base = self.base(slot);
+        self.get_from(slot, 0, out);
+    }
+
+    /// Writes the values of the centre in `slot` out from a feature on.
+    pub(crate) fn get_from(&self, slot: usize, feature: usize, out: &mut [F]) {
+        let base = self.base(slot) + feature * width::<F>();
         let source = self.values.as_slice()[base..].iter().step_by(width::<F>());
         out.iter_mut().zip(source).for_each(|(o, &v)| *o = v);
     }
@@ -287,6 +293,32 @@ impl<F: Real> Packed<F> {
     pub fn resize_stale(&mut self, len: usize) -> Result<()> {
         self.reserve(len)?;
         self.len = len;
+        Ok(())
+    }
+
+    /// For those who go on from a checkpoint.
+    pub fn put(&self, words: &mut Words) {
+        words.put_all(self.rows().iter().map(|&value| Real::to_f64(value).to_bits()));
+        words.put_float(self.max_sq_norm);
+    }
+
+    /// What [`Packed::put`] put, `len` centres, behind those that there are.
+    ///
+    /// # Errors
+    /// `Format`, `OutOfMemory`.
+    pub fn read(&mut self, len: usize, reader: &mut Reader) -> Result<()> {
+        let rows = reader.take_floats()?;
+        if len.checked_mul(self.n_features) != Some(rows.len()) {
+            return Err(Reader::bad());
+        }
+        let d = self.n_features;
+        let mut row = try_vec("a packed row", d, F::zero())?;
+        for slot in 0..len {
+            let from = &rows[slot * d..(slot + 1) * d];
+            row.iter_mut().zip(from).for_each(|(to, &value)| *to = F::from_f64(value));
+            self.push(&row)?;
+        }
+        self.raise_max_sq_norm(reader.take_float()?);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::block::{self, Job};
 use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
-use super::{pairs, products, pulls, slices};
+use super::{corners, pairs, products, pulls, slices};
 use crate::float::Real;
 
 primitives! {
@@ -90,6 +90,9 @@ primitives! {
     #[must_use]
     pub(crate) fn signed(weights: &[F], x: F, z: &[F]) -> F = pulls::signed::<F>;
 
+    /// The values in double precision; `to` is as long as they are.
+    pub(crate) fn widen(from: &[F], to: &mut [f64]) = corners::widen::<F>;
+
     /// The least value; infinity for an empty slice.
     #[must_use]
     pub(crate) fn least(values: &[F]) -> F = slices::least::<F>;
@@ -115,6 +118,11 @@ primitives! {
 }
 
 fixed! {
+    /// `max(0, t)` rounded by h, its slope and its curvature, for every t: 0 for `t <= -h`, t for
+    /// `t >= h`, else `(t + h)²/(4h)`. Slices are as long as t.
+    pub(crate) fn rounded(t: &[f64], h: f64, out: (&mut [f64], &mut [f64], &mut [f64]))
+        = corners::rounded;
+
     /// The first `t` with `values_t + marks_t == wanted`; `marks` is as long as `values`.
     #[must_use]
     pub(crate) fn find_sum(values: &[f64], marks: &[f64], wanted: f64) -> Option<usize>

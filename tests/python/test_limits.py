@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
 import signal
@@ -254,6 +255,41 @@ def test_more_columns_than_memory_holds(d):
         print("alive")
         """,
         str(d),
+    )
+    assert told.endswith("alive\n")
+
+
+@linux
+@pytest.mark.parametrize("options", [{}, {"gamma": 0.5}, {"kernel": "linear"}], ids=str)
+def test_a_wrong_index_of_a_text_takes_no_memory(tmp_path, options):
+    """Two lines, one with a column of 2^31: what would be a dense row is refused at once."""
+    path = tmp_path / "wide.svm"
+    path.write_text("1 0:1 5:2\n-1 3:1 2147483646:1\n")
+    told = run(
+        """
+        import json, resource, sys, warnings
+        import budgetsvm, budgetsvm.data
+        warnings.simplefilter("ignore")
+        # Beyond this it would be a MemoryError, which is none of the answers.
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        X, y = budgetsvm.data.load_svmlight_file(sys.argv[1])
+        options = json.loads(sys.argv[2])
+        held = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        before = held()
+        for name in budgetsvm.__all__:
+            kind = getattr(budgetsvm, name)
+            if not isinstance(kind, type) or not options.keys() <= kind().get_params().keys():
+                continue
+            try:
+                kind(**options).fit(X, y)
+            except ValueError as error:
+                assert "2147483647" in str(error) or "kernel" in str(error), (name, error)
+            # Exact machines keep sparse rows as they are.
+            assert held() - before < 128 << 20, (name, held() - before)
+        print("alive")
+        """,
+        str(path),
+        json.dumps(options),
     )
     assert told.endswith("alive\n")
 

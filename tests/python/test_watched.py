@@ -29,6 +29,8 @@ ESTIMATORS = [name for name in budgetsvm.__all__ if isinstance(getattr(budgetsvm
 SHAPES = ("dense", "wide sparse", "many classes", "large budget")
 #: What makes a model large.
 LARGE = {"budget": 2000, "n_components": 1000, "n_frequencies": 2000, "n_clusters": 200}
+#: Slopes that are asked for: 400 MB.
+MOST_SLOPES = 50_000_000
 #: Learners on a map of their own, which they are nothing without: a limit is heard after it.
 MAPPED = {"AssetSVC": "Nystroem", "AssetSVR": "Nystroem", "FourierOGD": "RandomFourier"}
 
@@ -119,6 +121,11 @@ def test_every_call_asks_in_time(name, shape, tmp_path):
     for call in ("predict", "decision_function", "transform"):
         if hasattr(model, call):
             watched(call, lambda call=call: getattr(model, call)(given[0]))
+    if hasattr(model, "gradient"):
+        slopes = model.gradient(given[0][:1]).size
+        rows = given[0][: np.clip(MOST_SLOPES // slopes, 1, 16)]
+        watched("gradient", lambda: model.gradient(rows))
+        watched("feature_importances", lambda: model.feature_importances(rows))
     if hasattr(model, "calibrate"):
         watched("calibrate", lambda: model.calibrate(*given, cv="prefit"))
         watched("predict_proba", lambda: model.predict_proba(given[0]))

@@ -14,6 +14,7 @@ use super::budget::train::check_classes;
 use super::exact::ExactConfig;
 use super::machine::{Machine, State};
 use super::report::Report;
+use super::summary::check_columns;
 use crate::config::{Config, at_least, config, optional, positive};
 use crate::data::{Gathered, Problem, Rows, SampleOrder};
 use crate::error::{Error, Result};
@@ -233,6 +234,7 @@ impl LocalConfig {
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
         self.check()?;
+        check_columns(problem.rows().n_cols())?;
         check_classes(problem)?;
         watch.limit(self.max_time, 1.0);
         let projection = Projection {
@@ -309,6 +311,7 @@ impl LocalConfig {
             None => {
                 self.check()?;
                 let (d, m) = (problem.rows().n_cols(), problem.targets().n_outputs());
+                check_columns(d)?;
                 Machine::of_local(LocalModel::new(self.stream(None), d, m)?)
             }
         };

@@ -2,11 +2,13 @@
 
 use super::{Block, PairwiseModel, Support};
 use crate::data::Rows;
-use crate::error::{Error, Result};
+use crate::error::{Error, LARGE, Result, check_room};
 use crate::float::Real;
-use crate::kernel::load_tile;
+use crate::kernel::{AnyKernel, load_tile};
 use crate::model::chunks::in_chunks;
-use crate::model::scratch::Scratch;
+use crate::model::decide::WORK_BETWEEN_LOOKS;
+use crate::model::scratch::{Scratch, with_scratch};
+use crate::parallel;
 use crate::watch::Look;
 
 impl<F: Real> PairwiseModel<F> {
@@ -23,7 +25,84 @@ impl<F: Real> PairwiseModel<F> {
         look: Look<'_>,
     ) -> Result<()> {
         out.fill(0.0);
-        self.in_groups(&mut |blocks| self.add_gradients(rows, blocks, &mut *out), look)
+        let each = self.coef.nrows().saturating_mul(self.n_features());
+        let threads = parallel::thread_count(None)?.min(rows.n_rows());
+        let bytes = each.saturating_mul(threads).saturating_mul(size_of::<f64>());
+        if bytes > LARGE {
+            check_room("gradients", bytes)?;
+        }
+        let work = |block: &Block<F>| block.centers.len().saturating_mul(each);
+        let most = WORK_BETWEEN_LOOKS / rows.n_rows().max(1);
+        self.in_groups(
+            &mut |mut blocks, look| {
+                while !blocks.is_empty() {
+                    let mut sum = 0_usize;
+                    let within = blocks.iter().take_while(|block| {
+                        sum = sum.saturating_add(work(block));
+                        sum <= most
+                    });
+                    let (some, rest) = blocks.split_at(within.count().max(1));
+                    self.add_gradients(rows, some, &mut *out)?;
+                    look()?;
+                    blocks = rest;
+                }
+                Ok(())
+            },
+            look,
+        )
+    }
+
+    /// Gradients of sums of the pairs' values at one row, classes x features into `out`: a pair i < j
+    /// counts in these two classes, with its two factors. `look` is asked between groups of terms.
+    ///
+    /// # Errors
+    /// As [`PairwiseModel::gradient`].
+    pub(in crate::model) fn class_gradients(
+        &self,
+        row: &Rows<'_, F>,
+        factors: &[(f64, f64)],
+        out: &mut [f64],
+        look: Look<'_>,
+    ) -> Result<()> {
+        let kernel = self.kernel_of_rows()?;
+        let k = self.n_support.len();
+        out.fill(0.0);
+        with_scratch(|Scratch { tile, slopes, .. }| {
+            tile.reset(self.n_features());
+            load_tile(row, 1, |i| i, &self.origin, tile);
+            self.in_groups(
+                &mut |blocks, look| {
+                    for Block { class, centers, coef } in blocks {
+                        let stride = centers.padded_len();
+                        let mut mixed = vec![0.0; k * stride];
+                        for (own, coef) in coef.chunks_exact(stride.max(1)).enumerate() {
+                            let other = if own < *class { own } else { own + 1 };
+                            let (first, second) = factors[output_of(*class, own, k)];
+                            let (mine, its) =
+                                if class < &other { (first, second) } else { (second, first) };
+                            for (class, factor) in [(*class, mine), (other, its)] {
+                                let to = mixed[class * stride..][..stride].iter_mut();
+                                to.zip(coef).for_each(|(to, coef)| *to += factor * coef);
+                            }
+                        }
+                        let place = (&mut *out, k * self.n_features(), 0);
+                        kernel.add_gradients(tile, centers, (&mixed, k), place, slopes);
+                        look()?;
+                    }
+                    Ok(())
+                },
+                look,
+            )
+        })
+    }
+
+    fn kernel_of_rows(&self) -> Result<AnyKernel> {
+        match self.support {
+            Support::Vectors(kernel, _) => Ok(kernel),
+            Support::Columns(..) => Err(Error::Unsupported(
+                "gradients need the kernel of rows: these rows consist of kernel values".into(),
+            )),
+        }
     }
 
     fn add_gradients(
@@ -32,11 +111,7 @@ impl<F: Real> PairwiseModel<F> {
         blocks: &[Block<F>],
         out: &mut [f64],
     ) -> Result<()> {
-        let Support::Vectors(kernel, _) = &self.support else {
-            return Err(Error::Unsupported(
-                "gradients need the kernel of rows: these rows consist of kernel values".into(),
-            ));
-        };
+        let kernel = self.kernel_of_rows()?;
         let (d, each, k) = (self.n_features(), self.coef.nrows(), self.n_support.len());
         let width = self.n_outputs() * d;
         let work = self.row_work().saturating_mul(each);
@@ -49,7 +124,8 @@ impl<F: Real> PairwiseModel<F> {
                 sums.clear();
                 sums.resize(len * each * d, 0.0);
                 let coef = (block.coef.as_slice(), each);
-                kernel.add_gradients(tile, &block.centers, coef, sums, slopes);
+                let to = (sums.as_mut_slice(), each * d, 0);
+                kernel.add_gradients(tile, &block.centers, coef, to, slopes);
                 for (out, sums) in out.chunks_exact_mut(width).zip(sums.chunks_exact(each * d)) {
                     for (row, sums) in sums.chunks_exact(d).enumerate() {
                         let output = output_of(block.class, row, k);
