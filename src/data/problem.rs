@@ -110,6 +110,16 @@ impl<'a> Targets<'a> {
         }))
     }
 
+    /// Columns of values, one after another; nothing of classes, and of values that are one column.
+    pub(crate) fn apart(&self) -> Result<Vec<f64>> {
+        let Self::Columns { values, n_outputs: m, .. } = *self else { return Ok(Vec::new()) };
+        let mut out = try_vec("values", values.len(), 0.0)?;
+        for (c, column) in out.chunks_exact_mut((values.len() / m).max(1)).enumerate() {
+            column.iter_mut().zip(values.iter().skip(c).step_by(m)).for_each(|(to, y)| *to = *y);
+        }
+        Ok(out)
+    }
+
     /// The target of sample `i` for one output: -1 or +1, or the real value.
     ///
     /// # Panics

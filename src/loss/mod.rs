@@ -16,6 +16,7 @@
 mod any;
 mod conjugate;
 mod curve;
+mod curves;
 mod dual;
 mod log_loss;
 mod pieces;
@@ -25,5 +26,6 @@ mod tests;
 
 pub use any::AnyLoss;
 pub use curve::Curve;
+pub(crate) use curves::Curves;
 pub use pieces::{Piece, Zone};
 pub use smooth::Smoothed;

@@ -77,7 +77,7 @@ impl Corner {
     }
 
     #[inline(always)]
-    fn weigh(&self, c: Curve) -> Curve {
+    pub(super) fn weigh(&self, c: Curve) -> Curve {
         let Self { sign, weight, .. } = *self;
         Curve {
             value: weight * c.value,
@@ -92,12 +92,7 @@ impl Corner {
 pub(super) fn sum((first, second): Corners, f: f64, curve: impl Fn(f64) -> Curve) -> Curve {
     let a = first.weigh(curve(first.t(f)));
     let Some(second) = second else { return a };
-    let b = second.weigh(curve(second.t(f)));
-    Curve {
-        value: a.value + b.value,
-        slope: a.slope + b.slope,
-        curvature: a.curvature + b.curvature,
-    }
+    a.plus(second.weigh(curve(second.t(f))))
 }
 
 impl Pieces {

@@ -76,6 +76,7 @@ pub struct Task<'a> {
 
 impl Task<'_> {
     /// Target of a sample for an output.
+    #[inline]
     pub(super) fn y(&self, sample: usize, output: usize) -> f64 {
         self.targets.value(self.index[sample], output)
     }
@@ -160,20 +161,35 @@ struct Lengths {
     offset_length: f64,
 }
 
-impl Lengths {
-    /// Of the offset, which is fitted where nothing is strongly convex.
-    fn offset_step(&self, j: u64) -> f64 {
-        self.offset_length / (j as f64).sqrt()
-    }
+/// A block of samples, read before it is needed, once for all outputs: a step would wait for each.
+struct Told {
+    /// Steps made before the block.
+    done: u64,
+    /// `p_i` of every sample, and the square root of its step's number.
+    weights: Vec<(f64, f64)>,
+    /// Targets, outputs x samples.
+    targets: Vec<f64>,
 }
 
 impl Plan<'_> {
-    /// Step 2.
-    fn step(&self, own: &Lengths, j: u64) -> f64 {
+    fn told(&self, order: &[usize], done: u64) -> Told {
+        let (n, outputs) = (order.len(), self.task.targets.n_outputs());
+        let weights = order.iter().zip(done + 1..);
+        let weights = weights.map(|(&i, j)| (self.factor * self.task.cost[i], (j as f64).sqrt()));
+        let mut targets = vec![0.0; n * outputs];
+        for (at, &i) in order.iter().enumerate() {
+            let own = targets.iter_mut().skip(at).step_by(n);
+            own.enumerate().for_each(|(c, y)| *y = self.task.y(i, c));
+        }
+        Told { done, weights: weights.collect(), targets }
+    }
+
+    /// Step 2, of the step j, whose square root is given.
+    fn step(&self, own: &Lengths, (j, root): (u64, f64)) -> f64 {
         if self.settings.strongly_convex {
             1.0 / (self.lambda * j as f64)
         } else {
-            own.length / (j as f64).sqrt()
+            own.length / root
         }
     }
 
@@ -182,17 +198,15 @@ impl Plan<'_> {
         &self,
         output: (usize, &mut Output),
         source: &Source<'_, F>,
-        order: &[usize],
-        (done, before): (u64, u64),
+        (order, told): (&[usize], &Told),
+        before: u64,
     ) {
         let (c, output) = output;
         let own = &self.lengths[c.min(self.lengths.len() - 1)];
-        // Read before they are needed: a step would wait for each.
-        let read = |&i: &usize| (self.task.y(i, c), self.factor * self.task.cost[i]);
-        let told: Vec<(f64, f64)> = order.iter().map(read).collect();
-        for (at, (y, weight)) in told.into_iter().enumerate() {
-            let j = done + at as u64 + 1;
-            let eta = self.step(own, j);
+        let targets = &told.targets[c * order.len()..(c + 1) * order.len()];
+        for (at, (&y, &(weight, root))) in targets.iter().zip(&told.weights).enumerate() {
+            let j = told.done + at as u64 + 1;
+            let eta = self.step(own, (j, root));
             let z = source.row(order, at);
             if c == 0 {
                 source.prefetch(order, at + AHEAD);
@@ -208,7 +222,7 @@ impl Plan<'_> {
                 // 5.
                 output.iterate.project(own.radius);
                 if self.settings.fit_intercept {
-                    let by = own.offset_step(j) * weight * v;
+                    let by = own.offset_length / root * weight * v;
                     output.intercept = (output.intercept + by).clamp(-own.bound, own.bound);
                 }
             }
@@ -261,7 +275,7 @@ pub fn train<F: Real>(
         .collect();
     let mut plan: Option<Plan<'_>> = None;
     let mut history = Vec::new();
-    let stop = passes(watch, (&settings.order, n, settings.max_iter), &mut |watch, pass| {
+    let stop = passes(watch, (&settings.order, n, 0..settings.max_iter), &mut |watch, pass| {
         watch.tick.n_terms = width;
         let order = pass.ids(rng)?;
         for (b, block) in order.chunks(BLOCK).enumerate() {
@@ -275,17 +289,18 @@ pub fn train<F: Real>(
                 let sq_norms: Vec<f64> = (0..block.len()).map(norm).collect();
                 settings.plan(task, (block, &sq_norms), &mut gradient, total)
             });
+            let told = &plan.told(block, done);
             if outputs == 1 {
                 let next = &order[((b + 1) * BLOCK).min(n)..((b + 2) * BLOCK).min(n)];
                 rayon::in_place_scope(|scope| {
                     if rayon::current_num_threads() > 1 {
                         scope.spawn(|_| source.warm(next));
                     }
-                    plan.block((0, &mut machines[0]), source, block, (done, before));
+                    plan.block((0, &mut machines[0]), source, (block, told), before);
                 });
             } else {
                 parallel::each(machines.iter_mut(), &|c, machine| {
-                    plan.block((c, machine), source, block, (done, before));
+                    plan.block((c, machine), source, (block, told), before);
                 });
             }
             done += block.len() as u64;

@@ -35,6 +35,7 @@ use crate::error::{Error, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, add_product, axpy, dot, matrix};
 use crate::parallel::{self, ROW_CHUNK};
+use crate::simd;
 use crate::solver::smoothed::panels::Panels;
 use crate::watch::{Halt, Step, Watch};
 
@@ -130,25 +131,22 @@ impl Common {
             let count = wave.last - wave.first;
             let parts = parallel::map(count.div_ceil(TASK), &|task| {
                 let rows = task * TASK..((task + 1) * TASK).min(count);
-                let mut slopes = vec![0.0; ROW_CHUNK * m];
-                let mut wide = Vec::with_capacity(ROW_CHUNK * b);
+                let mut slopes = vec![0.0; m * ROW_CHUNK];
+                let mut wide = vec![0.0; ROW_CHUNK * b];
                 let mut part = vec![0.0; m * (b + 1)];
                 for first in rows.clone().step_by(ROW_CHUNK) {
                     let last = (first + ROW_CHUNK).min(rows.end);
-                    let slopes = &mut slopes[..(last - first) * m];
-                    for (c, (samples, f)) in columns.iter().enumerate() {
-                        let into = slopes.iter_mut().skip(c).step_by(m);
-                        for (i, slope) in (wave.first + first..).zip(into) {
-                            // A sample of cost 0 is no sample, even if its margin is not finite.
-                            let counts = samples.cost[i] > 0.0;
-                            *slope = if counts { samples.at(i, f[i]).slope } else { 0.0 };
-                            part[m * b + c] += *slope;
-                        }
+                    let slopes = &mut slopes[..m * (last - first)];
+                    let own = slopes.chunks_exact_mut(last - first).zip(&columns);
+                    for (c, (slopes, (samples, f))) in own.enumerate() {
+                        let begin = wave.first + first;
+                        samples.slopes(begin, &f[begin..wave.first + last], slopes);
+                        part[m * b + c] += slopes.iter().sum::<f64>();
                     }
-                    wide.clear();
-                    wide.extend(wave.block[first * b..last * b].iter().map(|&v| v.to_f64()));
-                    let slopes = matrix(slopes, m).transpose();
-                    add_product(&mut part[..m * b], slopes, matrix(&wide, b));
+                    let wide = &mut wide[..(last - first) * b];
+                    simd::widen(&wave.block[first * b..last * b], wide);
+                    let slopes = matrix(slopes, last - first);
+                    add_product(&mut part[..m * b], slopes, matrix(wide, b));
                 }
                 part
             });
@@ -193,12 +191,12 @@ impl Common {
 
     fn mean_curvature(&self, shared: &Shared<'_>, o: &Output) -> f64 {
         let samples = shared.samples(o.index, o.h);
-        let mean =
-            |rule: Rule| samples.sum(|i| [rule.curvature(&samples, i, o.f[i])])[0] / self.total;
+        let majorant =
+            || samples.sum(|i| [Rule::Majorant.curvature(&samples, i, o.f[i])])[0] / self.total;
         let short = o.last_step < SHORT_STEP;
-        match if short { mean(Rule::Majorant) } else { mean(Rule::Exact) } {
+        match if short { majorant() } else { samples.curvature_at(&o.f) / self.total } {
             // None bends: K_BB alone, or the parabolas.
-            d if d <= 0.0 => mean(Rule::Majorant),
+            d if d <= 0.0 => majorant(),
             d => d,
         }
     }

@@ -1,7 +1,7 @@
 //! The steps of the Newton loop that see the samples.
 
 use super::output::{JITTER, Output, State};
-use crate::data::check_finite;
+use crate::data::{Targets, check_finite};
 use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{axpy, dot, symmetric_times};
@@ -43,6 +43,8 @@ pub(super) struct Shared<'a> {
     pub(super) gram: Vec<f64>,
     ridge: f64,
     b: usize,
+    /// The values of each output together, where they are columns: loops over samples are about one.
+    columns: Vec<f64>,
 }
 
 impl<'a> Shared<'a> {
@@ -60,7 +62,8 @@ impl<'a> Shared<'a> {
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b.max(1) as f64;
         let ridge = share * mean.max(0.0);
         (0..b).for_each(|j| gram[j * b + j] += ridge);
-        Ok(Self { polish, start, tilt, gram, ridge, b })
+        let columns = start.targets.apart()?;
+        Ok(Self { polish, start, tilt, gram, ridge, b, columns })
     }
 
     pub(super) fn n_samples(&self) -> usize {
@@ -91,8 +94,12 @@ impl<'a> Shared<'a> {
         [penalty + samples.loss_at(f), penalty + samples.plain_loss_at(f)]
     }
 
-    pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'a> {
-        self.start.samples(self.polish, output, h)
+    pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'_> {
+        let samples = self.start.samples(self.polish, output, h);
+        match self.columns.get(output * self.n_samples()..(output + 1) * self.n_samples()) {
+            Some(own) => Samples { targets: Targets::Values(own), output: 0, ..samples },
+            None => samples,
+        }
     }
 
     /// Step 1: the multiple of the start, t ≥ 0, that is best at the first width.

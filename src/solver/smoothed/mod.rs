@@ -21,7 +21,7 @@ use crate::float::Real;
 use crate::linalg::dots;
 use crate::loss::{AnyLoss, Smoothed};
 use crate::parallel;
-use crate::watch::{Halt, StopReason};
+use crate::watch::{Halt, Reader, StopReason, Words};
 use ray::Samples;
 
 /// Blocks of K_nB: kernel values between samples and basis.
@@ -200,6 +200,32 @@ impl Polished {
             converged: true,
             stop: StopReason::Converged,
         }
+    }
+
+    /// For a checkpoint.
+    pub(crate) fn leave(&self, words: &mut Words) {
+        words.put_floats(&self.coef);
+        words.put_floats(&self.intercept);
+        words.put_floats(&[self.smoothed, self.primal]);
+        words.put(self.steps as u64);
+        words.put(u64::from(self.converged));
+        words.put(u64::from(self.stop == StopReason::MaxTime));
+    }
+
+    /// What [`Polished::leave`] put, of B terms and m outputs.
+    pub(crate) fn read((b, m): (usize, usize), reader: &mut Reader) -> Result<Self> {
+        let (mut found, mut values) = (Self::nothing(b, m), [0.0; 2]);
+        reader.take_into(&mut found.coef)?;
+        reader.take_into(&mut found.intercept)?;
+        reader.take_into(&mut values)?;
+        [found.smoothed, found.primal] = values;
+        (found.steps, found.converged) = (reader.take()? as usize, reader.take()? == 1);
+        found.stop = match (reader.take()? == 1, found.converged) {
+            (true, _) => StopReason::MaxTime,
+            (false, true) => StopReason::Converged,
+            (false, false) => StopReason::MaxIter,
+        };
+        Ok(found)
     }
 
     /// Stopped before anything was known; an error where that is one.

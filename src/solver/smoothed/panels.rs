@@ -6,7 +6,7 @@ use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{dots, matrix, multiply};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::zeroed;
+use crate::simd::{self, zeroed};
 use crate::watch::{Step, Watch};
 
 /// Bytes of one wave of blocks: what is computed between two looks at the watch.
@@ -190,6 +190,7 @@ fn times_block<F: Real>(rows: &[F], b: usize, packed: &[f64], out: &mut [f64]) {
         dots(rows, packed, out);
         return;
     }
-    let wide: Vec<f64> = rows.iter().map(|&v| v.to_f64()).collect();
+    let mut wide = vec![0.0; rows.len()];
+    simd::widen(rows, &mut wide);
     multiply(out, matrix(&wide, b), matrix(packed, b).transpose());
 }

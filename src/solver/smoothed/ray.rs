@@ -6,8 +6,10 @@
 //!
 //! φ is convex and piecewise quadratic with a continuous derivative. A trial costs O(n).
 
+use std::ops::Range;
+
 use crate::data::Targets;
-use crate::loss::{AnyLoss, Curve, Smoothed};
+use crate::loss::{AnyLoss, Curve, Curves, Smoothed};
 use crate::parallel;
 
 /// Samples summed by one task; sums of tasks are added in order.
@@ -17,6 +19,33 @@ const SLOPE_SHARE: f64 = 0.1;
 const MAX_TRIALS: usize = 40;
 /// Searches for the best offset at most; each leaves a tenth of the slope at most.
 const MAX_SEARCHES: usize = 40;
+
+/// Samples whose losses are computed side by side.
+const BLOCK: usize = 64;
+
+/// `work` with the smoothed loss of some samples, compiled for each loss, so that none is asked which it
+/// is at every sample.
+macro_rules! by_loss {
+    ($samples:expr, $smoothed:ident => $work:expr) => {{
+        let h = $samples.loss.h;
+        macro_rules! of {
+            ($loss:expr) => {{
+                let $smoothed = Smoothed { loss: $loss, h };
+                $work
+            }};
+        }
+        match $samples.loss.loss {
+            AnyLoss::Hinge => of!(AnyLoss::Hinge),
+            AnyLoss::SquaredHinge => of!(AnyLoss::SquaredHinge),
+            AnyLoss::LogLoss => of!(AnyLoss::LogLoss),
+            AnyLoss::EpsilonInsensitive { epsilon } => of!(AnyLoss::EpsilonInsensitive { epsilon }),
+            AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
+                of!(AnyLoss::SquaredEpsilonInsensitive { epsilon })
+            }
+            AnyLoss::Quantile { quantile } => of!(AnyLoss::Quantile { quantile }),
+        }
+    }};
+}
 
 /// The samples of one output, and the loss they are measured by.
 #[derive(Clone, Copy)]
@@ -43,9 +72,7 @@ impl Samples<'_> {
     /// `C_i L_h` and derivatives of sample i at `f`.
     #[inline(always)]
     pub(in crate::solver) fn at(&self, i: usize, f: f64) -> Curve {
-        let c = self.loss.at(self.y(i), f);
-        let cost = self.cost[i];
-        Curve { value: cost * c.value, slope: cost * c.slope, curvature: cost * c.curvature }
+        self.loss.at(self.y(i), f).times(self.cost[i])
     }
 
     /// `C_i` times the loss's majorant curvature.
@@ -81,34 +108,82 @@ impl Samples<'_> {
         sum
     }
 
-    /// [`Samples::sum`] of what `each` makes of a sample's loss at `f(i)`: compiled for each loss, so
-    /// that none is asked which it is at every sample.
+    /// [`Samples::sum`] of what `each` makes of a sample's loss at the decision values that `fill` has
+    /// of some samples one after another.
     fn sum_of<const N: usize>(
         &self,
-        f: impl Fn(usize) -> f64 + Sync,
+        fill: impl Fn(Range<usize>, &mut [f64]) + Sync,
         each: impl Fn(usize, Curve) -> [f64; N] + Sync,
     ) -> [f64; N] {
-        let h = self.loss.h;
-        let at = |loss: AnyLoss, i: usize| {
-            each(i, Self { loss: Smoothed { loss, h }, ..*self }.at(i, f(i)))
-        };
-        match self.loss.loss {
-            AnyLoss::Hinge => self.sum(|i| at(AnyLoss::Hinge, i)),
-            AnyLoss::SquaredHinge => self.sum(|i| at(AnyLoss::SquaredHinge, i)),
-            AnyLoss::LogLoss => self.sum(|i| at(AnyLoss::LogLoss, i)),
-            AnyLoss::EpsilonInsensitive { epsilon } => {
-                self.sum(|i| at(AnyLoss::EpsilonInsensitive { epsilon }, i))
+        by_loss!(self, loss => {
+            let n = self.cost.len();
+            let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
+                let mut sum = [0.0; N];
+                for first in (c * CHUNK..((c + 1) * CHUNK).min(n)).step_by(BLOCK) {
+                    let range = first..(first + BLOCK).min(n);
+                    let mut f = [0.0; BLOCK];
+                    fill(range.clone(), &mut f[..range.len()]);
+                    let curves = self.curves(loss, range.clone(), &f);
+                    for (at, i) in range.enumerate() {
+                        let cost = self.cost[i];
+                        // A sample of cost 0 is no sample, even if its margin is not finite.
+                        if cost > 0.0 {
+                            let c = curves.at(at).times(cost);
+                            for (sum, value) in sum.iter_mut().zip(each(i, c)) {
+                                *sum += value;
+                            }
+                        }
+                    }
+                }
+                sum
+            });
+            let mut sum = [0.0; N];
+            for part in parts {
+                for (sum, value) in sum.iter_mut().zip(part) {
+                    *sum += value;
+                }
             }
-            AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
-                self.sum(|i| at(AnyLoss::SquaredEpsilonInsensitive { epsilon }, i))
+            sum
+        })
+    }
+
+    /// The loss of some samples, not weighed, where it is known which it is.
+    #[inline(always)]
+    fn curves(&self, loss: Smoothed, range: Range<usize>, f: &[f64; BLOCK]) -> Curves<BLOCK> {
+        let mut y = [0.0; BLOCK];
+        match self.targets {
+            Targets::Values(values) => y[..range.len()].copy_from_slice(&values[range]),
+            Targets::Classes { .. } | Targets::Columns { .. } => {
+                y.iter_mut().zip(range).for_each(|(y, i)| *y = self.y(i));
             }
-            AnyLoss::Quantile { quantile } => self.sum(|i| at(AnyLoss::Quantile { quantile }, i)),
         }
+        loss.curves(&y, f)
+    }
+
+    /// `C_i L_h'` of the samples from `first` on at these decision values; 0 where C is.
+    pub(in crate::solver) fn slopes(&self, first: usize, f: &[f64], out: &mut [f64]) {
+        by_loss!(self, loss => {
+            for (at, (out, f)) in out.chunks_mut(BLOCK).zip(f.chunks(BLOCK)).enumerate() {
+                let range = first + at * BLOCK..first + at * BLOCK + out.len();
+                let mut block = [0.0; BLOCK];
+                block[..f.len()].copy_from_slice(f);
+                let curves = self.curves(loss, range.clone(), &block);
+                let both = curves.slope.iter().zip(&self.cost[range]);
+                for (out, (slope, &cost)) in out.iter_mut().zip(both) {
+                    *out = if cost > 0.0 { cost * slope } else { 0.0 };
+                }
+            }
+        });
+    }
+
+    /// Σ C_i L_h'' at these decision values.
+    pub(in crate::solver) fn curvature_at(&self, f: &[f64]) -> f64 {
+        self.sum_of(|range, out| out.copy_from_slice(&f[range]), |_, c| [c.curvature])[0]
     }
 
     /// Σ C_i L_h at these decision values.
     pub(in crate::solver) fn loss_at(&self, f: &[f64]) -> f64 {
-        self.sum_of(|i| f[i], |_, c| [c.value])[0]
+        self.sum_of(|range, out| out.copy_from_slice(&f[range]), |_, c| [c.value])[0]
     }
 
     /// Moves the offset, and the decision values with it, to where Σ C_i L_h is least, by line
@@ -116,7 +191,8 @@ impl Samples<'_> {
     pub(in crate::solver) fn best_offset(&self, offset: &mut f64, f: &mut [f64]) {
         let mut s = vec![0.0; f.len()];
         for _ in 0..MAX_SEARCHES {
-            let [slope] = self.sum_of(|i| f[i], |_, c| [c.slope]);
+            let [slope] =
+                self.sum_of(|range, out| out.copy_from_slice(&f[range]), |_, c| [c.slope]);
             s.fill(-slope.signum());
             let ray = Ray { samples: *self, f, s: &s, base: 0.0, linear: 0.0, quadratic: 0.0 };
             let (t, _) = ray.minimise();
@@ -150,7 +226,10 @@ impl Ray<'_> {
     /// φ and its derivatives.
     pub(in crate::solver) fn at(&self, t: f64) -> Curve {
         let [value, slope, curvature] = self.samples.sum_of(
-            |i| self.f[i] + t * self.s[i],
+            |range, out| {
+                let both = self.f[range.clone()].iter().zip(&self.s[range]);
+                out.iter_mut().zip(both).for_each(|(out, (f, s))| *out = f + t * s);
+            },
             |i, c| [c.value, c.slope * self.s[i], c.curvature * self.s[i] * self.s[i]],
         );
         Curve {

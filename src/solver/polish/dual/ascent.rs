@@ -71,17 +71,20 @@ pub(super) struct Group {
     rest: Vec<Pair>,
     /// The first pair of every row.
     begins: Vec<u32>,
+    /// Passes until all pairs of an output come back whatever its gap.
+    patience: usize,
 }
 
 impl Group {
     pub(super) fn new(outputs: Vec<Own>, w: Vec<f32>, mut pairs: Vec<Pair>) -> Self {
         pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
-        Self { outputs, w, pairs, rest: Vec::new(), begins: Vec::new() }
+        let (rest, begins) = (Vec::new(), Vec::new());
+        Self { outputs, w, pairs, rest, begins, patience: PATIENCE }
     }
 
     /// With pairs that rest until the others are done.
     pub(super) fn with_resting(self, rest: Vec<Pair>) -> Self {
-        Self { rest, ..self }
+        Self { rest, patience: usize::MAX, ..self }
     }
 
     pub(super) fn done(&self) -> bool {
@@ -158,13 +161,13 @@ impl Group {
     }
 
     /// An output is done when a pass over all of its pairs says so; they all come back when it seems
-    /// to be, and now and then.
+    /// to be, and now and then where patience ends.
     fn judge(&mut self, share: f64) {
         for own in &mut self.outputs {
             let small = own.gap <= share * own.dual;
             own.done |= own.since == 0 && small;
             own.since =
-                if own.done || !(small || own.since >= PATIENCE) { own.since + 1 } else { 0 };
+                if own.done || !(small || own.since >= self.patience) { own.since + 1 } else { 0 };
         }
         let outputs = &self.outputs;
         let own = |pair: &Pair| &outputs[pair.output as usize];

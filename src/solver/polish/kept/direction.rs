@@ -40,15 +40,32 @@ pub(super) struct Hessian<'h, 'k, F: Real> {
     pub(super) flat: f64,
 }
 
+/// A factor that preconditions.
+pub(super) enum Like {
+    /// Of some rows, rounded.
+    Rounded(Single),
+    /// Of all rows, at margins nearby: what it says of a step is true but for the rows that have come
+    /// to bend since.
+    Whole(Cholesky),
+}
+
+impl Like {
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        match self {
+            Self::Rounded(factor) => factor.solve(x),
+            Self::Whole(factor) => factor.solve(x),
+        }
+    }
+}
+
 /// Rows of the preconditioner, of so many.
 fn sketch_rows(rows: usize, order: usize) -> usize {
     rows.min(SKETCH * order).min(order + BEYOND)
 }
 
-fn factored(matrix: &[f64], order: usize, watch: &mut Watch<'_>) -> Step<Single> {
+fn factored(matrix: &[f64], order: usize, watch: &mut Watch<'_>) -> Step<Cholesky> {
     let jitter = JITTER * order as f64;
-    let factor = Cholesky::factor("Hessian", matrix, order, jitter, &mut || watch.poll())?;
-    Ok(Single::new(&factor)?)
+    Cholesky::factor("Hessian", matrix, order, jitter, &mut || watch.poll())
 }
 
 /// K_BB p, in parallel.
@@ -89,7 +106,7 @@ impl<F: Real> Hessian<'_, '_, F> {
     }
 
     /// The Hessian of some rows, factored.
-    pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Single> {
+    pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Like> {
         let mut chosen = self.zone.to_vec();
         let some = sketch_rows(chosen.len(), order);
         Rng::new(SEED).shuffle(&mut chosen);
@@ -101,7 +118,8 @@ impl<F: Real> Hessian<'_, '_, F> {
         if let Some(last) = matrix.get_mut(self.gram.len().isqrt() * (order + 1)) {
             *last += self.flat;
         }
-        factored(&matrix, order, watch)
+        let factor = factored(&matrix, order, watch)?;
+        Ok(Like::Rounded(Single::new(&factor)?))
     }
 
     /// The Hessian without the rows of each of so many groups, factored: `group(place)` says which a
@@ -113,7 +131,7 @@ impl<F: Real> Hessian<'_, '_, F> {
         (n_groups, group): (usize, &dyn Fn(u32) -> usize),
         bytes: usize,
         watch: &mut Watch<'_>,
-    ) -> Step<Option<Vec<Single>>> {
+    ) -> Step<Option<Vec<Cholesky>>> {
         let size = order * order;
         let needed = (2 * n_groups).saturating_mul(size * size_of::<f64>());
         if order > FEW || needed > bytes {
@@ -183,7 +201,7 @@ impl<F: Real> Hessian<'_, '_, F> {
     pub(super) fn direction(
         &self,
         gradient: &[f64],
-        like: &Single,
+        like: &Like,
         watch: &mut Watch<'_>,
     ) -> Step<(Vec<f64>, bool)> {
         let mut d = vec![0.0; gradient.len()];

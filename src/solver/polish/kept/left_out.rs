@@ -31,13 +31,13 @@
 //!
 //! References: ours; \[PRIMAL\] section 4.
 
-use super::direction::Hessian;
+use super::direction::{Hessian, Like};
 use super::newton::{Last, Stage};
 use super::rows::Rows;
 use crate::data::check_finite;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::linalg::{Single, dots};
+use crate::linalg::dots;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::Samples;
@@ -170,7 +170,7 @@ fn made_factors<F: Real>(
     (samples, f): (&Samples<'_>, &[f64]),
     (folds, n_folds): (&[u32], usize),
     watch: &mut Watch<'_>,
-) -> Step<Vec<Option<Single>>> {
+) -> Step<Vec<Option<Like>>> {
     let gram = &shared.gram[..];
     let order = gram.len().isqrt() + usize::from(shared.polish.fit_intercept);
     let curvature: Vec<f64> = rows
@@ -190,7 +190,7 @@ fn made_factors<F: Real>(
     let hessian = Hessian { gram, single, rows, zone, curvature, flat: 0.0 };
     let fold = |place: u32| folds[rows.samples[place as usize] as usize] as usize;
     let made = hessian.without_each(order, (n_folds, &fold), shared.polish.cache_bytes, watch)?;
-    Ok(made.unwrap_or_default().into_iter().map(Some).collect())
+    Ok(made.unwrap_or_default().into_iter().map(|factor| Some(Like::Whole(factor))).collect())
 }
 
 /// The costs, 0 in a fold.

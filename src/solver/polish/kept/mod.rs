@@ -37,6 +37,7 @@ mod near;
 mod newton;
 mod part;
 mod rows;
+mod trail;
 
 use super::steps::Shared;
 use crate::data::check_finite;
@@ -52,6 +53,7 @@ use crate::watch::{Step, Watch};
 use direction::gram_times;
 use newton::{End, Last, Stage};
 use rows::{CHUNK, Rows};
+use trail::{Leg, Place, Trail};
 
 pub(super) use left_out::left_out;
 
@@ -69,17 +71,6 @@ const LEAST_HELD: usize = 32;
 const ROUNDS: usize = 40;
 const SEED: u64 = 7;
 
-/// One output where it stands.
-struct Place {
-    /// Coefficients, and the offset where there is one.
-    point: Vec<f64>,
-    /// Margins of all samples.
-    f: Vec<f64>,
-    /// The objective, ridge included.
-    value: f64,
-    steps: usize,
-}
-
 /// One output's problem, or that of a part of the samples.
 struct Solver<'s, 'a, 'k, F: Real> {
     shared: &'s Shared<'a>,
@@ -90,6 +81,10 @@ struct Solver<'s, 'a, 'k, F: Real> {
     single: &'k [f32],
     /// A step that promises less, as a share of the objective, is left to others.
     until: f64,
+    /// Where it is in a checkpoint, and the place of all samples beside its own.
+    trail: &'k Trail,
+    leg: Leg,
+    outer: Option<&'k Place>,
 }
 
 /// Some samples of a kernel.
@@ -113,12 +108,16 @@ pub(super) fn solve<F: Real>(
     let m = result.intercept.len();
     let mut single = try_vec("kernel matrix", shared.gram.len(), 0.0_f32)?;
     single.iter_mut().zip(&shared.gram).for_each(|(to, &v)| *to = v as f32);
-    let mut sum = [0.0; 2];
-    let mut all = true;
-    for index in 0..m {
+    let (mut sum, mut all, mut first, mut left) = ([0.0; 2], true, 0, None);
+    if let Some((before, reader)) = trail::found(result, watch)? {
+        ((first, sum, all), left) = (before, Some(reader));
+    }
+    for index in first..m {
         let mut plain = [f64::NAN; 2];
+        let trail = Trail::new((index, sum, all), result, left.take(), watch)?;
         let kernel = (kernel, &single[..], bytes);
-        let done = solve_one(shared, kernel, (index, result), (sum[0], &mut plain), watch);
+        let told = (sum[0], &mut plain);
+        let done = solve_one(shared, kernel, &trail, (index, result), told, watch);
         sum.iter_mut().zip(plain).for_each(|(sum, v)| *sum += v);
         if done.is_err() && index + 1 < m {
             result.forget();
@@ -133,13 +132,15 @@ pub(super) fn solve<F: Real>(
 fn solve_one<F: Real>(
     shared: &Shared<'_>,
     (kernel, single, bytes): (&dyn KernelRows<F>, &[f32], usize),
+    trail: &Trail,
     (index, result): (usize, &mut Polished),
     (before, plain): (f64, &mut [f64; 2]),
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let (polish, b) = (shared.polish, kernel.n_terms());
     let samples = shared.samples(index, polish.h);
-    let solver = Solver { shared, kernel, samples, bytes, single, until: 0.0 };
+    let (leg, outer) = (Leg::ALL, None);
+    let solver = Solver { shared, kernel, samples, bytes, single, until: 0.0, trail, leg, outer };
     let mut point = result.coef_of(index);
     point.extend(polish.fit_intercept.then_some(result.intercept[index]));
     let mut place = solver.zero(0)?;
@@ -151,7 +152,8 @@ fn solve_one<F: Real>(
         watch.poll()
     };
     let mut last = Last::default();
-    let done = if solver.begin(&mut place, (&point, &mut last), &mut tell, watch)? {
+    let start = (&point[..], &mut last);
+    let done = if !trail.is_at(leg) && solver.begin(&mut place, start, &mut tell, watch)? {
         tell(&place, watch).map(|()| true)
     } else {
         solver.descend(&mut place, &mut last, &mut tell, watch)
@@ -194,9 +196,11 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<bool> {
         let (shared, polish) = (self.shared, self.shared.polish);
+        let first = self.trail.resume(self.leg, place, last)?;
         let mut point = place.point.clone();
-        for _ in 0..ROUNDS {
+        for round in first..ROUNDS {
             tell(place, watch)?;
+            self.trail.keep((self.leg, self.outer), (place, last, round), watch)?;
             if place.steps >= polish.max_steps {
                 break;
             }

@@ -2,7 +2,8 @@
 //! matter, so that these are looked at again at the end alone.
 
 use super::newton::Last;
-use super::{CHUNK, Few, Place, Solver, matters};
+use super::trail::{Leg, Place};
+use super::{CHUNK, Few, Solver, matters};
 use crate::data::SomeTargets;
 use crate::error::try_vec;
 use crate::float::Real;
@@ -53,6 +54,8 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             kernel: &kernel,
             samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
             until: 0.0,
+            leg: Leg::NEAR,
+            outer: Some(&*place),
             ..*self
         };
         let (point, value, steps) = (place.point.clone(), place.value, place.steps);

@@ -6,14 +6,15 @@
 //!    the steps become many. D is the curvature of parabolas above the loss: few rows lie where the
 //!    loss bends, a step that knows of these alone throws the others across, and a path of widths
 //!    took three times as many steps. Near the minimum D is the second derivative.
-//! 3. Done when d by second derivatives promises less than `tol` of the objective.
+//! 3. Done when d by second derivatives promises less than `tol` of the objective; where M is of all
+//!    rows, when `M⁻¹ g` does.
 //! 4. Line search; of a long step on all samples, by the caller.
 
-use super::direction::{Hessian, gram_times};
+use super::direction::{Hessian, Like, gram_times};
 use super::rows::{CHUNK, Rows};
 use crate::data::SomeTargets;
 use crate::float::Real;
-use crate::linalg::{Single, axpy, dot};
+use crate::linalg::{axpy, dot};
 use crate::parallel;
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::{Ray, Samples};
@@ -40,7 +41,7 @@ pub(super) enum End {
 /// What a step leaves for the next.
 pub(super) struct Last {
     /// The factor of a preconditioner.
-    pub(super) like: Option<Single>,
+    pub(super) like: Option<Like>,
     /// Whether D is of parabolas.
     pub(super) cautious: bool,
     /// What it promised, as a share of the objective.
@@ -120,6 +121,17 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             if let Some(offset) = gradient.get_mut(b) {
                 *offset += tilt;
             }
+            let tilted = |v: &[f64]| v.get(b).map_or(0.0, |offset| tilt * offset);
+            let base = 0.5 * dot(&point[..b], &pull) + tilted(point);
+            let value = base + samples.loss_at(&f);
+            let first = self.alone && *steps == 0;
+            if !first && let Some(Like::Whole(factor)) = &last.like {
+                let mut d = gradient.clone();
+                factor.solve(&mut d);
+                if 0.5 * dot(&d, &gradient) <= self.tol * value.abs() {
+                    return Ok(End::Minimum);
+                }
+            }
             // Step 2.
             let long = last.promise > LONG;
             let mut curvature = if last.cautious {
@@ -148,13 +160,9 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             last.like = serves.then_some(factor);
             // Step 3.
             let predicted = -0.5 * dot(&d, &gradient);
-            let tilted = |v: &[f64]| v.get(b).map_or(0.0, |offset| tilt * offset);
-            let base = 0.5 * dot(&point[..b], &pull) + tilted(point);
-            let value = base + samples.loss_at(&f);
             let promise = predicted / value.abs();
             let exact = !last.cautious;
             last.promise = promise;
-            let first = self.alone && *steps == 0;
             if !first && (promise <= self.until || exact && promise <= self.tol) {
                 return Ok(End::Minimum);
             }

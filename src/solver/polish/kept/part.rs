@@ -2,7 +2,8 @@
 //! of them says as well where to go.
 
 use super::newton::Last;
-use super::{Few, Place, Solver, Tell, held_bytes};
+use super::trail::{Leg, Place};
+use super::{Few, Solver, Tell, held_bytes};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -53,8 +54,12 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         tell: &mut Tell<'_>,
         watch: &mut Watch<'_>,
     ) -> Step<bool> {
-        let led = self.on_a_part(place, start, watch)?;
-        self.step_1_look(place, (led.as_deref().unwrap_or(start), false), watch)?;
+        if self.leg == Leg::ALL && self.trail.is_at(Leg::NEAR) {
+            self.trail.outer(place)?;
+        } else {
+            let led = self.on_a_part(place, start, watch)?;
+            self.step_1_look(place, (led.as_deref().unwrap_or(start), false), watch)?;
+        }
         tell(place, watch)?;
         self.go_near(place, last, watch)
     }
@@ -81,12 +86,15 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             kernel: &kernel,
             samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
             until: UNTIL,
+            leg: self.leg.part(),
             bytes: held_bytes(self.bytes, n),
             ..*self
         };
         let mut there = part.zero(place.steps)?;
         let mut last = Last::default();
-        part.begin(&mut there, (start, &mut last), &mut |_, _| Ok(()), watch)?;
+        if !self.trail.is_at(part.leg) {
+            part.begin(&mut there, (start, &mut last), &mut |_, _| Ok(()), watch)?;
+        }
         part.descend(&mut there, &mut last, &mut |_, _| Ok(()), watch)?;
         let moved = there.steps > place.steps;
         place.steps = there.steps;
