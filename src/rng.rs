@@ -4,9 +4,10 @@
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 
 /// A stream of random numbers that is the same on every platform.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
@@ -20,6 +21,24 @@ impl Rng {
     #[must_use]
     pub fn stream(seed: u64, index: u64) -> Self {
         Self::new(seed ^ (index.wrapping_add(1)).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// Where the stream stands.
+    #[must_use]
+    pub fn place(&self) -> [u64; 4] {
+        // The generator shows its state to serde alone.
+        let shown = serde_json::to_value(self).unwrap_or_default();
+        std::array::from_fn(|i| shown["s"][i].as_u64().unwrap_or_default())
+    }
+
+    /// The stream that stands there.
+    #[must_use]
+    pub fn at(place: [u64; 4]) -> Self {
+        let mut seed = [0; 32];
+        for (bytes, word) in seed.chunks_exact_mut(8).zip(place) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Self(Xoshiro256PlusPlus::from_seed(seed))
     }
 
     /// 64 random bits.
@@ -54,5 +73,18 @@ impl Rng {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_goes_on_from_its_place() {
+        let mut rng = Rng::new(7);
+        (0..5).for_each(|_| _ = rng.next_u64());
+        let mut other = Rng::at(rng.place());
+        assert!((0..9).all(|_| rng.next_u64() == other.next_u64()));
     }
 }

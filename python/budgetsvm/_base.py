@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import field
-from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -16,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _larger, _names, _parameters, _tuning, _validation
 from ._callbacks import with_callbacks
-from ._checkpoint import Checkpoint, checksum, joined
+from ._checkpoint import Checkpoint, checksum
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._learnt_scales import LearntScales
@@ -28,10 +26,6 @@ Maintenance: TypeAlias = Literal[
     "auto", "merge", "multi-merge", "remove-smallest", "remove-random", "remove-oldest", "project",
     "stop",
 ]  # fmt: skip
-
-
-#: What a checkpoint of passes keeps of their report.
-_TOLD = ("n_iter", "history", "stop_reason", "objective")
 
 
 @hyperparameters
@@ -251,14 +245,14 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
             Class labels of any sortable kind, at least two; finite numbers for regression.
         @weights@
         checkpoint : path-like or None, default=None
-            For rows from a source: a file (".safetensors") that is written between the passes and
-            polishing. A fit that was killed behind it goes on from it when it is called again, with
-            the same hyperparameters and rows, and ends with the bits of one that was not; the file
-            is then deleted. Wants an integer as `random_state`, and neither `warm_start` nor
+            For rows from a source: a file (".safetensors") that is written every so often, between
+            two blocks of rows of a pass or two looks at all rows in polishing, and at the end of
+            the passes. A fit that was killed goes on from it when it is called again, with the same
+            hyperparameters and rows, and ends with the bits of one that was not; the file is then
+            deleted. Wants an integer as `random_state`, and neither `warm_start` nor
             `feature_scales`.
         every : float, default=60
-            As in `partial_fit`, which may write at the end of every block of rows; here there is
-            one place to go on from.
+            Seconds between two of them, >= 0.
         validation : tuple (X, y) or (X, y, sample_weight), or Source, default=None
             With ``early_stopping=True``: rows that the score is taken on, of the same features and
             of labels that `y` has; all of `X` is then trained on. None: a part of `X` is held out.
@@ -336,31 +330,20 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     def _trained(
         self, problem: tuple[Any, ...], begun: dict[str, Any], watcher: Watcher
     ) -> tuple[_core.Machine, dict[str, Any]]:
-        """One call of `_core`; with a checkpoint one for the passes and one for what follows."""
-        call = partial(
-            _core.train, "budget", *problem, notify=watcher.notify, threads=self._threads()
-        )
+        """One call of `_core`, with a checkpoint or without."""
         checkpoint: Checkpoint | None = self.__dict__.pop("_checkpoint", None)
-        if checkpoint is None:
-            return call(task="fit", **begun)
-        said = {"passes": checksum(*problem[1:], *(begun["validation"] or ()))}
-        found = checkpoint.read()
-        if found is None:
-            machine, told = call(task="passes", **begun)
-            if told["stop_reason"] == "callback":
-                return machine, told
-            kept = copy.copy(self)
-            kept._machine, kept.n_iter_, kept.history_ = machine, told["n_iter"], told["history"]
-            kept.stop_reason_, kept.objective_ = told["stop_reason"], told["objective"]
-            checkpoint.write(said, kept)
-        else:
-            machine = found[1]._machine
-            told = {name: getattr(found[1], f"{name}_") for name in _TOLD}
-            if found[0] != said:
-                raise checkpoint.other_rows()
-        machine, last = call(task="finish", start=machine)
-        checkpoint.done()
-        return machine, joined(told, last)
+        kept = None
+        if checkpoint is not None:
+            kept = checkpoint.of_fit(
+                problem[0], checksum(*problem[1:], *(begun["validation"] or ()))
+            )
+        trained = _core.train(
+            "budget", *problem, notify=watcher.notify, threads=self._threads(), task="fit",
+            checkpoint=kept, **begun,
+        )  # fmt: skip
+        if checkpoint is not None:
+            checkpoint.done()
+        return trained
 
     def _goes_on_with(self, reset: bool) -> _core.Machine | None:
         warm = self.warm_start or not reset

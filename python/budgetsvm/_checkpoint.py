@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _validation
+from ._stored import param_to_store, to_json
 from .data._source import Source
 
 #: Bytes that are looked at at a time.
@@ -51,14 +52,45 @@ class Checkpoint:
         if not isinstance(said, dict) or told.get("kind") != kind.__name__:
             raise ValueError(f"checkpoint={self._path!r} is no checkpoint of a {kind.__name__}")
         found = kind._from_archive(told, arrays, machine)
-        mine, theirs = (_params(one) for one in (self._estimator, found))
-        other = [name for name in mine if not _same(mine[name], theirs[name])]
-        if other:
-            raise ValueError(
-                f"checkpoint={self._path!r} is of a training with another {other[0]}: "
-                f"{theirs[other[0]]!r}, not {mine[other[0]]!r}"
-            )
+        self._check_params(_params(self._estimator), _params(found))
         return said, found
+
+    def of_fit(self, config: str, rows: int) -> tuple[str, float, str]:
+        """What `_core` takes: the name, the seconds between two files, and what the fit is.
+
+        A file of another one is refused here, where names of hyperparameters are known.
+        """
+        params = {n: param_to_store(n, v, {}) for n, v in _params(self._estimator).items()}
+        kind = type(self._estimator).__name__
+        of = {
+            "kind": kind, "params": to_json(params), "config": config, "rows": rows,
+            "version": _core.__version__,
+        }  # fmt: skip
+        text = json.dumps(of, allow_nan=False)
+        if os.path.exists(self._path):
+            found, _, machine = _core.archive_load(self._path)
+            theirs, mine = json.loads(found), json.loads(text)
+            if machine is not None or set(theirs) != set(mine) or theirs["kind"] != kind:
+                raise ValueError(f"checkpoint={self._path!r} is no checkpoint of a {kind}.fit")
+            self._check_params(mine["params"], theirs["params"])
+            if theirs["rows"] != rows:
+                raise self.other_rows()
+            if theirs != mine:
+                raise ValueError(
+                    f"checkpoint={self._path!r} is of another version of this library: delete it "
+                    "to begin anew"
+                )
+        return self._path, self._every, text
+
+    def _check_params(self, mine: dict[str, Any], theirs: dict[str, Any]) -> None:
+        """Whether a training has the same hyperparameters."""
+        other = [n for n in mine if n not in theirs or not _same(mine[n], theirs[n])]
+        if other:
+            name = other[0]
+            raise ValueError(
+                f"checkpoint={self._path!r} is of a training with another {name}: "
+                f"{theirs.get(name)!r}, not {mine[name]!r}"
+            )
 
     def adopt(self, found: Any) -> None:
         """Make the estimator what that one had learnt."""
@@ -69,13 +101,12 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() - self._last >= self._every
 
-    def write(self, said: dict[str, Any], estimator: Any = None) -> None:
+    def write(self, said: dict[str, Any]) -> None:
         """Keep the estimator as it is, whole or not at all."""
-        estimator = self._estimator if estimator is None else estimator
-        description, arrays = estimator._described()
+        description, arrays = self._estimator._described()
         description["checkpoint"] = said
         text = json.dumps(description, allow_nan=False)
-        _core.archive_save(self._path, text, arrays, estimator.__dict__["_machine"])
+        _core.archive_save(self._path, text, arrays, self._estimator.__dict__["_machine"])
         self._last = time.monotonic()
 
     def other_rows(self) -> ValueError:
@@ -101,22 +132,6 @@ def checksum(*arrays: Any) -> int:
                     some: Any = np.ascontiguousarray(part[first : first + step])
                     found = zlib.crc32(some, found)
     return found
-
-
-def joined(first: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    """What a fit tells whose parts told these."""
-    if last["n_iter"] > 0:  # few distinct rows: solved for without passes
-        return last
-    early = last["stop_reason"] in ("max_time", "callback")
-    begun = first["history"]["time"][-1] if len(first["history"]["time"]) else 0.0
-    after = {**last["history"], "time": last["history"]["time"] + begun}
-    history = {name: np.concatenate([first["history"][name], after[name]]) for name in after}
-    return {
-        **last,
-        "n_iter": first["n_iter"],
-        "stop_reason": last["stop_reason"] if early else first["stop_reason"],
-        "history": history,
-    }
 
 
 def _params(estimator: Any) -> dict[str, Any]:

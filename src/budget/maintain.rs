@@ -11,6 +11,7 @@ use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Expansion;
 use crate::rng::Rng;
+use crate::watch::{Reader, Words};
 
 /// How a model over its budget is brought back to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +180,34 @@ impl<F: Real> Maintainer<F> {
             }
         }
         Ok(total)
+    }
+
+    /// What a checkpoint has of it.
+    pub fn put(&self, words: &mut Words) {
+        match &self.0 {
+            State::Projection(projection) => projection.put(words),
+            State::Removal(Removal::Random(rng)) => {
+                rng.place().iter().for_each(|&word| words.put(word))
+            }
+            State::Merging { .. }
+            | State::Removal(Removal::Smallest | Removal::Oldest | Removal::Newest) => {}
+        }
+    }
+
+    /// What [`Maintainer::put`] put.
+    ///
+    /// # Errors
+    /// `Format`, `OutOfMemory`.
+    pub fn read(&mut self, reader: &mut Reader) -> Result<()> {
+        match &mut self.0 {
+            State::Projection(projection) => projection.read(reader)?,
+            State::Removal(Removal::Random(rng)) => {
+                *rng = Rng::at([reader.take()?, reader.take()?, reader.take()?, reader.take()?]);
+            }
+            State::Merging { .. }
+            | State::Removal(Removal::Smallest | Removal::Oldest | Removal::Newest) => {}
+        }
+        Ok(())
     }
 
     /// Removes a term whose coefficients are all 0.

@@ -111,34 +111,38 @@ impl<F: Real> Merging<F> {
         (a, least): (usize, F),
         search: MergeSearch,
     ) -> (usize, f64) {
+        // The nearest partner sets the bar, as of one output.
         let nearest = self.partners.first_within(least);
         let (pair, least) = (pair_of(expansion, a, nearest), least.to_f64());
-        let bar = pair.least(MergeSearch::Auto, least) / pair.a;
+        let bar = pair.at_the_mean(least) / pair.a;
         let limit = F::from_f64(distance_limit(bar * (1.0 + 1e-6)).max(least));
         let limit = limit.min(F::max_value());
         self.partners.judge(limit, &|part| judge_shared(part, expansion, a, search));
-        let b = self.best_shared(expansion, (a, 1), search).first().copied().unwrap_or(nearest);
-        let distance = self.partners.distance(b);
-        (b, pair_of(expansion, a, b).best_h(search, distance))
+        let best_h = |b| pair_of(expansion, a, b).best_h(search, self.partners.distance(b));
+        let best = self.best_shared(expansion, (a, 1), search).first().copied();
+        let (b, h) = best.unwrap_or((nearest, None));
+        (b, h.unwrap_or_else(|| best_h(b)))
     }
 
-    /// The `count` partners that lose least, of those that have been judged.
+    /// The `count` partners that lose least, of those that have been judged, and the best `h` where it
+    /// was asked for.
     fn best_shared(
         &self,
         expansion: &Expansion<F>,
         (a, count): (usize, usize),
         search: MergeSearch,
-    ) -> Vec<usize> {
+    ) -> Vec<(usize, Option<f64>)> {
         if search != MergeSearch::Auto {
-            return self.partners.best_few(count);
+            return self.partners.best_few(count).into_iter().map(|b| (b, None)).collect();
         }
         // Vectors tell roughly; the other searches have judged every partner as they do.
         let finalists = self.partners.best_few(count + FINALISTS - 1).into_iter();
         let judged = finalists.map(|b| {
-            let distance = self.partners.distance(b);
-            (pair_of(expansion, a, b).least(search, distance), b)
+            let (pair, distance) = (pair_of(expansion, a, b), self.partners.distance(b));
+            let h = pair.best_h(search, distance);
+            (pair.degradation(distance, h), (b, Some(h)))
         });
-        let mut judged: Vec<(f64, usize)> = judged.collect();
+        let mut judged: Vec<_> = judged.collect();
         judged.sort_by(|x, y| x.0.total_cmp(&y.0));
         judged.into_iter().take(count).map(|(_, b)| b).collect()
     }
@@ -159,7 +163,8 @@ impl<F: Real> Merging<F> {
                 let values = part.values.iter_mut().zip(apart);
                 values.filter(|(_, apart)| *apart).for_each(|(value, _)| *value = F::infinity());
             });
-            self.best_shared(expansion, (a, size - 1), search)
+            let best = self.best_shared(expansion, (a, size - 1), search);
+            best.into_iter().map(|(b, _)| b).collect()
         } else {
             let beta = expansion.coef(a, 0);
             self.partners.judge(limit, &|part| judge_one(part, expansion, beta, search));

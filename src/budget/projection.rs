@@ -18,6 +18,7 @@ use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;
 use crate::model::{Expansion, RowScratch};
+use crate::watch::{Reader, Words};
 
 /// Below this share of `k_xx` a new term counts as one that the others already span: at 1e-8 the
 /// updates were seen to explode.
@@ -33,6 +34,29 @@ pub(super) struct Projection {
 }
 
 impl Projection {
+    /// For a checkpoint.
+    pub(super) fn put(&self, words: &mut Words) {
+        words.put(self.changes as u64);
+        words.put(self.stride as u64);
+        words.put(self.len as u64);
+        for row in self.inverse.chunks(self.stride.max(1)).take(self.len) {
+            words.put_floats(&row[..self.len]);
+        }
+    }
+
+    /// What [`Projection::put`] put.
+    pub(super) fn read(&mut self, reader: &mut Reader) -> Result<()> {
+        let most = u32::MAX as usize;
+        (self.changes, self.stride) = (reader.take_count(most)?, reader.take_count(most)?);
+        self.len = reader.take_count(self.stride)?;
+        let size = self.stride.saturating_mul(self.stride);
+        self.inverse = try_vec("inverse kernel matrix", size, 0.0)?;
+        for row in self.inverse.chunks_mut(self.stride.max(1)).take(self.len) {
+            reader.take_into(&mut row[..self.len])?;
+        }
+        Ok(())
+    }
+
     pub(super) fn reduce<F: Real>(
         &mut self,
         expansion: &mut Expansion<F>,

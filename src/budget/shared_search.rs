@@ -48,6 +48,13 @@ impl Pair {
         }
     }
 
+    /// The squared weight degradation of merging at the mean, weighed by lengths: the least one or
+    /// more.
+    pub(super) fn at_the_mean(&self, distance: f64) -> f64 {
+        let (a, d) = (self.a.sqrt(), self.d.sqrt());
+        self.degradation(distance, d / (a + d))
+    }
+
     /// The squared weight degradation as the search sees it.
     pub(super) fn least(&self, search: MergeSearch, distance: f64) -> f64 {
         match search {
@@ -77,10 +84,19 @@ impl Pair {
     /// The neighbours on the grid of its best point.
     fn around_the_best(&self, distance: f64) -> (f64, f64) {
         let h = |i: usize| 0.5 + 0.5 * i as f64 / INTERVALS as f64;
+        // A point i steps of the grid from 0 is `q^(i²)` from it, and `q^((i+1)²) = q^(i²) q^(2i+1)`.
+        let q = (-distance * 0.25 / (INTERVALS * INTERVALS) as f64).exp();
+        let mut bells = [1.0; 2 * INTERVALS + 1];
+        let mut odd = q;
+        for i in 0..2 * INTERVALS {
+            bells[i + 1] = bells[i] * odd;
+            odd *= q * q;
+        }
         let (mut best, mut highest) = (INTERVALS, f64::NEG_INFINITY);
         // From the right: it counts more of equals.
         for i in (0..=INTERVALS).rev() {
-            let height = self.height(distance, h(i));
+            let (u, v) = (bells[INTERVALS + i], bells[INTERVALS - i]);
+            let height = self.a * u * u + self.d * v * v + 2.0 * self.p * u * v;
             if height > highest {
                 (best, highest) = (i, height);
             }

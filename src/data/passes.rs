@@ -1,5 +1,7 @@
 //! The one loop over passes.
 
+use std::ops::Range;
+
 use super::order::SampleOrder;
 use crate::error::Result;
 use crate::rng::Rng;
@@ -33,7 +35,7 @@ impl Pass<'_> {
     }
 }
 
-/// Calls `pass` up to `max_iter` times over `n` samples, and tells the end of each, until the watch
+/// Calls `pass` for each of `passes` over `n` samples, and tells the end of each, until the watch
 /// says so or `pass` has its own reason to make it the last: why they ended. `pass` keeps up the
 /// tick of the watch.
 ///
@@ -41,7 +43,7 @@ impl Pass<'_> {
 /// `OutOfMemory`, those of `pass`, `Interrupted`.
 pub fn passes(
     watch: &mut Watch<'_>,
-    (order, n, max_iter): (&SampleOrder, usize, usize),
+    (order, n, passes): (&SampleOrder, usize, Range<usize>),
     pass: &mut dyn FnMut(&mut Watch<'_>, &mut Pass<'_>) -> Step<Option<StopReason>>,
 ) -> Result<StopReason> {
     let mut ids = Vec::new();
@@ -52,7 +54,7 @@ pub fn passes(
         watch.poll()?;
         Ok(last)
     };
-    for iteration in 0..max_iter {
+    for iteration in passes {
         if let Some(reason) = one(watch, iteration).or_else(|halt| halt.into_reason().map(Some))? {
             return Ok(reason);
         }

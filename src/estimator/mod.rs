@@ -12,6 +12,7 @@ mod basis;
 mod budget;
 mod caution;
 mod centre;
+mod checkpoint;
 mod coefficients;
 mod exact;
 mod kernels;
@@ -49,6 +50,7 @@ pub use budget::{
     Start, SumsOfMachine,
 };
 pub use caution::Caution;
+pub use checkpoint::Checkpoint;
 pub use exact::{
     ExactConfig, ExactKind, ExactMachine, ExactMpd, ExactSolver, ExactTargets, Functions, NuSvc,
     NuSvr, OneClassSvm, OneClassSvmModel, SemiparametricNuSvc, SemiparametricNuSvr,

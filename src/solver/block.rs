@@ -21,10 +21,10 @@ const PART: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot<F: Real> {
     origin: Vec<F>,
-    centers: Packed<F>,
-    coef: Vec<f64>,
-    stride: usize,
-    outputs: usize,
+    pub(super) centers: Packed<F>,
+    pub(super) coef: Vec<f64>,
+    pub(super) stride: usize,
+    pub(super) outputs: usize,
 }
 
 impl<F: Real> Snapshot<F> {
@@ -98,12 +98,12 @@ enum Changes {
 /// A set of slots.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched {
-    slots: Vec<usize>,
+    pub(super) slots: Vec<usize>,
     is_in: Vec<bool>,
 }
 
 impl Touched {
-    fn add(&mut self, slot: usize) {
+    pub(super) fn add(&mut self, slot: usize) {
         if slot >= self.is_in.len() {
             self.is_in.resize(slot + 1, false);
         }

@@ -6,6 +6,7 @@ pub mod asset;
 mod block;
 mod budgeted;
 pub mod exact;
+mod left;
 pub mod mpd;
 mod objective;
 pub mod polish;
@@ -17,4 +18,4 @@ pub mod smoothed;
 mod sweep;
 
 pub use budgeted::{Budgeted, Method, State};
-pub use run::{Look, Outcome, PassRecord, Stop, run, run_part, run_watched};
+pub use run::{Look, Looks, Outcome, PassRecord, Stop, run, run_part, run_watched};

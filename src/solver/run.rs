@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::budgeted::{Budgeted, Method, State};
 use super::objective::objectives;
-use super::sweep::{Counts, Duals, pass};
+use super::sweep::{Begun, Counts, Duals, Place, pass};
 use crate::data::{Problem, passes};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::watch::{Progress, Step, StopReason, Watch};
+use crate::watch::{Progress, Reader, Step, StopReason, Watch, Words};
 
 /// When the loop ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +63,46 @@ pub struct Look {
     pub score: Option<f64>,
 }
 
+/// Who looks at the model after every pass. Closures do.
+pub trait Looks<F: Real>: Sync {
+    /// Whether to stop, and what the model scores.
+    ///
+    /// # Errors
+    /// Any: it ends the run.
+    fn look(&mut self, state: &State<F>) -> Result<Look>;
+
+    /// What a checkpoint has of what was seen.
+    fn put(&self, _words: &mut Words) {}
+
+    /// What that put.
+    ///
+    /// # Errors
+    /// `Format`, `OutOfMemory`.
+    fn read(&mut self, _reader: &mut Reader) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: Real, T: FnMut(&State<F>) -> Result<Look> + Sync> Looks<F> for T {
+    fn look(&mut self, state: &State<F>) -> Result<Look> {
+        self(state)
+    }
+}
+
+/// The name of passes in a checkpoint.
+const NAME: &str = "passes";
+
+/// How far passes are, beside their model.
+pub(super) struct Run {
+    /// The pass that runs, or the number of all.
+    pub(super) iteration: usize,
+    /// The time of the passes so far.
+    pub(super) before: Duration,
+    pub(super) history: Vec<PassRecord>,
+    /// Why they ended.
+    pub(super) ended: Option<StopReason>,
+}
+
 /// Runs passes over `problem` until one of the stopping rules holds or the watch says so.
 ///
 /// # Errors
@@ -74,21 +114,21 @@ pub fn run<F: Real>(
     stop: &Stop,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome> {
-    run_watched(solver, problem, state, stop, watch, &mut |_| Ok(Look::default()))
+    run_watched(solver, problem, state, stop, watch, &mut |_: &_| Ok(Look::default()))
 }
 
 /// [`run`], with a look at the model after every pass, which may stop it: early stopping scores
-/// it there.
+/// it there. Where the watch keeps how far work is, it goes on from there, to the same bits.
 ///
 /// # Errors
-/// As [`run`], and those of `after_pass`.
+/// As [`run`], and those of `looks`.
 pub fn run_watched<F: Real>(
     solver: &Budgeted,
     problem: &Problem<'_, F>,
     state: &mut State<F>,
     stop: &Stop,
     watch: &mut Watch<'_>,
-    after_pass: &mut dyn FnMut(&State<F>) -> Result<Look>,
+    looks: &mut dyn Looks<F>,
 ) -> Result<Outcome> {
     solver.check()?;
     if stop.max_iter == 0 {
@@ -112,19 +152,35 @@ pub fn run_watched<F: Real>(
         }
     };
     let mut duals = Duals::new(problem.len(), outputs, with_alpha)?;
-    let mut history = Vec::new();
-    let start = watch.elapsed();
+    let mut run = Run { iteration: 0, before: Duration::ZERO, history: Vec::new(), ended: None };
+    let mut begun = match watch.found(NAME) {
+        Some(mut reader) => run.read((state, &mut duals), looks, &mut reader)?,
+        None => None,
+    };
+    if let Some(stop) = run.ended {
+        return Ok(Outcome { stop, history: run.history, alpha: duals.alpha });
+    }
+    let start = watch.elapsed().saturating_sub(run.before);
     let mut aside = Duration::ZERO;
-    let rules = (&solver.order, problem.len(), stop.max_iter);
+    let rules = (&solver.order, problem.len(), run.iteration..stop.max_iter);
     let most = stop.rows;
     let stop = passes(watch, rules, &mut |watch, order| {
+        let rng = state.rng.clone();
         let ids = order.first_ids(&mut state.rng, most)?;
         let pool = watch.pool();
-        let mut poll = |counts: &Counts, n_terms: usize| {
-            tell(watch, counts, n_terms);
-            watch.glance()
+        let mut poll = |place: &Place<'_, F>| {
+            tell(watch, place.counts, place.state.expansion.len());
+            let said = watch.glance();
+            run.before = watch.elapsed().saturating_sub(start + aside);
+            watch.keep_if_due(NAME, &said, |words| run.put(&rng, place, looks, words))?;
+            said
         };
-        let (counts, said) = pass(solver, problem, state, &mut duals, ids, (pool, &mut poll))?;
+        let begun = match begun.take() {
+            Some(begun) => begun,
+            None => Begun::new(state)?,
+        };
+        let parts = (ids, begun);
+        let (counts, said) = pass(solver, problem, state, &mut duals, parts, (pool, &mut poll))?;
         state.expansion.check_finite()?;
         said?;
         tell(watch, &counts, state.expansion.len());
@@ -139,8 +195,10 @@ pub fn run_watched<F: Real>(
         };
         let Progress { n_terms, moved, maintained, .. } = watch.tick;
         let degradation = counts.degradation;
-        history.push(PassRecord { time, n_terms, moved, maintained, degradation, primal, dual });
-        let look = after_pass(state)?;
+        let record = PassRecord { time, n_terms, moved, maintained, degradation, primal, dual };
+        run.history.push(record);
+        run.iteration += 1;
+        let look = looks.look(state)?;
         if let Some(score) = look.score {
             watch.scored(score);
         }
@@ -148,7 +206,11 @@ pub fn run_watched<F: Real>(
         let converged = solver.method == Method::Bsca && counts.largest <= stop.tol;
         Ok(look.stop.or(converged.then_some(StopReason::Converged)))
     })?;
-    Ok(Outcome { stop, history, alpha: duals.alpha })
+    if stop != StopReason::Callback {
+        run.ended = Some(stop);
+        watch.keep(NAME, true, |words| run.put_end(state, looks, words))?;
+    }
+    Ok(Outcome { stop, history: run.history, alpha: duals.alpha })
 }
 
 /// One pass over `problem`, a part of longer work: its end is told to nobody.
@@ -168,8 +230,9 @@ pub fn run_part<F: Real>(
     let mut duals =
         Duals::new(problem.len(), problem.targets().n_outputs(), solver.method == Method::Bsca)?;
     let pool = watch.pool();
-    let mut poll = |_: &Counts, _: usize| watch.glance();
-    let (_, said) = pass(solver, problem, state, &mut duals, &ids, (pool, &mut poll))?;
+    let mut poll = |_: &Place<'_, F>| watch.glance();
+    let order = (&ids[..], Begun::new(state)?);
+    let (_, said) = pass(solver, problem, state, &mut duals, order, (pool, &mut poll))?;
     state.expansion.check_finite()?;
     said
 }

@@ -37,9 +37,9 @@ pub(super) struct Duals {
     pub(super) alpha: Vec<f64>,
     /// The place behind the slot of each sample that is a term, unmerged; 0 of others, so that the
     /// system gives no page before one is written.
-    behind_slot_of: Vec<u32>,
+    pub(super) behind_slot_of: Vec<u32>,
     /// Sample of each slot.
-    sample_of: Vec<u32>,
+    pub(super) sample_of: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -67,7 +67,7 @@ impl Duals {
         }
     }
 
-    fn slot(&self, sample: usize) -> Option<usize> {
+    pub(super) fn slot(&self, sample: usize) -> Option<usize> {
         (self.behind_slot_of[sample] as usize).checked_sub(1)
     }
 
@@ -116,33 +116,53 @@ impl<F: Real> Event for Followers<'_, F> {
 }
 
 /// What is asked after every block.
-pub(super) type Poll<'a> = dyn FnMut(&Counts, usize) -> Step + Send + 'a;
+pub(super) type Poll<'a, F> = dyn FnMut(&Place<'_, F>) -> Step + Send + 'a;
 
-/// One pass in the order given, and what `poll(counts, terms)` said, which is asked after every
-/// block.
+/// Where a pass stands after a block.
+pub(super) struct Place<'p, F: Real> {
+    pub(super) state: &'p State<F>,
+    pub(super) duals: &'p Duals,
+    pub(super) counts: &'p Counts,
+    /// Slots that the block changed.
+    pub(super) touched: &'p Touched,
+    /// The model that the next block is being filled against.
+    pub(super) snapshot: &'p RwLock<Snapshot<F>>,
+}
+
+/// What a pass has behind it, beside the model.
+pub(super) struct Begun<F: Real> {
+    pub(super) counts: Counts,
+    pub(super) touched: Touched,
+    pub(super) snapshot: Snapshot<F>,
+}
+
+impl<F: Real> Begun<F> {
+    /// Nothing.
+    pub(super) fn new(state: &State<F>) -> Result<Self> {
+        let snapshot = Snapshot::new(&state.expansion)?;
+        Ok(Self { counts: Counts::default(), touched: Touched::default(), snapshot })
+    }
+}
+
+/// The rest of a pass in the order given, and what `poll` said, which is asked after every block.
 pub(super) fn pass<F: Real>(
     solver: &Budgeted,
     problem: &Problem<'_, F>,
     state: &mut State<F>,
     duals: &mut Duals,
-    order: &[usize],
-    (pool, poll): (Pool<'_>, &mut Poll<'_>),
+    (order, begun): (&[usize], Begun<F>),
+    (pool, poll): (Pool<'_>, &mut Poll<'_, F>),
 ) -> Result<(Counts, Step)> {
-    let mut shared = Shared {
-        state,
-        duals,
-        counts: Counts::default(),
-        touched: Touched::default(),
-        poll,
-        said: Ok(()),
-    };
+    let Begun { counts, touched, snapshot } = begun;
+    let mut shared = Shared { state, duals, counts, touched, poll, said: Ok(()) };
+    let order = order.get(counts.steps..).unwrap_or_default();
     if order.is_empty() {
         return Ok((shared.counts, shared.said));
     }
     let (expansion, len) = (&shared.state.expansion, shared.state.block_len);
     let d = expansion.centers().n_features();
     let blocks = [Block::new(expansion, len)?, Block::new(expansion, len)?];
-    let snapshot = RwLock::new(Snapshot::new(expansion)?);
+    let snapshot = RwLock::new(snapshot);
     let work = solver.budget.unwrap_or(usize::MAX).saturating_mul(len).saturating_mul(d);
     let pass = Pass { solver, problem, order, len, snapshot };
     shared = take_turns((pool, work >= MIN_RELAYED), &pass, shared, blocks)?;
@@ -167,7 +187,7 @@ struct Shared<'a, F: Real> {
     counts: Counts,
     /// Slots that the last block changed.
     touched: Touched,
-    poll: &'a mut Poll<'a>,
+    poll: &'a mut Poll<'a, F>,
     said: Step,
 }
 
@@ -195,7 +215,9 @@ impl<'a, F: Real> Steps for Pass<'a, '_, F> {
         let Shared { state, duals, counts, .. } = shared;
         sweep(self.solver, self.problem, state, duals, block, counts)?;
         std::mem::swap(&mut shared.touched, &mut block.touched);
-        shared.said = (shared.poll)(&shared.counts, shared.state.expansion.len());
+        let Shared { state, duals, counts, touched, .. } = shared;
+        let snapshot = &self.snapshot;
+        shared.said = (shared.poll)(&Place { state, duals, counts, touched, snapshot });
         Ok(shared.said.is_ok())
     }
 }

@@ -7,13 +7,13 @@ use std::time::Instant;
 /// Time since it was started. Where there is no clock (WebAssembly) none passes: limits of time
 /// are never reached.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     #[cfg(not(target_family = "wasm"))]
     started: Instant,
 }
 
 impl Clock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self {
             #[cfg(not(target_family = "wasm"))]
             started: Instant::now(),
@@ -21,12 +21,12 @@ impl Clock {
     }
 
     #[cfg(not(target_family = "wasm"))]
-    pub(super) fn elapsed(self) -> Duration {
+    pub(crate) fn elapsed(self) -> Duration {
         self.started.elapsed()
     }
 
     #[cfg(target_family = "wasm")]
-    pub(super) fn elapsed(self) -> Duration {
+    pub(crate) fn elapsed(self) -> Duration {
         Duration::ZERO
     }
 }

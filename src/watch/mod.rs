@@ -9,6 +9,8 @@
 //! side have watches of their own, with one clock and one observer ([`Watch::side_by_side`]).
 
 mod clock;
+mod keep;
+mod keeping;
 mod observe;
 mod shared;
 
@@ -17,8 +19,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::parallel::{self, Pool};
-use clock::Clock;
+pub(crate) use clock::Clock;
+use keep::Kept;
 
+pub use keep::{Keeper, Reader, Words};
 pub use observe::{Cancel, Observer, Phase, Progress, Silent, StopReason};
 
 /// Least time between two questions of [`Watch::glance`].
@@ -86,6 +90,8 @@ pub struct Watch<'a> {
     stopped: Option<StopReason>,
     /// Seconds and objective at each step whose objective was known.
     history: Vec<[f64; 2]>,
+    /// Where how far the work is is kept.
+    kept: Option<Kept<'a>>,
 }
 
 impl<'a> Watch<'a> {
@@ -107,6 +113,7 @@ impl<'a> Watch<'a> {
             before: None,
             stopped: None,
             history: Vec::new(),
+            kept: None,
         }
     }
 

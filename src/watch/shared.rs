@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::keep::Kept;
 use super::{Cancel, Halt, Observer, Progress, Step, Watch};
 use crate::error::Result;
 use crate::parallel;
@@ -46,6 +47,7 @@ impl Watch<'_> {
         let (started, origin, deadline, outer) =
             (self.started, self.origin, self.deadline, self.outer);
         let (unbroken, stopped) = (self.unbroken, self.stopped);
+        let kept = self.kept.clone();
         // Machines that have not begun.
         let waiting = AtomicUsize::new(count);
         let one = |i: usize| {
@@ -62,6 +64,10 @@ impl Watch<'_> {
                 outer,
                 unbroken,
                 stopped,
+                kept: kept.as_ref().map(|Kept { keeper, prefix }| Kept {
+                    keeper: *keeper,
+                    prefix: format!("{prefix}{i}."),
+                }),
                 ..Watch::new(&mut handle, pool)
             };
             train(i, &mut watch)

@@ -126,19 +126,17 @@ def test_rows_to_score_on_that_are_refused():
         BudgetSVCCV(random_state=0, early_stopping=True).fit(X, Y, validation=(X, Y))
 
 
-def test_a_checkpoint_knows_the_rows_to_score_on(tmp_path, monkeypatch):
+def test_a_checkpoint_knows_the_rows_to_score_on(tmp_path):
     path, source = tmp_path / "c.safetensors", data.open((X[TRAIN], Y[TRAIN]))
-    train = _core.train
 
-    def dies(*given, **own):
-        if own["task"] == "finish":
+    def dies(told):
+        if told["phase"] == "end_of_pass" and told["iteration"] == 2:
             raise KeyboardInterrupt
-        return train(*given, **own)
 
-    monkeypatch.setattr(_core, "train", dies)
     with pytest.raises(KeyboardInterrupt):
-        BudgetSVC(**STOPS).fit(source, checkpoint=path, validation=(X[TEST], Y[TEST]))
-    monkeypatch.undo()
+        BudgetSVC(**STOPS, callback=dies).fit(
+            source, checkpoint=path, every=0, validation=(X[TEST], Y[TEST])
+        )
     with pytest.raises(ValueError, match="other rows"):
         BudgetSVC(**STOPS).fit(source, checkpoint=path, validation=(X[TEST], 1 - Y[TEST]))
     found = BudgetSVC(**STOPS).fit(source, checkpoint=path, validation=(X[TEST], Y[TEST]))
@@ -155,7 +153,8 @@ FULL = """
 
     what, folder = sys.argv[1:]
     X, y = np.load(folder + "/x.npy"), np.load(folder + "/y.npy")
-    params = dict(budget=20 if what != "checkpoint" else 2000, C=1e-3, random_state=0)
+    many = what == "checkpoint"
+    params = dict(budget=2000 if many else 20, polishing=not many, C=1e-3, random_state=0)
     clf = BudgetSVC(**params).fit(X[:300], y[:300])
     before = clf.decision_function(X)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

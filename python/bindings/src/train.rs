@@ -5,8 +5,8 @@ use budgetsvm::config::Config;
 use budgetsvm::data::{Problem, Rows, Targets};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
-    self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, Fold, Grid, LocalConfig,
-    OneClassConfig, OnlineConfig, Report, Start,
+    self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, Checkpoint, Fold, Grid,
+    LocalConfig, OneClassConfig, OnlineConfig, Report, Start,
 };
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::watch::{StopReason, Watch};
@@ -160,8 +160,9 @@ impl<'py> Call<'py> {
 /// - all but "exact" and "primal": `start`, a machine that training goes on from (where its rows
 ///   are scaled, those of this call are, and its answer is the machine of such rows)
 /// - "one_class": `task` as below
-/// - "budget": `task` ("fit" or its parts "passes" and "finish", "partial_fit", "polish" or "shard"),
-///   `validation`, a part (X, y, weights), and `shards`, of which X is one
+/// - "budget": `task` ("fit", "partial_fit", "polish" or "shard"), `validation`, a part (X, y,
+///   weights), `shards`, of which X is one, and `checkpoint`, the path of a file that a fit goes on
+///   from, the seconds after which it is written again, and JSON that says what the fit is
 /// - "online", "local", "asset": `stream`, whether the rows are learnt as they stand
 /// - "online": `record`, whether the history has decision values from before each row was learnt
 /// - "local": `centers` of the cells
@@ -206,6 +207,12 @@ fn told<'py>(call: &Call<'py>, (machine, report): (Machine, Report)) -> Trained<
     Ok((machine, convert::report(call.py, report)?))
 }
 
+fn checkpoint(given: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
+    let (path, every, of): (std::path::PathBuf, f64, String) = given.extract()?;
+    let json = |e: serde_json::Error| Error::Format(format!("{e}"));
+    enter_briefly(|| Checkpoint::open(&path, every, serde_json::from_str(&of).map_err(json)?))
+}
+
 fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
     type HeldOut<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, PyReadonlyArray1<'py, f64>);
     let config: BudgetConfig = call.config()?;
@@ -228,24 +235,21 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
         })?),
         None => None,
     };
+    let checkpoint = call.own("checkpoint")?.map(|given| checkpoint(&given)).transpose()?;
     let long = |start: Option<&estimator::Machine<F>>, rows| {
         task != "partial_fit" || !config.only_holds(start, rows)
     };
     let trained = call.train_if(storage, long, |problem, from, watch| match (&task[..], from) {
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
-        ("finish", Some(start)) => config.finish(problem, start, watch),
         ("shard", _) => config.shard_pass(problem, shards, watch),
         _ => {
             let held_out = match held_out {
                 Some((rows, targets, weights)) => Some(Problem::new(rows, targets, weights)?),
                 None => None,
             };
-            let start = Start { from, held_out: held_out.as_ref() };
-            match &task[..] {
-                "passes" => config.passes(problem, start, watch),
-                _ => config.fit(problem, start, watch),
-            }
+            let (held_out, checkpoint) = (held_out.as_ref(), checkpoint.as_ref().map(|c| c as _));
+            config.fit(problem, Start { from, held_out, checkpoint }, watch)
         }
     })?;
     told(call, trained)

@@ -14,9 +14,13 @@ use crate::kernel::origin_for;
 use crate::model::KernelModel;
 use crate::solver::primal::Distinct;
 use crate::solver::recursive::Summary;
+use crate::solver::refine::Refined;
 use crate::solver::smoothed::{Polished, basis_gram};
-use crate::solver::{Look, Method, PassRecord, State, Stop, run_watched};
-use crate::watch::{Phase, Progress, StopReason, Watch};
+use crate::solver::{Look, Looks, Method, PassRecord, State, Stop, run_watched};
+use crate::watch::{Phase, Progress, Reader, StopReason, Watch, Words};
+
+/// The name of what polishing came to, in a checkpoint.
+const POLISHED: &str = "polished";
 
 /// An expansion under training, and how far its passes are.
 #[derive(Clone, Debug)]
@@ -67,28 +71,6 @@ pub(super) fn fit<F: Real>(
     finish(config, problem, trained, watch)
 }
 
-/// What [`fit`] does behind its passes, which left this part.
-pub(super) fn rest<F: Real>(
-    config: &BudgetConfig,
-    problem: &Problem<'_, F>,
-    part: &Part<F>,
-    watch: &mut Watch<'_>,
-) -> Result<Trained<F>> {
-    if let Some(trained) = small(config, problem, watch)? {
-        return Ok(trained);
-    }
-    let outcome = Outcome {
-        n_iter: 0,
-        stop: StopReason::MaxIter,
-        entries: Vec::new(),
-        smoothed: None,
-        primal: None,
-        advice: None,
-    };
-    let part = Part { model: part.model.clone(), passes: part.passes, left: None };
-    finish(config, problem, Trained { part, outcome }, watch)
-}
-
 /// The exact solution when the budget holds every distinct row.
 fn small<F: Real>(
     config: &BudgetConfig,
@@ -104,7 +86,7 @@ fn small<F: Real>(
 }
 
 /// The passes.
-pub(super) fn first<F: Real>(
+fn first<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
     (from, held_out): (Option<&Part<F>>, Option<&Problem<'_, F>>),
@@ -184,10 +166,11 @@ fn refine<F: Real>(
     enter(watch, Phase::Refine, n, n_terms);
     let before = &mut trained.outcome;
     let start = (&trained.part.model, before.smoothed.unwrap_or(f64::NAN));
-    let moved = refinement.run(problem, start, watch, |refined, watch| {
+    let settle = |refined: Refined<F>, watch: &mut Watch<'_>| {
         enter(watch, Phase::Polish, n, n_terms);
         Ok(refined.model)
-    })?;
+    };
+    let moved = watch.unkept(|watch| refinement.run(problem, start, watch, settle))?;
     let last = polished_outcome(&moved.polished, n_terms, watch, 0);
     before.entries.extend(last.entries.into_iter().map(|e| Entry { kind: Kind::Refine, ..e }));
     before.stop = moved.stop.unwrap_or(before.stop);
@@ -234,7 +217,13 @@ fn polished<F: Real>(
 ) -> Result<Trained<F>> {
     let (model, n_terms) = (&part.model, part.model.n_terms());
     enter(watch, Phase::Polish, problem.len(), n_terms);
-    let polished = coefficients::polish(&config.polisher(), problem, model, watch)?;
+    let polished = match watch.found(POLISHED) {
+        Some(mut reader) => Polished::read((n_terms, model.n_outputs()), &mut reader)?,
+        None => coefficients::polish(&config.polisher(), problem, model, watch)?,
+    };
+    if polished.stop != StopReason::Callback {
+        watch.keep(POLISHED, false, |words| polished.leave(words))?;
+    }
     let model = model.with_coef(&polished.coef, polished.intercept.clone())?;
     Ok(Trained {
         part: Part { model, passes: part.passes, left: None },
@@ -320,11 +309,58 @@ fn exact<F: Real>(
     })
 }
 
-/// The model with the best score so far.
-struct Best<F: Real> {
-    score: f64,
+/// The model with the best score so far, in passes that early stopping watches.
+struct Early<'e, 'p, F: Real> {
+    config: &'e BudgetConfig,
+    held_out: Option<&'e Problem<'p, F>>,
+    scores: Vec<f64>,
+    best: f64,
+    /// The passes up to the best.
     pass: usize,
     model: Option<KernelModel<F>>,
+    /// It, as it was under training, for a checkpoint.
+    words: Option<Vec<u64>>,
+    /// What it may be read into.
+    new: Option<State<F>>,
+}
+
+impl<F: Real> Looks<F> for Early<'_, '_, F> {
+    fn look(&mut self, state: &State<F>) -> Result<Look> {
+        let Some(held_out) = self.held_out else { return Ok(Look::default()) };
+        let model = state.model(self.config.solver)?;
+        let now = score(&model, held_out, self.config.loss)?;
+        self.scores.push(now);
+        if now > self.best {
+            (self.best, self.pass, self.model) = (now, self.scores.len(), Some(model));
+            if self.words.is_some() {
+                let mut words = Words::default();
+                state.put(&mut words);
+                self.words = Some(words.into_inner());
+            }
+        }
+        let idle = self.scores.len() - self.pass;
+        let stop = (idle >= self.config.n_iter_no_change).then_some(StopReason::EarlyStopping);
+        Ok(Look { stop, score: Some(now) })
+    }
+
+    fn put(&self, words: &mut Words) {
+        words.put_floats(&self.scores);
+        words.put(self.pass as u64);
+        words.put_all(self.words.iter().flatten().copied().collect::<Vec<_>>().into_iter());
+    }
+
+    fn read(&mut self, reader: &mut Reader) -> Result<()> {
+        self.scores = reader.take_floats()?;
+        self.pass = reader.take_count(self.scores.len())?;
+        let words = reader.take_all()?.to_vec();
+        if let (Some(at), Some(mut state)) = (self.pass.checked_sub(1), self.new.take()) {
+            self.best = self.scores[at];
+            state.read(&mut Reader::new(words.clone()))?;
+            self.model = Some(state.model(self.config.solver)?);
+        }
+        self.words = Some(words);
+        Ok(())
+    }
 }
 
 pub(super) fn passes<F: Real>(
@@ -348,29 +384,25 @@ pub(super) fn passes<F: Real>(
                 .with_intercept(config.beginning(problem)?)
         }
     };
-    let mut scores = Vec::new();
-    let mut best = Best { score: f64::NEG_INFINITY, pass: 0, model: None };
-    let mut after_pass = |state: &State<F>| {
-        let Some(held_out) = held_out else { return Ok(Look::default()) };
-        let model = state.model(config.solver)?;
-        let now = score(&model, held_out, config.loss)?;
-        scores.push(now);
-        if now > best.score {
-            best = Best { score: now, pass: scores.len(), model: Some(model) };
-        }
-        let idle = scores.len() - best.pass;
-        let stop = (idle >= config.n_iter_no_change).then_some(StopReason::EarlyStopping);
-        Ok(Look { stop, score: Some(now) })
+    let mut early = Early {
+        config,
+        held_out,
+        scores: Vec::new(),
+        best: f64::NEG_INFINITY,
+        pass: 0,
+        model: None,
+        words: watch.keeps().then(Vec::new),
+        new: watch.keeps().then(|| state.clone()),
     };
     let stop = Stop { max_iter, tol: config.tol, rows: visited };
-    let outcome = run_watched(&solver, problem, &mut state, &stop, watch, &mut after_pass)?;
+    let outcome = run_watched(&solver, problem, &mut state, &stop, watch, &mut early)?;
     let entry = |(pass, record): (usize, &PassRecord)| Entry {
         moved: record.moved,
         maintained: record.maintained,
         degradation: record.degradation,
         primal: record.primal.unwrap_or(f64::NAN),
         dual: record.dual.unwrap_or(f64::NAN),
-        score: scores.get(pass).copied().unwrap_or(f64::NAN),
+        score: early.scores.get(pass).copied().unwrap_or(f64::NAN),
         ..Entry::new(Kind::Pass, record.time, record.n_terms)
     };
     let entries: Vec<Entry> = outcome.history.iter().enumerate().map(entry).collect();
@@ -378,7 +410,7 @@ pub(super) fn passes<F: Real>(
     let advice = (unbounded && outcome.stop == StopReason::MaxIter).then(|| {
         format!("Without a budget {max_iter} passes did not converge: raise max_iter or tol.")
     });
-    let model = match best.model {
+    let model = match early.model {
         Some(model) => model,
         None => state.model(config.solver)?,
     };

@@ -13,7 +13,7 @@ use crate::estimator::machine::{Machine, State};
 use crate::estimator::report::{Entry, Kind, Report, curves};
 use crate::float::Real;
 use crate::model::Model;
-use crate::watch::Watch;
+use crate::watch::{Keeper, Watch};
 
 const OTHER_KERNEL: &str = "training can only go on with the same kernel and its parameters: set \
      gamma to a number, or fit anew without warm_start";
@@ -26,11 +26,14 @@ pub struct Start<'a, 'p, F: Real> {
     /// The part that early stopping scores; its costs are weights. Unless given it is held out of
     /// the problem.
     pub held_out: Option<&'a Problem<'p, F>>,
+    /// Where the fit leaves how far it is, and what it goes on from, a
+    /// [`Checkpoint`](crate::estimator::Checkpoint); not with `from`.
+    pub checkpoint: Option<&'a dyn Keeper>,
 }
 
 impl<F: Real> Default for Start<'_, '_, F> {
     fn default() -> Self {
-        Self { from: None, held_out: None }
+        Self { from: None, held_out: None, checkpoint: None }
     }
 }
 
@@ -51,61 +54,17 @@ impl BudgetConfig {
         start: Start<'_, '_, F>,
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, Report)> {
-        self.fit_or_pass((problem, false), start, watch)
-    }
-
-    /// The first part of a fit, its passes: of what it leaves [`BudgetConfig::finish`] makes the
-    /// machine of [`BudgetConfig::fit`], also after it was kept in a file.
-    ///
-    /// # Errors
-    /// As [`BudgetConfig::fit`].
-    pub fn passes<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        start: Start<'_, '_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, Report)> {
-        self.fit_or_pass((problem, true), start, watch)
-    }
-
-    /// What a fit does behind its passes, on the samples that these were made on. The report is of
-    /// this part alone.
-    ///
-    /// # Errors
-    /// As [`BudgetConfig::polish`].
-    pub fn finish<F: Real>(
-        &self,
-        problem: &Problem<'_, F>,
-        passes: &Machine<F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, Report)> {
-        self.check()?;
-        if let Some(own) = self.leveled(problem)? {
-            return self.finish(&problem.with_targets(own.view()), passes, watch);
-        }
-        let parts = self.parts(problem, Some(passes), watch)?;
-        train(self, problem, watch, &|problem, class, watch| {
-            part::rest(self, problem, &parts[class.unwrap_or(0)], watch)
-        })
-    }
-
-    fn fit_or_pass<F: Real>(
-        &self,
-        (problem, passes): (&Problem<'_, F>, bool),
-        start: Start<'_, '_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Machine<F>, Report)> {
         self.check()?;
         if let Some(own) = self.leveled(problem)? {
             let problem = problem.with_targets(own.view());
             let Some(held_out) = start.held_out else {
-                return self.fit_or_pass((&problem, passes), start, watch);
+                return self.fit(&problem, start, watch);
             };
             let others = self.leveled(held_out)?;
             let targets = others.as_ref().map_or(held_out.targets(), SomeTargets::view);
             let held_out = held_out.with_targets(targets);
             let start = Start { held_out: Some(&held_out), ..start };
-            return self.fit_or_pass((&problem, passes), start, watch);
+            return self.fit(&problem, start, watch);
         }
         check_classes(problem)?;
         let classes = self.loss.is_classification();
@@ -120,18 +79,33 @@ impl BudgetConfig {
             let parts = split(problem, self.validation_fraction, self.seed)?;
             let [training, held_out] = [parts[0].problem()?, parts[1].problem()?];
             let start = Start { held_out: Some(&held_out), ..start };
-            return self.fit_or_pass((&training, passes), start, watch);
+            return self.fit(&training, start, watch);
         }
-        let part = if passes { part::first } else { part::fit };
+        match start.checkpoint {
+            Some(_) if start.from.is_some() => {
+                let text = "checkpoint: not where a fit goes on from a machine";
+                Err(Error::Unsupported(text.into()))
+            }
+            Some(checkpoint) => self.fit_parts(problem, start, &mut watch.keeping(checkpoint)),
+            None => self.fit_parts(problem, start, watch),
+        }
+    }
+
+    fn fit_parts<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        start: Start<'_, '_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, Report)> {
         let parts = self.parts(problem, start.from, watch)?;
         train(self, problem, watch, &|problem, class, watch| {
             let from = parts.get(class.unwrap_or(0));
             let held_out = start.held_out.filter(|_| self.early_stopping);
             match (class, held_out) {
                 (Some(class), Some(held_out)) => against_rest(held_out, class, |held_out| {
-                    part(self, problem, (from, Some(held_out)), watch)
+                    part::fit(self, problem, (from, Some(held_out)), watch)
                 }),
-                _ => part(self, problem, (from, held_out), watch),
+                _ => part::fit(self, problem, (from, held_out), watch),
             }
         })
     }

@@ -4,6 +4,7 @@ use ndarray::{Array2, Array3};
 
 use super::family::{Family, Streams, Told as _, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
+use super::told::told;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::Result;
@@ -253,48 +254,14 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
         self.fitted.decide_into(rows, out)
     }
 
-    /// Gradients of the decision values in the rows, samples x outputs x features.
-    ///
-    /// # Errors
-    /// Those of [`crate::model::Model::gradient`].
-    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
-        self.fitted.gradient(rows)
-    }
-
-    /// What may disappoint in this fit, and what to do about it; of a loaded machine nothing is
-    /// known.
-    #[must_use]
-    pub fn cautions(&self) -> &[Caution] {
-        &self.fitted.cautions
-    }
-
     /// The labels, sorted.
     #[must_use]
     pub fn classes(&self) -> &[L] {
         &self.classes
     }
-
-    /// Number of terms, those of all outputs and cells together: of features, for a linear machine;
-    /// 0 for an online learner on features.
-    #[must_use]
-    pub fn n_terms(&self) -> usize {
-        self.fitted.machine.n_terms()
-    }
 }
 
-impl<C: Trains, F: Real, L> ClassifierModel<C, F, L> {
-    /// The machine itself: terms or features, coefficients, offsets.
-    #[must_use]
-    pub fn machine(&self) -> &Machine<F> {
-        &self.fitted.machine
-    }
-
-    /// What the last training call tells.
-    #[must_use]
-    pub fn report(&self) -> &C::Report {
-        &self.fitted.report
-    }
-}
+told!(ClassifierModel, L);
 
 impl<C: Family, F: Precision, L: Label> Saved for ClassifierModel<C, F, L> {
     fn to_archive(&self) -> Result<Archive> {

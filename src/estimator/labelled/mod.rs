@@ -7,6 +7,7 @@ mod family;
 mod fitted;
 mod regressor;
 mod sets;
+mod told;
 
 pub use classifier::{Classifier, ClassifierModel};
 pub use family::{Family, OfValues, Streams, Told, Trains, Weighted};

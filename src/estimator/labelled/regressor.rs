@@ -1,11 +1,10 @@
 //! Regression: a value a row, or several on shared terms.
 
-use ndarray::Array2;
-
-use ndarray::Array3;
+use ndarray::{Array2, Array3};
 
 use super::family::{Family, OfValues, Streams, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
+use super::told::told;
 use crate::config::{Builder, FromConfig, Setup};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result};
@@ -239,42 +238,9 @@ impl<C: Family, F: Real> RegressorModel<C, F> {
         }
         Ok(())
     }
-
-    /// Gradients of the values in the rows, samples x outputs x features.
-    ///
-    /// # Errors
-    /// Those of [`crate::model::Model::gradient`].
-    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
-        self.fitted.gradient(rows)
-    }
-
-    /// What may disappoint in this fit, and what to do about it; of a loaded machine nothing is
-    /// known.
-    #[must_use]
-    pub fn cautions(&self) -> &[Caution] {
-        &self.fitted.cautions
-    }
-
-    /// Number of terms: of features, for a linear machine.
-    #[must_use]
-    pub fn n_terms(&self) -> usize {
-        self.fitted.machine.n_terms()
-    }
 }
 
-impl<C: Trains, F: Real> RegressorModel<C, F> {
-    /// The machine itself: terms or features, coefficients, offset.
-    #[must_use]
-    pub fn machine(&self) -> &Machine<F> {
-        &self.fitted.machine
-    }
-
-    /// What the last training call tells.
-    #[must_use]
-    pub fn report(&self) -> &C::Report {
-        &self.fitted.report
-    }
-}
+told!(RegressorModel);
 
 impl<C: OfValues, F: Precision> Saved for RegressorModel<C, F> {
     fn to_archive(&self) -> Result<Archive> {

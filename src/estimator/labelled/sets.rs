@@ -6,8 +6,9 @@ use ndarray::{Array2, Array3};
 use serde_json::Value;
 
 use super::classifier::Classifier;
-use super::family::{Family, OfValues, Streams, Weighted};
+use super::family::{Family, OfValues, Streams, Trains, Weighted};
 use super::fitted::Fitted;
+use super::told::told;
 use crate::config::ClassWeight;
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, try_vec};
@@ -202,44 +203,14 @@ impl<C: Family, F: Real, L: Ord + Clone> LabelSetsModel<C, F, L> {
         Ok(self.decision_function(rows)?.mapv(logistic))
     }
 
-    /// Gradients of the decision values in the rows, samples x labels x features.
-    ///
-    /// # Errors
-    /// Those of [`crate::model::Model::gradient`].
-    pub fn gradient(&self, rows: &Rows<'_, F>) -> Result<Array3<f64>> {
-        self.fitted.gradient(rows)
-    }
-
-    /// What may disappoint in this fit; of a loaded machine nothing is known.
-    #[must_use]
-    pub fn cautions(&self) -> &[Caution] {
-        &self.fitted.cautions
-    }
-
     /// The labels, sorted.
     #[must_use]
     pub fn labels(&self) -> &[L] {
         &self.labels
     }
-
-    /// Number of terms.
-    #[must_use]
-    pub fn n_terms(&self) -> usize {
-        self.fitted.machine.n_terms()
-    }
-
-    /// The machine itself: terms or features, coefficients, offsets.
-    #[must_use]
-    pub fn machine(&self) -> &Machine<F> {
-        &self.fitted.machine
-    }
-
-    /// What the last training call tells.
-    #[must_use]
-    pub fn report(&self) -> &C::Report {
-        &self.fitted.report
-    }
 }
+
+told!(LabelSetsModel, L);
 
 impl<C: Family, F: Precision, L: Label> Saved for LabelSetsModel<C, F, L> {
     fn to_archive(&self) -> Result<Archive> {

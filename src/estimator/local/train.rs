@@ -47,7 +47,7 @@ pub(super) fn learn<F: Real>(
     let (rows, classes, cost) = (problem.rows(), classes_of(problem)?, problem.cost());
     let mut rng = Rng::new(seed);
     let mut entries = Vec::new();
-    let stop = passes(watch, (order, problem.len(), max_iter), &mut |watch, pass| {
+    let stop = passes(watch, (order, problem.len(), 0..max_iter), &mut |watch, pass| {
         let order = pass.ids(&mut rng)?;
         let batch = Batch { rows: &rows, classes, cost, order, first_id, task };
         let said = model.learn(&batch, watch);

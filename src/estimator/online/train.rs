@@ -8,6 +8,7 @@ use crate::data::{Problem, SampleOrder, passes};
 use crate::error::{Error, Result, try_vec};
 use crate::estimator::machine::{Machine, State};
 use crate::estimator::report::Report;
+use crate::estimator::summary::check_columns;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::online::{BudgetedExpansion, Counts, Stream};
@@ -115,6 +116,7 @@ impl OnlineConfig {
     ) -> Result<Vec<Stream<F>>> {
         self.check_call(problem)?;
         let (rows, outputs) = (problem.rows(), problem.targets().n_outputs());
+        check_columns(rows.n_cols())?;
         let map = self.learner.features(self.kernel, rows.n_cols(), self.seed, watch)?;
         let map = map.map(Arc::new);
         let begin = |output: usize| {
@@ -217,7 +219,7 @@ fn run<F: Real>(
         before = try_vec("decision values", n, 0.0)?;
         before.clear();
     }
-    let stop = passes(watch, (plan.order, n, plan.passes), &mut |watch, pass| {
+    let stop = passes(watch, (plan.order, n, 0..plan.passes), &mut |watch, pass| {
         // The first machine learns something, whatever the limit; the others may be without a term.
         if output > 0 {
             watch.glance()?;

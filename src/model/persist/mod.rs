@@ -25,7 +25,7 @@ pub use tensors::{Data, Tensor, Tensors};
 
 use crate::error::{Error, Result};
 
-fn safetensors_path(path: &Path) -> Result<()> {
+pub(crate) fn safetensors_path(path: &Path) -> Result<()> {
     if path.extension().is_none_or(|e| e != "safetensors") {
         let got = format!("'{}'", path.display());
         return Err(Error::param("path", "a file name ending in .safetensors", got));
