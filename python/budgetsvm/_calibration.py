@@ -89,8 +89,8 @@ class Calibrated(Estimator):
             Folds, each class in equal parts; a splitter of scikit-learn, whose test rows have
             every row once; "prefit": the machine has not seen these rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a machine that is fitted anew gets them where its
-            `fit` takes some.
+            Weights of the rows, not negative: one of 2 is the row twice, both in one fold. A
+            machine that is fitted anew gets them where its `fit` takes some.
 
         Returns
         -------

@@ -150,13 +150,25 @@ def test_rows_held_out_are_taken_as_they_are():
     aim = np.where(wanted == 1, (yes + 1) / (yes + 2), 1 / (no + 2))
     assert abs((p - aim).sum()) < 1e-3
     assert abs(((p - aim) * f).sum()) < 1e-3
-    # A row of weight 2 is two rows.
-    weights = np.random.RandomState(0).randint(0, 3, len(wanted))
-    how = {"method": "sigmoid", "cv": "prefit"}
-    heavy = model.calibrate(test, wanted, sample_weight=weights, **how).predict_proba(X)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_row_of_weight_two_is_two_rows(method, k):
+    """Of rows held out, and of those of the fit, where repeated rows are in one fold."""
+    X, y, test, wanted = sets(k)
+    model = budgetsvm.BudgetSVC(budget=20, gamma=0.2, random_state=0).fit(X, y)
+    weights = np.random.RandomState(0).randint(0, 4, len(wanted))
     rows = np.repeat(np.arange(len(wanted)), weights)
-    twice = model.calibrate(test[rows], wanted[rows], **how).predict_proba(X)
-    np.testing.assert_allclose(heavy, twice, atol=1e-9)
+    folds = np.arange(len(wanted)) % 3
+    apart = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(3)]
+    joined = [
+        (np.flatnonzero(folds[rows] != f), np.flatnonzero(folds[rows] == f)) for f in range(3)
+    ]
+    for cv, cv_rows in [("prefit", "prefit"), (apart, joined)]:
+        heavy = model.calibrate(test, wanted, method, cv, sample_weight=weights).predict_proba(X)
+        twice = model.calibrate(test[rows], wanted[rows], method, cv_rows).predict_proba(X)
+        np.testing.assert_allclose(heavy, twice, atol=1e-9 if cv == "prefit" else 2e-2)
 
 
 def test_training_further_drops_the_curves_and_says_so():

@@ -1,7 +1,10 @@
 //! Which kind of curves suits some decision values.
 //!
 //! Each class's rows take turns in two halves; the curves of either half are judged by the likelihood
-//! of the other's classes.
+//! of the other's classes. Rows of one class with the same values are one row of their weights' sum: a
+//! row that stands there twice must not be judged by itself.
+
+use std::cmp::Ordering;
 
 use super::curves::CalibrationMethod;
 use crate::error::Result;
@@ -16,17 +19,12 @@ type Probabilities<'p> = dyn Fn(CalibrationMethod, &[f64]) -> Result<Vec<f64>> +
 /// The method whose curves are likeliest on rows that they were not fitted to; "sigmoid" where a half
 /// has no row.
 pub(super) fn likeliest(
+    values: &[f64],
     (classes, k): (&[u32], usize),
     weights: &[f64],
     probabilities: &Probabilities<'_>,
 ) -> Result<CalibrationMethod> {
-    let mut met = vec![0usize; k];
-    let mut side = vec![0usize; classes.len()];
-    for ((side, &class), _) in side.iter_mut().zip(classes).zip(weights).filter(|(_, w)| **w > 0.0)
-    {
-        met[class as usize] += 1;
-        *side = met[class as usize] % 2;
-    }
+    let side = sides(values, (classes, k), weights);
     let halves = [0, 1].map(|half| -> Vec<f64> {
         weights.iter().zip(&side).map(|(&w, &side)| if side == half { w } else { 0.0 }).collect()
     });
@@ -50,4 +48,52 @@ pub(super) fn likeliest(
         }
     }
     Ok(best.0)
+}
+
+/// The half of every row that has a weight.
+fn sides(values: &[f64], (classes, k): (&[u32], usize), weights: &[f64]) -> Vec<usize> {
+    let n = classes.len();
+    let m = values.len() / n.max(1);
+    let row = |i: usize| &values[i * m..(i + 1) * m];
+    let mut order: Vec<usize> = (0..n).filter(|&i| weights[i] > 0.0).collect();
+    order.sort_unstable_by(|&a, &b| {
+        let by_value = row(a).iter().zip(row(b)).map(|(a, b)| a.total_cmp(b));
+        let first = by_value.fold(classes[a].cmp(&classes[b]), Ordering::then);
+        first.then(a.cmp(&b))
+    });
+    // The first row like this one.
+    let mut like: Vec<usize> = (0..n).collect();
+    for pair in order.windows(2) {
+        if classes[pair[0]] == classes[pair[1]] && row(pair[0]) == row(pair[1]) {
+            like[pair[1]] = like[pair[0]];
+        }
+    }
+    let mut met = vec![0usize; k];
+    let mut side = vec![0usize; n];
+    for i in (0..n).filter(|&i| weights[i] > 0.0) {
+        if like[i] == i {
+            met[classes[i] as usize] += 1;
+            side[i] = met[classes[i] as usize] % 2;
+        } else {
+            side[i] = side[like[i]];
+        }
+    }
+    side
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sides;
+
+    #[test]
+    fn a_row_that_stands_there_twice_is_in_one_half() {
+        // Of two outputs; the third is the first once more, the fourth of another class.
+        let values = [1.0, 0.5, 2.0, 0.5, 1.0, 0.5, 1.0, 0.5, 3.0, 0.5];
+        let classes = [0, 0, 0, 1, 0];
+        let twice = sides(&values, (&classes, 2), &[1.0; 5]);
+        assert_eq!(twice, [1, 0, 1, 1, 1]);
+        // As a weight of it would have them, and a row of weight 0 is no row.
+        assert_eq!(sides(&values, (&classes, 2), &[2.0, 1.0, 0.0, 1.0, 1.0])[4], 1);
+        assert_eq!(sides(&values, (&classes, 2), &[1.0, 0.0, 1.0, 1.0, 1.0])[4], 0);
+    }
 }

@@ -65,7 +65,7 @@ impl Calibration {
         }
         let method = match method {
             CalibrationMethod::Auto => {
-                choice::likeliest((classes, n_classes), weights, &|method, weights| {
+                choice::likeliest(values, (classes, n_classes), weights, &|method, weights| {
                     Self::by(method, (values, outputs), classes, weights)?.probabilities(values)
                 })?
             }
