@@ -1,6 +1,6 @@
 """Streams that keep what they learn: `partial_fit` beside `fit` on the rows so far.
 
-    python benches/python/streams.py [--seeds 5] [--only SET ...] [--held-out] [--quick]
+    python benches/python/streams.py [--seeds 5] [--only PART ...] [--held-out] [--quick]
 
 For every set and order: the test score at checkpoints of one pass over the training rows in calls
 of `CALL` rows, the score of `fit` on the same rows with the same budget, and the processor time of
@@ -11,7 +11,11 @@ summary that a fit leaves costs it (`--times`: what a pass costs, beside river's
 forest). And IJCNN1 in file order, which drifts, scored apart on rows
 held out of what has come so far and of what is to come: the past is kept where the first are.
 
-`--drifts` tries settings of the drifts on streams of other seeds: `DRIFTS` was chosen by it.
+Parts are the sets, "rest" (what is no set), "times" and "bars"; what each found is kept in the
+record, so that one can be run again alone, and "bars" puts all beside what was promised.
+
+`--drifts` tries settings of the drifts on streams of other seeds, from 100 on: `DRIFTS` was chosen
+by it.
 
 `--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
 rows, at the end of the streams alone: by it the constants of src/estimator/budget/recursive were
@@ -26,11 +30,14 @@ from itertools import product
 import numpy as np
 
 from budgetsvm import BudgetSVC, BudgetSVR
-from common import load, machine, markdown, parser, require, write
+from common import load, markdown, parser, require, write
+from record import Record
+from streams_bars import Numbers, bars
 
 #: Set: (budget, C, gamma, order of the rows).
 STREAMS = [
     ("adult", 100, 32.0, 2.0**-7, "shuffled"),
+    ("adult", 100, 32.0, 2.0**-7, "file"),
     ("adult", 100, 32.0, 2.0**-7, "by label"),
     ("adult", 100, 32.0, 2.0**-7, "by label, reversed"),
     ("ijcnn1", 500, 32.0, 2.0, "shuffled"),
@@ -41,6 +48,8 @@ STREAMS = [
 ]
 CALL = 1000
 CHECKPOINTS = 20
+#: Looks at a stream of Adult, which is quick.
+LOOKS = 50
 #: (C, gamma, forgetting) of both drifts.
 DRIFTS = (30.0, 1.0, 0.9985)
 
@@ -96,11 +105,13 @@ def cost_of_summaries(folder, seeds):
                 clf.fit(X, y)
                 spent = time.process_time() - start
                 times[wanted] = min(times.get(wanted, np.inf), spent)
-        more = [f"{100 * (times[wanted] / times[False] - 1):.0f}" for wanted in (None, True)]
-        lines.append([name, str(budget), f"{times[False]:.3f}", *more])
+        more = [round(100 * (times[wanted] / times[False] - 1)) for wanted in (None, True)]
+        lines.append([name, budget, times[False], *more])
         print(*lines[-1], flush=True)
-    header = ["set", "B", "fit, CPU s", "more by default, %", "more with resumable=True, %"]
-    return markdown(header, lines)
+    return lines
+
+
+COST = ["set", "B", "fit, CPU s", "more by default, %", "more with resumable=True, %"]
 
 
 def estimator(name, budget, C, gamma, seed):
@@ -125,22 +136,29 @@ def stream(clf, X, y, call, checkpoints, look):
 
 
 def beside_fit(folder, name, budget, C, gamma, order, seed, fits):
-    """Scores of the stream and of fits at the checkpoints, and processor times."""
+    """The stream's score at looks, at checkpoints beside that of a fit, and processor times."""
     X, y, X_test, y_test = rows_of(folder, name, order, seed)
     n = len(y)
-    checkpoints = [n * (k + 1) // CHECKPOINTS for k in range(CHECKPOINTS)]
-    scores, batch = [], []
+    checkpoints = {n * (k + 1) // CHECKPOINTS for k in range(CHECKPOINTS)}
+    looks = {n * (k + 1) // LOOKS for k in range(LOOKS)} if name == "adult" else set()
+    seen, gaps, last = {}, {}, None
 
     def look(clf, end):
-        scores.append(100 * clf.score(X_test, y_test))
-        if (fits or end == n) and len(set(y[:end])) > 1:
+        nonlocal last
+        seen[end] = 100 * clf.score(X_test, y_test)
+        if (end == n or (fits and end in checkpoints)) and len(set(y[:end])) > 1:
             start = time.process_time()
             fitted = estimator(name, budget, C, gamma, seed).fit(X[:end], y[:end])
             seconds = time.process_time() - start
-            batch.append((100 * fitted.score(X_test, y_test), seconds))
+            last = (100 * fitted.score(X_test, y_test), seconds)
+            gaps[end] = last[0] - seen[end]
 
-    spent = stream(estimator(name, budget, C, gamma, seed), X, y, CALL, checkpoints, look)
-    return np.array(scores), np.array(batch), spent
+    marks = sorted(checkpoints | looks)
+    spent = stream(estimator(name, budget, C, gamma, seed), X, y, CALL, marks, look)
+    return {
+        "rows": marks, "seen": [seen[end] for end in marks], "fit": last[0],
+        "gaps": list(gaps.values()), "cost": spent / last[1],
+    }  # fmt: skip
 
 
 def cuts(folder, lengths):
@@ -185,7 +203,7 @@ def times(folder, rounds, budget=500, call=4096, rows=2000):
     `fit` and of river's adaptive random forest on the first `rows` rows (it grows with more)."""
     from river import forest
 
-    lines = []
+    lines = {}
     for name, _, C, gamma, order in STREAMS:
         if order != "shuffled" or name not in ("adult", "ijcnn1", "cod-rna"):
             continue
@@ -207,11 +225,9 @@ def times(folder, rounds, budget=500, call=4096, rows=2000):
             arf.learn_one(row, label)
         each = (time.process_time() - start) / rows
         fit, spent = (1e6 * least[key] / n for key in ("fit", "stream"))
-        figures = (fit, spent, spent / fit, 1e6 * each, 1e6 * each / spent)
-        lines.append([name, *(f"{v:.3g}" for v in figures)])
-        print(*lines[-1], flush=True)
-    header = ["set", "fit, CPU µs a row", "stream", "stream / fit", "forest", "forest / stream"]
-    return f"B = {budget}\n\n" + markdown(header, lines)
+        lines[name] = [fit, spent, spent / fit, 1e6 * each, 1e6 * each / spent]
+        print(name, *lines[name], flush=True)
+    return lines
 
 
 def one_by_one(budget=100, rows=3000):
@@ -238,9 +254,9 @@ def one_by_one(budget=100, rows=3000):
                     wrapped.predict_one(row)
             wrapped.predict_one(given[0])
             each.append(1e6 * (time.process_time() - start) / (rows - rows // 3))
-        lines.append([str(d), *(f"{v:.0f}" for v in each)])
+        lines.append([d, *each])
         print(*lines[-1], flush=True)
-    return markdown(["features", "learnt and predicted, CPU µs a row", "learnt alone"], lines)
+    return lines
 
 
 def turned(kind, first, n):
@@ -249,9 +265,9 @@ def turned(kind, first, n):
     return np.pi / 2 * part
 
 
-def drift(kind, setting, seed, n=20_000, step=500):
+def drift(kind, setting, seed, beside=True, n=20_000, step=500):
     """Accuracy every 500 rows: of the stream, of a fit to 5,000 rows of the concept, and of one to
-    the last 2,000 rows."""
+    the last 2,000 rows (`beside`)."""
     C, gamma, forgetting = setting
     own = {"budget": 100, "C": C, "gamma": gamma, "random_state": seed}
     clf = BudgetSVC(forgetting=forgetting, **own)
@@ -266,28 +282,32 @@ def drift(kind, setting, seed, n=20_000, step=500):
         if angle != before:
             enough = concept(angle, 5000, np.random.default_rng(seed + 2))
             known, before = BudgetSVC(**own).fit(*enough).score(*test), angle
-        recent = [np.concatenate(part) for part in zip(*last, strict=True)]
-        since = BudgetSVC(**own).fit(*recent).score(*test)
+        since = np.nan
+        if beside:
+            recent = [np.concatenate(part) for part in zip(*last, strict=True)]
+            since = BudgetSVC(**own).fit(*recent).score(*test)
         found.append([100 * clf.score(*test), 100 * known, 100 * since])
     return np.array(found)
 
 
-def drifts(settings, seeds):
+def drifts(settings, seeds, beside=True):
     """Both drifts with these settings: 2,000 rows after the sudden one, and from there on."""
     lines = []
     for setting in settings:
         for kind in ("sudden", "gradual"):
-            found = np.median([drift(kind, setting, seed) for seed in seeds], axis=0)
+            found = np.median([drift(kind, setting, seed, beside) for seed in seeds], axis=0)
             # The sudden one comes after 20 parts of 500.
             at, back = found[23], found[24:].mean(axis=0)
             own = [f"{value:g}" for value in setting]
-            lines.append([kind, *own, *(f"{v:.2f}" for v in (*at, *back[:2]))])
+            lines.append([kind, *own, *(round(v, 2) for v in (*at, *back[:2]))])
             print(*lines[-1], flush=True)
-    header = [
-        "drift", "C", "gamma", "forgetting", "stream, 2,000 rows after", "knows the drift",
-        "last 2,000 rows alone", "stream, last 8,000 rows", "knows the drift",
-    ]  # fmt: skip
-    return markdown(header, lines)
+    return lines
+
+
+DRIFT = [
+    "drift", "C", "gamma", "forgetting", "stream, 2,000 rows after", "knows the drift",
+    "last 2,000 rows alone", "stream, last 8,000 rows", "knows the drift from then on",
+]  # fmt: skip
 
 
 def past_and_future(folder, seeds, budget=500, C=32.0, gamma=2.0):
@@ -315,77 +335,87 @@ def past_and_future(folder, seeds, budget=500, C=32.0, gamma=2.0):
         marks = [n * (k + 1) // CHECKPOINTS for k in range(CHECKPOINTS)]
         stream(clf, X[at], y[at], CALL, marks, look)
         gaps.append(gap)
-    gaps = np.array(gaps)
     lines = []
-    for name, part in zip(("so far", "to come"), np.moveaxis(gaps, 2, 0), strict=True):
+    for name, part in zip(("so far", "to come"), np.moveaxis(np.array(gaps), 2, 0), strict=True):
         middle = np.median(part, axis=0)
         figures = (middle.max(), part.max(), middle.mean(), part.min())
-        lines.append([name, *(f"{v:.2f}" for v in figures)])
-    header = [
-        "held-out rows", "most below fit, median of seeds", "at worst", "mean over checkpoints",
-        "most above fit (negative)",
-    ]  # fmt: skip
-    return markdown(header, lines)
+        lines.append([name, *(round(float(v), 2) for v in figures)])
+    return lines
+
+
+PAST = [
+    "held-out rows", "most below fit at a checkpoint, median of seeds", "at worst",
+    "mean over checkpoints", "most above fit (negative)",
+]  # fmt: skip
 
 
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--seeds", type=int, default=5, help="runs of each stream")
-    options.add_argument("--only", nargs="+", help="these sets alone; rest: what is no set")
+    options.add_argument("--only", nargs="+", help="these parts alone")
     options.add_argument("--held-out", action="store_true", help="score on training rows held out")
-    options.add_argument("--times", action="store_true", help="time of one pass alone")
     options.add_argument("--drifts", action="store_true", help="settings of the drifts alone")
     args = options.parse_args()
-    if args.times:
-        parts = [one_by_one(), times(args.data, 3 * args.seeds)]
-        write(args.out / "streams_times.md", "\n\n".join(parts))
-        return
-    if args.drifts:
-        tried = product((10.0, 30.0), (0.6, 1.0), (0.998, 0.9985, 0.999))
-        write(args.out / "streams_drifts.md", drifts(tried, range(100, 105)))
-        return
     seeds = range(1 if args.quick else args.seeds)
-    chosen = [s for s in STREAMS if args.only is None or s[0] in args.only]
+    wanted = args.only or [*(s[0] for s in STREAMS), "rest", "times", "bars"]
+    chosen = [s for s in STREAMS if s[0] in wanted]
     require(args.data, sorted({s[0] for s in chosen}))
     if args.held_out:
         write(args.out / "streams_held_out.md", held_out_scores(args.data, chosen, seeds))
         return
-    lines = []
-    for name, budget, C, gamma, order in chosen:
-        runs = [
-            beside_fit(args.data, name, budget, C, gamma, order, seed, not args.quick)
-            for seed in seeds
-        ]
-        end = np.median([scores[-1] for scores, _, _ in runs])
-        whole = np.median([batch[-1, 0] for _, batch, _ in runs])
-        gaps = [batch[:, 0] - scores[-len(batch) :] for scores, batch, _ in runs]
-        late = min(scores[4:].min() for scores, _, _ in runs)
-        beside = [f"{np.median([g.max() for g in gaps]):.2f}", f"{max(g.max() for g in gaps):.2f}"]
-        cost = np.median([spent / batch[-1, 1] for _, batch, spent in runs])
-        lines.append([
-            name, order, str(budget), f"{end:.2f}", f"{whole:.2f}",
-            *beside, f"{late:.2f}", f"{cost:.1f}",
-        ])  # fmt: skip
-        print(*lines[-1], flush=True)
-    header = [
-        "set", "order", "B", "stream, end", "fit on all", "most below fit at a checkpoint, median",
-        "at worst", "least from the fifth checkpoint on", "processor time / that of fit",
-    ]  # fmt: skip
-    parts = [f"{machine()}; medians of {len(seeds)} seeds; % or 100 R²", markdown(header, lines)]
-    if args.only is None or "rest" in args.only:
-        same = cuts(args.data, (1, 100, 2000) if not args.quick else (100, 2000))
-        parts.append(f"Adult, 6,000 rows in calls of 1, 100, 2,000: the same bits: {same}")
-        half = []
-        for name, budget, C, gamma, order in STREAMS:
-            if order != "shuffled" or name not in ("adult", "cod-rna", "ijcnn1"):
-                continue
-            found = np.median([halves(args.data, name, budget, C, gamma, s) for s in seeds], axis=0)
-            half.append([name, *(f"{v:.2f}" for v in found)])
-        parts.append(markdown(["set", "fit on half", "least after", "end", "fit on all"], half))
-        parts.append(drifts([(*DRIFTS[:2], f) for f in (1.0, DRIFTS[2])], seeds))
-        parts.append(past_and_future(args.data, seeds))
-        parts.append(cost_of_summaries(args.data, seeds))
-    write(args.out / "streams.md", "\n\n".join(parts))
+    with Record(args, "streams", seeds=f"{len(seeds)}") as record:
+        numbers = Numbers(record.folder)
+        if args.drifts:
+            tried = product((10.0, 30.0), (0.6, 1.0), (0.998, 0.9985, 0.999))
+            found = drifts(tried, range(100, 100 + len(seeds)), beside=False)
+            record.table("tried", "Settings of both drifts, streams of other seeds", DRIFT, found)
+            return
+        for name, budget, C, gamma, order in chosen:
+            runs = [
+                beside_fit(args.data, name, budget, C, gamma, order, seed, not args.quick)
+                for seed in seeds
+            ]
+            numbers.put(f"{name}, {order}", {"budget": budget, "runs": runs})
+        if chosen:
+            title = "One pass beside `fit` on the rows so far, % or 100 R²"
+            record.table("beside_fit", title, *numbers.beside_fit())
+        if "rest" in wanted:
+            rest(args, record, numbers, seeds)
+        if "times" in wanted:
+            numbers.put("one by one", one_by_one())
+            numbers.put("times", times(args.data, 3 * len(seeds)))
+            header = ["features", "learnt and predicted, CPU µs a row", "learnt alone"]
+            title = "River's interface, B = 100, a row at a time"
+            record.table("one_by_one", title, header, numbers["one by one"])
+            header = ["set", "fit, CPU µs a row", "stream", "stream / fit"]
+            header += ["adaptive random forest", "forest / stream"]
+            lines = [[name, *line] for name, line in numbers["times"].items()]
+            record.table("times", "One pass at B = 500", header, lines)
+        if "bars" in wanted:
+            header = ["what", "bar", "measured", "met"]
+            record.table("bars", "What was promised", header, bars(numbers, args.out))
+
+
+def rest(args, record, numbers, seeds):
+    """What is no set's."""
+    same = cuts(args.data, (1, 100, 2000) if not args.quick else (100, 2000))
+    numbers.put("cuts", same)
+    record.text("cuts", f"Adult, 6,000 rows in calls of 1, 100, 2,000: the same bits: {same}")
+    half = {}
+    for name, budget, C, gamma, order in STREAMS:
+        if order != "shuffled" or name not in ("adult", "cod-rna", "ijcnn1"):
+            continue
+        found = [halves(args.data, name, budget, C, gamma, seed) for seed in seeds]
+        half[name] = [round(float(v), 2) for v in np.median(found, axis=0)]
+    numbers.put("halves", half)
+    header = ["set", "fit on half", "least after", "end", "fit on all"]
+    title = "`fit` on half, `partial_fit` on the rest"
+    record.table("halves", title, header, [[name, *line] for name, line in half.items()])
+    numbers.put("drifts", drifts([(*DRIFTS[:2], f) for f in (1.0, DRIFTS[2])], seeds))
+    record.table("drifts", "Two drifts", DRIFT, numbers["drifts"])
+    numbers.put("past", past_and_future(args.data, seeds))
+    record.table("past", "IJCNN1 in file order, a fifth held out", PAST, numbers["past"])
+    record.table("cost", "What a summary costs", COST, cost_of_summaries(args.data, seeds))
 
 
 if __name__ == "__main__":

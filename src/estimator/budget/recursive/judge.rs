@@ -4,7 +4,7 @@
 //! noise: on Adult every block would have nine terms in ten anew, for 1 % of its loss. The objective
 //! of summary and block is known on both bases, to the same constant (the summary moves with its
 //! points), so a move is made where it lowers this objective by more than `WORTH` of what penalty and
-//! block are worth.
+//! block are worth: more where the block's labels are not those of the rows so far.
 
 use super::seen::side_by_side;
 use crate::float::Real;
@@ -14,6 +14,10 @@ use crate::watch::{Step, Watch};
 /// The share of penalty and block that a move must gain (chosen on held-out parts of training sets,
 /// docs/defaults.md).
 const WORTH: f64 = 0.005;
+/// The share that a move must gain where no label of the block was seen before (chosen alike).
+const STRANGE: f64 = 0.25;
+/// Shares of classes vary by this much from block to block where rows are shuffled.
+const VARIED: f64 = 0.1;
 /// Outputs that are asked at most.
 const JUDGES: usize = 4;
 
@@ -27,8 +31,10 @@ pub(super) struct Judged {
     pub(super) moved: Points,
 }
 
-/// Solves for some outputs on the old basis and on the new one.
+/// Solves for some outputs on the old basis and on the new one, for a block of which so large a share
+/// has the labels of the rows so far.
 pub(super) fn judge<F: Real>(
+    familiar: f64,
     (old, known): (&Block<'_, F>, &[Summary]),
     (new, moved): (&Block<'_, F>, &[Summary]),
     watch: &mut Watch<'_>,
@@ -53,7 +59,8 @@ pub(super) fn judge<F: Real>(
         judged.held[output(judge)] = Some(held);
         judged.moved[output(judge)] = Some(there);
     }
-    judged.worth_it = gain > WORTH * worth;
+    let strange = (1.0 - familiar - VARIED).max(0.0) / (1.0 - VARIED);
+    judged.worth_it = gain > (WORTH + STRANGE * strange) * worth;
     Ok(judged)
 }
 

@@ -23,6 +23,19 @@ use crate::watch::{Halt, Step, Watch};
 
 /// The first block is solved for to this tolerance.
 const FIRST_TOL: f64 = 1e-4;
+
+/// How a block is learnt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How<'a> {
+    pub(super) config: &'a BudgetConfig,
+    /// ν of one class.
+    pub(super) nu: Option<f64>,
+    /// Whether the block is whole; one that is not answers for the rows of the first block so far.
+    pub(super) whole: bool,
+    /// The share of its labels that are those of the rows before.
+    pub(super) familiar: f64,
+}
+
 /// An expansion with the coefficients that are best for the blocks so far, and what they say.
 #[derive(Clone, Debug)]
 pub(in crate::estimator::budget) struct Learnt<F: Real> {
@@ -39,9 +52,9 @@ pub(in crate::estimator::budget) struct Learnt<F: Real> {
 }
 
 impl<F: Real> Learnt<F> {
-    /// After one block more; one that is not whole answers for the rows of the first block so far.
+    /// After one block more.
     pub(super) fn block(
-        (config, nu, whole): (&BudgetConfig, Option<f64>, bool),
+        How { config, nu, whole, familiar }: How<'_>,
         problem: &Problem<'_, F>,
         from: Option<&Self>,
         watch: &mut Watch<'_>,
@@ -117,7 +130,7 @@ impl<F: Real> Learnt<F> {
             let held = Seen::new(&rows, &from.model, config.fit_intercept, watch)?;
             let held = held.weigh(units.as_ref());
             let old = terms.block(&held);
-            let judged = judge((&old, &known), (&block, &moved), watch)?;
+            let judged = judge(familiar, (&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
                 let held = spread(held, &rows, &from.model, watch)?;

@@ -9,6 +9,7 @@
 //! are solved for; 4. the summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
 //! basis as it is; where there is none yet, they are learnt as a block.
 
+mod familiar;
 mod judge;
 mod learnt;
 mod left;
@@ -28,6 +29,8 @@ use crate::float::Real;
 use crate::model::{KernelModel, Model};
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
+use familiar::Labels;
+use learnt::How;
 pub(super) use learnt::Learnt;
 pub(super) use left::{summaries_of_fit, summaries_of_terms};
 use waiting::{Waiting, block_len};
@@ -40,6 +43,8 @@ pub struct Recursive<F: Real> {
     nu: Option<f64>,
     /// One, or one a class; none before the first whole block.
     parts: Arc<Vec<Learnt<F>>>,
+    /// Of the whole blocks.
+    labels: Labels,
     waiting: Waiting<F>,
     outputs: usize,
     n_features: usize,
@@ -56,6 +61,7 @@ impl<F: Real> Recursive<F> {
             config: Arc::new(config.clone()),
             nu,
             parts: Arc::default(),
+            labels: Labels::default(),
             waiting: Waiting::default(),
             outputs: problem.targets().n_outputs(),
             n_features: problem.rows().n_cols(),
@@ -68,7 +74,8 @@ impl<F: Real> Recursive<F> {
         let n_features = parts.first().map_or(0, |part| part.model.n_features());
         let nu = parts.first().and_then(|part| part.units).map(|units| units.nu);
         let (config, parts) = (Arc::new(config.clone()), Arc::new(parts));
-        Self { config, nu, parts, waiting: Waiting::default(), outputs, n_features }
+        let (labels, waiting) = (Labels::default(), Waiting::default());
+        Self { config, nu, parts, labels, waiting, outputs, n_features }
     }
 
     /// Goes on with new rows: the stream, and why it ended. Stopped early, it holds the blocks that
@@ -99,8 +106,8 @@ impl<F: Real> Recursive<F> {
                 break;
             }
             match stream.whole_block(watch) {
-                Ok(parts) => {
-                    stream.parts = Arc::new(parts);
+                Ok((parts, labels)) => {
+                    (stream.parts, stream.labels) = (Arc::new(parts), labels);
                     stream.waiting = Waiting::default();
                     first = next;
                     watch.tick.seen = first;
@@ -152,11 +159,18 @@ impl<F: Real> Recursive<F> {
         self.waiting.len() + rows < self.block_len()
     }
 
-    /// The parts after the rows that wait, which are a whole block.
-    fn whole_block(&self, watch: &mut Watch<'_>) -> Step<Vec<Learnt<F>>> {
-        self.each_part(watch, &|part, problem, watch| {
-            Learnt::block((&self.config, self.nu, true), problem, part, watch)
-        })
+    /// The parts and the labels after the rows that wait, which are a whole block.
+    fn whole_block(&self, watch: &mut Watch<'_>) -> Step<(Vec<Learnt<F>>, Labels)> {
+        let (gathered, mut labels) = (self.waiting.gather()?, self.labels.clone());
+        let targets = gathered.targets.view();
+        let familiar = labels.shared(targets)?;
+        let how = How { config: &self.config, nu: self.nu, whole: true, familiar };
+        let parts = self
+            .each_part(watch, &|part, problem, watch| Learnt::block(how, problem, part, watch))?;
+        if self.nu.is_none() {
+            labels.count(targets, self.parts.is_empty(), self.config.forgetting)?;
+        }
+        Ok((parts, labels))
     }
 
     /// Calls `work` on every part and the rows that wait, as its problem.
@@ -184,7 +198,8 @@ impl<F: Real> Recursive<F> {
                 self.each_part(watch, &|part, problem, watch| match part {
                     Some(part) => part.answer(&self.config, problem, watch),
                     None => {
-                        let how = (&*self.config, self.nu, false);
+                        let config = &self.config;
+                        let how = How { config, nu: self.nu, whole: false, familiar: 1.0 };
                         Ok(Learnt::block(how, problem, None, watch)?.outside()?)
                     }
                 })

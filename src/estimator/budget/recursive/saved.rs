@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Recursive;
+use super::familiar::Labels;
 use super::learnt::Learnt;
 use super::waiting::{MOST, Piece, Waiting};
 use crate::config::{Config as _, exactly};
@@ -74,6 +75,9 @@ impl<F: Real> Recursive<F> {
         let summaries = self.parts.iter().flat_map(|part| &part.summaries);
         for (at, summary) in summaries.enumerate() {
             section.put_array(&format!("summary_{at}"), Tensor::doubles(numbers(summary)));
+        }
+        if !self.labels.rows().is_empty() {
+            section.put_array("labels", Tensor::doubles(self.labels.rows().to_vec()));
         }
         if self.waiting.len() > 0 {
             let piece = self.waiting.gather()?;
@@ -158,6 +162,17 @@ impl<F: Real> Recursive<F> {
         if !rest.is_empty() {
             return bad("coefficients");
         }
+        let mut labels = Vec::new();
+        if section.has("labels") {
+            labels = section.take_doubles("labels")?;
+            let fits = labels.len() == outputs.max(2)
+                && config.loss.expect_classes(true).is_ok()
+                && nu.is_none()
+                && labels.iter().all(|rows| rows.is_finite() && *rows >= 0.0);
+            if !fits || parts.is_empty() {
+                return bad("labels");
+            }
+        }
         let mut waiting = Waiting::default();
         if section.has("cost") {
             let (rows, cost) = (section.take_rows("waiting")?, section.take_doubles("cost")?);
@@ -190,6 +205,7 @@ impl<F: Real> Recursive<F> {
         }
         section.end()?;
         let (config, parts) = (Arc::new(config), Arc::new(parts));
-        Ok(Self { config, nu, parts, waiting, outputs, n_features })
+        let labels = Labels::of(labels);
+        Ok(Self { config, nu, parts, labels, waiting, outputs, n_features })
     }
 }
