@@ -45,6 +45,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no scales": {"outer": False, "descent": 0},
     "no descent": {"descent": 0},
     "no gradient products": {"outer": False},
+    "one start": {"two_starts": False},
     "no Laplacian": {"laplacian": False},
     "no Gaussian": {"gaussian": False},
     "no blend": {"blended": False},
@@ -59,7 +60,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "500 landmarks": {"landmarks": 500},
     "20 evaluations": {"descent": 20},
     "80 evaluations": {"descent": 80},
-    "power 1/4": {"outer_power": 0.25},
+    "one start": {"two_starts": False},
+    "one start, power 1/4": {"two_starts": False, "outer_power": 0.25},
 }
 
 
@@ -279,6 +281,7 @@ def table(given: Any, fits: list[dict[str, Any]]) -> None:
 def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument("--only", help="names of sets, by commas")
+    options.add_argument("--who", help="what is compared, by semicolons")
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--record", type=Path, help="a file of fits made, JSON a line")
@@ -311,7 +314,8 @@ def main() -> None:
             parts = None
             for who, make in makers(given, name in VALUES, seed).items():
                 late = time.perf_counter() - began > 60 * given.minutes
-                if (name, who, seed) in known or late:
+                wanted = not given.who or who in given.who.split(";")
+                if (name, who, seed) in known or late or not wanted:
                     continue
                 if parts is None:
                     parts = raw(given.data, name)

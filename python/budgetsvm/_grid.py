@@ -45,8 +45,9 @@ class GridSearched(BudgetMachineEstimator):
     halving : bool, default=True
         Whether a part of a fold's rows (a fifth, and 500 where that is no more than half), with
         half of the terms, say first which places are clearly bad: only the best (4 of 25, 9 of 100)
-        are trained on all rows of every fold, and one of these is chosen. False trains all of them
-        so, as a `scoring` does, and folds of fewer than 400 rows or 16 a class.
+        are trained on all rows of a fold, fewer of them from fold to fold, two in the last ones,
+        and one of these is chosen. False trains all of them on all, as a `scoring` does, and folds
+        of fewer than 400 rows or 16 a class.
     refit : bool, default=True
         Whether a machine is fitted to all rows with the best place. Without it there is no machine.
     max_time : float or None, default=None
@@ -65,7 +66,8 @@ class GridSearched(BudgetMachineEstimator):
         As that of scikit-learn's searches, for `pandas.DataFrame`: "params", "param_C",
         "param_gamma", "split0_test_score" and so on, "mean_test_score", "std_test_score",
         "rank_test_score"; "n_resources", the rows of a fold that the place was trained on: places
-        of more rows rank first. NaN where a place was not reached. Not in a file.
+        of more rows, then of more folds, rank first. NaN where a place was not reached or was given
+        up. Not in a file.
     n_splits_ : int
         Number of folds.
     """
@@ -174,9 +176,11 @@ class GridSearched(BudgetMachineEstimator):
         spread = np.full(len(sums), np.nan)
         whole = reached == len(table)
         spread[whole] = table[:, whole].std(axis=0)
-        judged = np.where(known, mean, -np.inf)
-        better = share[None] > share[:, None]
-        better |= (share[None] == share[:, None]) & (judged[None] > judged[:, None])
+        judged = np.where(reached > 0, mean, -np.inf)
+        # More rows, more folds, a higher mean: in this order.
+        more = judged[None] > judged[:, None]
+        for first in (reached, share):
+            more = (first[None] > first[:, None]) | ((first[None] == first[:, None]) & more)
         self.cv_results_ = {
             "params": [
                 {"C": float(c), "gamma": float(g)} for c, g in zip(at_c, at_gamma, strict=True)
@@ -186,7 +190,7 @@ class GridSearched(BudgetMachineEstimator):
             **{f"split{f}_test_score": scores for f, scores in enumerate(table)},
             "mean_test_score": mean,
             "std_test_score": spread,
-            "rank_test_score": (1 + better.sum(axis=1)).astype(np.int32),
+            "rank_test_score": (1 + more.sum(axis=1)).astype(np.int32),
         }
 
     def _scored(

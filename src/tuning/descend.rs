@@ -36,14 +36,21 @@ pub(super) struct Descent<'a> {
     scales: &'a [f64],
 }
 
-/// Scales and λ from these on; `rows` begin with the landmarks.
+/// Where a descent ended: its scales and the two-fold error there.
+#[derive(Clone, Debug)]
+pub(crate) struct Descended {
+    pub(crate) scales: Vec<f64>,
+    pub(crate) error: f64,
+}
+
+/// Scales from these and λ on; `rows` begin with the landmarks.
 pub(crate) fn descend(
     shape: Shape,
     rows: &Grid,
     (sought, evaluations): (&Sought<'_>, usize),
     (scales, lambda, seed): (&[f64], f64, u64),
     watch: &mut Watch<'_>,
-) -> Step<(Vec<f64>, f64)> {
+) -> Step<Descended> {
     let problem = Descent::new(shape, rows, sought, (scales, seed))?;
     let d = scales.len();
     let mut point = vec![0.0; d + 1];
@@ -63,10 +70,17 @@ pub(crate) fn descend(
     };
     let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     let unit = if length > 0.0 { length.recip() } else { 1.0 };
-    search.minimise(&mut point, &vec![unit; d + 1], &mut evaluate)?;
-    let (theta, lambda) = clamped(&point);
+    let end = search.minimise(&mut point, &vec![unit; d + 1], &mut evaluate)?;
+    let (theta, _) = clamped(&point);
+    let error = end.value - pull(&theta);
     let scales = scales.iter().zip(theta).map(|(w, t)| w * t.exp()).collect();
-    Ok((scales, lambda.exp()))
+    Ok(Descended { scales, error })
+}
+
+/// What holds the logarithms of the scales together.
+fn pull(theta: &[f64]) -> f64 {
+    let mean = theta.iter().sum::<f64>() / theta.len() as f64;
+    DESCENT_PULL * theta.iter().map(|t| (t - mean).powi(2)).sum::<f64>()
 }
 
 /// The point within its ranges.
@@ -204,8 +218,7 @@ impl<'a> Descent<'a> {
                 *g = 0.0;
             }
         }
-        let pull: f64 = theta.iter().map(|t| (t - mean).powi(2)).sum();
-        Ok(0.5 * error + DESCENT_PULL * pull)
+        Ok(0.5 * error + pull(&theta))
     }
 
     /// `Σ_ij W_ij ∂k_ij/∂log w_d` for every feature, of scaled rows.

@@ -35,19 +35,28 @@ pub(crate) fn learn(
     })?;
     // A basis of landmarks may start better from where the features come.
     let from = if tuned[0].error < tuned[1].error { &tuned[0] } else { &tuned[1] };
-    let own = outer(shape, rows, (sought, recipe.outer_power), from, watch)?;
     // What the other kernel sees may serve this one, as in the search.
     let other = match shape {
         Shape::Gaussian => Shape::Laplacian,
         Shape::Laplacian => Shape::Gaussian,
     };
     let tuned_other = climb(other, rows, sought, (&ones, 1.0), watch)?;
-    let seen = outer(other, rows, (sought, recipe.outer_power), &tuned_other, watch)?;
-    let taken = climb(shape, rows, sought, (&seen.scales, 1.0), watch)?;
-    let of_outer = if taken.error < own.error { taken } else { own };
-    let point = (of_outer.scales.as_slice(), of_outer.lambda, task.seed);
-    let (scales, _) = descend(shape, rows, (sought, recipe.descent), point, watch)?;
-    let descended = climb(shape, rows, sought, (&scales, 1.0), watch)?;
+    let powers = recipe.powers();
+    let ends = watch.all_side_by_side(powers.len(), |i, watch| {
+        let own = outer(shape, rows, (sought, powers[i]), from, watch)?;
+        let seen = outer(other, rows, (sought, powers[i]), &tuned_other, watch)?;
+        let taken = climb(shape, rows, sought, (&seen.scales, 1.0), watch)?;
+        let start = if taken.error < own.error { taken } else { own };
+        let point = (start.scales.as_slice(), start.lambda, task.seed);
+        let end = descend(shape, rows, (sought, recipe.descent), point, watch)?;
+        Ok((start, end))
+    })?;
+    let of_outer = ends.iter().map(|(start, _)| start);
+    let of_outer = of_outer.min_by(|a, b| a.error.total_cmp(&b.error)).unwrap_or(from);
+    let descended = ends.iter().map(|(_, end)| end);
+    let descended = descended.min_by(|a, b| a.error.total_cmp(&b.error));
+    let scales = descended.map_or(&from.scales, |end| &end.scales);
+    let descended = climb(shape, rows, sought, (scales, 1.0), watch)?;
     let candidate = |kind: Kind, tuned: &Tuned| {
         let (scales, lambda) = (tuned.scales.clone(), tuned.lambda);
         Candidate { shape, coding: 0, kind, scales, lambda, error: tuned.error }
@@ -55,7 +64,7 @@ pub(crate) fn learn(
     let candidates = [
         candidate(Kind::Tuned, &tuned[0]),
         candidate(Kind::Tuned, &tuned[1]),
-        candidate(Kind::Outer, &of_outer),
+        candidate(Kind::Outer, of_outer),
         candidate(Kind::Descended, &descended),
     ];
     let held_out =

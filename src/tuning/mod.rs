@@ -12,10 +12,14 @@
 //!    ([`Reduced`]), which cost one decomposition for all λ. The better coding a kernel is kept.
 //! 2. Scales by the average squared gradient of the function found ([`outer`]), a few rounds
 //!    (recursive feature machines \[RFM\], the diagonal).
-//! 3. Scales by descent along the gradient of a two-fold validation error ([`descend`]).
+//! 3. Scales by descent along the gradient of a two-fold validation error ([`descend`]), from what
+//!    two powers of these squares say: steep scales may have lost a feature that matters, flat ones
+//!    are far from good ones. The end of the lower error is kept.
 //! 4. The candidates meet on rows that none of this has seen, each with its λ and width about the
 //!    ones found ([`Candidate::judge`]): a basis of few landmarks prefers scales that are too smooth.
 //! 5. The best of each kernel are blended by weights that are not negative ([`blend`]).
+//!
+//! Of many outputs random sums are searched ([`sketched`]).
 //!
 //! A machine of few terms does not keep those that were drawn: they move ([`moved`]).
 //!
@@ -39,6 +43,7 @@ pub(crate) mod recipe;
 mod reduced;
 pub(crate) mod ridge;
 mod search;
+mod sketch;
 #[cfg(test)]
 mod tests;
 
@@ -49,3 +54,4 @@ pub(crate) use moved::{moved, solved_few, values_of};
 pub use recipe::Recipe;
 pub(crate) use reduced::{Reduced, Sought};
 pub(crate) use search::{Chosen, Search, Task};
+pub(crate) use sketch::sketched;

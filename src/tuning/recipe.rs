@@ -23,6 +23,8 @@ hyperparameters! {
         pub outer: bool = true;
         /// The power that makes scales of mean squares.
         pub outer_power: f64 = 0.5;
+        /// Whether they are made by half the power too: two places for the descent to begin.
+        pub two_starts: bool = true;
         /// Evaluations of the two-fold error at most.
         pub descent: usize = 40;
         /// Whether candidates meet on rows held out, not by leaving one out.
@@ -31,6 +33,16 @@ hyperparameters! {
         pub blended: bool = true;
         /// Whether the terms of a small machine are moved to where they serve best.
         pub moved: bool = true;
+    }
+}
+
+impl Recipe {
+    /// The powers that make scales of mean squares.
+    pub(crate) fn powers(&self) -> Vec<f64> {
+        match self.outer && self.two_starts {
+            true => vec![self.outer_power, 0.5 * self.outer_power],
+            false => vec![self.outer_power],
+        }
     }
 }
 

@@ -5,9 +5,11 @@ use super::choose::{Candidate, HeldOut, Kind};
 use super::climb::{Tuned, climb};
 use super::descend::descend;
 use super::grid::{Grid, Shape};
+use super::moved::values_of;
 use super::outer::outer;
 use super::recipe::Recipe;
 use super::reduced::Sought;
+use super::ridge;
 use crate::error::Result;
 use crate::watch::{Halt, Step, StopReason, Watch};
 
@@ -20,6 +22,8 @@ pub(crate) struct Task<'a> {
     /// Rows that candidates are fitted to, not among those held out.
     pub(crate) fitted: &'a [Grid],
     pub(crate) fitted_sought: Sought<'a>,
+    /// All that is sought of them, where the search is told sums.
+    pub(crate) whole: &'a Grid,
     pub(crate) held_out: &'a [Grid],
     pub(crate) held_values: &'a Grid,
     pub(crate) held_weights: &'a [f64],
@@ -76,7 +80,15 @@ impl Search {
             Err(Halt::Stop(reason)) => Some(reason),
             Err(Halt::Fail(error)) => return Err(error),
         };
-        Ok(self.end(task, stopped))
+        let mut chosen = self.end(task, stopped);
+        if task.whole.columns != task.sought.values.columns && chosen.held_out.is_some() {
+            chosen.held_out = match whole(task, &chosen.parts, watch) {
+                Ok(values) => Some(values),
+                Err(Halt::Stop(_)) => None,
+                Err(Halt::Fail(error)) => return Err(error),
+            };
+        }
+        Ok(chosen)
     }
 
     fn go_on(&mut self, task: &Task<'_>, first: Tuned, watch: &mut Watch<'_>) -> Step {
@@ -128,28 +140,39 @@ impl Search {
     /// Candidates with scales of their own, from kernels of the best width.
     fn learn_scales(&mut self, from: &[Found], task: &Task<'_>, watch: &mut Watch<'_>) -> Step {
         // 2.
-        let of_outer = watch.all_side_by_side(from.len(), |i, watch| {
+        let powers = task.recipe.powers();
+        let chains: Vec<(usize, f64)> =
+            powers.iter().flat_map(|&power| (0..from.len()).map(move |i| (i, power))).collect();
+        let of_outer = watch.all_side_by_side(chains.len(), |chain, watch| {
+            let (i, power) = chains[chain];
             let ((shape, coding), tuned) = &from[i];
             if !task.recipe.outer {
                 return Ok(tuned.clone());
             }
-            let sought = (&task.sought, task.recipe.outer_power);
-            outer(*shape, &task.rows[*coding], sought, tuned, watch)
+            outer(*shape, &task.rows[*coding], (&task.sought, power), tuned, watch)
         })?;
         // What one kernel has learnt may serve the other, in its coding.
-        let starts = watch.all_side_by_side(from.len(), |i, watch| {
-            let (shape, mut best) = (from[i].0.0, (from[i].0, of_outer[i].clone()));
-            for (((_, coding), _), other) in from.iter().zip(&of_outer) {
-                let start = (other.scales.as_slice(), 1.0);
-                let taken = climb(shape, &task.rows[*coding], &task.sought, start, watch)?;
+        let starts = watch.all_side_by_side(chains.len(), |chain, watch| {
+            let (i, power) = chains[chain];
+            let (shape, mut best) = (from[i].0.0, (from[i].0, of_outer[chain].clone()));
+            for ((k, own), other) in chains.iter().zip(&of_outer) {
+                if *own != power || *k == i {
+                    continue;
+                }
+                let (coding, start) = (from[*k].0.1, (other.scales.as_slice(), 1.0));
+                let taken = climb(shape, &task.rows[coding], &task.sought, start, watch)?;
                 if taken.error < best.1.error {
-                    best = ((shape, *coding), taken);
+                    best = ((shape, coding), taken);
                 }
             }
             Ok(best)
         })?;
-        for (((shape, coding), start), (_, tuned)) in starts.iter().zip(from) {
-            if start.error < tuned.error {
+        let of = |i: usize| (0..chains.len()).filter(move |chain| chain % from.len() == i);
+        for (i, (_, tuned)) in from.iter().enumerate() {
+            let best = of(i).min_by(|&a, &b| starts[a].1.error.total_cmp(&starts[b].1.error));
+            if let Some(((shape, coding), start)) = best.map(|chain| &starts[chain])
+                && start.error < tuned.error
+            {
                 self.candidates.push(candidate(*shape, *coding, Kind::Outer, start));
             }
         }
@@ -157,14 +180,19 @@ impl Search {
         if task.recipe.descent == 0 {
             return Ok(());
         }
-        let descended = watch.all_side_by_side(starts.len(), |i, watch| {
-            let ((shape, coding), start) = &starts[i];
-            let rows = &task.rows[*coding];
+        let ends = watch.all_side_by_side(chains.len(), |chain, watch| {
+            let ((shape, coding), start) = &starts[chain];
             let point = (start.scales.as_slice(), start.lambda, task.seed);
-            let (scales, _) =
-                descend(*shape, rows, (&task.sought, task.recipe.descent), point, watch)?;
-            let found = climb(*shape, rows, &task.sought, (&scales, 1.0), watch)?;
-            Ok(candidate(*shape, *coding, Kind::Descended, &found))
+            let sought = (&task.sought, task.recipe.descent);
+            descend(*shape, &task.rows[*coding], sought, point, watch)
+        })?;
+        let best: Vec<usize> = (0..from.len())
+            .filter_map(|i| of(i).min_by(|&a, &b| ends[a].error.total_cmp(&ends[b].error)))
+            .collect();
+        let descended = watch.all_side_by_side(best.len(), |i, watch| {
+            let ((shape, coding), end) = (starts[best[i]].0, &ends[best[i]]);
+            let found = climb(shape, &task.rows[coding], &task.sought, (&end.scales, 1.0), watch)?;
+            Ok(candidate(shape, coding, Kind::Descended, &found))
         })?;
         self.candidates.extend(descended);
         Ok(())
@@ -193,6 +221,22 @@ impl Search {
         };
         Chosen { parts, judged, held_out: Some(values), stopped }
     }
+}
+
+/// The blend's values of every output on the rows held out.
+fn whole(task: &Task<'_>, parts: &[(Candidate, f64)], watch: &mut Watch<'_>) -> Step<Grid> {
+    watch.poll()?;
+    let sought = Sought { values: task.whole, ..task.fitted_sought };
+    let mut sum = Grid::zeros("values", task.held_values.rows(), task.whole.columns)?;
+    for (part, weight) in parts {
+        let rows = task.fitted[part.coding].scaled(&part.scales)?;
+        let others = task.held_out[part.coding].scaled(&part.scales)?;
+        let k = ridge::kernel(part.shape, &rows, watch)?;
+        let coef = Grid::of_doubles(&ridge::on_all(&k, &sought, part.lambda, watch)?, sum.columns);
+        let found = values_of(part.shape, (&others, &rows), &coef, watch)?;
+        sum.values.iter_mut().zip(&found.values).for_each(|(s, v)| *s += *weight as f32 * v);
+    }
+    Ok(sum)
 }
 
 fn held_out<'a>(task: &Task<'a>, coding: usize) -> HeldOut<'a> {

@@ -10,6 +10,7 @@ use super::moved::{by_landmarks, moved, solved_few, values_of};
 use super::outer::mean_squares;
 use super::reduced::{Reduced, Sought, lambdas};
 use super::ridge;
+use super::sketch::{OUTPUTS, sketched};
 use crate::linalg::Cholesky;
 use crate::rng::Rng;
 use crate::watch::{Halt, Watch};
@@ -346,4 +347,30 @@ fn landmarks_that_moved_miss_less() {
         let (before, after) = (missed(&drawn), missed(&z));
         assert!(after < 0.8 * before, "{shape:?}: {before} {after}");
     }
+}
+
+#[test]
+fn sums_of_many_outputs_are_missed_as_much_as_they_are() {
+    let mut rng = Rng::new(11);
+    let (n, q) = (400, 3 * OUTPUTS);
+    let x = random(&mut rng, n, 2);
+    // A class is a cell of the plane; most have a few rows.
+    let mut y = Grid::zeros("y", n, q).unwrap();
+    for i in 0..n {
+        let cell = |v: f32, of: f32| ((v + 2.0) / 4.0 * of).clamp(0.0, of - 1.0) as usize;
+        y.values[i * q + 12 * cell(x.row(i)[0], 16.0) + cell(x.row(i)[1], 12.0)] = 1.0;
+    }
+    let few = sketched(&y, 3).unwrap().unwrap();
+    assert_eq!((few.rows(), few.columns), (n, OUTPUTS));
+    assert_eq!(few, sketched(&y, 3).unwrap().unwrap());
+    let own = Grid::zeros("y", n, OUTPUTS).unwrap();
+    assert_eq!(sketched(&own, 3).unwrap(), None);
+    let weights = vec![1.0; n];
+    let fit = |values: &Grid| {
+        let sought = Sought { values, weights: &weights, landmarks: 60 };
+        climb(Shape::Gaussian, &x, &sought, (&[1.0, 1.0], 4.0), &mut Watch::of_tests()).unwrap()
+    };
+    let (whole, sums) = (fit(&y), fit(&few));
+    assert!((whole.error - sums.error).abs() < 0.05 * whole.error, "{whole:?} {sums:?}");
+    assert_eq!((whole.width, whole.lambda), (sums.width, sums.lambda));
 }

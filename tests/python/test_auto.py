@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 
@@ -278,6 +279,35 @@ def test_many_classes_and_a_constant():
     X = np.column_stack([y % 40, y // 40]) + 0.1 * np.random.default_rng(0).normal(size=(2000, 2))
     assert AutoSVC(random_state=0, max_time=2).fit(X, y).score(X, y) > 0.2
     assert np.ptp(AutoSVR(random_state=0).fit(X[:50], np.ones(50)).predict(X)) < 1e-6
+
+
+def test_more_classes_than_the_search_has_outputs():
+    """It is told sums of them; probabilities are of all."""
+    y = np.arange(800) % 100
+    X = np.column_stack([y % 10, y // 10]) + 0.1 * np.random.default_rng(0).normal(size=(800, 2))
+    clf = AutoSVC(random_state=0).fit(X[:600], y[:600])
+    assert clf.score(X[600:], y[600:]) > 0.95
+    shares = clf.predict_proba(X[600:])
+    assert shares.shape == (200, 100)
+    assert -np.log(shares[np.arange(200), y[600:]]).mean() < 0.2
+
+
+def test_scales_are_descended_to_from_two_places(values):
+    """What is judged for a kernel is what one of them leads to."""
+    X, y = values
+
+    def judged(**recipe):
+        reg = AutoSVR(random_state=0)
+        reg._recipe = json.dumps(recipe)
+        lines = reg.fit(X, y).leaderboard_
+        return {line["kernel"]: line["error"] for line in lines if line["scales"] == "descent"}
+
+    both = judged()
+    steep, flat = (judged(two_starts=False, outer_power=power) for power in (0.5, 0.25))
+    assert both.keys() == steep.keys() == flat.keys() == {"rbf", "laplacian"}
+    for kernel, error in both.items():
+        assert steep[kernel] != flat[kernel]
+        assert error in (steep[kernel], flat[kernel])
 
 
 def test_a_limit_leaves_a_usable_machine(classes):

@@ -7,7 +7,7 @@ use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
-use crate::tuning::{Candidate, Chosen, Sought, ridge};
+use crate::tuning::{Candidate, Chosen, Sought, ridge, solved_few};
 use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Rows up to which every one of them is a term.
@@ -59,7 +59,7 @@ pub(super) fn finish<F: Real>(
                 let terms = terms.min(config.recipe.landmarks);
                 let n = n.min(config.recipe.rows);
                 let few = |watch: &mut Watch<'_>| {
-                    fit(part, rows, (sources, n, terms), (&coding, columns), watch)
+                    few(part, rows, (sources, n, terms), (&coding, columns), watch)
                 };
                 (watch.unbroken(few)?, terms)
             }
@@ -73,6 +73,22 @@ pub(super) fn finish<F: Real>(
         parts.push((coding, model));
     }
     Ok((parts, stopped))
+}
+
+/// As [`fit`] by the normal equations: their time does not hang on how many columns there are.
+fn few<F: Real>(
+    part: &Candidate,
+    rows: &Rows<'_, F>,
+    (sources, n, terms): (&Sources, usize, usize),
+    (coding, columns): (&Coding, &[usize]),
+    watch: &mut Watch<'_>,
+) -> Step<Vec<f64>> {
+    let coded = coded(rows, &sources.index[..n], (coding, columns), watch)?;
+    let values = sources.values.range(0, n)?;
+    let sought = Sought { values: &values, weights: &sources.weights[..n], landmarks: terms };
+    let landmarks = coded.range(0, terms)?;
+    let coef = solved_few(part.shape, (&coded, &landmarks), &sought, part.lambda, watch)?;
+    Ok(coef.values.iter().map(|&v| f64::from(v)).collect())
 }
 
 /// Coefficients of the first `terms` samples, fitted to the first `n`, with the columns in this order:

@@ -16,7 +16,7 @@ use crate::float::Real;
 use crate::model::calibration::{sharpness, sigmoid};
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
-use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task};
+use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task, sketched};
 use crate::watch::{StopReason, Watch};
 
 /// Rows up to which equal ones are taken together, and their order is their own.
@@ -113,9 +113,10 @@ pub(super) fn with_task<F: Real, R>(
         };
         codings.iter().map(of_coding).collect()
     };
-    let (found, weights) = sources.part(&first)?;
-    let (fitted_values, fitted_weights) = sources.part(&fitted)?;
-    let (held_values, held_weights) = sources.part(&held_out)?;
+    let (found, weights) = few(sources.part(&first)?, seed)?;
+    let whole = sources.part(&fitted)?;
+    let (fitted_values, fitted_weights) = few(whole.clone(), seed)?;
+    let (held_values, held_weights) = few(sources.part(&held_out)?, seed)?;
     run(&Task {
         rows: &coded(&first)?,
         sought: Sought { values: &found, weights: &weights, landmarks },
@@ -125,6 +126,7 @@ pub(super) fn with_task<F: Real, R>(
             weights: &fitted_weights,
             landmarks: fitted.len(),
         },
+        whole: &whole.0,
         held_out: &coded(&held_out)?,
         held_values: &held_values,
         held_weights: &held_weights,
@@ -132,6 +134,11 @@ pub(super) fn with_task<F: Real, R>(
         recipe,
         seed,
     })
+}
+
+/// The values, or sums of them.
+fn few((values, weights): (Grid, Vec<f64>), seed: u64) -> Result<(Grid, Vec<f64>)> {
+    Ok((sketched(&values, seed)?.unwrap_or(values), weights))
 }
 
 /// The samples of a problem in the order drawn, with weights of mean 1.

@@ -8,14 +8,15 @@
 //!    (and choose a wrong γ), terms drawn at random favour smooth kernels.
 //! 3. Their kernel values are held, and the coefficients of every C are solved for, each from those
 //!    of the C beside it, from the middle outwards.
-//! 4. Clearly bad places are not looked at closely ([`super::halving`]).
+//! 4. Clearly bad places are not looked at closely, and of the others fewer from fold to fold
+//!    ([`super::halving`]).
 //! 5. Where a fit does something else than that (`refine`, terms of each class's own, no polishing,
 //!    or a budget that holds every row), every place is a fit.
 //!
 //! *Cost* a pass a fold and a γ, a polish a place.
 
 use super::config::{BudgetConfig, ROWS_A_TERM};
-use super::halving::{Fold, Round, rounds, survivors};
+use super::halving::{Fold, Round, racing, rounds, survivors};
 use super::hold_out::Samples;
 use super::part;
 use super::train::{Start, check_classes};
@@ -207,7 +208,8 @@ impl BudgetConfig {
         Ok(judged)
     }
 
-    /// All folds of some places, by number.
+    /// All folds of some places, by number; where `places` are the best of a round before, fewer
+    /// from fold to fold.
     fn round<F: Real>(
         &self,
         problem: &Problem<'_, F>,
@@ -220,14 +222,22 @@ impl BudgetConfig {
         let mut found = vec![Place::unreached(); m * grid.folds.len()];
         let mut stopped = None;
         let budget = self.budget.map(|budget| round.budget(budget));
-        let wanted: Vec<Vec<usize>> = (0..grid.gammas.len())
-            .map(|g| (0..k).filter(|c| places.contains(&(g * k + c))).collect())
-            .collect();
+        let mut alive = places.to_vec();
         for (of, rows) in round.parts(&grid.folds, problem.targets(), self.seed) {
             if let Err(halt) = watch.poll() {
                 stopped = Some(halt.into_reason()?);
                 break;
             }
+            if places.len() < m {
+                let mean = |place: usize| -> f64 {
+                    (0..of.start).map(|fold| found[fold * m + place].score).sum()
+                };
+                alive.sort_by(|&a, &b| mean(b).total_cmp(&mean(a)));
+                alive.truncate(racing(places.len(), of.start));
+            }
+            let wanted: Vec<Vec<usize>> = (0..grid.gammas.len())
+                .map(|g| (0..k).filter(|c| alive.contains(&(g * k + c))).collect())
+                .collect();
             let folds = &grid.folds[of.clone()];
             let judged = folds.iter().flat_map(|fold| fold.test.iter().copied());
             let judged: Vec<usize> = judged.collect();
@@ -338,8 +348,12 @@ impl BudgetConfig {
             for at in direction {
                 let near = settled.is_some();
                 let mut how = Polish { tol: round.tol, near, ..self.polisher() };
-                if near {
-                    how.max_steps = round.steps;
+                // From the pass to the first C it is further than from one C to the next; and values
+                // ask for more of it than the sides of a boundary.
+                match problem.targets() {
+                    _ if near => how.max_steps = round.steps,
+                    Targets::Classes { .. } => how.max_steps = 2 * round.steps,
+                    Targets::Values(_) | Targets::Columns { .. } => {}
                 }
                 let cost = of_c(at);
                 let of_c = problem.with_cost(&cost);

@@ -2,7 +2,7 @@
 //! with more, the last with all (successive halving \[HALVING\], on the same folds).
 //!
 //! A part of the rows says which places are clearly bad; where several are as good as each other it
-//! says nothing, and all rows are asked. Machines of the first round serve several folds: they are
+//! says nothing, and all rows are asked; every fold then says more of fewer. Machines of the first round serve several folds: they are
 //! trained on rows that all of these folds train on, so that no fold's test rows are seen.
 //!
 //! # References
@@ -50,6 +50,9 @@ const LEAST_A_CLASS: usize = 8;
 const TERMS: usize = 50;
 /// Places that are not made fewer.
 const PLACES: usize = 4;
+/// A fold takes as much as this part of them away, but these.
+const RACE: usize = 4;
+const LAST: usize = 2;
 /// The random numbers that draw rows are no pass's.
 const STREAM: u64 = u64::MAX - 3;
 
@@ -70,6 +73,11 @@ pub(super) fn rounds(places: usize, (rows, targets): (usize, Targets<'_>)) -> Ve
 /// How many of so many places the next round has.
 pub(super) fn survivors(places: usize) -> usize {
     ((places as f64).sqrt().round() as usize - 1).clamp(1, places)
+}
+
+/// How many of so many survivors are still looked at after so many whole folds.
+pub(super) fn racing(survivors: usize, folds: usize) -> usize {
+    (survivors * RACE.saturating_sub(folds)).div_ceil(RACE).max(survivors.min(LAST))
 }
 
 impl Round {
@@ -181,5 +189,8 @@ mod tests {
         assert_eq!(rounds(4, (4000, targets)).len(), 1);
         assert_eq!([25, 100, 9, 5].map(survivors), [4, 9, 2, 1]);
         assert_eq!(rounds(25, (10_000, targets))[0].rows, 0.2);
+        assert_eq!([0, 1, 2, 3, 9].map(|folds| racing(4, folds)), [4, 3, 2, 2, 2]);
+        assert_eq!([0, 1, 2, 3, 4].map(|folds| racing(9, folds)), [9, 7, 5, 3, 2]);
+        assert_eq!([0, 7].map(|folds| racing(1, folds)), [1, 1]);
     }
 }
