@@ -48,6 +48,8 @@ class Record:
             kept = {}
         self.entries = kept.get("entries", {}) if kept.get("quick") == self.quick else {}
         self.start, self.done = time.perf_counter(), False
+        # Of the code that was loaded: a commit in the middle of a run does not change it.
+        self.version = version()
         return self
 
     def __exit__(self, kind, *_):
@@ -90,15 +92,16 @@ class Record:
 
     def _add(self, key: str, entry: dict) -> None:
         about = {
-            "machine": machine(), "version": version(), "seeds": self.seeds, "command": command(),
+            "machine": machine(), "version": self.version, "seeds": self.seeds,
+            "command": command(),
         }  # fmt: skip
         self.entries[key] = {**entry, **about}
         self._keep()
 
     def _keep(self) -> None:
         seconds = time.perf_counter() - self.start
-        kept = {"quick": self.quick, "done": self.done, "seconds": seconds, "entries": self.entries}
-        written(self.file, kept)
+        kept = {"quick": self.quick, "done": self.done, "seconds": seconds}
+        written(self.file, {**kept, "version": self.version, "entries": self.entries})
 
 
 def written(path: Path, kept: dict) -> None:

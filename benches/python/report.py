@@ -121,10 +121,10 @@ def run(part, options) -> dict:
 
 
 def _of_this_version(path: Path) -> None:
-    """Leaves out of a record what an older version had found and this one has not."""
+    """Leaves out of a record what an older version had found and its last run has not."""
     record = stored(path.parents[2], path.parent.name, path.name)
     found = record["entries"] if record else {}
-    now = {key: entry for key, entry in found.items() if entry["version"] == version()}
+    now = {key: entry for key, entry in found.items() if entry["version"] == record.get("version")}
     if now and len(now) < len(found):
         written(path, {**record, "entries": now})
 

@@ -189,3 +189,24 @@ def test_what_fails_is_said_and_the_rest_is_run(reproduce, monkeypatch, tmp_path
     document = (tmp_path / "docs" / "reproduction.md").read_text()
     assert "- time:" in document
     assert "FAILED" in document
+
+
+def test_a_commit_in_the_middle_of_a_run_loses_no_entry(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(BENCHES))
+    import record as records
+    import report
+
+    versions = iter(["before", "after", "later"])
+    monkeypatch.setattr(records, "version", lambda: next(versions))
+    options = SimpleNamespace(out=tmp_path, quick=True)
+    for names in (["first"], ["second", "third"]):
+        with records.Record(options, "part", seeds="0") as record:
+            for name in names:
+                record.text(name, "found")
+    path = tmp_path / "record" / "part" / "record.json"
+    report._of_this_version(path)
+    entries = json.loads(path.read_text())["entries"]
+    assert {key: entry["version"] for key, entry in entries.items()} == {
+        "second.text": "after", "third.text": "after",
+    }  # fmt: skip
