@@ -2,8 +2,9 @@
 //! with more, the last with all (successive halving \[HALVING\], on the same folds).
 //!
 //! A part of the rows says which places are clearly bad; where several are as good as each other it
-//! says nothing, and all rows are asked; every fold then says more of fewer. Machines of the first round serve several folds: they are
-//! trained on rows that all of these folds train on, so that no fold's test rows are seen.
+//! says nothing, and all rows are asked; every fold then says more of fewer. Machines of the first
+//! round serve several folds: they are trained on rows that all of these folds train on, so that no
+//! fold's test rows are seen.
 //!
 //! # References
 //!
