@@ -7,10 +7,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 
-from . import _validation
-from ._base import BudgetMachineEstimator
+from . import _tuning, _validation
+from ._machine import MachineEstimator
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,26 @@ def _kind(labels: Any) -> Any:
     return object if any(isinstance(label, str) for label in labels) else None
 
 
-def check_machine(estimator: Any) -> None:
-    """Refuse what cannot be trained on shards."""
-    if not isinstance(estimator, BudgetMachineEstimator):
-        name = type(estimator).__name__
-        raise TypeError(f"estimator must be a BudgetSVC or a BudgetSVR, got {name}")
+def _check_learner(estimator: Any) -> None:
+    """Refuse what has no labels or values, no γ, or no way to learn in parts.
+
+    Whether its shards can be joined is for `shard_pass` to say.
+    """
+    learns = isinstance(estimator, MachineEstimator) and hasattr(type(estimator), "partial_fit")
+    targets = learns and (is_classifier(estimator) or is_regressor(estimator))
+    if not targets or "gamma" not in estimator.get_params(deep=False):
+        raise TypeError(
+            "estimator must be a BudgetSVC or a BudgetSVR, or another that learns labels or values "
+            f"by partial_fit with a gamma of its own, got {type(estimator).__name__}"
+        )
+    check_not_tuned(estimator)
+
+
+def check_not_tuned(estimator: Any) -> None:
+    """Refuse names in the place of C and γ that are found on rows in one place."""
+    for name, tuned in zip(("C", "gamma"), _tuning.wanted(estimator), strict=True):
+        if tuned:
+            raise ValueError(f"{name}='tune' needs all rows in one place: give a number")
 
 
 def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
@@ -86,7 +101,7 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
 
     Parameters
     ----------
-    estimator : BudgetSVC or BudgetSVR
+    estimator : BudgetSVC, BudgetSVR or one with partial_fit
         The estimator to be trained; it is not changed.
     X : array-like or CSR matrix of shape (n_rows, n_features)
         A part of the rows; it may be empty.
@@ -101,10 +116,12 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
 
     Raises
     ------
+    TypeError
+        If the estimator is of another kind.
     ValueError
         If something is not finite, of another length or shape.
     """
-    check_machine(estimator)
+    _check_learner(estimator)
     if getattr(X, "shape", (1,))[0] == 0:
         return Survey()
     part = clone(estimator)
@@ -114,6 +131,8 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
     weights = _weights(sample_weight, rows)
     classes = None
     if is_classifier(part):
+        if target.ndim != 1:
+            raise ValueError("y must have one label a row: sets of labels need all rows in place")
         _validation.check_labels("y", target)
         labels, index = np.unique(target, return_inverse=True)
         sums = np.bincount(index, weights=weights, minlength=len(labels))
@@ -156,7 +175,7 @@ def settle(estimator: Any, told: Survey) -> Any:
 
     Parameters
     ----------
-    estimator : BudgetSVC or BudgetSVR
+    estimator : BudgetSVC, BudgetSVR or one with partial_fit
         The estimator to be trained; it is not changed.
     told : Survey
         Of all parts together.
@@ -164,14 +183,16 @@ def settle(estimator: Any, told: Survey) -> Any:
     Returns
     -------
     estimator
-        Not fitted; for `shard_pass`.
+        Not fitted; for `shard_pass`, or for partial_fit of one part after the other.
 
     Raises
     ------
+    TypeError
+        If the estimator is of another kind, or `told` no survey.
     ValueError
         If there is no row, or one class alone.
     """
-    check_machine(estimator)
+    _check_learner(estimator)
     if not isinstance(told, Survey):
         raise TypeError(f"told must be a Survey, got {type(told).__name__}")
     if told.n_features is None:
@@ -194,7 +215,7 @@ def settle(estimator: Any, told: Survey) -> Any:
                 f"y has {len(weighty)} class of positive weight in all parts together, at least 2 "
                 "classes are needed"
             )
-        if estimator.class_weight == "balanced":
+        if isinstance(getattr(estimator, "class_weight", None), str):
             factor = told.weight / len(labels)
             settled.set_params(
                 class_weight={label: factor / weight for label, weight in weighty.items()}

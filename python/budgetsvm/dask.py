@@ -409,6 +409,7 @@ class _InTurn(_OfDask):
 
     def _by_tasks(self, run: _Run, local: Any, whole: steps.Survey) -> Any:
         unfitted = _surveyor(local)
+        unfitted.partial_fit  # noqa: B018  what has none says why, before a worker is asked
         settled = steps.settle(unfitted, whole)
         if isinstance(unfitted.random_state, int):  # the bits of partial_fit without Dask
             settled.set_params(random_state=unfitted.random_state)

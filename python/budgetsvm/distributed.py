@@ -37,7 +37,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _parameters, _speakers, _validation
-from ._survey import Survey, _weights, check_machine, settle, survey
+from ._base import BudgetMachineEstimator
+from ._grid import GridSearched
+from ._survey import Survey, _weights, check_not_tuned, settle, survey
 
 __all__ = ["Survey", "add", "finish", "join", "polish_sums", "settle", "shard_pass", "survey"]
 
@@ -289,7 +291,11 @@ def finish(joined: Any, sums_of: Callable[[Any, np.ndarray], np.ndarray]) -> Any
 
 def _copy(estimator: Any) -> Any:
     """A copy to train on a shard, of hyperparameters that depend on no row."""
-    check_machine(estimator)
+    searches = isinstance(estimator, GridSearched)
+    if not isinstance(estimator, BudgetMachineEstimator) or searches:
+        name = type(estimator).__name__
+        raise TypeError(f"estimator must be a BudgetSVC or a BudgetSVR, got {name}")
+    check_not_tuned(estimator)
     wants = {
         "gamma": isinstance(estimator.gamma, str) and estimator.kernel != "linear",
         "class_weight": isinstance(getattr(estimator, "class_weight", None), str),
