@@ -43,7 +43,7 @@ def opened(
             f"the source has weights, which {type(estimator).__name__}.fit does not take: open it "
             "without `weight`"
         )
-    with Trimmed(stored.maps):
+    with Trimmed(stored.maps), X.keeping():
         if estimator._takes_stored:
             yield stored, None, stored.weights() if weighted else None
         else:

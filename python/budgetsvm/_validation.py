@@ -134,9 +134,21 @@ def class_factors(
         for label, factor in class_weight.items():
             factors[[i for i, known in enumerate(classes) if known == label][:1]] = factor
     elif class_weight == "balanced":
-        sums = np.bincount(target, weights=weights, minlength=len(factors))
-        factors = np.divide(weights.sum(), len(factors) * sums, where=sums > 0, out=factors)
+        sums, total = _class_sums(target, weights, len(factors))
+        factors = np.divide(total, len(factors) * sums, where=sums > 0, out=factors)
     return factors
+
+
+def _class_sums(target: np.ndarray, weights: np.ndarray, n_classes: int) -> tuple[np.ndarray, Any]:
+    """Weights of the classes, and of all; of rows in files once, as long as these stay."""
+    maps = getattr(weights, "maps", None)
+    if maps is None or not maps.holds(target) or len(maps.found.get("classes", ())) != n_classes:
+        return np.bincount(target, weights=weights, minlength=n_classes), weights.sum()
+    if "class_sums" not in maps.found:
+        sums = np.bincount(target, weights=weights, minlength=n_classes)
+        maps.found["class_sums"] = [sums.tolist(), float(weights.sum())]
+    told, total = maps.found["class_sums"]
+    return np.array(told), total
 
 
 def check_labels(name: str, labels: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._facts import Facts, identity, place_of, said
 from ._sides import Side, paths_of
 from ._source import Source
 
@@ -73,10 +74,26 @@ class FileSource(Source):
             if isinstance(side, Side):
                 side.check_length(rows)
 
-    def identity(self) -> Any:
+    def _all_paths(self) -> list[str]:
         beside = [side for side in (self._target, self._weight) if isinstance(side, Side)]
-        paths = [*self.paths, *(path for side in beside for path in side.paths)]
-        told = [os.stat(path) for path in paths]
+        return [*self.paths, *(path for side in beside for path in side.paths)]
+
+    def remember(self, facts: Any, options: dict[str, Any]) -> None:
+        """Keep what is found in all rows in a file; `options` are how they are read."""
+        paths = self._all_paths()
+        place = place_of(facts, paths)
+        if place is not None:
+            sides = {"target": self._target, "weight": self._weight, "dtype": str(self.dtype)}
+            told = {name: said(given) for name, given in (options | sides).items()}
+            self._facts = Facts(place, lambda: identity(paths, told))
+            self._adopt(self._facts.recalled())
+
+    def _adopt(self, known: dict[str, Any]) -> None:
+        """Take what another process found before any row is read."""
+        self.n_rows = known.get("n_rows", self.n_rows)
+
+    def identity(self) -> Any:
+        told = [os.stat(path) for path in self._all_paths()]
         return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in told)
 
     def _name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ._files import expanded
+from ._files import FileSource, expanded
 from ._given import ArraySource, IterableSource
 from ._numpy import CsrSource, NumpySource
 from ._source import Source
@@ -37,6 +37,7 @@ def open(
     zero_based: bool | Literal["auto"] = "auto",
     n_features: int | None = None,
     cache: str | os.PathLike[str] | None = None,
+    facts: bool | str | os.PathLike[str] | None = None,
 ) -> Source:
     """Rows that may be larger than memory, for `fit`, `partial_fit`, `predict` and `transform`.
 
@@ -73,6 +74,11 @@ def open(
     cache : path-like or None, default=None
         Where temporary files go, which take as much as the rows do in memory. None: the system's
         folder.
+    facts : bool, path-like or None, default=None
+        Of files: a file that keeps what is found in all rows (shape, labels, the variance behind
+        ``gamma="scale"``, weights of classes) with the names, sizes and times of their files, so
+        that the next process need not look for it; True is ".NAME.facts.json" beside the first.
+        Facts of other files, or of files read otherwise, are made anew. A fit has the same bits.
 
     Returns
     -------
@@ -106,17 +112,28 @@ def open(
     if zero_based != "auto" and not isinstance(zero_based, (bool, np.bool_)):
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
     check_count("n_features", n_features)
+    if facts is not None and not _are_names(source) and facts is not False:
+        raise ValueError("facts: of rows in files alone")
     own = {"dtype": dtype, "cache": cache, "block_rows": block_rows}
     if not _are_names(source):
         return _of_objects(source, target, features, weight, own)
     paths = expanded(source)
     kind = format if format != "auto" else kind_of(paths)
-    sides = {"target": target, "weight": weight, **own}
+    read = {
+        "features": features, "header": header, "zero_based": zero_based, "n_features": n_features
+    }  # fmt: skip
+    made = _of_files(paths, kind, read, {"target": target, "weight": weight, **own})
+    made.remember(facts, read | {"kind": kind})
+    return made
+
+
+def _of_files(paths: list[str], kind: str, read: Any, sides: Any) -> FileSource:
     if kind in ("csv", "parquet"):
+        header, features = read["header"], read["features"]
         return TableSource(paths, features=features, header=header, csv=kind == "csv", **sides)
     if kind == "npy":
-        return NumpySource(paths, features, **sides)
-    if features is not None:
+        return NumpySource(paths, read["features"], **sides)
+    if read["features"] is not None:
         raise ValueError(f"features: columns are chosen of .npy, CSV and Parquet, not of {kind}")
     for name in ("target", "weight"):
         side = sides[name]
@@ -126,7 +143,8 @@ def open(
             raise ValueError(f"{name}: {kind} has no columns of its own: give an .npy file")
     if kind == "npz":
         return CsrSource(paths, **sides)
-    return TextSource(paths, zero_based=zero_based, n_features=n_features, **sides)
+    own = {name: read[name] for name in ("zero_based", "n_features")}
+    return TextSource(paths, **own, **sides)
 
 
 def _are_names(source: Any) -> bool:

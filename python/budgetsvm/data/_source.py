@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 
+from ._facts import Facts
 from ._mapped import Maps
 from ._pieces import Block, Piece, check, cut, joined
 from ._stored import Stored, Writer
@@ -36,6 +38,7 @@ class Source:
         self.rows_given = 0
         self._cache, self._block_rows = cache, block_rows
         self._stored: tuple[Any, Stored] | None = None
+        self._facts: Facts | None = None
 
     def pieces(self) -> Iterator[Piece]:
         """All rows from the first on, as they come."""
@@ -76,6 +79,7 @@ class Source:
             yield from self._shuffled(seed)
             return
         length, waiting, count, total = self._block_rows, [], 0, 0
+        of = self._of()
         for piece in self._checked(self.pieces):
             length = length or fitting(piece.X)
             first = 0
@@ -90,6 +94,7 @@ class Source:
             total += count
             yield self._given(waiting)
         self.n_rows = total
+        self._keep(of)
 
     def _shuffled(self, seed: int) -> Iterator[Block]:
         stored = self.stored()
@@ -136,11 +141,44 @@ class Source:
         identity = self.identity()
         if self._stored is not None and identity is not None and self._stored[0] == identity:
             return self._stored[1]
-        self._stored = None
+        self._stored, of = None, self._of()
         found = self.direct() or self._written(told)
         self.n_rows, self.n_features = found.X.shape
+        found.maps.found |= self._recalled(found.X.shape)
         self._stored = (identity, found)
+        self._keep(of)
         return found
+
+    def _of(self) -> Any:
+        """What tells the rows from others, where there is a file of facts."""
+        return None if self._facts is None else self._facts.of()
+
+    def _recalled(self, shape: tuple[int, int]) -> dict[str, Any]:
+        """What another process found in these rows."""
+        return {} if self._facts is None else self._facts.recalled(shape)
+
+    def _known(self) -> dict[str, Any]:
+        """What is known of all rows after a reading."""
+        shape = {"n_rows": self.n_rows, "n_features": self.n_features}
+        return {name: int(size) for name, size in shape.items() if size is not None}
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Inside, more is found in the rows that are stored."""
+        try:
+            yield
+        finally:
+            self._keep()
+
+    def _keep(self, of: Any = None) -> None:
+        """Write what was found in all rows, which were `of` when they were read."""
+        if self._facts is None:
+            return
+        found = self._known()
+        if self._stored is not None and self._stored[0] == self.identity():
+            found, of = found | self._stored[1].maps.found, of or self._of()
+        if of is not None:
+            self._facts.keep(found, of)
 
     def _written(self, told: Callable[[int], None] | None) -> Stored:
         writer = Writer(Maps(self._cache), self.dtype)

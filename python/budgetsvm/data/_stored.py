@@ -53,24 +53,47 @@ class Stored:
     def coded(self) -> Coded:
         """The targets as places of classes."""
         if self._coded is None:
-            y = self.y
-            if self.names is None:
-                classes = y[:0]
-                for where in chunks(len(y)):
-                    new = np.unique(y[where])
-                    check_classification_targets(new)
-                    classes = np.union1d(classes, new)
-            else:
-                classes = np.unique(self.names)
-                places = np.searchsorted(classes, self.names)
-
-            def part(where: slice) -> np.ndarray:
-                named = self.names is not None
-                return places[y[where]] if named else np.searchsorted(classes, y[where])
-
-            self._coded = self.maps.made(len(y), np.uint32, part).view(Coded)
-            self._coded.classes, self._coded.maps = classes, self.maps
+            found = self.maps.found
+            if "classes" not in found:
+                found["classes"] = self._classes()
+            self._coded = self._places(found["classes"])
         return self._coded
+
+    def _classes(self) -> np.ndarray:
+        """The distinct targets, sorted."""
+        if self.names is not None:
+            return np.unique(self.names)
+        classes = self.y[:0]
+        for where in chunks(len(self.y)):
+            new = np.unique(self.y[where])
+            check_classification_targets(new)
+            classes = np.union1d(classes, new)
+        return classes
+
+    def _places(self, classes: np.ndarray) -> Coded:
+        names, y, facts = self.names, self.y, self.maps.found.get("facts")
+        named = None if names is None else np.searchsorted(classes, names)
+        seen = np.zeros(len(classes), dtype=bool)
+        if facts is not None:
+            check_classification_targets(classes)
+
+        def part(where: slice) -> np.ndarray:
+            if named is not None:
+                return named[y[where]]
+            places = np.searchsorted(classes, y[where])
+            if facts is not None:
+                # They are believed where they are true.
+                np.minimum(places, len(classes) - 1, out=places)
+                seen[places] = True
+                if not np.array_equal(classes[places], y[where]):
+                    raise facts.wrong("the target has a label that it does not know")
+            return places
+
+        coded: Coded = self.maps.made(len(y), np.uint32, part).view(Coded)
+        if facts is not None and not seen.all():
+            raise facts.wrong(f"the target has no label {classes[~seen][0]!r}, which it knows")
+        coded.classes, coded.maps = classes, self.maps
+        return coded
 
     def values(self) -> np.ndarray:
         """The targets as numbers."""

@@ -30,6 +30,17 @@ class TextSource(FileSource):
         self._bounds: tuple[float, int] = (np.inf, -1)
         self._looked: Any = None
 
+    def _known(self) -> dict[str, Any]:
+        least, most = self._bounds
+        told = {"bounds": [int(least), int(most)]} if most >= 0 else {}
+        return super()._known() | told
+
+    def _adopt(self, known: dict[str, Any]) -> None:
+        super()._adopt(known)
+        if "bounds" in known:
+            self._bounds, self._looked = tuple(known["bounds"]), self.identity()
+            self._columns()
+
     def pieces(self) -> Iterator[Piece]:
         if (self._wanted is None or self._zero_based == "auto") and (
             self._looked != self.identity()
