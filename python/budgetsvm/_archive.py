@@ -107,6 +107,12 @@ class Archived:
             os.fsdecode(path), json.dumps(description, allow_nan=False), arrays, machine
         )
 
+    def _stored_param(self, name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+        try:
+            return param_to_store(name, value, arrays)
+        except ValueError as error:
+            raise ValueError(f"{type(self).__name__}: {error}") from None
+
     def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a file holds beside the machine: JSON, and arrays that it names."""
         arrays: dict[str, np.ndarray] = {}
@@ -116,7 +122,7 @@ class Archived:
             if hasattr(value, "support_vectors_") and hasattr(self, points):
                 params[name] = {"fitted": points}
             else:
-                params[name] = param_to_store(name, value, arrays)
+                params[name] = self._stored_param(name, value, arrays)
         for name, kind in gathered(type(self), "_archived").items():
             if hasattr(self, name) or not kind.endswith("?"):
                 fitted[name] = store(name, kind.rstrip("?"), getattr(self, name), arrays)

@@ -253,7 +253,10 @@ class AutoEstimator(TrainedMachine):
     def _slopes(self, X: Any) -> np.ndarray:
         plans = self._planned()
         if _table.wants_frame(plans):
-            raise ValueError("gradient needs numbers: a column of text has no slope")
+            raise ValueError(
+                f"{type(self).__name__}: gradient needs numbers, and a column of text has no "
+                "slope: encode it before the machine (in a pipeline)"
+            )
         slopes = super()._slopes(X)
         if plans is None or _table.changes_nothing(plans):
             return slopes

@@ -262,7 +262,10 @@ def to_c(
     part, says = taken_apart(estimator)
     who = type(estimator).__name__
     if says.functions is not None:
-        raise ValueError(f"{who}: known functions have no place in C; add their values yourself")
+        raise ValueError(
+            f"{who}: known functions have no place in C; budgetsvm.onnx.to_onnx takes their values "
+            "as a second input"
+        )
     if says.plans is not None and any(plan["missing"] for plan in says.plans):
         raise ValueError(f"{who}: missing numbers have no place in C; budgetsvm.onnx.to_onnx")
     source = Source(name, dtype, bool(fast_exp))

@@ -149,8 +149,9 @@ class ExactKernel(Machined):
     def _slopes(self, X: Any) -> np.ndarray:
         if callable(self.kernel) or self.kernel == "precomputed":
             raise ValueError(
-                "gradient needs a kernel by its name: the slopes of a function, or of values that "
-                "are given, are not known"
+                f"{type(self).__name__}: gradient needs a kernel by its name (such as "
+                "kernel='rbf'): the slopes of a function, or of values that are given, are "
+                "not known"
             )
         return self._in_range(
             self._validate_for_predict(X),

@@ -20,6 +20,8 @@ _MACHINES: dict[str, Any] = {
     "c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR,
 }  # fmt: skip
 _ELSE = "; save(), budgetsvm.onnx.to_onnx and budgetsvm.convert.to_c write it down"
+#: What C has no room for either.
+_LESS = "; save() and budgetsvm.onnx.to_onnx write it down"
 
 
 def from_libsvm(
@@ -116,7 +118,10 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
     if says.task == "sets":
         raise ValueError(f"{name} has sets of labels, and LIBSVM's text has one label a row{_ELSE}")
     if says.functions is not None:
-        raise ValueError(f"LIBSVM has no known functions beside the kernel, as {name} has{_ELSE}")
+        raise ValueError(
+            f"LIBSVM has no known functions beside the kernel, as {name} has; "
+            "budgetsvm.onnx.to_onnx writes it down, with their values as a second input"
+        )
     if says.curves is not None and says.curves.decide:
         raise ValueError(
             f"{name} is calibrated: its labels are the most probable ones, which LIBSVM's text has "
@@ -209,7 +214,8 @@ def _single(part: Any, name: str) -> tuple[dict[str, Any], Any, np.ndarray, floa
             _parts.Scaled: "features that it scales (feature_scales; scale the rows before it)",
             _parts.Features: "waves", _parts.Cells: "cells", _parts.Coded: "coded columns"
         }[type(part)]  # fmt: skip
-        raise ValueError(f"LIBSVM's text is of one expansion, and {name} decides by {what}{_ELSE}")
+        other = _LESS if isinstance(part, (_parts.Cells, _parts.Coded)) else _ELSE
+        raise ValueError(f"LIBSVM's text is of one expansion, and {name} decides by {what}{other}")
     if outputs > 1:
         raise ValueError(
             f"{name} decides between several classes one against the rest, and LIBSVM's text holds "

@@ -150,7 +150,8 @@ class Semiparametric(ExactEstimator):
     def _slopes(self, X: Any) -> np.ndarray:
         if self._learnt("_n_functions"):
             raise ValueError(
-                "gradient knows the kernel's part alone: the slopes of functions of the user's are "
-                "not known"
+                f"{type(self).__name__}: gradient knows the kernel's part alone, and the slopes of "
+                "known functions only their maker; permutation importance "
+                "(sklearn.inspection) asks for predictions alone"
             )
         return super()._slopes(X)

@@ -21,6 +21,8 @@ from . import _parts
 
 __all__ = ["shapley_values", "to_shapiq"]
 
+#: What works instead.
+_ELSE = "explainers that ask for predictions alone (shapiq's TabularExplainer) take any estimator"
 #: Numbers of one array on the way.
 TOGETHER = 1 << 21
 
@@ -141,8 +143,11 @@ def _product_kernels(estimator: Any) -> tuple[list[_parts.Expansion], np.ndarray
     """The sums of kernel values that the machine consists of, and the factors of its features."""
     check_is_fitted(estimator)
     if getattr(estimator, "_n_functions", 0) or not hasattr(estimator, "_slopes"):
-        raise ValueError("Shapley values are of sums of kernel values alone")
-    model: Any = _parts.model_of(estimator._machine)
+        raise ValueError(f"{_told(estimator)}; {_ELSE}")
+    try:
+        model: Any = _parts.model_of(estimator._machine)
+    except ValueError as error:
+        raise ValueError(f"{type(estimator).__name__}: {error}") from None
     scales = np.ones(estimator.n_features_in_)
     if isinstance(model, _parts.Scaled):
         model, scales = model.model, model.scales
@@ -152,13 +157,19 @@ def _product_kernels(estimator: Any) -> tuple[list[_parts.Expansion], np.ndarray
     parts = [part for part in found if isinstance(part, _parts.Expansion)]
     if len(parts) < len(found):
         kind = type(model).__name__.lower()
-        raise ValueError(f"Shapley values are of sums of kernel values alone, not of {kind}")
+        raise ValueError(f"{_told(estimator)}, not of {kind}; {_ELSE}")
     name = parts[0].kernel["name"]
     if name not in ("rbf", "laplacian"):
         raise ValueError(
-            f'kernel="{name}" is no product over the features: take "rbf" or "laplacian"'
+            f'{type(estimator).__name__}: kernel="{name}" is no product over the features: take '
+            f'"rbf" or "laplacian"'
         )
     return parts, scales
+
+
+def _told(estimator: Any) -> str:
+    kind = type(estimator).__name__
+    return f"{kind}: Shapley values are of sums of kernel values alone"
 
 
 def _of_expansion(part: _parts.Expansion, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,13 +17,10 @@ from . import _core, _table, _votes
 from ._described import damaged, from_json, labels_from_store, require
 from ._docs import documented
 
-#: The work of some files is more than a machine's: functions of theirs, or features for others.
-_REFUSED = (
-    "Semiparametric",
-    "Nystroem",
-    "RandomFourier",
-    "IncompleteCholesky",
-)
+#: The work of some files is no decision, or more than a machine's.
+_TRANSFORMERS = ("Nystroem", "RandomFourier", "IncompleteCholesky")
+_WITH_FUNCTIONS = "Semiparametric"
+_ELSE = "read it by budgetsvm.load"
 #: Those that learn several values a row.
 _SEVERAL = ("BudgetSVR", "PrimalSVR", "AssetSVR")
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
@@ -289,8 +286,12 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Served:
     try:
         description = json.loads(text)
         kind = description["kind"]
-        if machine is None or kind.startswith(_REFUSED):
-            raise ValueError(f"serve predicts with machines alone: load a {kind} by budgetsvm.load")
+        if kind in _TRANSFORMERS:
+            raise ValueError(f"a {kind} is a transformer, which predicts nothing: {_ELSE}")
+        if machine is None or kind.startswith(_WITH_FUNCTIONS):
+            raise ValueError(
+                f"serve predicts with machines alone, and {kind} has functions of its own: {_ELSE}"
+            )
         return Served(description, arrays, machine, n_jobs)
     except _MALFORMED as error:
         raise damaged(error) from error

@@ -8,7 +8,9 @@ writes it into the page; `test_deploy.py` compares.
 from __future__ import annotations
 
 import copy
+import functools
 import io
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from sklearn.base import is_classifier
 
 import budgetsvm as b
 import files
+from budgetsvm import serve
 from budgetsvm._parts import model_of
 from budgetsvm._says import taken_apart
 from budgetsvm.convert import to_c, to_libsvm
@@ -30,10 +33,12 @@ REASONS = {
     "of terms",
     "coded": "columns are coded (by ranks and scales) before the kernels see them: tables of "
     "thousands of numbers, too many for C on small devices, and LIBSVM has no place for them",
-    "waves": "random Fourier features are waves, and LIBSVM has sums of kernel values alone",
+    "waves": 'random Fourier features (of `features="fourier"` too) are waves, and LIBSVM has sums '
+    "of kernel values alone",
     "transformer": "a transformer decides nothing",
     "functions": "known functions are the user's own code: ONNX takes their values as a second "
-    "input, `save` keeps their coefficients",
+    "input, and `save` and `budgetsvm.load` keep a machine that was given a matrix of them; pickle "
+    "takes functions of a module",
 }
 FITS: dict[str, dict[str, Any]] = {**files.FIXED, "NystroemOGD": {"budget": 10}}
 
@@ -65,6 +70,18 @@ def _tried(write: Any, machine: Any) -> str:
     return ""
 
 
+def _saved(machine: Any) -> Path:
+    """A file of it, in a folder that goes with the process."""
+    path = Path(_folder().name) / "machine.safetensors"
+    machine.save(path)
+    return path
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
 def _is_calibrated(machine: Any) -> bool:
     """Whether `calibrate` gives it probabilities."""
     if not hasattr(machine, "calibrate"):
@@ -80,13 +97,15 @@ def _is_calibrated(machine: Any) -> bool:
 def table() -> str:
     """The table and its notes."""
     forms = {
+        "`save`": _saved,
+        "`serve`": lambda machine: serve.load(_saved(machine)),
         "ONNX": taken_apart,
         "C": to_c,
         "LIBSVM": lambda machine: to_libsvm(machine, io.BytesIO()),
     }
     notes: list[str] = []
-    lines = ["| estimator | what decides | `save` | " + " | ".join(forms) + " | probabilities |"]
-    lines.append("|" + "---|" * (len(forms) + 4))
+    lines = ["| estimator | what decides | " + " | ".join(forms) + " | probabilities |"]
+    lines.append("|" + "---|" * (len(forms) + 3))
     for name in sorted(b.__all__, key=str.lower):
         cls = getattr(b, name)
         if not (isinstance(cls, type) and hasattr(cls, "save")):
@@ -94,7 +113,7 @@ def table() -> str:
         counts = [2, 3] if is_classifier(cls()) else [2]
         fitted = [_fitted(cls, count) for count in counts]
         kinds = [type(model_of(machine._machine)).__name__.lower() for machine in fitted]
-        cells = [f"`{name}`", " or ".join(dict.fromkeys(kinds)), "yes"]
+        cells = [f"`{name}`", " or ".join(dict.fromkeys(kinds))]
         for write in forms.values():
             said = [_tried(write, machine) for machine in fitted]
             reason = said[0]

@@ -32,6 +32,7 @@ MODELS = {
     "probability": budgetsvm.SVC(gamma=0.2, probability=True, random_state=0),
     "online": budgetsvm.BudgetOGD(budget=20, **KIND),
     "fourier": budgetsvm.FourierOGD(**KIND),
+    "nystroem": budgetsvm.NystroemOGD(budget=20, **KIND),
     "auto": budgetsvm.AutoSVC(budget=30, random_state=0),
     "svr": budgetsvm.BudgetSVR(budget=20, **KIND),
     "exact svr": budgetsvm.SVR(gamma=0.2),
@@ -111,6 +112,25 @@ def test_neither_scikit_learn_nor_scipy_is_imported(name, tmp_path):
     np.testing.assert_array_equal(np.load(out), model.predict_proba(X))
 
 
+IMPORTING = """
+import resource
+import time
+held, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+import budgetsvm.serve
+took = time.process_time() - began
+print(took, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held) / 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
+def test_importing_it_is_quick_and_small():
+    # Processor time, the least of some: whatever else the machine does.
+    told = [subprocess.check_output([sys.executable, "-c", IMPORTING], text=True) for _ in range(5)]
+    seconds, megabytes = np.array([line.split() for line in told], dtype=float).min(axis=0)
+    assert seconds <= 0.15
+    assert megabytes <= 40
+
+
 def test_threads_may_predict_at_once(tmp_path):
     model, path = MODELS["budget"], tmp_path / "model.safetensors"
     saved(model, path, 3)
@@ -135,7 +155,10 @@ def test_what_is_refused(tmp_path):
         with pytest.raises(ValueError, match=match):
             served.predict(rows)
     budgetsvm.Nystroem(n_components=5).fit(X).save(path)
-    with pytest.raises(ValueError, match=r"budgetsvm\.load"):
+    with pytest.raises(ValueError, match=r"Nystroem is a transformer.*budgetsvm\.load"):
+        serve.load(path)
+    budgetsvm.SemiparametricSVC(X[:, :1]).fit(X, Y > 0).save(path)
+    with pytest.raises(ValueError, match=r"SemiparametricSVC has functions.*budgetsvm\.load"):
         serve.load(path)
     path.write_bytes(b"nothing")
     with pytest.raises(ValueError, match="not a valid"):
