@@ -1,6 +1,7 @@
 //! Products of row-major matrices, on the calling thread.
 
 use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::float::Real;
@@ -18,6 +19,22 @@ pub(crate) fn multiply<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F
 /// `out += A B`, row-major.
 pub(crate) fn add_product<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F>) {
     product(Accum::Add, out, (a, b));
+}
+
+/// The lower triangle of `A Bᵀ`, of as many rows each, row-major; the rest of `out` stays.
+pub(crate) fn multiply_lower<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F>) {
+    let all = BlockStructure::Rectangular;
+    triangular_matmul(
+        MatMut::from_row_major_slice_mut(out, a.nrows(), b.nrows()),
+        BlockStructure::TriangularLower,
+        Accum::Replace,
+        a,
+        all,
+        b.transpose(),
+        all,
+        F::one(),
+        Par::Seq,
+    );
 }
 
 fn product<F: Real>(accum: Accum, out: &mut [F], (a, b): (MatRef<'_, F>, MatRef<'_, F>)) {

@@ -23,7 +23,7 @@ pub(crate) use crate::simd::{add_scaled_rows, dots};
 #[cfg(feature = "train")]
 pub(crate) use cholesky::Cholesky;
 #[cfg(feature = "train")]
-pub(crate) use dense::{add_product, matrix, multiply};
+pub(crate) use dense::{add_product, matrix, multiply, multiply_lower};
 #[cfg(feature = "train")]
 pub(crate) use eigen::symmetric_eigen;
 #[cfg(feature = "train")]

@@ -11,7 +11,7 @@ BLOCK, GAMMA, C = 512, 2.0, 4.0
 #: The first blocks are shorter: they double what is known.
 ENDS = [256, *range(BLOCK, 7 * BLOCK, BLOCK)]
 #: What a direction outside the points costs, of what it is thought to see.
-PRICE = 0.3
+PRICE = 0.03
 
 
 def kernel(a, b):

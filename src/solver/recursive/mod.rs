@@ -41,7 +41,9 @@ mod whitened;
 
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
-use crate::linalg::{Cholesky, GramAccumulator, axpy, matrix, multiply, symmetric_times};
+use crate::linalg::{
+    Cholesky, GramAccumulator, axpy, matrix, multiply, multiply_lower, symmetric_times,
+};
 use crate::watch::{Halt, Step};
 
 pub use newton::Block;
@@ -184,7 +186,8 @@ impl Summary {
         if changed > 0 {
             let x = matrix(&change.rows, old);
             multiply(&mut product, matrix(&self.hessian, old), x.transpose());
-            multiply(&mut corner, x, matrix(&product, changed));
+            // X H Xᵀ is symmetric: X (H Xᵀ) is made of half of its entries.
+            multiply_lower(&mut corner, x, matrix(&product, changed).transpose());
         }
         let mut out = Self { unseen: self.unseen, ..Self::new(new)? };
         for i in 0..new {
@@ -201,9 +204,8 @@ impl Summary {
                         product[a * changed + b]
                     }
                     (Place::Changed(a), Place::Changed(b)) => {
-                        // The product is symmetric but for its rounding.
-                        let (at, mirrored) = (a * changed + b, b * changed + a);
-                        0.5 * (corner[at] + corner[mirrored]) + self.unseen * change.apart[at]
+                        let at = a.max(b) * changed + a.min(b);
+                        corner[at] + self.unseen * change.apart[at]
                     }
                 };
                 let value = if i == j { value.max(0.0) } else { value };
@@ -259,12 +261,12 @@ impl Change {
             factor.solve_columns(&mut rows, between)?;
             let changed = rows.len() / old;
             let mut held = try_vec("basis", changed * changed, 0.0)?;
-            multiply(&mut held, matrix(&rows, old), matrix(&cross, old).transpose());
+            multiply_lower(&mut held, matrix(&rows, old), matrix(&cross, old));
             for a in 0..changed {
                 for b in 0..=a {
                     let (at, mirrored) = (a * changed + b, b * changed + a);
-                    let apart_of_both = apart[at] - 0.5 * (held[at] + held[mirrored]);
-                    (apart[at], apart[mirrored]) = (apart_of_both, apart_of_both);
+                    apart[at] -= held[at];
+                    apart[mirrored] = apart[at];
                 }
                 apart[a * changed + a] = apart[a * changed + a].max(0.0);
             }

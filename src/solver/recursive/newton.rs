@@ -85,8 +85,25 @@ impl<F: Real> Block<'_, F> {
         start: Option<Vec<f64>>,
         between: &mut dyn FnMut() -> Step,
     ) -> Step<Vec<f64>> {
+        let found = self.solve_below((summary, f64::INFINITY), output, start, between)?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The same, or nothing where the objective is nowhere less than `ceiling`, which can be told
+    /// before the minimum is found: with a gradient G, `A = K + H` and convex losses it is at least
+    /// `value - ½ GᵀA⁻¹G`, and as H is of all rows before, that is near.
+    ///
+    /// # Errors
+    /// Those of [`Block::solve`].
+    pub fn solve_below(
+        &self,
+        (summary, ceiling): (&Summary, f64),
+        output: usize,
+        start: Option<Vec<f64>>,
+        between: &mut dyn FnMut() -> Step,
+    ) -> Step<Option<Vec<f64>>> {
         if summary.unknowns() == 0 {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let mut curved = summary.hessian.clone();
         axpy(1.0, self.penalty, &mut curved);
@@ -103,24 +120,24 @@ impl<F: Real> Block<'_, F> {
         };
         let mut at = Point::new(self, point, &curved, summary)?;
         let samples = self.samples(output, self.loss.h);
-        self.newton(&mut at, (&curved, factor, summary), samples, between)?;
-        Ok(at.point)
+        let below = self.newton(&mut at, (&curved, factor, summary, ceiling), samples, between)?;
+        Ok(below.then_some(at.point))
     }
 
-    /// Newton's method.
+    /// Newton's method; whether it got to the end, and the objective may be below the ceiling.
     fn newton(
         &self,
         at: &mut Point,
-        (curved, mut factor, summary): (&[f64], Option<Cholesky>, &Summary),
+        (curved, mut factor, summary, ceiling): (&[f64], Option<Cholesky>, &Summary, f64),
         samples: Samples<'_>,
         between: &mut dyn FnMut() -> Step,
-    ) -> Step {
+    ) -> Step<bool> {
         let n = at.point.len();
         let b = self.n_points(n);
         let mut s = try_vec("margins", at.f.len(), 0.0)?;
         // With nothing known of earlier rows the zone may know too little.
         let mut cautious = summary.linear.iter().all(|v| *v == 0.0);
-        let mut whitened = None;
+        let mut whitened: Option<Whitened> = None;
         // The factor of the last step's Hessian, where that is a matrix of its own.
         let (mut last, mut known_zone): (Option<Cholesky>, _) = (None, false);
         for _ in 0..MAX_STEPS {
@@ -143,7 +160,18 @@ impl<F: Real> Block<'_, F> {
             if self.with_offset {
                 gradient[b] += sloped.iter().map(|row| row.1).sum::<f64>();
             }
-            let worth = at.penalty(self.penalty) + samples.loss_at(&at.f);
+            let loss = samples.loss_at(&at.f);
+            let worth = at.penalty(self.penalty) + loss;
+            let of_past = whitened.as_ref().map(Whitened::factor).or(factor.as_ref());
+            if let Some(of_past) = of_past.filter(|_| ceiling < f64::INFINITY) {
+                let tilt = if self.with_offset { self.tilt * at.point[b] } else { 0.0 };
+                let past = dot(&at.pull, &at.point) - dot(&summary.linear, &at.point) + tilt;
+                let mut part = gradient.clone();
+                of_past.solve_lower(&mut part);
+                if 0.5 * past + loss - 0.5 * dot(&part, &part) >= ceiling {
+                    return Ok(false);
+                }
+            }
             let predicted = |direction: &[f64]| -0.5 * dot(direction, &gradient);
             let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
             if !cautious && known_zone {
@@ -156,7 +184,7 @@ impl<F: Real> Block<'_, F> {
                     (None, None) => {}
                 }
                 if predicted(&guess) <= TOL * worth {
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             known_zone = !cautious;
@@ -178,13 +206,13 @@ impl<F: Real> Block<'_, F> {
                 match self.direct(&zone, curved, n, between) {
                     Ok(factor) => last.insert(factor).solve(&mut direction),
                     // No better point is to be had by these numbers.
-                    Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(()),
+                    Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(true),
                     Err(halt) => return Err(halt),
                 }
             }
             let predicted = predicted(&direction);
             if !predicted.is_finite() || (predicted <= TOL * worth && !cautious) {
-                return Ok(());
+                return Ok(true);
             }
             self.decide(&direction, &mut s);
             let pushed = symmetric_times(curved, &direction);
@@ -198,7 +226,7 @@ impl<F: Real> Block<'_, F> {
             };
             let (t, _) = ray.minimise();
             if t == 0.0 && cautious {
-                return Ok(());
+                return Ok(true);
             }
             axpy(t, &direction, &mut at.point);
             axpy(t, &pushed, &mut at.pull);
@@ -207,7 +235,7 @@ impl<F: Real> Block<'_, F> {
         }
         // Sums of many steps are made anew.
         *at = Point::new(self, std::mem::take(&mut at.point), curved, summary)?;
-        Ok(())
+        Ok(true)
     }
 
     /// The factor of K + H + Σ c φφᵀ, of order n, over the rows and curvatures of the zone.

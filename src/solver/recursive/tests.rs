@@ -328,3 +328,36 @@ fn a_tilt_is_learnt_with_its_rows() {
         }
     }
 }
+
+#[test]
+fn a_minimum_above_the_ceiling_is_told_before_it_is_found() {
+    for (with_offset, loss) in [
+        (false, AnyLoss::EpsilonInsensitive { epsilon: 0.1 }),
+        (true, AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.1 }),
+        (true, AnyLoss::Quantile { quantile: 0.3 }),
+    ] {
+        let data = data(300, 220, with_offset);
+        let loss = Smoothed { loss, h: 0.1 };
+        let (summary, _) = learn(&data, loss, &[200]);
+        let block = Block { tilt: 0.3, ..data.block(loss, 200..300) };
+        let found = block.solve(&summary, 0, None, &mut on).unwrap();
+        let (least, worth) = block.value(&summary, 0, &found).unwrap();
+        let below = |ceiling| block.solve_below((&summary, ceiling), 0, None, &mut on).unwrap();
+        assert_eq!(below(least + 1e-6 * worth), Some(found));
+        // Steps end within 1e-4 of what the block is worth.
+        assert_eq!(below(least - 1e-3 * worth), None);
+    }
+}
+
+#[test]
+fn the_ceiling_is_of_the_objective_with_few_unknowns_too() {
+    let data = data(200, 6, true);
+    let loss = Smoothed { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, h: 0.2 };
+    let (summary, _) = learn(&data, loss, &[120]);
+    let block = data.block(loss, 120..200);
+    let found = block.solve(&summary, 0, None, &mut on).unwrap();
+    let (least, worth) = block.value(&summary, 0, &found).unwrap();
+    let below = |ceiling| block.solve_below((&summary, ceiling), 0, None, &mut on).unwrap();
+    assert_eq!(below(least + 1e-6 * worth), Some(found));
+    assert_eq!(below(least - 1e-2 * worth), None);
+}

@@ -9,7 +9,7 @@
 
 use crate::error::try_vec;
 use crate::float::Real;
-use crate::linalg::{Cholesky, add_scaled_rows, dots, matrix, multiply};
+use crate::linalg::{Cholesky, add_scaled_rows, dots, matrix, multiply, multiply_lower};
 use crate::watch::{Halt, Step};
 
 /// No features were made of a row yet.
@@ -94,12 +94,26 @@ impl Whitened {
         }
         self.factor.solve_lower_columns(&mut fresh, between)?;
         self.values.append(&mut fresh);
-        let after = before + absent.len();
-        let mut products = try_vec("whitening", absent.len() * after, 0.0)?;
+        let count = absent.len();
+        let mut products = try_vec("whitening", count * before, 0.0)?;
+        let mut among = try_vec("whitening", count * count, 0.0)?;
         let all = matrix(&self.values, n);
-        multiply(&mut products, all.subrows(before, absent.len()), all.transpose());
-        let rows = products.chunks_exact(after).enumerate();
-        self.products.extend(rows.map(|(at, row)| row[..=before + at].to_vec()));
+        let own = all.subrows(before, count);
+        if before > 0 {
+            multiply(&mut products, own, all.subrows(0, before).transpose());
+        }
+        multiply_lower(&mut among, own, own);
+        let of_row = |at: usize| {
+            let row =
+                [&products[at * before..(at + 1) * before], &among[at * count..=at * count + at]];
+            row.concat()
+        };
+        self.products.extend((0..count).map(of_row));
         Ok(())
+    }
+
+    /// Of A.
+    pub(super) fn factor(&self) -> &Cholesky {
+        &self.factor
     }
 }

@@ -18,6 +18,9 @@ const WORTH: f64 = 0.005;
 const STRANGE: f64 = 0.25;
 /// Shares of classes vary by this much from block to block where rows are shuffled.
 const VARIED: f64 = 0.1;
+/// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
+/// glance, and a share of what the block is worth on the other basis, which differs by less.
+const HOPELESS: f64 = 0.5;
 /// Outputs that are asked at most.
 const JUDGES: usize = 4;
 
@@ -42,13 +45,22 @@ pub(super) fn judge<F: Real>(
     let outputs = known.len();
     let count = outputs.min(JUDGES);
     let output = |judge: usize| judge * outputs / count;
+    let strange = (1.0 - familiar - VARIED).max(0.0) / (1.0 - VARIED);
+    let asked = WORTH + STRANGE * strange;
     let found = side_by_side(watch, count, &|judge, between| {
         let output = output(judge);
         let held = old.solve(&known[output], output, None, between)?;
-        let there = new.solve(&moved[output], output, None, between)?;
         let before = old.value(&known[output], output, &held)?;
-        let after = new.value(&moved[output], output, &there)?;
-        Ok((before.0 - after.0, after.1, held, there))
+        // Of several outputs one may gain what others lose.
+        let ceiling =
+            if count > 1 { f64::INFINITY } else { before.0 - HOPELESS * asked * before.1 };
+        match new.solve_below((&moved[output], ceiling), output, None, between)? {
+            Some(there) => {
+                let after = new.value(&moved[output], output, &there)?;
+                Ok((before.0 - after.0, after.1, held, Some(there)))
+            }
+            None => Ok((0.0, before.1, held, None)),
+        }
     })?;
     let (mut gain, mut worth) = (0.0, 0.0);
     let mut judged =
@@ -57,10 +69,9 @@ pub(super) fn judge<F: Real>(
         gain += less;
         worth += share;
         judged.held[output(judge)] = Some(held);
-        judged.moved[output(judge)] = Some(there);
+        judged.moved[output(judge)] = there;
     }
-    let strange = (1.0 - familiar - VARIED).max(0.0) / (1.0 - VARIED);
-    judged.worth_it = gain > (WORTH + STRANGE * strange) * worth;
+    judged.worth_it = gain > asked * worth;
     Ok(judged)
 }
 

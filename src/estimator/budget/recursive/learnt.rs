@@ -116,7 +116,7 @@ impl<F: Real> Learnt<F> {
             let model = first_solution(config, (problem, units.as_ref()), &model, watch)?;
             let points = points_of(&model, config);
             let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
-            let seen = spread(seen, &rows, &model, watch)?;
+            let seen = spread(seen, (&rows, config.loss), &model, watch)?;
             let summaries = settled(&terms.block(&seen), &points, watch)?;
             return Ok(Self { model, stepped, passes, summaries, units });
         };
@@ -133,7 +133,7 @@ impl<F: Real> Learnt<F> {
             let judged = judge(familiar, (&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
-                let held = spread(held, &rows, &from.model, watch)?;
+                let held = spread(held, (&rows, config.loss), &from.model, watch)?;
                 let old = terms.block(&held);
                 let (points, summaries) = solved(&old, known, points, watch)?;
                 let model = with_points(&from.model, &points, config)?;
@@ -141,7 +141,7 @@ impl<F: Real> Learnt<F> {
                 return Ok(Self { model, stepped, passes, summaries, units });
             }
         }
-        let seen = spread(seen, &rows, &model, watch)?;
+        let seen = spread(seen, (&rows, config.loss), &model, watch)?;
         let (points, summaries) = solved(&terms.block(&seen), moved, points, watch)?;
         let model = with_points(&model, &points, config)?;
         Ok(Self { model, stepped, passes, summaries, units })

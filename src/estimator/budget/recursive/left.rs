@@ -80,7 +80,7 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     if values + work.products(curved) > most * work.fit {
         return Ok(None);
     }
-    let seen = spread(seen, &rows.rows()?, model, watch)?;
+    let seen = spread(seen, (&rows.rows()?, config.loss), model, watch)?;
     Ok(Some(settled(&of_rows.block(&seen), &points, watch)?))
 }
 
@@ -99,7 +99,7 @@ pub(in crate::estimator::budget) fn summaries_of_terms<F: Real>(
     let centers = model.centers()?;
     let own = Seen::new(&centers.rows()?, model, config.fit_intercept, watch)?;
     let cost = vec![CURVED_SHARE * config.c * seen.max(1) as f64 / terms as f64; terms];
-    let own = spread(own, &centers.rows()?, model, watch)?;
+    let own = spread(own, (&centers.rows()?, config.loss), model, watch)?;
     own.settled(config, &cost, &points, watch)
 }
 

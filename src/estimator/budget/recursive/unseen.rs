@@ -11,6 +11,7 @@ use crate::estimator::basis::{ModelRows, model_on};
 use crate::estimator::budget::config::BudgetConfig;
 use crate::float::Real;
 use crate::linalg::{Cholesky, PivotedCholesky, dot};
+use crate::loss::AnyLoss;
 use crate::model::KernelModel;
 use crate::solver::recursive::MOVE_JITTER;
 use crate::solver::smoothed::basis_gram;
@@ -27,6 +28,8 @@ const NOTHING: f64 = 1e-6;
 /// have seen. Chosen on held-out parts of training sets (docs/defaults.md): 1 keeps streams sorted by
 /// label best, less lets the basis follow the others.
 const PRICE: f64 = 0.3;
+/// The same where targets are values, chosen alike: there it is mostly the basis that is lacking.
+const PRICE_OF_VALUES: f64 = 0.03;
 /// Terms are added while a row has more than this share of its kernel value outside their span.
 const COVERED: f64 = 0.01;
 /// At most one row in so many of a block becomes such a term.
@@ -35,16 +38,17 @@ const ROWS_A_TERM: usize = 4;
 /// [`Seen`] with the spread of what the terms of this model do not hold of the rows: to be absorbed.
 pub(super) fn spread<F: Real>(
     seen: Seen<F>,
-    rows: &Rows<'_, F>,
+    (rows, loss): (&Rows<'_, F>, AnyLoss),
     model: &KernelModel<F>,
     watch: &mut Watch<'_>,
 ) -> Step<Seen<F>> {
-    let spread = alike(rows, (&seen, model), watch)?;
+    let price = if loss.is_classification() { PRICE } else { PRICE_OF_VALUES };
+    let spread = price * alike(rows, (&seen, model), watch)?;
     Ok(seen.with_spread(spread))
 }
 
 /// The curvature that a row adds along a direction of unit length that the basis lacks, for each unit
-/// of its weight: the mean of `r(x)(x')²` over pairs of rows, divided by that of `r(x)(x)`, times `PRICE`. It is what
+/// of its weight: the mean of `r(x)(x')²` over pairs of rows, divided by that of `r(x)(x)`. It is what
 /// another row's direction r(x) / ‖r(x)‖ sees of a row on average.
 fn alike<F: Real>(
     rows: &Rows<'_, F>,
@@ -79,7 +83,7 @@ fn alike<F: Real>(
     if own <= NOTHING * whole {
         return Ok(0.0);
     }
-    Ok(PRICE * pairs / (count - 1) as f64 / own)
+    Ok(pairs / (count - 1) as f64 / own)
 }
 
 /// The model with rows of the block as terms of coefficient 0, while there is room for them and they
@@ -206,7 +210,7 @@ mod tests {
                     alike(&rows, (&seen, &model), watch)
                 })
             });
-            let expected = PRICE * pairs / 39.0 / own;
+            let expected = pairs / 39.0 / own;
             assert!((found.unwrap() - expected).abs() < 1e-4 * expected, "{terms}");
         }
     }
