@@ -82,7 +82,7 @@ fn fit(config: &BudgetConfig, data: &Data, keeper: Option<&dyn Keeper>) -> Resul
     let problem = Problem::new(Rows::Dense(data.x.view()), targets, &data.cost)?;
     let start = Start { checkpoint: keeper, ..Start::default() };
     let (machine, report) = Watch::run(2, &mut Silent, |watch| config.fit(&problem, start, watch))?;
-    let points = Rows::Dense(data.x.slice(ndarray::s![..200, ..]));
+    let points = Rows::Dense(data.x.slice(ndarray::s![..data.x.nrows().min(200), ..]));
     Ok((machine.decide(&points, 1)?.into_iter().collect(), told(report)))
 }
 
@@ -222,22 +222,48 @@ fn a_file_is_of_one_fit_and_gone_at_its_end() {
     assert!(matches!(Checkpoint::open(&path, 0.0, of), Err(Error::Format(_))));
 }
 
-#[test]
-fn what_does_not_fit_is_an_error() {
-    let (config, rows) = (with(base(), |c| c.polishing = false), data(1500, 2));
-    let keeper = Dies { left: Mutex::new(9), ..Dies::default() };
-    assert!(fit(&config, &rows, Some(&keeper)).is_err());
-    let words = keeper.parts.lock().unwrap()["passes"].clone();
-    for at in 0..words.len().min(600) {
-        for bad in [&words[..at], &[&words[..at], &[u64::MAX / 3], &words[at + 1..]].concat()] {
-            let parts = Mutex::new([("passes".to_owned(), bad.to_vec())].into());
-            let left = Mutex::new(usize::MAX);
-            let keeper = Dies { parts, left, found: true, ..Dies::default() };
-            // Numbers of a model may be any; nothing is read that is not there.
-            let _ = fit(&config, &data(40, 2), Some(&keeper));
-            if bad.len() < words.len() {
-                assert!(fit(&config, &rows, Some(&keeper)).is_err());
+/// A fit that dies the so many-th time, and others that find what it left with a word changed, or cut.
+fn hostile(config: &BudgetConfig, rows: &Data, others: &[&Data], (left, skip): (usize, usize)) {
+    let (left, skip) = (Mutex::new(left), Mutex::new(skip));
+    let keeper = Dies { left, skip, ..Dies::default() };
+    assert!(fit(config, rows, Some(&keeper)).is_err());
+    let parts = keeper.parts.into_inner().unwrap();
+    let go_on = |name: &str, words: Vec<u64>, data: &Data| {
+        let mut parts = parts.clone();
+        parts.insert(name.to_owned(), words);
+        let (parts, left) = (Mutex::new(parts), Mutex::new(usize::MAX));
+        fit(config, data, Some(&Dies { parts, left, found: true, ..Dies::default() }))
+    };
+    for (name, words) in &parts {
+        // All of the first ones, which count, then some.
+        let step = words.len() / 40 + 1;
+        for at in (0..words.len().min(60)).chain((60..words.len()).step_by(step)) {
+            // A clock at its last tick, a count, numbers that are none.
+            for word in [u64::MAX, u64::MAX / 3, f64::NAN.to_bits(), f64::INFINITY.to_bits()] {
+                let bad = [&words[..at], &[word], &words[at + 1..]].concat();
+                // Numbers of a model may be any; nothing is read that is not there.
+                for data in others.iter().chain([&rows]) {
+                    if let Ok((values, _)) = go_on(name, bad.clone(), data) {
+                        assert!(values.iter().all(|v| v.is_finite()), "{name}: {word} at {at}");
+                    }
+                }
             }
+            assert!(go_on(name, words[..at].to_vec(), rows).is_err());
         }
     }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let (rows, few) = (data(300, 2), data(40, 2));
+    let plain = with(base(), |c| c.polishing = false);
+    hostile(&plain, &rows, &[&few], (9, 0));
+    let project = with(plain, |c| c.maintenance = Maintenance::Project);
+    hostile(&project, &rows, &[&few], (9, 0));
+    // Within polishing.
+    let config = with(base(), |c| {
+        c.budget = Some(300);
+        c.max_iter = 1;
+    });
+    hostile(&config, &data(2000, 2), &[&few], (1, usize::from(u16::MAX)));
 }

@@ -217,7 +217,11 @@ def _folds(
     folds = np.full(len(y), -1, dtype=np.int64)
     count = 0
     for _, test in splitter.split(X, y):
-        if np.any(folds[test] >= 0):
+        try:
+            known = folds[test] >= 0
+        except IndexError as error:
+            raise ValueError(f"cv has a test part that is not of these rows: {error}") from None
+        if np.any(known):
             raise ValueError("cv must have every row in one test part")
         folds[test] = count
         count += 1

@@ -74,13 +74,22 @@ class Explained(Estimator):
         """
         check_is_fitted(self)
         rows: Any = X if hasattr(X, "shape") else np.asarray(X)
+        if len(rows.shape) != 2:
+            self._slopes(X)  # which says what is wrong
         part, n, square = getattr(rows, "iloc", rows), rows.shape[0], 0.0
+        if n == 0:
+            raise ValueError(f"X has no rows (shape={rows.shape}): nothing is known about them")
         step = max(1, TOGETHER // max(1, self._slopes_of_a_row()))
         for first in range(0, n, step):
             slopes = self._slopes(part[first : first + step])
             square = square + np.einsum("ick,ick->k", slopes, slopes)
-        importances = np.sqrt(square / n) * self._spread(X)
-        total = importances.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            importances = np.sqrt(square / n) * self._spread(X)
+            total = importances.sum()
+        if not np.isfinite(total):
+            raise ValueError(
+                "X: slopes or rows leave the range of their squares: scale the features"
+            )
         return importances / total if total > 0 else importances
 
     def _slopes_of_a_row(self) -> int:
@@ -121,7 +130,8 @@ class ExplainedByTerms(Explained):
 
 def spread_of(X: Any) -> np.ndarray:
     """The standard deviation of each column."""
-    if isinstance(X, np.ndarray):
-        return X.astype(np.float64).std(axis=0)
-    _, variance = mean_variance_axis(X.astype(np.float64), axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(X, np.ndarray):
+            return X.astype(np.float64).std(axis=0)
+        _, variance = mean_variance_axis(X.astype(np.float64), axis=0)
     return np.sqrt(np.maximum(variance, 0.0))

@@ -176,11 +176,10 @@ class GridSearched(BudgetMachineEstimator):
         spread = np.full(len(sums), np.nan)
         whole = reached == len(table)
         spread[whole] = table[:, whole].std(axis=0)
-        judged = np.where(reached > 0, mean, -np.inf)
         # More rows, more folds, a higher mean: in this order.
-        more = judged[None] > judged[:, None]
-        for first in (reached, share):
-            more = (first[None] > first[:, None]) | ((first[None] == first[:, None]) & more)
+        judged = np.stack([share, reached, np.where(reached > 0, mean, -np.inf)], axis=1)
+        _, equal, count = np.unique(judged, axis=0, return_inverse=True, return_counts=True)
+        rank = 1 + len(judged) - count.cumsum()[equal.ravel()]
         self.cv_results_ = {
             "params": [
                 {"C": float(c), "gamma": float(g)} for c, g in zip(at_c, at_gamma, strict=True)
@@ -190,7 +189,7 @@ class GridSearched(BudgetMachineEstimator):
             **{f"split{f}_test_score": scores for f, scores in enumerate(table)},
             "mean_test_score": mean,
             "std_test_score": spread,
-            "rank_test_score": (1 + more.sum(axis=1)).astype(np.int32),
+            "rank_test_score": rank.astype(np.int32),
         }
 
     def _scored(

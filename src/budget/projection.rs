@@ -49,6 +49,8 @@ impl Projection {
         let most = u32::MAX as usize;
         (self.changes, self.stride) = (reader.take_count(most)?, reader.take_count(most)?);
         self.len = reader.take_count(self.stride)?;
+        // Room for more is made where it is wanted.
+        self.stride = self.stride.min(2 * self.len);
         let size = self.stride.saturating_mul(self.stride);
         self.inverse = try_vec("inverse kernel matrix", size, 0.0)?;
         for row in self.inverse.chunks_mut(self.stride.max(1)).take(self.len) {

@@ -69,9 +69,11 @@ impl Single {
         }
     }
 
-    /// What [`Single::put`] put.
-    pub(crate) fn read(reader: &mut Reader) -> Result<Self> {
-        let n = reader.take_count(1 << 24)?;
+    /// What [`Single::put`] put, of so many unknowns.
+    pub(crate) fn read(n: usize, reader: &mut Reader) -> Result<Self> {
+        if reader.take_count(n)? != n {
+            return Err(Reader::bad());
+        }
         let (mut panels, mut blocks) = (Vec::new(), Vec::new());
         for first in (0..n).step_by(PANEL) {
             let width = PANEL.min(n - first);

@@ -74,7 +74,7 @@ impl Run {
             NONE => None,
             end => Some(*ENDS.get(end as usize).ok_or_else(Reader::bad)?),
         };
-        self.iteration = reader.take_count(usize::MAX)?;
+        self.iteration = reader.take_clock()? as usize;
         self.before = Duration::from_nanos(reader.take()?);
         for _ in 0..reader.take()? {
             self.history.push(PassRecord::read(reader)?);
@@ -144,7 +144,7 @@ impl<F: Real> State<F> {
         self.expansion.read(reader)?;
         reader.take_into(&mut self.intercept)?;
         self.maintainer.read(reader)?;
-        (self.steps, self.seen) = (reader.take()?, reader.take()?);
+        (self.steps, self.seen) = (reader.take_clock()?, reader.take_clock()?);
         Ok(())
     }
 }
@@ -203,7 +203,7 @@ impl Counts {
     }
 
     fn read(reader: &mut Reader) -> Result<Self> {
-        let mut count = || reader.take_count(usize::MAX);
+        let mut count = || reader.take_clock().map(|count| count as usize);
         let (steps, moved, maintained) = (count()?, count()?, count()?);
         let mut sums = [0.0; 2];
         reader.take_into(&mut sums)?;

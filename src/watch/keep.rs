@@ -52,6 +52,9 @@ impl Words {
     }
 }
 
+/// What no clock of a training comes to.
+const MOST: u64 = 1 << 60;
+
 /// Reads what [`Words`] has; anything else than what was put is an error.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -88,6 +91,14 @@ impl Reader {
     pub fn take_count(&mut self, most: usize) -> Result<usize> {
         let count = usize::try_from(self.take()?).map_err(|_| Self::bad())?;
         if count > most { Err(Self::bad()) } else { Ok(count) }
+    }
+
+    /// A number that goes up by one now and then: there are as many again to come.
+    ///
+    /// # Errors
+    /// As there, and for one that no work ever comes to.
+    pub fn take_clock(&mut self) -> Result<u64> {
+        self.take().and_then(|clock| if clock > MOST { Err(Self::bad()) } else { Ok(clock) })
     }
 
     /// A float.

@@ -202,6 +202,8 @@ def test_what_is_refused():
         ("rows of every class", {"cv": 40}),
         ('or "prefit"', {"cv": "loo"}),
         ("every row in one test part", {"cv": [(np.arange(30), np.arange(30, 60))]}),
+        ("not of these rows", {"cv": [(["a"], ["b"])]}),
+        ("not of these rows", {"cv": [(np.arange(60), np.arange(60, 90))]}),
         ("sample_weight", {"sample_weight": -np.ones(60)}),
     ]:
         with pytest.raises(ValueError, match=match):
@@ -213,6 +215,18 @@ def test_what_is_refused():
     with pytest.raises(AttributeError, match="predict_proba"):
         model.predict_proba(X)
     assert model.__dict__ == before
+
+
+@pytest.mark.parametrize("method", ["auto", "sigmoid", "isotonic", "temperature"])
+def test_weights_whose_sum_no_float_holds(method):
+    """They gave probabilities of NaN where a learner takes such weights."""
+    X, y, _, _ = sets(2, 60)
+    model = budgetsvm.KernelPerceptron(gamma=0.2, random_state=0).fit(X, y)
+    for large in (1e308, 1e200):
+        with pytest.raises(ValueError, match="sample_weight must be a sum of 1e150 at most"):
+            model.calibrate(X, y, sample_weight=np.full(60, large), method=method)
+    model.calibrate(X, y, sample_weight=np.full(60, 1e140), method=method)
+    assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_splitters_and_precomputed_kernels():

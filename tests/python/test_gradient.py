@@ -134,6 +134,26 @@ def test_what_has_no_gradient_says_why():
         model.gradient(np.full((1, 4), np.nan))
 
 
+@pytest.mark.parametrize("name", machines.NAMES)
+def test_importances_of_hostile_rows(name):
+    """They were a ZeroDivisionError, an IndexError and NaN."""
+    machine = machines.machine(name)
+    if not hasattr(machine, "feature_importances"):
+        return
+    X = machines.rows(5)
+    for rows in (X[:0], sp.csr_matrix(X[:0]), None, 3, X[0], "rows"):
+        with pytest.raises((ValueError, TypeError)):
+            machine.feature_importances(rows)
+    with np.errstate(over="ignore"):
+        large = [X * 1e200, X.astype(np.float32) * np.float32(1e38)]
+    for rows in large:
+        try:
+            shares = machine.feature_importances(rows)
+        except ValueError:
+            continue
+        assert np.isfinite(shares).all()
+
+
 def test_missing_numbers_of_a_table_have_no_slope():
     X, y = make_friedman1(300, 6, random_state=0)
     X[::7, 2] = np.nan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -118,6 +120,20 @@ def test_no_time_and_a_callback_that_stops_leave_a_machine():
     stopped = BudgetSVCCV(budget=30, callback=lambda _: True, random_state=0).fit(X, Y)
     assert stopped.stop_reason_ == "callback"
     assert np.isnan(stopped.cv_results_["mean_test_score"]).any()
+
+
+def test_a_limit_ends_a_grid_of_machines_that_hold_every_row():
+    """Each fit forgot the limit of the grid, and ranks took the square of the places."""
+    Cs = np.geomspace(1, 1e4, 4000).tolist()
+    began = time.process_time()
+    cv = BudgetSVRCV(Cs=Cs, gammas=[0.5], max_time=0.2, n_jobs=1, refit=False, cv=3)
+    cv.fit(X, X[:, 0])
+    assert cv.stop_reason_ == "max_time"
+    assert time.process_time() - began < 2
+    means, ranks = (cv.cv_results_[f"{of}_test_score"] for of in ("mean", "rank"))
+    assert np.isnan(means).any()
+    assert ranks.min() == 1
+    assert (np.bincount(ranks)[1:].cumsum()[ranks - 1] >= ranks).all()
 
 
 def test_an_exception_leaves_the_estimator_as_it_was():

@@ -307,7 +307,7 @@ impl BudgetConfig {
                 let cost = of_c(at);
                 let one = Self { c: cs[at], max_time: None, ..self.clone() };
                 let (machine, report) =
-                    one.fit(&problem.with_cost(&cost), Start::default(), watch)?;
+                    one.fit(&problem.with_cost(&cost), Start::default(), &mut watch.inner())?;
                 if report.stop.is_early() && report.stop != StopReason::EarlyStopping {
                     return Ok(Some(report.stop));
                 }

@@ -46,7 +46,8 @@ impl Calibration {
     /// that the machine was not trained on.
     ///
     /// # Errors
-    /// `LengthMismatch`, `BadLabels`, `NonFinite`, `InvalidParam` for weights that are all zero.
+    /// `LengthMismatch`, `BadLabels`, `NonFinite`, `InvalidParam` for weights that are all zero or
+    /// that no sum holds.
     pub fn fit(
         method: CalibrationMethod,
         (values, outputs): (&[f64], Outputs),
@@ -62,6 +63,11 @@ impl Calibration {
         check_finite("decision values", values, outputs.count())?;
         if !weights.iter().any(|&w| w > 0.0) {
             return Err(Error::param("sample_weight", "not all zero", 0));
+        }
+        // Sums of weights are multiplied by each other.
+        let total: f64 = weights.iter().sum();
+        if !(total * total).is_finite() {
+            return Err(Error::param("sample_weight", "a sum of 1e150 at most", total));
         }
         let method = match method {
             CalibrationMethod::Auto => {

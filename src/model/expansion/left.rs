@@ -20,7 +20,7 @@ impl<F: Real> Expansion<F> {
     /// # Errors
     /// `Format`, `OutOfMemory`.
     pub fn read(&mut self, reader: &mut Reader) -> Result<()> {
-        self.clock = reader.take()?;
+        self.clock = reader.take_clock()?;
         self.stamp = reader.take_all()?.to_vec();
         let len = self.stamp.len();
         self.reserve(reader.take_count(4 * (len + 4096))?.max(len))?;

@@ -219,7 +219,7 @@ impl Polished {
         reader.take_into(&mut found.intercept)?;
         reader.take_into(&mut values)?;
         [found.smoothed, found.primal] = values;
-        (found.steps, found.converged) = (reader.take()? as usize, reader.take()? == 1);
+        (found.steps, found.converged) = (reader.take_clock()? as usize, reader.take()? == 1);
         found.stop = match (reader.take()? == 1, found.converged) {
             (true, _) => StopReason::MaxTime,
             (false, true) => StopReason::Converged,

@@ -57,7 +57,7 @@ pub(super) fn found(result: &mut Polished, watch: &Watch<'_>) -> Result<Option<(
     let mut sum = [0.0; 2];
     reader.take_into(&mut sum)?;
     let met = reader.take()? == 1;
-    result.steps = reader.take_count(usize::MAX)?;
+    result.steps = reader.take_clock()? as usize;
     Ok(Some(((index, sum, met), reader)))
 }
 
@@ -109,9 +109,9 @@ impl Trail {
         (last.cautious, last.promise) = (reader.take()? == 1, reader.take_float()?);
         last.like = match reader.take()? {
             0 => None,
-            _ => Some(Like::Rounded(Single::read(&mut reader)?)),
+            _ => Some(Like::Rounded(Single::read(place.point.len(), &mut reader)?)),
         };
-        reader.take_count(usize::MAX)
+        reader.take_clock().map(|round| round as usize)
     }
 
     /// Keeps where it stands, if it is time.
@@ -152,7 +152,7 @@ impl Place {
         reader.take_into(&mut self.point)?;
         reader.take_into(&mut self.f)?;
         self.value = reader.take_float()?;
-        self.steps = reader.take_count(usize::MAX)?;
+        self.steps = reader.take_clock()? as usize;
         Ok(())
     }
 }
