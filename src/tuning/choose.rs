@@ -1,6 +1,7 @@
 //! Candidates judged on rows that have not found them, by ridge regression on all rows of the search:
 //! a few landmarks prefer scales that are too smooth, and too little regularisation.
 
+use super::aim::Aim;
 use super::distances::{distances, kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{JUDGE_LAMBDA, JUDGE_RAISES, JUDGE_WIDTHS};
@@ -50,20 +51,6 @@ pub(crate) struct HeldOut<'a> {
     pub(crate) weights: &'a [f64],
 }
 
-/// Mean square of what is missed, as a share of the values'.
-pub(crate) fn share_missed(found: &Grid, values: &Grid, weights: &[f64]) -> f64 {
-    let (mut missed, mut whole) = (0.0, 0.0);
-    let q = found.columns;
-    let pairs = found.values.chunks_exact(q).zip(values.values.chunks_exact(q));
-    for ((f, y), c) in pairs.zip(weights) {
-        for (f, y) in f.iter().zip(y) {
-            missed += c * f64::from(y - f).powi(2);
-            whole += c * f64::from(*y).powi(2);
-        }
-    }
-    if whole > 0.0 { missed / whole } else { missed }
-}
-
 impl Candidate {
     /// Moves λ, unless it is fixed, and the width while that helps on the rows held out; gives the values there.
     pub(crate) fn judge(
@@ -80,7 +67,8 @@ impl Candidate {
             let coef = ridge::on_all(&kernel_values(&own, gamma)?, sought, lambda, watch)?;
             let coef = Grid::of_doubles(&coef, sought.values.columns);
             let found = product(&kernel_values(&across, gamma)?, &coef)?;
-            Ok((share_missed(&found, held_out.values, held_out.weights), found))
+            let error = Aim::Values.share_missed(&found, held_out.values, held_out.weights);
+            Ok((error, found))
         };
         let (mut gamma, mut lambda) = (1.0, self.lambda);
         let (mut error, mut values) = look(gamma, lambda, watch)?;

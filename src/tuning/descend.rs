@@ -200,9 +200,10 @@ impl<'a> Descent<'a> {
         }
         // 4.
         let pulls_mm = Grid::of_doubles(&pulls_mm, m);
-        for part in
-            [self.by_scales((&pulls, &k), (&x, &z)), self.by_scales((&pulls_mm, &k_mm), (&z, &z))]
-        {
+        for part in [
+            by_scales(self.shape, (&pulls, &k), (&x, &z)),
+            by_scales(self.shape, (&pulls_mm, &k_mm), (&z, &z)),
+        ] {
             gradient[..d].iter_mut().zip(part).for_each(|(g, p)| *g += p);
         }
         watch.glance()?;
@@ -220,56 +221,60 @@ impl<'a> Descent<'a> {
         }
         Ok(0.5 * error + pull(&theta))
     }
+}
 
-    /// `Σ_ij W_ij ∂k_ij/∂log w_d` for every feature, of scaled rows.
-    fn by_scales(&self, (pulls, k): (&Grid, &Grid), (x, z): (&Grid, &Grid)) -> Vec<f64> {
-        let (n, m, d) = (x.rows(), z.rows(), x.columns);
-        let columns: Vec<f32> =
-            (0..d).flat_map(|k| (0..m).map(move |j| (j, k))).map(|(j, k)| z.row(j)[k]).collect();
-        let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
-            let (first, last) = (c * CHUNK, ((c + 1) * CHUNK).min(n));
-            let mut sums = vec![0.0f64; d];
-            let both = pulls.values[first * m..last * m].iter().zip(&k.values[first * m..last * m]);
-            let v: Vec<f32> = both.map(|(w, k)| -w * k).collect();
-            let x = &x.values[first * d..last * d];
-            match self.shape {
-                Shape::Gaussian => {
-                    let mut pulled = vec![0.0f32; (last - first) * d];
-                    let (a, b) = (matrix(&v, m), matrix(&z.values, d));
-                    multiply(&mut pulled, a, b);
-                    let mut total = vec![0.0f64; m];
-                    for (i, row) in v.chunks_exact(m).enumerate() {
-                        let whole: f64 = row.iter().map(|&v| f64::from(v)).sum();
-                        total.iter_mut().zip(row).for_each(|(t, &v)| *t += f64::from(v));
-                        for (k, sum) in sums.iter_mut().enumerate() {
-                            let x = f64::from(x[i * d + k]);
-                            *sum += x * (whole * x - 2.0 * f64::from(pulled[i * d + k]));
-                        }
+/// `Σ_ij W_ij ∂k_ij/∂log w_d` for every feature, of scaled rows.
+pub(super) fn by_scales(
+    shape: Shape,
+    (pulls, k): (&Grid, &Grid),
+    (x, z): (&Grid, &Grid),
+) -> Vec<f64> {
+    let (n, m, d) = (x.rows(), z.rows(), x.columns);
+    let columns: Vec<f32> =
+        (0..d).flat_map(|k| (0..m).map(move |j| (j, k))).map(|(j, k)| z.row(j)[k]).collect();
+    let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
+        let (first, last) = (c * CHUNK, ((c + 1) * CHUNK).min(n));
+        let mut sums = vec![0.0f64; d];
+        let both = pulls.values[first * m..last * m].iter().zip(&k.values[first * m..last * m]);
+        let v: Vec<f32> = both.map(|(w, k)| -w * k).collect();
+        let x = &x.values[first * d..last * d];
+        match shape {
+            Shape::Gaussian => {
+                let mut pulled = vec![0.0f32; (last - first) * d];
+                let (a, b) = (matrix(&v, m), matrix(&z.values, d));
+                multiply(&mut pulled, a, b);
+                let mut total = vec![0.0f64; m];
+                for (i, row) in v.chunks_exact(m).enumerate() {
+                    let whole: f64 = row.iter().map(|&v| f64::from(v)).sum();
+                    total.iter_mut().zip(row).for_each(|(t, &v)| *t += f64::from(v));
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        let x = f64::from(x[i * d + k]);
+                        *sum += x * (whole * x - 2.0 * f64::from(pulled[i * d + k]));
                     }
-                    for (j, total) in total.iter().enumerate() {
-                        for (sum, &z) in sums.iter_mut().zip(z.row(j)) {
-                            *sum += total * f64::from(z).powi(2);
-                        }
-                    }
-                    sums.iter_mut().for_each(|s| *s *= 2.0);
                 }
-                Shape::Laplacian => {
-                    for (i, row) in v.chunks_exact(m).enumerate() {
-                        for (k, sum) in sums.iter_mut().enumerate() {
-                            let z = &columns[k * m..][..m];
-                            *sum += f64::from(simd::absolute_differences(row, x[i * d + k], z));
-                        }
+                for (j, total) in total.iter().enumerate() {
+                    for (sum, &z) in sums.iter_mut().zip(z.row(j)) {
+                        *sum += total * f64::from(z).powi(2);
+                    }
+                }
+                sums.iter_mut().for_each(|s| *s *= 2.0);
+            }
+            Shape::Laplacian => {
+                for (i, row) in v.chunks_exact(m).enumerate() {
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        let z = &columns[k * m..][..m];
+                        *sum += f64::from(simd::absolute_differences(row, x[i * d + k], z));
                     }
                 }
             }
-            sums
-        });
-        let mut sums = vec![0.0; d];
-        for part in parts {
-            sums.iter_mut().zip(part).for_each(|(s, p)| *s += p);
         }
         sums
+    });
+    let mut sums = vec![0.0; d];
+    for part in parts {
+        sums.iter_mut().zip(part).for_each(|(s, p)| *s += p);
     }
+    sums
 }
 
 fn squares(row: &[f32]) -> f64 {

@@ -30,6 +30,7 @@
 //!
 //! \[RFM\], and \[PRIMAL\] section 6.3 for descent with respect to hyperparameters.
 
+mod aim;
 mod blend;
 mod choose;
 mod climb;
@@ -47,10 +48,11 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use choose::{Candidate, share_missed};
+pub(crate) use aim::Aim;
+pub(crate) use choose::Candidate;
 pub(crate) use grid::{Grid, Shape};
 pub(crate) use learn::{Learnt, learn};
-pub(crate) use moved::{moved, solved_few, values_of};
+pub(crate) use moved::{Moved, moved, solved_few, values_of};
 pub use recipe::Recipe;
 pub(crate) use reduced::{Reduced, Sought};
 pub(crate) use search::{Chosen, Search, Task};

@@ -1,7 +1,7 @@
 //! Landmarks that move: those of a small machine go to where least squares on them misses least.
 //!
 //! ```text
-//! min over Z, a of Σ_i c_i (y_i - Σ_j a_j k(x_i, z_j))²
+//! min over Z, a of Σ_i c_i (y_i - Σ_j a_j k(x_i, z_j))²         (values)
 //! ```
 //!
 //! # Method
@@ -11,46 +11,43 @@
 //!    coordinate's spread; with `r = c (K a - y)`, `W = r aᵀ ∘ K`:
 //!    `∂/∂z_j = Σ_i W_ij 2 (x_i - z_j)` (Gaussian) or `Σ_i W_ij sign(x_i - z_j)`.
 //! 3. Now and then the coefficients are solved for again. Steps fade out.
+//! 4. For sides of classes ([`Aim`]) the same with what these miss; and the scales go along, on
+//!    their logarithms: few terms see wider. (Values were missed by no less for that.)
 //!
 //! The sum has many local minima: whether anything was won is for rows held out to say.
 
+use super::aim::Aim;
+use super::descend::by_scales;
 use super::distances::{CHUNK, distances, kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{
-    MOVE_BATCH, MOVE_COEF, MOVE_JITTER, MOVE_ROUNDS, MOVE_ROWS, MOVE_SOLUTIONS, MOVE_STEP,
-    MOVE_WORK,
+    MOVE_BATCH, MOVE_COEF, MOVE_ROUNDS, MOVE_ROWS, MOVE_SCALE, MOVE_SOLUTIONS, MOVE_STEP,
+    MOVE_WORK, SCALE_RANGE, SIDES_STEPS,
 };
-use super::reduced::{Sought, cross, gram, solved};
+use super::reduced::{Sought, cross};
 use crate::error::Result;
-use crate::linalg::Cholesky;
 use crate::parallel;
 use crate::rng::Rng;
 use crate::simd;
 use crate::watch::{Step, Watch};
 
-/// Coefficients of the landmarks by the normal equations of the first rows.
+/// Rows that as many landmarks are solved for on the way.
+pub(crate) fn few(rows: usize, landmarks: usize) -> usize {
+    rows.min(MOVE_ROWS.0.max(MOVE_ROWS.1 * landmarks))
+}
+
+/// Coefficients of the landmarks by the first rows, so many of them.
 pub(crate) fn solved_few(
     shape: Shape,
     (rows, landmarks): (&Grid, &Grid),
-    sought: &Sought<'_>,
-    lambda: f64,
+    (sought, aim): (&Sought<'_>, Aim<'_>),
+    (lambda, steps): (f64, usize),
     watch: &mut Watch<'_>,
 ) -> Step<Grid> {
-    let (m, q) = (landmarks.rows(), sought.values.columns);
-    let n = rows.rows().min(MOVE_ROWS.0.max(MOVE_ROWS.1 * m));
-    let share = 1.0 / n as f64;
-    let k = kernel_values(&distances(shape, &rows.range(0, n)?, landmarks, watch)?, 1.0)?;
-    let k_mm = kernel_values(&distances(shape, landmarks, landmarks, watch)?, 1.0)?;
-    let roots: Vec<f64> = sought.weights[..n].iter().map(|c| (c * share).sqrt()).collect();
-    let mut normal = gram(&k, Some(&roots), watch)?;
-    for (v, k) in normal.iter_mut().zip(&k_mm.values) {
-        *v += lambda * f64::from(*k);
-    }
-    let ask = &mut || watch.glance();
-    let factor = Cholesky::factor("landmarks", &normal, m, MOVE_JITTER, ask)?;
-    let right = cross(&k, &sought.values.range(0, n)?, Some(&sought.weights[..n]));
-    let right = right.iter().map(|v| v * share).collect();
-    Ok(Grid::of_doubles(&solved(&factor, right, q), q))
+    let n = few(rows.rows(), landmarks.rows());
+    let values = sought.values.range(0, n)?;
+    let sought = Sought { values: &values, weights: &sought.weights[..n], ..*sought };
+    aim.solve(shape, (&rows.range(0, n)?, landmarks), &sought, (lambda, steps), watch)
 }
 
 /// Values of rows of a machine of these terms.
@@ -108,23 +105,45 @@ fn spreads(grid: &Grid, centred: bool) -> Vec<f64> {
     each.map(|(sum, square)| (square / n - shift * (sum / n).powi(2)).max(0.0).sqrt()).collect()
 }
 
+/// Where landmarks went, and what the scales of rows and landmarks are multiplied by: by 1 for
+/// values.
+#[derive(Clone, Debug)]
+pub(crate) struct Moved {
+    /// In the coordinates that these factors make.
+    pub(crate) landmarks: Grid,
+    pub(crate) factors: Vec<f64>,
+}
+
 /// Landmarks from these on, for scaled rows.
 ///
 /// *Cost* `O(n m d)` a round, bounded whatever n; `O(m³)` a solution.
 pub(crate) fn moved(
     shape: Shape,
     (rows, landmarks): (&Grid, &Grid),
-    sought: &Sought<'_>,
+    (sought, aim): (&Sought<'_>, Aim<'_>),
     (lambda, seed): (f64, u64),
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
+) -> Step<Moved> {
     let (n, m, d, q) = (rows.rows(), landmarks.rows(), rows.columns, sought.values.columns);
     let batch = MOVE_BATCH.min(n);
-    let seen = (MOVE_ROUNDS * n).min(MOVE_WORK / (m * (d + q)).max(1));
+    let (rounds, scale) = match aim {
+        Aim::Values => (MOVE_ROUNDS.0, 0.0),
+        Aim::Sides(_) => (MOVE_ROUNDS.1, MOVE_SCALE),
+    };
+    let seen = (rounds * n).min(MOVE_WORK / (m * (d + q)).max(1));
     let steps = (seen / batch.max(1)).max(1);
+    let first = rows.range(0, few(n, m))?;
+    let solve = |z: &Grid, factors: &[f64], watch: &mut Watch<'_>| -> Step<Grid> {
+        let (rows, z) = (first.scaled(factors)?, z.scaled(factors)?);
+        solved_few(shape, (&rows, &z), (sought, aim), (lambda, SIDES_STEPS.0), watch)
+    };
     let mut z = landmarks.clone();
-    let mut a = solved_few(shape, (rows, &z), sought, lambda, watch)?;
-    let (mut of_z, mut of_a) = (Moments::new(m * d), Moments::new(m * q));
+    // Logarithms of the factors.
+    let mut theta = Grid::zeros("scales", 1, d)?;
+    let mut factors = vec![1.0; d];
+    let mut a = solve(&z, &factors, watch)?;
+    let (mut of_z, mut of_a, mut of_theta) =
+        (Moments::new(m * d), Moments::new(m * q), Moments::new(d));
     let spread = spreads(&z, true);
     let size = spreads(&a, false);
     let mut order: Vec<usize> = (0..n).collect();
@@ -137,27 +156,37 @@ pub(crate) fn moved(
         let chosen = &order[next..next + batch];
         next += batch;
         let (x, y, c) = drawn(rows, sought, chosen)?;
-        let k = kernel_values(&distances(shape, &x, &z, watch)?, 1.0)?;
+        let (x, own) = (x.scaled(&factors)?, z.scaled(&factors)?);
+        let k = kernel_values(&distances(shape, &x, &own, watch)?, 1.0)?;
         let mut left = product(&k, &a)?;
-        let rows_of = left.values.chunks_exact_mut(q).zip(y.values.chunks_exact(q));
-        for ((left, y), c) in rows_of.zip(&c) {
-            left.iter_mut().zip(y).for_each(|(f, y)| *f = *c as f32 * (*f - y));
+        aim.too_large(&mut left, &y);
+        for (left, c) in left.values.chunks_exact_mut(q).zip(&c) {
+            left.iter_mut().for_each(|v| *v *= *c as f32);
         }
         let by_coef = cross(&k, &left, None);
         let mut pulls = product(&left, &a.transposed()?)?;
-        pulls.values.iter_mut().zip(&k.values).for_each(|(w, k)| *w *= k);
-        let by_place = by_landmarks(shape, (&x, &z), &pulls)?;
         let fade = 0.5 * (1.0 + (std::f64::consts::PI * step as f64 / steps as f64).cos());
+        if scale > 0.0 {
+            let by_scale = by_scales(shape, (&pulls, &k), (&x, &own));
+            of_theta.step(&mut theta, &by_scale, (&[scale * fade], step + 1));
+        }
+        pulls.values.iter_mut().zip(&k.values).for_each(|(w, k)| *w *= k);
+        let mut by_place = by_landmarks(shape, (&x, &own), &pulls)?;
+        by_place.iter_mut().zip(factors.iter().cycle()).for_each(|(g, e)| *g *= e);
         let lengths =
             |of: &[f64], by: f64| -> Vec<f64> { of.iter().map(|s| s * by * fade).collect() };
         of_z.step(&mut z, &by_place, (&lengths(&spread, MOVE_STEP), step + 1));
         of_a.step(&mut a, &by_coef, (&lengths(&size, MOVE_COEF), step + 1));
+        for (factor, t) in factors.iter_mut().zip(&mut theta.values) {
+            *t = t.clamp(SCALE_RANGE.0 as f32, SCALE_RANGE.1 as f32);
+            *factor = f64::from(*t).exp();
+        }
         if (step + 1) * MOVE_SOLUTIONS / steps > step * MOVE_SOLUTIONS / steps && step + 1 < steps {
-            a = solved_few(shape, (rows, &z), sought, lambda, watch)?;
+            a = solve(&z, &factors, watch)?;
         }
         watch.glance()?;
     }
-    Ok(z)
+    Ok(Moved { landmarks: z.scaled(&factors)?, factors })
 }
 
 /// These rows, their values and weights.

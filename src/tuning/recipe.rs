@@ -76,14 +76,23 @@ pub(crate) const CLIMB_TRIALS: usize = 7;
 pub(crate) const JUDGE_LAMBDA: f64 = 6.0;
 pub(crate) const JUDGE_WIDTHS: (f64, f64) = (2.0, 1.5);
 pub(crate) const JUDGE_RAISES: usize = 3;
-/// Moving landmarks: times that every row is seen, rows of a step, multiply-adds of all at most,
-/// steps as a share of the spread, those of coefficients, and exact solutions on the way.
-pub(crate) const MOVE_ROUNDS: usize = 20;
+/// Moving landmarks: times that every row is seen (for values, for sides), rows of a step,
+/// multiply-adds of all at most, steps as a share of the spread, those of coefficients and of the
+/// logarithms of scales, and exact solutions on the way.
+pub(crate) const MOVE_ROUNDS: (usize, usize) = (20, 60);
 pub(crate) const MOVE_BATCH: usize = 512;
 pub(crate) const MOVE_WORK: usize = 20_000_000_000;
 pub(crate) const MOVE_STEP: f64 = 0.05;
 pub(crate) const MOVE_COEF: f64 = 0.01;
+pub(crate) const MOVE_SCALE: f64 = 0.02;
 pub(crate) const MOVE_SOLUTIONS: usize = 10;
 /// Rows of such a solution, at least and as a multiple of the landmarks, and its jitter.
 pub(crate) const MOVE_ROWS: (usize, usize) = (4000, 4);
 pub(crate) const MOVE_JITTER: f64 = 1e-7;
+/// Steps for the sides of classes, on the way and at the end; their multiply-adds at most, and the
+/// change of coefficients that ends them.
+pub(crate) const SIDES_STEPS: (usize, usize) = (8, 40);
+pub(crate) const SIDES_WORK: usize = 10_000_000_000;
+pub(crate) const SIDES_NEAR: f64 = 1e-3;
+/// Kernel values of the rows that sides are solved for, at most.
+pub(crate) const SIDES_VALUES: usize = 24_000_000;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+use super::aim::Aim;
 use super::climb::{Tuned, climb};
 use super::descend::Descent;
 use super::distances::{distances, kernel_values};
@@ -338,13 +339,15 @@ fn landmarks_that_moved_miss_less() {
         let watch = &mut Watch::of_tests();
         let drawn = x.range(0, m).unwrap();
         let truth = centred(&new, &vec![1.0; 500]);
-        let z = moved(shape, (&x, &drawn), &sought, (1e-5, 0), watch).unwrap();
+        let aimed = (&sought, Aim::Values);
+        let end = moved(shape, (&x, &drawn), aimed, (1e-5, 0), watch).unwrap();
+        assert_eq!(end.factors, [1.0; 2]);
         let mut missed = |z: &Grid| -> f64 {
-            let a = solved_few(shape, (&x, z), &sought, 1e-5, watch).unwrap();
+            let a = solved_few(shape, (&x, z), aimed, (1e-5, 0), watch).unwrap();
             let found = values_of(shape, (&new, z), &a, watch).unwrap();
-            super::share_missed(&found, &truth, &vec![1.0; 500])
+            Aim::Values.share_missed(&found, &truth, &vec![1.0; 500])
         };
-        let (before, after) = (missed(&drawn), missed(&z));
+        let (before, after) = (missed(&drawn), missed(&end.landmarks));
         assert!(after < 0.8 * before, "{shape:?}: {before} {after}");
     }
 }
@@ -373,4 +376,87 @@ fn sums_of_many_outputs_are_missed_as_much_as_they_are() {
     let (whole, sums) = (fit(&y), fit(&few));
     assert!((whole.error - sums.error).abs() < 0.05 * whole.error, "{whole:?} {sums:?}");
     assert_eq!((whole.width, whole.lambda), (sums.width, sums.lambda));
+}
+
+/// Sides of two classes on a plane, one in three of the first, and their means.
+fn sides(x: &Grid) -> (Grid, Vec<f64>) {
+    let n = x.rows();
+    let side = |i: usize| if (2.0 * x.row(i)[0]).sin() + x.row(i)[1] > 0.5 { 1.0 } else { -1.0 };
+    let mean = (0..n).map(|i| f64::from(side(i))).sum::<f64>() / n as f64;
+    let values = (0..n).map(|i| side(i) - mean as f32).collect();
+    (Grid { values, columns: 1 }, vec![mean])
+}
+
+#[test]
+fn sides_are_solved_for_to_where_their_sum_is_flat() {
+    for shape in SHAPES {
+        let mut rng = Rng::new(5);
+        let (n, m, lambda) = (400, 10, 1e-3);
+        let (x, c) = (random(&mut rng, n, 2), weights(&mut rng, n));
+        let z = x.range(0, m).unwrap();
+        let (values, means) = sides(&x);
+        let sought = Sought { values: &values, weights: &c, landmarks: m };
+        let aim = Aim::Sides(&means);
+        let watch = &mut Watch::of_tests();
+        let mut solve = |steps: usize| -> Vec<f64> {
+            let found = aim.solve(shape, (&x, &z), &sought, (lambda, steps), watch).unwrap();
+            found.values.iter().map(|&v| f64::from(v)).collect()
+        };
+        let (k, k_mm) = (plain_kernel(shape, &x, &z), plain_kernel(shape, &z, &z));
+        let times = |row: &[f64], a: &[f64]| row.iter().zip(a).map(|(k, a)| k * a).sum::<f64>();
+        let sum = |a: &[f64]| -> f64 {
+            let rows: f64 = (0..n)
+                .map(|i| {
+                    let y = f64::from(values.values[i]) + means[0];
+                    c[i] * (1.0 - y * (times(&k[i], a) + means[0])).max(0.0).powi(2)
+                })
+                .sum();
+            rows / n as f64 + lambda * (0..m).map(|j| a[j] * times(&k_mm[j], a)).sum::<f64>()
+        };
+        let (squares, found) = (solve(0), solve(40));
+        assert!(sum(&found) < 0.95 * sum(&squares), "{} {}", sum(&found), sum(&squares));
+        for j in 0..m {
+            for by in [-0.02, 0.02] {
+                let mut other = found.clone();
+                other[j] += by;
+                assert!(sum(&found) < sum(&other), "{shape:?} {j} {by}");
+            }
+        }
+        let mut left =
+            Grid::of_doubles(&(0..n).map(|i| times(&k[i], &found)).collect::<Vec<_>>(), 1);
+        let share = aim.share_missed(&left, &values, &c);
+        aim.too_large(&mut left, &values);
+        let squares = |grid: &Grid| -> f64 {
+            grid.values.iter().zip(&c).map(|(&v, c)| c * f64::from(v).powi(2)).sum()
+        };
+        assert!((share - squares(&left) / squares(&values)).abs() < 1e-9);
+        assert!(left.values.iter().filter(|v| **v == 0.0).count() > n / 4);
+    }
+}
+
+#[test]
+fn landmarks_and_scales_that_moved_keep_more_sides() {
+    for shape in SHAPES {
+        let mut rng = Rng::new(29);
+        let (n, m) = (1500, 10);
+        // The last two features say nothing.
+        let (x, new) = (random(&mut rng, n, 4), random(&mut rng, 600, 4));
+        let c = vec![1.0; n];
+        let (values, means) = sides(&x);
+        let (mut truth, own) = sides(&new);
+        truth.values.iter_mut().for_each(|v| *v += (own[0] - means[0]) as f32);
+        let aimed = (&Sought { values: &values, weights: &c, landmarks: m }, Aim::Sides(&means));
+        let watch = &mut Watch::of_tests();
+        let drawn = x.range(0, m).unwrap();
+        let end = moved(shape, (&x, &drawn), aimed, (1e-5, 0), watch).unwrap();
+        assert!(end.factors[2].max(end.factors[3]) < end.factors[0].min(end.factors[1]));
+        let mut missed = |z: &Grid, factors: &[f64]| -> f64 {
+            let (rows, new) = (x.scaled(factors).unwrap(), new.scaled(factors).unwrap());
+            let a = solved_few(shape, (&rows, z), aimed, (1e-5, 40), watch).unwrap();
+            let found = values_of(shape, (&new, z), &a, watch).unwrap();
+            Aim::Sides(&means).share_missed(&found, &truth, &vec![1.0; 600])
+        };
+        let (before, after) = (missed(&drawn, &[1.0; 4]), missed(&end.landmarks, &end.factors));
+        assert!(after < 0.5 * before, "{shape:?}: {before} {after}");
+    }
 }

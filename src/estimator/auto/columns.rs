@@ -69,6 +69,13 @@ pub(super) fn reorder(from: &[f32], columns: &[usize], to: &mut [f32]) {
     }
 }
 
+/// What stands in this order, where it came from.
+pub(super) fn in_place(ordered: &[f64], columns: &[usize]) -> Vec<f64> {
+    let mut found = ordered.to_vec();
+    columns.iter().zip(ordered).for_each(|(&c, &v)| found[c] = v);
+    found
+}
+
 /// Bits that have little to do with those given (the last step of SplitMix64).
 fn mixed(bits: u64) -> u64 {
     let bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);

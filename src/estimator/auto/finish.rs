@@ -7,7 +7,7 @@ use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
-use crate::tuning::{Candidate, Chosen, Sought, ridge, solved_few};
+use crate::tuning::{Aim, Candidate, Chosen, Sought, ridge, solved_few};
 use crate::watch::{Halt, Step, StopReason, Watch};
 
 /// Rows up to which every one of them is a term.
@@ -87,7 +87,8 @@ fn few<F: Real>(
     let values = sources.values.range(0, n)?;
     let sought = Sought { values: &values, weights: &sources.weights[..n], landmarks: terms };
     let landmarks = coded.range(0, terms)?;
-    let coef = solved_few(part.shape, (&coded, &landmarks), &sought, part.lambda, watch)?;
+    let (sought, point) = ((&sought, Aim::Values), (part.lambda, 0));
+    let coef = solved_few(part.shape, (&coded, &landmarks), sought, point, watch)?;
     Ok(coef.values.iter().map(|&v| f64::from(v)).collect())
 }
 

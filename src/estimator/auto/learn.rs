@@ -1,7 +1,7 @@
 //! Scales of the features for a machine of a Gaussian or a Laplacian.
 
-use super::columns::order;
-use super::train::{CODED_BY, check_width, in_place, sources, with_task};
+use super::columns::{in_place, order};
+use super::train::{CODED_BY, check_width, sources, with_task};
 use crate::data::Problem;
 use crate::error::{Error, Result};
 use crate::float::Real;

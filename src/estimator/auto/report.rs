@@ -33,6 +33,7 @@ pub struct AutoReport {
     /// γ of each part's kernel, of coordinates scaled so.
     pub gammas: Vec<f64>,
     /// C of each part: `1/(2 λ n)`, where `1/2 ‖w‖² + C Σ weight (y - f)²` is least.
+    /// (Of classes with a budget, of which terms move, squared hinges in place of squares.)
     pub costs: Vec<f64>,
     /// `(A, B)` of the sigmoid of two classes, the sharpness of the softmax of several; empty
     /// for values.

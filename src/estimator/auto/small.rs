@@ -1,12 +1,15 @@
-//! A machine of few terms: one kernel, whose terms move to where they serve best.
+//! A machine of few terms: one kernel, whose terms move to where they serve best. Of classes it is
+//! the sides that they serve, by squared hinges, and the scales go along.
 
+use super::columns::in_place;
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
+use crate::tuning::recipe::{SIDES_STEPS, SIDES_VALUES};
 use crate::tuning::{
-    Candidate, Chosen, Grid, Sought, moved, ridge, share_missed, solved_few, values_of,
+    Aim, Candidate, Chosen, Grid, Moved, Sought, moved, ridge, solved_few, values_of,
 };
 use crate::watch::{Halt, Step, StopReason, Watch};
 
@@ -73,13 +76,13 @@ impl<F: Real> Small<'_, '_, F> {
             // A search chooses one at least.
             (None, None) => return Ok((Vec::new(), stopped)),
         };
-        let coef = match self.fit(&best, self.sources.index.len(), watch) {
+        let coef = match self.fit(&best, (self.sources.index.len(), SIDES_STEPS.1), watch) {
             Ok(coef) => coef,
             Err(Halt::Fail(error)) => return Err(error),
             Err(Halt::Stop(reason)) => {
                 stopped = Some(reason);
                 let n = self.sources.index.len().min(4 * self.terms);
-                watch.unbroken(|watch| self.fit(&best, n, watch))?
+                watch.unbroken(|watch| self.fit(&best, (n, 0), watch))?
             }
         };
         let coding = self.codings[best.part.coding].with_scales(best.part.scales.clone())?;
@@ -112,32 +115,63 @@ impl<F: Real> Small<'_, '_, F> {
         let (values, weights) = self.sources.part(&fitted)?;
         let (held_values, held_weights) = self.sources.part(&last)?;
         let sought = Sought { values: &values, weights: &weights, landmarks: self.terms };
-        let mut look = |terms: &Grid, watch: &mut Watch<'_>| -> Step {
+        let aim = self.aim();
+        let (shape, sought) = (part.shape, (&sought, aim));
+        let mut look = |at: &Moved, watch: &mut Watch<'_>| -> Step {
+            let (rows, others) = (rows.scaled(&at.factors)?, others.scaled(&at.factors)?);
+            // Rows have their columns in an order, scales have not.
+            let factors = in_place(&at.factors, self.columns);
+            let scales: Vec<f64> = part.scales.iter().zip(&factors).map(|(w, by)| w * by).collect();
             for by in LAMBDAS {
-                let lambda = part.lambda * by;
-                let coef = solved_few(part.shape, (&rows, terms), &sought, lambda, watch)?;
-                let found = values_of(part.shape, (&others, terms), &coef, watch)?;
-                let error = share_missed(&found, &held_values, &held_weights);
+                let (lambda, terms) = (part.lambda * by, &at.landmarks);
+                let point = (lambda, SIDES_STEPS.1);
+                let coef = solved_few(shape, (&rows, terms), sought, point, watch)?;
+                let found = values_of(shape, (&others, terms), &coef, watch)?;
+                let error = aim.share_missed(&found, &held_values, &held_weights);
                 if best.as_ref().is_none_or(|best| error < best.error) {
-                    let part = Candidate { lambda, ..part.clone() };
+                    let part = Candidate { lambda, scales: scales.clone(), ..part.clone() };
                     *best = Some(Best { error, part, terms: terms.clone(), values: Some(found) });
                 }
             }
             Ok(())
         };
-        let drawn = rows.range(0, self.terms)?;
+        let drawn =
+            Moved { landmarks: rows.range(0, self.terms)?, factors: vec![1.0; rows.columns] };
         look(&drawn, watch)?;
         let point = (part.lambda, self.seed);
-        let moved = moved(part.shape, (&rows, &drawn), &sought, point, watch)?;
-        look(&moved, watch)
+        look(&moved(shape, (&rows, &drawn.landmarks), sought, point, watch)?, watch)
     }
 
-    fn fit(&self, best: &Best, n: usize, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+    /// What the machine is to come near.
+    fn aim(&self) -> Aim<'_> {
+        if self.sources.sides { Aim::Sides(&self.sources.means) } else { Aim::Values }
+    }
+
+    /// Coefficients by `n` rows; those of sides by so many steps, and by no more rows than have kernel
+    /// values that can be held.
+    fn fit(
+        &self,
+        best: &Best,
+        (n, steps): (usize, usize),
+        watch: &mut Watch<'_>,
+    ) -> Step<Vec<f64>> {
+        let aim = self.aim();
+        let n = match aim {
+            Aim::Values => n,
+            Aim::Sides(_) => n.min(SIDES_VALUES / self.terms),
+        };
         let rows = self.coded(&best.part, &self.sources.index[..n], watch)?;
         let values = self.sources.values.range(0, n)?;
         let weights = &self.sources.weights[..n];
         let sought = Sought { values: &values, weights, landmarks: self.terms };
         let (shape, lambda) = (best.part.shape, best.part.lambda);
-        ridge::on_landmarks(shape, (&rows, &best.terms), &sought, lambda, watch)
+        let place = (&rows, &best.terms);
+        match aim {
+            Aim::Values => ridge::on_landmarks(shape, place, &sought, lambda, watch),
+            Aim::Sides(_) => {
+                let coef = aim.solve(shape, place, &sought, (lambda, steps), watch)?;
+                Ok(coef.values.iter().map(|&v| f64::from(v)).collect())
+            }
+        }
     }
 }

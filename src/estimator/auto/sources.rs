@@ -1,7 +1,7 @@
 //! The samples of a fit, as its parts take them: drawn, centred, coded, some held out.
 
 use super::columns::reorder;
-use crate::data::{Problem, Rows};
+use crate::data::{Problem, Rows, Targets};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
@@ -22,6 +22,8 @@ pub(super) struct Sources {
     /// Weighted means of the outputs.
     pub(super) means: Vec<f64>,
     pub(super) unit: f64,
+    /// Whether values are the sides of classes.
+    pub(super) sides: bool,
 }
 
 impl Sources {
@@ -37,8 +39,8 @@ impl Sources {
         let mean = |c: usize| each().map(|(&i, w)| w / total * targets.value(i, c)).sum();
         let means: Vec<f64> = (0..q).map(mean).collect();
         let unit = match targets {
-            crate::data::Targets::Classes { .. } => 1.0,
-            crate::data::Targets::Values(_) | crate::data::Targets::Columns { .. } => {
+            Targets::Classes { .. } => 1.0,
+            Targets::Values(_) | Targets::Columns { .. } => {
                 let square = |c: usize| {
                     let one = |(&i, w): (&usize, &f64)| {
                         w / total * (targets.value(i, c) - means[c]).powi(2)
@@ -55,7 +57,8 @@ impl Sources {
                 *v = ((targets.value(i, c) - means[c]) / unit) as f32;
             }
         }
-        Ok(Self { index, weights, values, means, unit })
+        let sides = matches!(targets, Targets::Classes { .. });
+        Ok(Self { index, weights, values, means, unit, sides })
     }
 }
 

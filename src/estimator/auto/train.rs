@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{order, reorder};
+use super::columns::{in_place, order, reorder};
 use super::config::AutoConfig;
 use super::finish::finish;
 use super::report::{AutoReport, report};
@@ -79,13 +79,6 @@ pub(super) fn check_width<F: Real>(problem: &Problem<'_, F>, what: &str) -> Resu
          ones too: PrimalSVC or PrimalSVR with kernel='linear', AssetSVC, AssetSVR, SVC, SVR",
         LARGEST / n.max(1)
     )))
-}
-
-/// What stands in this order, where it came from.
-pub(super) fn in_place(ordered: &[f64], columns: &[usize]) -> Vec<f64> {
-    let mut found = ordered.to_vec();
-    columns.iter().zip(ordered).for_each(|(&c, &v)| found[c] = v);
-    found
 }
 
 /// Calls `run` with the task of a search in these codings, columns in this order.
