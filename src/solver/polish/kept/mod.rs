@@ -297,43 +297,50 @@ impl<F: Real> Solver<'_, '_, '_, F> {
     ) -> Step<Option<(Rows<'_, F>, Vec<u64>)>> {
         let n = place.f.len();
         let samples = self.samples;
-        let mut kept = try_vec("samples", n.div_ceil(WORD), 0_u64)?;
-        let mut lists: Vec<[Vec<u32>; 3]> = vec![Default::default(); n.div_ceil(CHUNK)];
-        let parts = kept.chunks_mut(CHUNK / WORD).zip(place.f.chunks(CHUNK)).zip(&mut lists);
-        parallel::each(parts, &|chunk, ((kept, f), [curved, sloped, others])| {
-            for (at, &f) in f.iter().enumerate() {
-                let i = chunk * CHUNK + at;
-                if samples.cost[i] > 0.0 && samples.at(i, f).curvature > 0.0 {
-                    curved.push(i as u32);
-                } else if matters(&samples, i, f, 0.0) {
-                    sloped.push(i as u32);
-                } else if matters(&samples, i, f, SLACK) {
-                    others.push(i as u32);
-                } else {
-                    continue;
+        // Three bits a sample, and one list that they make: what threads hold for a while stays theirs.
+        let mut marks: Vec<Vec<u64>> = Vec::with_capacity(3);
+        for _ in 0..3 {
+            marks.push(try_vec("samples", n.div_ceil(WORD), 0_u64)?);
+        }
+        if let [curved, sloped, others] = &mut marks[..] {
+            let words = CHUNK / WORD;
+            let marks = curved.chunks_mut(words).zip(sloped.chunks_mut(words));
+            let parts = marks.zip(others.chunks_mut(words)).zip(place.f.chunks(CHUNK));
+            parallel::each(parts, &|chunk, (((curved, sloped), others), f)| {
+                for (at, &f) in f.iter().enumerate() {
+                    let i = chunk * CHUNK + at;
+                    let mark = if samples.cost[i] > 0.0 && samples.at(i, f).curvature > 0.0 {
+                        &mut *curved
+                    } else if matters(&samples, i, f, 0.0) {
+                        &mut *sloped
+                    } else if matters(&samples, i, f, SLACK) {
+                        &mut *others
+                    } else {
+                        continue;
+                    };
+                    mark[at / WORD] |= 1 << (at % WORD);
                 }
-                kept[at / WORD] |= 1 << (at % WORD);
-            }
-        });
-        // One list of all, the parts' own let go on the way.
-        let count = lists.iter().flatten().map(Vec::len).sum();
+            });
+        }
+        let count = marks.iter().flatten().map(|word| word.count_ones() as usize).sum();
         let mut rows: Vec<u32> = Vec::with_capacity(count);
-        let mut take = |rows: &mut Vec<u32>, which: usize| {
-            lists.iter_mut().for_each(|list| rows.append(&mut std::mem::take(&mut list[which])));
-        };
-        take(&mut rows, 0);
+        rows.extend(set(&marks[0]));
         let too_many = 4 * rows.len() * self.kernel.n_terms() > self.bytes;
         if too_many && !samples.loss.uses_h() {
             return Ok(None);
         }
-        take(&mut rows, 1);
+        rows.extend(set(&marks[1]));
         let matter = rows.len();
         let bytes = held_bytes(self.bytes, count);
         if cautious && 4 * matter * self.kernel.n_terms() > bytes {
             // Those that are held stand for all.
             Rng::new(SEED).shuffle(&mut rows);
         }
-        take(&mut rows, 2);
+        rows.extend(set(&marks[2]));
+        let mut kept = marks.swap_remove(0);
+        for others in marks {
+            kept.iter_mut().zip(others).for_each(|(all, own)| *all |= own);
+        }
         Ok(Some((Rows::new(self.kernel, (rows, matter), bytes, watch)?, kept)))
     }
 }
@@ -343,6 +350,15 @@ impl<F: Real> Solver<'_, '_, '_, F> {
 fn held_bytes(bytes: usize, rows: usize) -> usize {
     let beside = BESIDE.saturating_mul(rows);
     if beside <= bytes / 2 { bytes } else { bytes.saturating_sub(beside).max(bytes / LEAST_HELD) }
+}
+
+/// Which bits are set.
+fn set(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
+    bits.iter().enumerate().flat_map(|(at, &word)| {
+        let rest = std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
+        let first = (at * WORD) as u32;
+        rest.take_while(|&word| word != 0).map(move |word| first + word.trailing_zeros())
+    })
 }
 
 /// Whether a bit says so.
@@ -384,5 +400,7 @@ mod tests {
         let bits = [1 << 63, 0, 1 | 1 << 5];
         let found: Vec<usize> = (0..192).filter(|&i| is_in(&bits, i)).collect();
         assert_eq!(found, [63, 128, 133]);
+        assert_eq!(set(&bits).collect::<Vec<_>>(), [63, 128, 133]);
+        assert_eq!(set(&[u64::MAX]).count(), WORD);
     }
 }

@@ -13,6 +13,7 @@
 use super::direction::{Hessian, Like, gram_times};
 use super::rows::{CHUNK, Rows};
 use crate::data::SomeTargets;
+use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{axpy, dot};
 use crate::parallel;
@@ -71,23 +72,13 @@ pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     pub(super) alone: bool,
 }
 
-/// Where the values are wanted ones.
-fn places(values: &[f64], wanted: &dyn Fn(f64) -> bool) -> Vec<u32> {
-    let count = values.iter().filter(|&&v| wanted(v)).count();
-    let mut found = Vec::with_capacity(count);
-    found.extend((0_u32..).zip(values).filter(|&(_, &v)| wanted(v)).map(|(i, _)| i));
-    found
-}
-
 /// A number of every sample, from its margin.
-fn each_of(f: &[f64], work: &(dyn Fn(usize, f64) -> f64 + Sync)) -> Vec<f64> {
-    let mut found = vec![0.0; f.len()];
+fn each_into(found: &mut [f64], f: &[f64], work: &(dyn Fn(usize, f64) -> f64 + Sync)) {
     let parts = found.chunks_mut(CHUNK).zip(f.chunks(CHUNK));
     parallel::each(parts, &|chunk, (found, f)| {
         let samples = (chunk * CHUNK..).zip(found.iter_mut().zip(f));
         samples.for_each(|(i, (found, &f))| *found = work(i, f));
     });
-    found
 }
 
 impl<F: Real> Stage<'_, '_, '_, F> {
@@ -110,12 +101,13 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         let mut pull = gram_times(gram, &point[..b]);
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b as f64;
         let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
+        // Of many samples there is room for a number each: slopes, curvatures and margins of directions
+        // take turns. (Made anew for each they would leave holes that stay.)
+        let (mut numbers, mut zone) = (try_vec("samples", f.len(), 0.0)?, Vec::new());
         for _ in 0..self.max_steps {
-            // Step 1. Of many samples there is room for a number or two each: what is not needed
-            // any more is let go.
-            let slopes = each_of(&f, &|i, f| samples.at(i, f).slope);
-            let mut gradient = rows.weigh(&places(&slopes, &|v| v != 0.0), &slopes, watch)?;
-            drop(slopes);
+            // Step 1.
+            each_into(&mut numbers, &f, &|i, f| samples.at(i, f).slope);
+            let mut gradient = rows.weigh(&numbers, watch)?;
             axpy(1.0, &pull, &mut gradient[..b]);
             gradient.truncate(order);
             if let Some(offset) = gradient.get_mut(b) {
@@ -134,24 +126,15 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             }
             // Step 2.
             let long = last.promise > LONG;
-            let mut curvature = if last.cautious {
-                each_of(&f, &|i, f| samples.majorant(i, f))
+            if last.cautious {
+                each_into(&mut numbers, &f, &|i, f| samples.majorant(i, f));
             } else {
-                each_of(&f, &|i, f| samples.at(i, f).curvature)
-            };
-            let mut zone = places(&curvature, &|v| v > 0.0);
-            if long && last.cautious {
-                rows.thin(&mut zone, &mut curvature);
+                each_into(&mut numbers, &f, &|i, f| samples.at(i, f).curvature);
             }
+            rows.zone_into(&mut zone, &mut numbers, long && last.cautious);
             let flat = if zone.is_empty() { mean } else { 0.0 };
-            let hessian = Hessian {
-                gram,
-                single: self.single,
-                rows,
-                zone: &zone,
-                curvature: &curvature,
-                flat,
-            };
+            let hessian =
+                Hessian { gram, single: self.single, rows, zone: &zone, curvature: &numbers, flat };
             let factor = match last.like.take() {
                 Some(factor) => factor,
                 None => hessian.sketch(order, watch)?,
@@ -173,16 +156,15 @@ impl<F: Real> Stage<'_, '_, '_, F> {
                 last.cautious = true;
                 return Ok(End::Away);
             }
-            drop((zone, curvature));
-            let mut s = vec![0.0; f.len()];
-            rows.times(&d, &mut s, watch)?;
+            let s = &mut numbers[..];
+            rows.times(&d, s, watch)?;
             let pushed = gram_times(gram, &d[..b]);
             let linear = dot(&d[..b], &pull) + tilted(&d);
             let quadratic = dot(&d[..b], &pushed);
-            let (t, _) = Ray { samples, f: &f, s: &s, base, linear, quadratic }.minimise();
+            let (t, _) = Ray { samples, f: &f, s, base, linear, quadratic }.minimise();
             axpy(t, &d, point);
             axpy(t, &pushed, &mut pull);
-            axpy(t, &s, &mut f);
+            axpy(t, s, &mut f);
             *steps += 1;
             watch.poll()?;
             last.cautious = !self.alone && promise > SURE || exact && t < SHORT;

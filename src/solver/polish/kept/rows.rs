@@ -58,19 +58,18 @@ impl<'k, F: Real> Rows<'k, F> {
         Ok(Self { kernel: self.kernel, b, samples, held })
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.samples.len()
-    }
-
-    /// Leaves of these places those in memory, if any are there; their curvature stands for that of
-    /// all.
-    pub(super) fn thin(&self, zone: &mut Vec<u32>, curvature: &mut [f64]) {
-        let n_held = self.held.len() / self.b;
-        let held = zone.partition_point(|&place| (place as usize) < n_held);
-        if held > 0 {
-            let share = zone.len() as f64 / held as f64;
-            zone.truncate(held);
-            zone.shrink_to_fit();
+    /// The places with a curvature into `zone`. Thinned, those in memory alone, if any are there: their
+    /// curvature stands for that of all.
+    pub(super) fn zone_into(&self, zone: &mut Vec<u32>, curvature: &mut [f64], thinned: bool) {
+        let (n_held, all) = (self.held.len() / self.b, positive(curvature).count());
+        let held = positive(&curvature[..n_held]).count();
+        let (most, count) =
+            if thinned && held > 0 { (n_held, held) } else { (curvature.len(), all) };
+        zone.clear();
+        zone.reserve_exact(count);
+        zone.extend(positive(&curvature[..most]));
+        if count < all {
+            let share = all as f64 / count as f64;
             zone.iter().for_each(|&place| curvature[place as usize] *= share);
         }
     }
@@ -104,8 +103,15 @@ impl<'k, F: Real> Rows<'k, F> {
 
     /// `k·p + p_b` of every place, for `p` with the offset last.
     pub(super) fn times(&self, p: &[f64], out: &mut [f64], watch: &mut Watch<'_>) -> Step {
-        let places: Vec<u32> = (0..self.len() as u32).collect();
-        self.times_each(&places, &[p], out, watch)
+        for (wave, out) in out.chunks_mut(WAVE * TASK).enumerate() {
+            parallel::each(out.chunks_mut(TASK), &|task, out| {
+                let first = (wave * WAVE + task) * TASK;
+                let places: Vec<u32> = (first as u32..(first + out.len()) as u32).collect();
+                self.times_of(&places, &[p], out);
+            });
+            watch.poll()?;
+        }
+        Ok(())
     }
 
     /// [`Rows::times`] of these places for each of `points`, a row of values a place.
@@ -116,30 +122,35 @@ impl<'k, F: Real> Rows<'k, F> {
         out: &mut [f64],
         watch: &mut Watch<'_>,
     ) -> Step {
-        let (b, m) = (self.b, points.len());
+        let m = points.len();
         let waves = out.chunks_mut(WAVE * TASK * m).zip(places.chunks(WAVE * TASK));
         for (out, places) in waves {
             let tasks = out.chunks_mut(TASK * m).zip(places.chunks(TASK));
-            parallel::each(tasks, &|_, (out, places)| {
-                let mut out = out.chunks_exact_mut(m);
-                self.each(places, |_, rows| {
-                    for (row, out) in rows.iter().zip(&mut out) {
-                        for (out, p) in out.iter_mut().zip(points) {
-                            dots(row, &p[..b], std::slice::from_mut(out));
-                            *out += p.get(b).unwrap_or(&0.0);
-                        }
-                    }
-                });
-            });
+            parallel::each(tasks, &|_, (out, places)| self.times_of(places, points, out));
             watch.poll()?;
         }
         Ok(())
     }
 
-    /// `Σ a_place (k, 1)` over these places, in `f64`. The last entry is `Σ a`.
-    pub(super) fn weigh(&self, places: &[u32], a: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+    /// The same of the places of a task.
+    fn times_of(&self, places: &[u32], points: &[&[f64]], out: &mut [f64]) {
         let b = self.b;
-        self.sum(places, watch, &|task| {
+        let mut out = out.chunks_exact_mut(points.len());
+        self.each(places, |_, rows| {
+            for (row, out) in rows.iter().zip(&mut out) {
+                for (out, p) in out.iter_mut().zip(points) {
+                    dots(row, &p[..b], std::slice::from_mut(out));
+                    *out += p.get(b).unwrap_or(&0.0);
+                }
+            }
+        });
+    }
+
+    /// `Σ a_place (k, 1)` over the places where a is not 0, in `f64`. The last entry is `Σ a`.
+    pub(super) fn weigh(&self, a: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let b = self.b;
+        let mut places = (0_u32..).zip(a).filter(|(_, a)| **a != 0.0).map(|(place, _)| place);
+        self.sum(&mut places, watch, &|task| {
             let mut part = vec![0.0; b + 1];
             self.each(task, |places, rows| {
                 let weights = places.iter().map(|&place| a[place as usize]);
@@ -163,7 +174,7 @@ impl<'k, F: Real> Rows<'k, F> {
         let b = self.b;
         let coef: Vec<f32> = p[..b].iter().map(|&v| v as f32).collect();
         let offset = p.get(b).copied().unwrap_or(0.0);
-        self.sum(places, watch, &|task| {
+        self.sum(&mut places.iter().copied(), watch, &|task| {
             let (mut part, mut last) = (vec![0.0_f32; b], 0.0);
             self.each(task, |places, rows| {
                 for (at, (&place, row)) in places.iter().zip(rows).enumerate() {
@@ -183,12 +194,18 @@ impl<'k, F: Real> Rows<'k, F> {
     /// The sum of what `work` gives for each task's places.
     fn sum(
         &self,
-        places: &[u32],
+        places: &mut dyn Iterator<Item = u32>,
         watch: &mut Watch<'_>,
         work: &(dyn Fn(&[u32]) -> Vec<f64> + Sync),
     ) -> Step<Vec<f64>> {
         let mut sum = vec![0.0; self.b + 1];
-        for wave in places.chunks(WAVE * TASK) {
+        let mut wave = Vec::new();
+        loop {
+            wave.clear();
+            wave.extend(places.take(WAVE * TASK));
+            if wave.is_empty() {
+                break;
+            }
             let tasks: Vec<&[u32]> = wave.chunks(TASK).collect();
             let parts = parallel::map(tasks.len(), &|task| work(tasks[task]));
             parts.iter().for_each(|part| axpy(1.0, part, &mut sum));
@@ -202,6 +219,11 @@ impl<'k, F: Real> Rows<'k, F> {
         out.clear();
         self.each(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
     }
+}
+
+/// Where values are more than 0.
+fn positive(values: &[f64]) -> impl Iterator<Item = u32> + '_ {
+    (0_u32..).zip(values).filter(|(_, v)| **v > 0.0).map(|(place, _)| place)
 }
 
 /// `K_nB β + b` of all samples.
