@@ -307,3 +307,30 @@ def test_speakers_stand_for_all_rows(kind):
     assert sp.issparse(both.X) == (kind == "csr")
     assert both.X.shape == (1600, 2)
     assert np.array_equal(both.target, np.r_[Y[::3], Y])
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_bytes_that_are_moved(outputs):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(1500, 6)).astype(np.float32)
+    side = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    labels = side if outputs == 1 else side + (rows[:, 2] > 0.5)
+    clf = settle(BudgetSVC(budget=30, C=10, random_state=0), survey(CLF, rows, labels))
+    parts = [(rows[i::3], labels[i::3]) for i in range(3)]
+    shards = [shard_pass(clf, *part, n_shards=3) for part in parts]
+    for shard, (own, _) in zip(shards, parts, strict=True):
+        terms = 8 * 30 * (6 + outputs + 2)
+        speak = len(own) * (own.itemsize * 6 + 12)
+        assert len(pickle.dumps(shard)) <= terms + speak + 8192
+    widths = []
+
+    def sums_of(now, point):
+        sums = [polish_sums(now, *part, point) for part in parts]
+        b = now.n_terms_
+        assert sums[0].size + point.size <= b * (6 + outputs * b)
+        assert sums[0].size <= outputs * (b * b / 2 + 3 * b / 2 + 4)
+        widths.append(b)
+        return add(sums)
+
+    finish(join(shards), sums_of)
+    assert max(widths) > 30 == min(widths)
