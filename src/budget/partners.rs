@@ -89,7 +89,7 @@ impl<F: Real> Partners<F> {
             self.tile.reset(d);
         }
         kernel.load_center(centers, a, &mut self.tile);
-        let part = (ROW_PART / d.max(1)).next_multiple_of(4 * Packed::<F>::line());
+        let part = (ROW_PART / d.max(1)).max(1).next_multiple_of(4 * Packed::<F>::line());
         self.row.resize(padded, F::zero());
         self.near.resize(len, F::zero());
         self.least.clear();

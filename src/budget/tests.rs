@@ -109,3 +109,20 @@ fn the_partner_of_all_parts_is_the_best_of_all() {
         }
     }
 }
+
+#[test]
+fn points_of_more_features_than_a_part_has_products_merge() {
+    let d = 70_000;
+    let kernel = AnyKernel::Gaussian { gamma: 1e-3 };
+    let mut model = Expansion::<f32>::new(kernel, Vec::new(), d, 1).unwrap();
+    for at in 0..6 {
+        let mut row = vec![0.0; d];
+        row[9 * at] = at as f32;
+        let slot = model.push(&row).unwrap();
+        model.set_coef(slot, 0, 1.0);
+    }
+    let merge = AnyMaintenance::Merge { size: 2, search: MergeSearch::Auto };
+    let mut maintainer = Maintainer::new(merge, kernel, 0).unwrap();
+    run(1, |_| maintainer.reduce(&mut model, 3, &mut ()).unwrap()).unwrap();
+    assert_eq!(model.len(), 3);
+}
