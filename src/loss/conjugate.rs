@@ -61,6 +61,10 @@ impl Smoothed {
     /// the range of slopes counts as its end).
     #[must_use]
     pub fn dual_value(&self, y: f64, a: f64) -> f64 {
+        if let Pieces::Linear((Corner { sign, center, edge, weight }, None)) = self.loss.pieces(y) {
+            let (h, share) = (self.h, (-sign * a / weight).clamp(0.0, 1.0));
+            return weight * share * (h - edge - sign * center - h * share);
+        }
         let u = self.least_at(y, a);
         let curve = self.at(y, u);
         // What is left of a beyond the last slope would be unbounded.

@@ -28,6 +28,15 @@ pub(super) struct Pair {
     pub(super) cost: f32,
 }
 
+impl Pair {
+    /// Whether it stays as it is while its margin is within `reach` of this one.
+    fn rests(&self, loss: Smoothed, f: f64, reach: f32) -> bool {
+        let (y, reach) = (f64::from(self.y), f64::from(reach));
+        let slope = |f: f64| loss.at(y, f).slope as f32;
+        slope(f - reach) == -self.a && slope(f + reach) == -self.a
+    }
+}
+
 /// One output of a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Own {
@@ -76,8 +85,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn new(outputs: Vec<Own>, w: Vec<f32>, mut pairs: Vec<Pair>) -> Self {
-        pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
+    /// Pairs in any order.
+    pub(super) fn new(outputs: Vec<Own>, w: Vec<f32>, pairs: Vec<Pair>) -> Self {
         let (rest, begins) = (Vec::new(), Vec::new());
         Self { outputs, w, pairs, rest, begins, patience: PATIENCE }
     }
@@ -108,14 +117,7 @@ impl Group {
             (own.gap, own.moved) = (0.0, 0.0);
         }
         let n_rows = features.samples().len();
-        self.begins.clear();
-        self.begins.resize(n_rows + 1, 0);
-        for pair in &self.pairs {
-            self.begins[pair.row as usize + 1] += 1;
-        }
-        for row in 0..n_rows {
-            self.begins[row + 1] += self.begins[row];
-        }
+        self.by_row(n_rows);
         let mut order = Order::of_pass(n_rows, pass);
         let mut next = order.next(&self.begins);
         while let Some(row) = next {
@@ -129,7 +131,30 @@ impl Group {
         }
         let resting = self.pairs.extract_if(.., |pair| pair.output & RESTS != 0);
         self.rest.extend(resting.map(|pair| Pair { output: pair.output & !RESTS, ..pair }));
-        self.judge(share);
+        self.judge(features, loss, share);
+    }
+
+    /// Sorts the pairs by row, and finds the first of every row.
+    fn by_row(&mut self, n_rows: usize) {
+        self.begins.clear();
+        self.begins.resize(n_rows + 1, 0);
+        for pair in &self.pairs {
+            self.begins[pair.row as usize + 1] += 1;
+        }
+        for row in 0..n_rows {
+            self.begins[row + 1] += self.begins[row];
+        }
+        if self.pairs.is_sorted_by_key(|pair| pair.row) {
+            return;
+        }
+        let mut sorted = self.pairs.clone();
+        let mut next = self.begins.clone();
+        for pair in &self.pairs {
+            let at = &mut next[pair.row as usize];
+            sorted[*at as usize] = *pair;
+            *at += 1;
+        }
+        self.pairs = sorted;
     }
 
     /// Moves one coordinate.
@@ -144,9 +169,7 @@ impl Group {
         let a = loss.dual_step(y, held, f, norm * cost) as f32;
         if a == pair.a {
             // At rest as far as the others reach?
-            let reach = f64::from(own.reach);
-            let slope = |f: f64| loss.at(y, f).slope as f32;
-            if slope(f - reach) == -a && slope(f + reach) == -a {
+            if pair.rests(loss, f, own.reach) {
                 pair.output |= RESTS;
             }
             return;
@@ -160,9 +183,10 @@ impl Group {
         pair.a = a;
     }
 
-    /// An output is done when a pass over all of its pairs says so; they all come back when it seems
-    /// to be, and now and then where patience ends.
-    fn judge(&mut self, share: f64) {
+    /// An output is done when a pass says so that all of its pairs were asked for: those at rest are
+    /// looked at when it seems to be, and now and then where patience ends, and come back if they might
+    /// move.
+    fn judge(&mut self, features: &Features, loss: Smoothed, share: f64) {
         for own in &mut self.outputs {
             let small = own.gap <= share * own.dual;
             own.done |= own.since == 0 && small;
@@ -172,9 +196,14 @@ impl Group {
         let outputs = &self.outputs;
         let own = |pair: &Pair| &outputs[pair.output as usize];
         if outputs.iter().any(|own| own.since == 0) {
-            let back = self.rest.extract_if(.., |pair| own(pair).since == 0);
+            let (w, stride) = (&self.w, features.stride());
+            let moves = |pair: &Pair| {
+                let w = &w[pair.output as usize * stride..][..stride];
+                let f = f64::from(inner(features.row(pair.row), w));
+                !pair.rests(loss, f, REACH * own(pair).moved)
+            };
+            let back = self.rest.extract_if(.., |pair| own(pair).since == 0 && moves(pair));
             self.pairs.extend(back);
-            self.pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
         }
         let done = self.pairs.extract_if(.., |pair| own(pair).done);
         self.rest.extend(done);

@@ -270,7 +270,6 @@ impl Dual<'_, '_> {
                     cost: samples.cost[i as usize] as f32,
                 }));
             }
-            pairs.sort_unstable_by_key(|pair| (pair.row, pair.output));
             let outputs = own.iter().map(|&index| self.own(index)).collect();
             Group::new(outputs, w, pairs)
         })

@@ -32,7 +32,10 @@ impl Order {
         while self.left > 0 {
             let row = self.at;
             self.left -= 1;
-            self.at = (self.at + self.step) % self.n;
+            self.at += self.step;
+            if self.at >= self.n {
+                self.at -= self.n;
+            }
             if begins[row] < begins[row + 1] {
                 return Some(row);
             }
