@@ -110,22 +110,31 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         (self.samples, self.factor) = (samples, factor);
     }
 
-    /// Those of the samples whose loss slopes at `x`, or would if a decision value moved by `reach`;
-    /// none where every sample has a slope wherever it is.
+    /// Whether there are samples without a slope.
+    pub(super) fn has_zones(&self) -> bool {
+        self.data.loss.has_zones()
+    }
+
+    /// The objective at `x`, and those of the samples whose loss slopes there, or would if a decision
+    /// value moved by `reach`.
     pub(super) fn near(
         &mut self,
         x: &[f64],
         reach: f64,
         watch: &mut Watch<'_>,
-    ) -> Step<Option<Vec<u32>>> {
-        if !self.data.loss.has_zones() {
-            return Ok(None);
-        }
+    ) -> Step<(f64, Vec<u32>)> {
         self.move_to(x);
-        let mut near = Vec::new();
+        let (mut value, mut near) = (0.0, Vec::new());
         let work = |stripe: &[u32]| self.data.near(&self.point, stripe, reach);
-        self.stripes(&self.samples, watch, work, |part| near.extend(part))?;
-        Ok(Some(near))
+        self.stripes(&self.samples, watch, work, |part| {
+            value += part.0;
+            near.extend(part.1);
+        })?;
+        let (terms, d, m) = self.sizes;
+        let (mut points, mut coef) =
+            (try_vec("gradient", terms * d, 0.0)?, try_vec("gradient", terms * m, 0.0)?);
+        let penalty = self.penalty(&x[terms * d..][..terms * m], &mut points, &mut coef)?;
+        Ok((penalty + self.factor * value, near))
     }
 
     /// How many pairs of vectors the memory holds, up to `most`.

@@ -1,7 +1,7 @@
 //! Sums over a stripe of samples: the loss and its gradient, and the estimates of curvature.
 
 use crate::data::Problem;
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_reserve, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 use crate::linalg::{add_scaled_rows, matrix, multiply};
@@ -93,7 +93,8 @@ impl<F: Real> Samples<'_, '_, F> {
         let m = at.intercept.len();
         let rows = self.problem.rows();
         // The samples with a slope: kernel rows, slopes, places.
-        let mut kernel = try_vec("kernel values", stripe.len() * terms, F::zero())?;
+        let mut kernel = Vec::new();
+        try_reserve("kernel values", &mut kernel, stripe.len() * terms)?;
         let mut slopes = try_vec("slopes", stripe.len() * m, 0.0)?;
         let mut active = try_vec("samples", 0, 0u32)?;
         let mut value = 0.0;
@@ -103,14 +104,13 @@ impl<F: Real> Samples<'_, '_, F> {
                 let slope = &mut slopes[active.len() * m..][..m];
                 value += self.slopes(sample as usize, f, slope);
                 if slope.iter().any(|r| *r != 0.0) {
-                    kernel[active.len() * terms..][..terms]
-                        .copy_from_slice(&values[k * stride..][..terms]);
+                    kernel.extend_from_slice(&values[k * stride..][..terms]);
                     active.push(sample);
                 }
             }
         })?;
         let a = active.len();
-        let (kernel, slopes) = (&mut kernel[..a * terms], &slopes[..a * m]);
+        let slopes = &slopes[..a * m];
         let mut sums = Partial {
             value,
             points: try_vec("gradient", terms * d, F::zero())?,
@@ -123,22 +123,22 @@ impl<F: Real> Samples<'_, '_, F> {
         }
         if m == 1 {
             let scaled: Vec<(u32, f64)> = (0..).zip(slopes.iter().copied()).collect();
-            add_scaled_rows(kernel, &scaled, &mut sums.coef);
+            add_scaled_rows(&kernel, &scaled, &mut sums.coef);
             for (row, &r) in kernel.chunks_exact_mut(terms).zip(slopes) {
                 let r = F::from_f64(r);
                 row.iter_mut().zip(&at.coef).for_each(|(k, &c)| *k *= r * c);
             }
         } else {
-            weigh(kernel, slopes, at, &mut sums.coef)?;
+            weigh(&mut kernel, slopes, at, &mut sums.coef)?;
         }
         let ones: Vec<(u32, f64)> = (0..a as u32).map(|k| (k, 1.0)).collect();
-        add_scaled_rows(kernel, &ones, &mut sums.weights);
+        add_scaled_rows(&kernel, &ones, &mut sums.weights);
         let mut dense = try_vec("rows", a * d, F::zero())?;
         for (row, &sample) in dense.chunks_exact_mut(d).zip(&active) {
             rows.copy_row(sample as usize, row);
             row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
         }
-        multiply(&mut sums.points, matrix(kernel, terms).transpose(), matrix(&dense, d));
+        multiply(&mut sums.points, matrix(&kernel, terms).transpose(), matrix(&dense, d));
         Ok(sums)
     }
 
@@ -160,13 +160,21 @@ impl<F: Real> Samples<'_, '_, F> {
         value
     }
 
-    /// The samples of a stripe whose loss slopes, or would if a decision value moved by `reach`.
-    pub(super) fn near(&self, at: &Point<F>, stripe: &[u32], reach: f64) -> Result<Vec<u32>> {
+    /// The loss over a stripe, and its samples whose loss slopes, or would if a decision value moved by
+    /// `reach`.
+    pub(super) fn near(
+        &self,
+        at: &Point<F>,
+        stripe: &[u32],
+        reach: f64,
+    ) -> Result<(f64, Vec<u32>)> {
         let (targets, m) = (self.problem.targets(), at.intercept.len());
-        let mut near = Vec::new();
+        let (mut value, mut near) = (0.0, Vec::new());
+        let mut unused = try_vec("slopes", m, 0.0)?;
         self.each_chunk(at, stripe, |first, _, _, f| {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k];
+                value += self.slopes(sample as usize, f, &mut unused);
                 let slopes = |c: usize, f: f64| {
                     self.loss_of(c).at(targets.value(sample as usize, c), f).slope != 0.0
                 };
@@ -176,7 +184,7 @@ impl<F: Real> Samples<'_, '_, F> {
                 near.extend(f.iter().enumerate().any(reached).then_some(sample));
             }
         })?;
-        Ok(near)
+        Ok((value, near))
     }
 
     /// What step 1 of the method sums over a stripe.
