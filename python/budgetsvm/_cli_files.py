@@ -57,7 +57,7 @@ def read_table(
         names, columns = _parquet(path)
         dtype = np.dtype(np.float64)
     else:
-        names, columns = _csv(path)
+        names, columns = _csv(path, label)
         dtype = np.dtype(np.float64)
     if n_features is not None and label is None and len(columns) == n_features:
         return _matrix(path, names, columns, dtype), None
@@ -102,14 +102,14 @@ def _matrix(path: str, names: list[str], columns: list[np.ndarray], dtype: Any) 
     return np.ascontiguousarray(np.stack(columns, axis=1).astype(dtype))
 
 
-def _csv(path: str) -> tuple[list[str], list[np.ndarray]]:
-    """Columns of a table of text; a first line without a number in it names them."""
+def _csv(path: str, label: str | None) -> tuple[list[str], list[np.ndarray]]:
+    """Columns of a table of text, which a first line may name."""
     between = "\t" if path.lower().endswith(".tsv") else ","
     with open(path, newline="", encoding="utf-8") as file:
         lines = [line for line in csv.reader(file, delimiter=between) if line]
     if not lines:
         raise ValueError(f"{path}: no rows")
-    named = not any(_is_number(text) for text in lines[0])
+    named = _are_names(lines, label)
     names = lines[0] if named else [str(at) for at in range(len(lines[0]))]
     rows = lines[named:]
     for at, row in enumerate(rows):
@@ -119,6 +119,21 @@ def _csv(path: str) -> tuple[list[str], list[np.ndarray]]:
     if not rows:
         raise ValueError(f"{path}: no rows")
     return list(names), [np.array(column) for column in zip(*rows, strict=True)]
+
+
+def _are_names(lines: list[list[str]], label: str | None) -> bool:
+    """Whether the first line is the columns' names: where it has no number, or the label's name.
+
+    Tables of numbers have columns "0", "1", ... for names, and a name for the labels alone: where
+    none is told, a text over numbers.
+    """
+    first, *rest = lines
+    if not any(_is_number(text) for text in first):
+        return True
+    if label is not None:
+        return label in first and not _is_number(label)
+    over = bool(rest) and all(_is_number(line[-1]) for line in rest)
+    return bool(first[-1].strip()) and not _is_number(first[-1]) and over
 
 
 def _is_number(text: str) -> bool:

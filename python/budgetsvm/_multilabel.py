@@ -87,8 +87,8 @@ class LabelSets(Classifier):
     def _check_calibrated(self) -> None:
         if self._has_sets():
             raise ValueError(
-                "y of the fit has sets of labels, whose probabilities have no sum: fit with "
-                'loss="log_loss", or calibrate a machine a label'
+                f"{type(self).__name__}: y of the fit has sets of labels, whose probabilities "
+                'have no sum: fit with loss="log_loss", or calibrate a machine a label'
             )
 
     def _right(self, values: np.ndarray, y: Any) -> np.ndarray:

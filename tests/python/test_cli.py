@@ -83,6 +83,22 @@ def test_a_label_by_name_and_rows_without_labels(folder, capsys):
     assert "no column 'none'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kinds", [["no", "yes"], ["0", "1"]], ids=str)
+@pytest.mark.parametrize("label", [["--label", "kind"], []], ids=str)
+def test_columns_that_are_named_by_numbers(folder, kinds, label):
+    # As tables without names are written.
+    with open("numbered.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["0", "1", "2", "3", "kind"])
+        writer.writerows([*row, kinds[at % 2]] for at, row in enumerate(X.tolist()))
+    given = ["train", "numbered.csv", "m.safetensors", "--estimator", "SVC", *label]
+    if not label and kinds[0] == "no":
+        # A text over texts is a label as they are.
+        given += ["--label", "kind"]
+    assert main(given) == 0
+    assert b.load("m.safetensors").classes_.astype(str).tolist() == kinds
+
+
 def test_cv_and_tune(folder, capsys):
     assert main(["cv", "iris.csv", "--estimator", "SVC", "--folds", "3"]) == 0
     (line,) = lines(capsys)

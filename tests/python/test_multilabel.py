@@ -183,7 +183,7 @@ def test_what_sets_of_labels_have_not(weight) -> None:
     with pytest.raises(ValueError, match="class_weight is of classes"):
         b.BudgetSVC(class_weight=weight).fit(X, Y)
     fitted = b.BudgetSVC().fit(X, Y)
-    with pytest.raises(ValueError, match="calibrate a machine a label"):
+    with pytest.raises(ValueError, match=r"BudgetSVC: .*calibrate a machine a label"):
         fitted.calibrate(X, Y[:, 0])
     for cls in (b.SVC, b.AutoSVC, b.LocalBudgetSVC, b.KernelOGD):
         with pytest.raises(ValueError, match=r"1d array|[Mm]ultilabel|multi"):
