@@ -2,7 +2,8 @@
 
 use super::block::{self, Job};
 use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
-use super::{corners, pairs, products, pulls, slices};
+use super::side::Side;
+use super::{corners, pairs, products, pulls, side, slices};
 use crate::float::Real;
 
 primitives! {
@@ -140,6 +141,18 @@ fixed! {
         curvature: &[f64],
         out: &mut [f64]
     ) -> (f64, f64) = pairs::descents;
+
+    /// `row · x` of every vector x of a panel, which has a lane a vector and at least as many
+    /// coordinates as the row.
+    #[must_use]
+    pub(crate) fn side_dots(row: &[f64], panel: &[Side]) -> Side = side::side_dots;
+
+    /// `x += by_x row` for every vector x of a panel.
+    pub(crate) fn add_side(row: &[f64], by: &Side, panel: &mut [Side]) = side::add_side::<L>;
+
+    /// [`add_side`] of two panels.
+    pub(crate) fn add_sides(row: &[f64], one: (&Side, &mut [Side]), other: (&Side, &mut [Side]))
+        = side::add_sides::<L>;
 }
 
 /// [`run_block`] at a level of one's own choice; one that the processor lacks is not run.

@@ -235,6 +235,35 @@ fn searches_find_what_a_plain_loop_finds() {
     }
 }
 
+#[test]
+fn vectors_side_by_side_are_what_each_is_alone() {
+    let mut rng = Rng::new(6);
+    for len in [0, 1, 3, 4, 7, 100] {
+        let row: Vec<f64> = (0..len).map(|_| rng.normal()).collect();
+        // A coordinate more than the row has: it is not looked at.
+        let mut panel = vec![[0.0; SIDE]; len + 1];
+        panel.as_flattened_mut().fill_with(|| rng.normal());
+        let before = panel.clone();
+        let found = side_dots(&row, &panel);
+        let by: Side = std::array::from_fn(|lane| lane as f64 - 3.0);
+        let (mut first, mut second) = (before.clone(), before.clone());
+        add_sides(&row, (&by, &mut first), (&found, &mut second));
+        add_side(&row, &by, &mut panel);
+        assert_eq!(first, panel);
+        let mut alone = before.clone();
+        add_side(&row, &found, &mut alone);
+        assert_eq!(second, alone);
+        for lane in 0..SIDE {
+            let plain: f64 = row.iter().zip(&before).map(|(a, b)| a * b[lane]).sum();
+            assert!((found[lane] - plain).abs() < 1e-12 * (1.0 + len as f64), "{len} {lane}");
+            for (j, value) in row.iter().enumerate() {
+                assert_eq!(panel[j][lane], before[j][lane] + by[lane] * value);
+            }
+        }
+        assert_eq!(panel[len], before[len]);
+    }
+}
+
 fn same_packed<F: Real + std::fmt::Debug>(d: usize, before: usize, count: usize) {
     let mut rng = Rng::new((d + 100 * count) as u64);
     let rows: Vec<Vec<F>> = (0..before + count)

@@ -14,108 +14,151 @@ pub(super) fn product<F: Real>(z: &[F], w: &[f64]) -> f64 {
     out[0]
 }
 
+/// `w = a u`, `Σ_j η_j w_j = α u + v`: what of it is no vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scalars {
+    scale: f64,
+    sq_norm: f64,
+    /// α and Σ η.
+    along: f64,
+    pub(super) weight: f64,
+}
+
+impl Scalars {
+    pub(super) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// `w ← factor w`, 0 ≤ factor ≤ 1; whether the scale is to be multiplied out.
+    #[must_use]
+    pub(super) fn shrink(&mut self, factor: f64) -> bool {
+        self.scale *= factor;
+        self.sq_norm *= factor * factor;
+        self.scale < LEAST_SCALE
+    }
+
+    /// `w ← w + by z`, where `w·z` is `product` and `‖z‖²` is `sq_norm`: what u and v gain of z.
+    pub(super) fn add(&mut self, by: f64, product: f64, sq_norm: f64) -> (f64, f64) {
+        let step = by / self.scale;
+        self.sq_norm = (self.sq_norm + by * (2.0 * product + by * sq_norm)).max(0.0);
+        (step, -self.along * step)
+    }
+
+    /// What w shrinks by to a norm of at most `radius`, if it must.
+    pub(super) fn beyond(&self, radius: f64) -> Option<f64> {
+        (self.sq_norm > radius * radius).then(|| radius / self.sq_norm.sqrt())
+    }
+
+    /// Counts the present w with `weight` in the average.
+    pub(super) fn average(&mut self, weight: f64) {
+        self.along += weight * self.scale;
+        self.weight += weight;
+    }
+
+    /// Takes the norm afresh, of u's: rounding adds up over many steps.
+    pub(super) fn refresh(&mut self, sq_norm_of_u: f64) {
+        self.sq_norm = self.scale * self.scale * sq_norm_of_u;
+    }
+
+    /// Multiplies the scale out.
+    pub(super) fn multiply_out<'a>(
+        &mut self,
+        pairs: impl Iterator<Item = (&'a mut f64, &'a mut f64)>,
+    ) {
+        for (u, v) in pairs {
+            *v += self.along * *u;
+            *u *= self.scale;
+        }
+        (self.along, self.scale) = (0.0, 1.0);
+    }
+}
+
 /// `w = a u`, `Σ_j η_j w_j = α u + v`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iterate {
-    u: Vec<f64>,
-    scale: f64,
-    sq_norm: f64,
-    /// α and v of the average, and Σ η.
-    along: f64,
-    rest: Vec<f64>,
-    pub(super) weight: f64,
+    pub(super) scalars: Scalars,
+    pub(super) u: Vec<f64>,
+    /// v of the average.
+    pub(super) rest: Vec<f64>,
 }
 
 impl Iterate {
     /// The iterate w.
     #[must_use]
     pub fn new(w: &[f64]) -> Self {
+        let sq_norm = crate::linalg::dot(w, w);
         Self {
-            sq_norm: crate::linalg::dot(w, w),
+            scalars: Scalars { scale: 1.0, sq_norm, along: 0.0, weight: 0.0 },
             u: w.to_vec(),
-            scale: 1.0,
-            along: 0.0,
             rest: vec![0.0; w.len()],
-            weight: 0.0,
         }
     }
 
     /// Begins the average with `mean`, counted with `weight`.
     pub fn begin_average(&mut self, mean: &[f64], weight: f64) {
-        (self.along, self.weight) = (0.0, weight);
+        (self.scalars.along, self.scalars.weight) = (0.0, weight);
         self.rest.iter_mut().zip(mean).for_each(|(v, m)| *v = weight * m);
     }
 
     /// `w·z`.
     #[must_use]
     pub fn product<F: Real>(&self, z: &[F]) -> f64 {
-        self.scale * product(z, &self.u)
+        self.scalars.scale * product(z, &self.u)
     }
 
     /// `w ← factor w`, 0 ≤ factor ≤ 1.
     pub fn shrink(&mut self, factor: f64) {
-        self.scale *= factor;
-        self.sq_norm *= factor * factor;
-        if self.scale < LEAST_SCALE {
-            self.multiply_out();
+        if self.scalars.shrink(factor) {
+            self.scalars.multiply_out(self.u.iter_mut().zip(&mut self.rest));
         }
     }
 
     /// `w ← w + by z`, where `w·z` is `product` and `‖z‖²` is `sq_norm`.
     pub fn add<F: Real>(&mut self, by: f64, z: &[F], product: f64, sq_norm: f64) {
-        let step = by / self.scale;
-        add_scaled_rows(z, &[(0, step)], &mut self.u);
-        if self.along != 0.0 {
-            add_scaled_rows(z, &[(0, -self.along * step)], &mut self.rest);
+        let (u, rest) = self.scalars.add(by, product, sq_norm);
+        add_scaled_rows(z, &[(0, u)], &mut self.u);
+        if self.scalars.along != 0.0 {
+            add_scaled_rows(z, &[(0, rest)], &mut self.rest);
         }
-        self.sq_norm = (self.sq_norm + by * (2.0 * product + by * sq_norm)).max(0.0);
     }
 
     /// The nearest w of norm at most `radius`.
     pub fn project(&mut self, radius: f64) {
-        if self.sq_norm > radius * radius {
-            self.shrink(radius / self.sq_norm.sqrt());
+        if let Some(factor) = self.scalars.beyond(radius) {
+            self.shrink(factor);
         }
     }
 
     /// Counts the present w with `weight` in the average.
     pub fn average(&mut self, weight: f64) {
-        self.along += weight * self.scale;
-        self.weight += weight;
+        self.scalars.average(weight);
     }
 
     /// Takes the norm afresh: rounding adds up over many steps.
     pub fn refresh(&mut self) {
-        self.sq_norm = self.scale * self.scale * crate::linalg::dot(&self.u, &self.u);
+        self.scalars.refresh(crate::linalg::dot(&self.u, &self.u));
     }
 
     /// `‖w‖²`.
     #[must_use]
     pub fn sq_norm(&self) -> f64 {
-        self.sq_norm
+        self.scalars.sq_norm
     }
 
     /// w.
     #[must_use]
     pub fn current(&self) -> Vec<f64> {
-        self.u.iter().map(|v| self.scale * v).collect()
+        self.u.iter().map(|v| self.scalars.scale * v).collect()
     }
 
     /// The weighted mean of the averaged iterates; w itself when there are none.
     #[must_use]
     pub fn mean(&self) -> Vec<f64> {
-        if self.weight <= 0.0 {
+        let Scalars { along, weight, .. } = self.scalars;
+        if weight <= 0.0 {
             return self.current();
         }
         let pairs = self.u.iter().zip(&self.rest);
-        pairs.map(|(u, v)| (self.along * u + v) / self.weight).collect()
-    }
-
-    fn multiply_out(&mut self) {
-        for (u, v) in self.u.iter_mut().zip(&mut self.rest) {
-            *v += self.along * *u;
-            *u *= self.scale;
-        }
-        (self.along, self.scale) = (0.0, 1.0);
+        pairs.map(|(u, v)| (along * u + v) / weight).collect()
     }
 }

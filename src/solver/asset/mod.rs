@@ -36,6 +36,7 @@
 
 mod dual;
 mod iterate;
+mod panel;
 mod saved;
 mod source;
 mod steps;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::panel::Panel;
 use super::{Iterate, Source};
 use crate::config::{count, optional, positive};
 use crate::data::{SampleOrder, Targets, passes};
@@ -126,49 +127,49 @@ pub struct Outcome {
 }
 
 /// The features of a sample are asked for this many steps ahead.
-const AHEAD: usize = 2;
+pub(super) const AHEAD: usize = 2;
 
 /// One output: an iterate with its offset.
-struct Output {
-    iterate: Iterate,
-    intercept: f64,
+pub(super) struct Output {
+    pub(super) iterate: Iterate,
+    pub(super) intercept: f64,
     /// Summed up with the weights of the iterate's average.
-    mean_intercept: f64,
+    pub(super) mean_intercept: f64,
 }
 
 /// What a step needs to know.
-struct Plan<'a> {
-    settings: &'a Settings,
-    lambda: f64,
+pub(super) struct Plan<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) lambda: f64,
     /// One an output of columns, or that of all outputs.
     lengths: Vec<Lengths>,
-    average_from: u64,
+    pub(super) average_from: u64,
     /// In a stream: the power of j that an iterate counts with.
     power: Option<f64>,
-    task: &'a Task<'a>,
+    pub(super) task: &'a Task<'a>,
     /// `p_i = factor C_i`.
     factor: f64,
 }
 
 /// How far an output may go, and how far at a time.
 #[derive(Clone, Copy)]
-struct Lengths {
-    radius: f64,
-    bound: f64,
+pub(super) struct Lengths {
+    pub(super) radius: f64,
+    pub(super) bound: f64,
     /// `D_X / D_G`.
     length: f64,
     /// The same of the offset.
-    offset_length: f64,
+    pub(super) offset_length: f64,
 }
 
 /// A block of samples, read before it is needed, once for all outputs: a step would wait for each.
-struct Told {
+pub(super) struct Told {
     /// Steps made before the block.
-    done: u64,
+    pub(super) done: u64,
     /// `p_i` of every sample, and the square root of its step's number.
-    weights: Vec<(f64, f64)>,
-    /// Targets, outputs x samples.
-    targets: Vec<f64>,
+    pub(super) weights: Vec<(f64, f64)>,
+    /// Targets, samples x outputs.
+    pub(super) targets: Vec<f64>,
 }
 
 impl Plan<'_> {
@@ -176,16 +177,27 @@ impl Plan<'_> {
         let (n, outputs) = (order.len(), self.task.targets.n_outputs());
         let weights = order.iter().zip(done + 1..);
         let weights = weights.map(|(&i, j)| (self.factor * self.task.cost[i], (j as f64).sqrt()));
-        let mut targets = vec![0.0; n * outputs];
-        for (at, &i) in order.iter().enumerate() {
-            let own = targets.iter_mut().skip(at).step_by(n);
-            own.enumerate().for_each(|(c, y)| *y = self.task.y(i, c));
+        let mut targets = Vec::with_capacity(n * outputs);
+        for &i in order {
+            targets.extend((0..outputs).map(|c| self.task.y(i, c)));
         }
         Told { done, weights: weights.collect(), targets }
     }
 
+    /// How far output c may go.
+    pub(super) fn own(&self, c: usize) -> &Lengths {
+        &self.lengths[c.min(self.lengths.len() - 1)]
+    }
+
+    /// Whether the iterate after step j counts in the average; with what, where that is not η.
+    pub(super) fn counts(&self, j: u64, before: u64) -> (bool, Option<f64>) {
+        let counts = j - before > self.average_from;
+        let power = self.power.filter(|_| counts);
+        (counts, power.map(|power| (j as f64).powf(power)))
+    }
+
     /// Step 2, of the step j, whose square root is given.
-    fn step(&self, own: &Lengths, (j, root): (u64, f64)) -> f64 {
+    pub(super) fn step(&self, own: &Lengths, (j, root): (u64, f64)) -> f64 {
         if self.settings.strongly_convex {
             1.0 / (self.lambda * j as f64)
         } else {
@@ -193,24 +205,20 @@ impl Plan<'_> {
         }
     }
 
-    /// Steps 4 to 6 for the samples of one block.
+    /// Steps 4 to 6 for the samples of one block, of the only output.
     fn block<F: Real>(
         &self,
-        output: (usize, &mut Output),
+        output: &mut Output,
         source: &Source<'_, F>,
         (order, told): (&[usize], &Told),
         before: u64,
     ) {
-        let (c, output) = output;
-        let own = &self.lengths[c.min(self.lengths.len() - 1)];
-        let targets = &told.targets[c * order.len()..(c + 1) * order.len()];
-        for (at, (&y, &(weight, root))) in targets.iter().zip(&told.weights).enumerate() {
+        let own = self.own(0);
+        for (at, (&y, &(weight, root))) in told.targets.iter().zip(&told.weights).enumerate() {
             let j = told.done + at as u64 + 1;
             let eta = self.step(own, (j, root));
             let z = source.row(order, at);
-            if c == 0 {
-                source.prefetch(order, at + AHEAD);
-            }
+            source.prefetch(order, at + AHEAD);
             let product = output.iterate.product(z);
             let v = self.settings.loss.violation(y, product + output.intercept);
             // 4.
@@ -227,8 +235,8 @@ impl Plan<'_> {
                 }
             }
             // 6.
-            if j - before > self.average_from {
-                let weight = self.power.map_or(eta, |power| (j as f64).powf(power));
+            if let (true, weight) = self.counts(j, before) {
+                let weight = weight.unwrap_or(eta);
                 output.iterate.average(weight);
                 output.mean_intercept += weight * output.intercept;
             }
@@ -273,6 +281,11 @@ pub fn train<F: Real>(
             Output { iterate, intercept, mean_intercept }
         })
         .collect();
+    // Several walk side by side.
+    let mut panels = Vec::new();
+    if outputs > 1 {
+        panels = Panel::of(&mut machines);
+    }
     let mut plan: Option<Plan<'_>> = None;
     let mut history = Vec::new();
     let stop = passes(watch, (&settings.order, n, 0..settings.max_iter), &mut |watch, pass| {
@@ -296,11 +309,11 @@ pub fn train<F: Real>(
                     if rayon::current_num_threads() > 1 {
                         scope.spawn(|_| source.warm(next));
                     }
-                    plan.block((0, &mut machines[0]), source, (block, told), before);
+                    plan.block(&mut machines[0], source, (block, told), before);
                 });
             } else {
-                parallel::each(machines.iter_mut(), &|c, machine| {
-                    plan.block((c, machine), source, (block, told), before);
+                parallel::each(panels.iter_mut(), &|_, panel| {
+                    panel.block(plan, source, (block, told), before);
                 });
             }
             done += block.len() as u64;
@@ -309,7 +322,8 @@ pub fn train<F: Real>(
         watch.tick.seen = n;
         Ok(None)
     })?;
-    let mean = |m: &Output| match m.iterate.weight {
+    machines.extend(panels.into_iter().flat_map(Panel::apart));
+    let mean = |m: &Output| match m.iterate.scalars.weight {
         weight if weight > 0.0 => m.mean_intercept / weight,
         _ => m.intercept,
     };
