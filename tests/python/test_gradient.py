@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import make_classification, make_friedman1, make_regression
+from scipy.stats import spearmanr
+from sklearn.datasets import load_diabetes, make_classification, make_friedman1, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 import budgetsvm as b
 import machines
@@ -191,3 +195,40 @@ def test_importances_find_what_values_were_made_of(make):
         warnings.simplefilter("error")
         named = make().set_params(C=10).fit(frame, y)
         np.testing.assert_allclose(named.feature_importances(frame), model.feature_importances(X))
+
+
+def weights_that_fall():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 10))
+    values = X @ 0.7 ** np.arange(10) + 0.5 * X[:, 2] * X[:, 5]
+    return X, values + 0.3 * rng.normal(size=len(X)) > 0
+
+
+def waves_that_fall():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 8))
+    values = np.sin(X) @ 0.75 ** np.arange(8) + 0.5 * X[:, 1] * X[:, 4]
+    return X, values + 0.2 * rng.normal(size=len(X))
+
+
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+@pytest.mark.parametrize("data", [weights_that_fall, waves_that_fall, diabetes])
+@pytest.mark.parametrize("exact", [True, False])
+def test_importances_rank_as_permutations_do(data, exact):
+    # benches/python/importances.py does so on larger sets.
+    X, y = data()
+    X = StandardScaler().fit_transform(X)
+    classes = y.dtype == bool
+    y = y if classes else (y - y.mean()) / y.std()
+    if exact:
+        model = b.SVC(C=10) if classes else b.SVR(C=10)
+    else:
+        model = (b.BudgetSVC if classes else b.BudgetSVR)(200, C=10, random_state=0)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0)
+    model.fit(X, y)
+    permuted = permutation_importance(model, X_test, y_test, n_repeats=10, random_state=0)
+    rank, _ = spearmanr(model.feature_importances(X), permuted.importances_mean)
+    assert rank >= 0.8
