@@ -37,7 +37,9 @@
 mod dual;
 mod iterate;
 mod panel;
+mod plan;
 mod saved;
+mod settings;
 mod source;
 mod steps;
 #[cfg(test)]
@@ -45,5 +47,6 @@ mod tests;
 
 pub use dual::{Ascent, Solution, ascend};
 pub use iterate::Iterate;
+pub use settings::{Average, Settings, Task};
 pub use source::Source;
-pub use steps::{Average, Outcome, Settings, State, Task, train};
+pub use steps::{Outcome, State, train};

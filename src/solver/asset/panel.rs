@@ -1,7 +1,7 @@
 //! Several outputs side by side: each sample's features are read once for eight of them.
 
 use super::iterate::Scalars;
-use super::steps::{AHEAD, Output, Plan, Told};
+use super::plan::{AHEAD, Output, Plan, Told};
 use super::{Iterate, Source};
 use crate::float::Real;
 use crate::simd::{SIDE, Side, add_side, add_sides, side_dots, widen};
