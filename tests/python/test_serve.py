@@ -113,22 +113,26 @@ def test_neither_scikit_learn_nor_scipy_is_imported(name, tmp_path):
 
 
 IMPORTING = """
-import resource
-import time
-held, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+import sys
+
+
+def held():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+before = held()
 import budgetsvm.serve
-took = time.process_time() - began
-print(took, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held) / 1024)
+print((held() - before) / 1024, *sorted({"scipy", "sklearn"} & set(sys.modules)))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
-def test_importing_it_is_quick_and_small():
-    # Processor time, the least of some: whatever else the machine does.
-    told = [subprocess.check_output([sys.executable, "-c", IMPORTING], text=True) for _ in range(5)]
-    seconds, megabytes = np.array([line.split() for line in told], dtype=float).min(axis=0)
-    assert seconds <= 0.15
-    assert megabytes <= 40
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other places elsewhere")
+def test_importing_it_is_small():
+    # How long it takes: benches/python/serving.py.
+    told = subprocess.check_output([sys.executable, "-c", IMPORTING], text=True).split()
+    assert told[1:] == []
+    assert 1 < float(told[0]) <= 40
 
 
 def test_threads_may_predict_at_once(tmp_path):

@@ -51,7 +51,7 @@ pub struct Settings {
     pub stream: bool,
 }
 
-/// Targets and costs of the samples behind a [`Source`].
+/// Targets and costs of the samples behind a source of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Targets of all rows.
