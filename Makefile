@@ -63,6 +63,7 @@ cluster-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.cluster ## Dask, Ray and Sp
 	$(BIN)/pytest tests/python/test_dask.py tests/python/test_dask_ml.py
 	$(BIN)/python examples/ray_shards.py
 	$(BIN)/python examples/spark_shards.py
+	$(BIN)/python tests/cluster.py
 
 docs-serve: docs ## the site at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/docs 8000
