@@ -78,7 +78,7 @@ class Classifier(ClassifierMixin, Calibrated):
         else:
             _validation.check_labels("y", y)
             check_classification_targets(y)
-            classes, index = np.unique(y, return_inverse=True)
+            classes, index = _validation.numbered(y)
         if len(classes) < 2:
             raise ValueError(f"y has {len(classes)} class, at least 2 classes are needed")
         if known is not None and not np.array_equal(classes, known):
@@ -103,9 +103,11 @@ class Classifier(ClassifierMixin, Calibrated):
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:
         factors = self._factors(target, weights, balance)
+        equal = bool(np.all(factors == 1.0))
 
         def cost(at: slice) -> np.ndarray:
-            return self._used_C() * weights[at] * factors[target[at]]
+            own = self._used_C() * weights[at]
+            return own if equal else own * factors[target[at]]
 
         return _validation.where_kept(weights, cost)
 

@@ -21,6 +21,12 @@ _INNER = ("budgetsvm.", "sklearn.")
 _FLOATS, _LABELS = (np.float64, np.float32), "biuU"
 
 
+#: Columns that rows of any number have room for.
+_WIDE = 2**20
+
+#: Integers are counted rather than sorted where they are many and lie so close together.
+_MANY, _CLOSE = 2**12, 2**16
+
 #: Numbers up to which an array of what is finite costs nothing that counts.
 _SMALL = 2**20
 
@@ -54,6 +60,23 @@ def are_plain(X: Any, y: Any) -> bool:
         and (y.dtype.kind in _LABELS or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
         and is_plain(X, _FLOATS)
     )
+
+
+def numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct labels, sorted, and of every label its place there."""
+    if y.dtype.kind in "biu" and len(y) > _MANY:
+        low, high = y.min(), y.max()
+        if int(high) - int(low) < _CLOSE:
+            # No difference leaves the range of its type.
+            places = (y - low if y.dtype.kind == "u" else y.astype(np.int64) - int(low)).astype(
+                np.intp, copy=False
+            )
+            seen = np.zeros(int(high) - int(low) + 1, dtype=bool)
+            seen[places] = True
+            classes = np.array([int(low) + int(at) for at in np.flatnonzero(seen)], dtype=y.dtype)
+            return classes, (np.cumsum(seen, dtype=np.uint32) - np.uint32(1))[places]
+    classes, index = np.unique(y, return_inverse=True)
+    return classes, index
 
 
 def are_plain_labels(y: Any) -> bool:
@@ -209,7 +232,11 @@ def settle_gamma(
 
     Where few features drown the others a warning says what to do, if `told`.
     """
-    settled = resolve_gamma(gamma, _of_rows("variance", rows, weights), n_features)
+    # A source keeps the variance for others, and rows too wide to be held are refused with it.
+    kept = getattr(weights, "maps", None) is not None or n_features > _WIDE
+    asked = kept or (isinstance(gamma, str) and gamma != "auto")
+    variance = _of_rows("variance", rows, weights) if asked else np.nan
+    settled = resolve_gamma(gamma, variance, n_features)
     if told:
         warn_of_scales(rows, weights)
     return settled

@@ -3,8 +3,8 @@
 use super::Rows;
 use crate::error::{Error, LARGE, Result, check_room, try_vec};
 use crate::float::Real;
-use crate::parallel::{ROW_CHUNK, thread_count};
-use crate::simd;
+use crate::parallel::{self, ROW_CHUNK, thread_count};
+use crate::simd::{self, zeroed, zeroed_places};
 
 /// What is to be predicted.
 #[derive(Clone, Copy, Debug)]
@@ -178,6 +178,23 @@ impl SomeTargets {
         }
     }
 
+    /// The same of these samples, shared among threads.
+    pub(crate) fn of(targets: Targets<'_>, chosen: &[u32]) -> Result<Self> {
+        Ok(match targets {
+            Targets::Classes { index, n_classes } => {
+                let mut own = zeroed_places("classes", chosen.len())?;
+                pick(chosen, index, &mut own);
+                Self::Classes { index: own, n_classes }
+            }
+            Targets::Values(values) => {
+                let mut own = zeroed("values", chosen.len())?;
+                pick(chosen, values, &mut own);
+                Self::Values(own)
+            }
+            Targets::Columns { .. } => Self::new(targets, chosen.iter().map(|&i| i as usize)),
+        })
+    }
+
     /// One value a sample, as that of several outputs, a quantile each.
     pub(crate) fn of_levels(values: &[f64], levels: &[f64]) -> Result<Self> {
         let m = levels.len();
@@ -213,6 +230,17 @@ impl SomeTargets {
             }
         }
     }
+}
+
+/// Samples of a part of a [`pick`].
+const PICKED: usize = 8192;
+
+/// What `from` has of these samples.
+pub(crate) fn pick<T: Copy + Send + Sync>(chosen: &[u32], from: &[T], out: &mut [T]) {
+    let parts = out.chunks_mut(PICKED).zip(chosen.chunks(PICKED));
+    parallel::each_if(chosen.len() > PICKED, parts, &|_, (out, chosen)| {
+        out.iter_mut().zip(chosen).for_each(|(to, &i)| *to = from[i as usize]);
+    });
 }
 
 /// Rows, targets and the per-sample cost `C_i = C * class_weight * sample_weight_i`.

@@ -5,7 +5,10 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use super::Csr;
 use crate::error::{Error, Result};
 use crate::float::Real;
-use crate::simd;
+use crate::{parallel, simd};
+
+/// Values that are looked at where the caller stands: no part for another thread.
+const FEW: usize = 1 << 17;
 
 /// The samples: n rows of d features, dense (any layout, read-only) or CSR.
 ///
@@ -170,6 +173,11 @@ impl<'a, F: Real> Rows<'a, F> {
     /// # Errors
     /// `NonFinite` with the place of the first value that is not.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        if let Self::Dense(x) = self
+            && let Some(values) = x.as_slice()
+        {
+            return check_finite(what, values, x.ncols());
+        }
         for row in 0..self.n_rows() {
             let mut bad = None;
             match self.point(row) {
@@ -194,7 +202,16 @@ pub(crate) fn check_finite<F: Real>(
     values: &[F],
     columns: usize,
 ) -> Result<()> {
-    match values.iter().position(|v| !v.is_finite()) {
+    // Without a branch for every value.
+    let is_spoilt = |part: &[F]| !part.iter().fold(true, |all, v| all & v.is_finite());
+    let spoilt = match values.len() <= FEW {
+        true => is_spoilt(values),
+        false => {
+            let part = |at: usize| is_spoilt(&values[at * FEW..values.len().min((at + 1) * FEW)]);
+            parallel::map(values.len().div_ceil(FEW), &part).contains(&true)
+        }
+    };
+    match spoilt.then(|| values.iter().position(|v| !v.is_finite())).flatten() {
         Some(bad) => Err(Error::NonFinite { what, row: bad / columns, column: bad % columns }),
         None => Ok(()),
     }
@@ -325,6 +342,21 @@ mod tests {
             assert_eq!(dense(&rows.range(1, 3)), table.slice(ndarray::s![1.., ..]));
         }
         assert_eq!(dense(&Rows::of_one(&flat[..3]).unwrap()), table.slice(ndarray::s![..1, ..]));
+    }
+
+    #[test]
+    fn the_first_value_of_many_that_is_not_finite_is_named() {
+        let mut values = vec![1.0_f32; 3 * super::FEW + 7 * 3];
+        let columns = 3;
+        assert!(Rows::of_slice(&values, columns).unwrap().check_finite("X").is_ok());
+        values[2 * super::FEW + 5] = f32::NAN;
+        values[3 * super::FEW + 5] = f32::INFINITY;
+        let at = 2 * super::FEW + 5;
+        let told = Rows::of_slice(&values, columns).unwrap().check_finite("X").unwrap_err();
+        let place = (at / columns, at % columns);
+        assert!(
+            matches!(told, crate::error::Error::NonFinite { row, column, .. } if (row, column) == place)
+        );
     }
 
     #[test]

@@ -21,8 +21,6 @@ pub struct Summary {
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
     check_len("sample_weight", n, weight.len())?;
-    rows.check_finite("X")?;
-    let counted = || (0..n).filter(|&i| weight[i] > 0.0);
     let entries = weight.iter().filter(|&&w| w > 0.0).sum::<f64>() * d as f64;
     if entries.is_nan() || entries <= 0.0 {
         return Err(Error::InvalidData { what: "X", reason: "no row of positive weight".into() });
@@ -30,23 +28,70 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
     // What is made of rows holds some of them dense: where not even one fits, that is said here.
     check_columns(d)?;
     check_room("a dense row of X", d * size_of::<f64>())?;
-    let mut sum = 0.0;
-    for i in counted() {
-        let mut row = 0.0;
-        each(rows, i, |_, value| row += value.to_f64());
-        sum += weight[i] * row;
+    let (mut sum, mut all) = (0.0, 0.0);
+    each_sum(
+        rows,
+        |value| value,
+        |i, row, _| {
+            all += row;
+            if weight[i] > 0.0 {
+                sum += weight[i] * row;
+            }
+        },
+    );
+    // A value that is not finite leaves no finite sum.
+    if !f64::is_finite(all) {
+        rows.check_finite("X")?;
     }
     let mean = sum / entries;
     let mut squares = 0.0;
-    for i in counted() {
+    each_sum(
+        rows,
+        |value| (value - mean).powi(2),
+        |i, row, stored| {
+            if weight[i] > 0.0 {
+                squares += weight[i] * (row + (d - stored) as f64 * mean * mean);
+            }
+        },
+    );
+    Ok(Summary { variance: squares / entries })
+}
+
+/// Rows whose sums are made side by side: an addition waits for the one before it, in one row.
+const SIDE: usize = 8;
+
+/// Tells every row's sum of `of` its stored entries, added in their order, and how many these are.
+fn each_sum<F: Real>(
+    rows: &Rows<'_, F>,
+    of: impl Fn(f64) -> f64,
+    mut tell: impl FnMut(usize, f64, usize),
+) {
+    let (n, d) = (rows.n_rows(), rows.n_cols());
+    let mut first = 0;
+    if let Rows::Dense(x) = rows
+        && let Some(values) = x.as_slice()
+    {
+        for block in values.chunks_exact(SIDE * d.max(1)) {
+            let mut sums = [0.0; SIDE];
+            for j in 0..d {
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    *sum += of(block[row * d + j].to_f64());
+                }
+            }
+            for (at, sum) in sums.into_iter().enumerate() {
+                tell(first + at, sum, d);
+            }
+            first += SIDE;
+        }
+    }
+    for i in first..n {
         let (mut row, mut stored) = (0.0, 0usize);
         each(rows, i, |_, value| {
-            row += (value.to_f64() - mean).powi(2);
+            row += of(value.to_f64());
             stored += 1;
         });
-        squares += weight[i] * (row + (d - stored) as f64 * mean * mean);
+        tell(i, row, stored);
     }
-    Ok(Summary { variance: squares / entries })
 }
 
 /// Columns of rows whose terms are dense, at most: beyond, one row in f64 is more than a gigabyte.
@@ -77,6 +122,21 @@ pub(super) fn each<F: Real>(rows: &Rows<'_, F>, row: usize, mut visit: impl FnMu
 mod tests {
     use super::*;
     use crate::data::{Csr, Indices};
+
+    #[test]
+    fn rows_side_by_side_have_the_sums_of_rows_one_by_one() {
+        let mut rng = crate::rng::Rng::new(3);
+        let mut dense = ndarray::Array2::from_shape_fn((29, 5), |_| rng.normal());
+        let weight: Vec<f64> = (0..29).map(|i| f64::from(i % 4)).collect();
+        let columns = dense.t().as_standard_layout().into_owned();
+        let together = summarize(&Rows::Dense(dense.view()), &weight).unwrap();
+        // Columns one after another are no rows in one piece.
+        let apart = summarize(&Rows::Dense(columns.t()), &weight).unwrap();
+        assert_eq!(together.variance.to_bits(), apart.variance.to_bits());
+        dense[(8, 3)] = f64::INFINITY;
+        let told = summarize(&Rows::Dense(dense.view()), &weight).unwrap_err();
+        assert!(matches!(told, Error::NonFinite { row: 8, column: 3, .. }), "{told}");
+    }
 
     #[test]
     fn dense_and_sparse_and_repeated_rows_agree() {

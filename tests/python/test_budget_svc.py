@@ -356,3 +356,23 @@ def test_a_pass_visits_no_more_rows_than_terms_can_use():
     assert visited(polishing=False) == [20_000]
     assert visited(order="sequential") == [20_000]
     assert all(seen == 20_000 for seen in visited("partial_fit"))
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIqQ")
+def test_labels_close_together_are_numbered_as_by_sorting(dtype):
+    from budgetsvm._validation import numbered
+
+    rng = np.random.default_rng(0)
+    for low, high in ((0, 2), (-128, 128), (0, 60_000), (2**62, 2**63 - 1)):
+        info = None if dtype == "?" else np.iinfo(dtype)
+        known = (info.min, info.max) if info else (0, 1)
+        y = rng.integers(
+            max(min(low, known[1]), known[0]), min(high, known[1]), 9000, endpoint=True
+        )
+        y = y.astype(dtype)
+        for labels in (y, y[::2], np.where(y == y[0], y.min(), y.max())):
+            classes, index = numbered(labels)
+            expected, places = np.unique(labels, return_inverse=True)
+            assert classes.dtype == expected.dtype
+            np.testing.assert_array_equal(classes, expected)
+            np.testing.assert_array_equal(index, places)

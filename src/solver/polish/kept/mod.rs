@@ -39,9 +39,11 @@ mod part;
 mod rows;
 mod trail;
 
+use std::sync::{Mutex, PoisonError};
+
 use super::steps::Shared;
-use crate::data::check_finite;
-use crate::error::try_vec;
+use crate::data::{check_finite, pick};
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, dot};
 use crate::parallel;
@@ -70,6 +72,9 @@ const LEAST_HELD: usize = 32;
 /// Passes over all samples at most.
 const ROUNDS: usize = 40;
 const SEED: u64 = 7;
+/// The memory of rows stays while all samples are looked at where a number of each takes no more than
+/// one in so many of the bytes for rows.
+const SPARED: usize = 8;
 
 /// One output's problem, or that of a part of the samples.
 struct Solver<'s, 'a, 'k, F: Real> {
@@ -81,6 +86,8 @@ struct Solver<'s, 'a, 'k, F: Real> {
     single: &'k [f32],
     /// A step that promises less, as a share of the objective, is left to others.
     until: f64,
+    /// Memory for kernel values that nobody uses.
+    held: &'k Mutex<Vec<f32>>,
     /// Where it is in a checkpoint, and the place of all samples beside its own.
     trail: &'k Trail,
     leg: Leg,
@@ -140,7 +147,8 @@ fn solve_one<F: Real>(
     let (polish, b) = (shared.polish, kernel.n_terms());
     let samples = shared.samples(index, polish.h);
     let (leg, outer) = (Leg::ALL, None);
-    let solver = Solver { shared, kernel, samples, bytes, single, until: 0.0, trail, leg, outer };
+    let (until, held) = (0.0, &Mutex::default());
+    let solver = Solver { shared, kernel, samples, bytes, single, until, held, trail, leg, outer };
     let mut point = result.coef_of(index);
     point.extend(polish.fit_intercept.then_some(result.intercept[index]));
     let mut place = solver.zero(0)?;
@@ -221,14 +229,13 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             let (found, steps) = (&mut point, &mut place.steps);
             found.copy_from_slice(&place.point);
             let settled = stage.minimise(found, steps, &place.f, last, watch)? == End::Minimum;
-            drop(rows);
+            self.spare(rows);
             if settled && point == place.point {
                 return Ok(true);
             }
             // Steps 1 and 2.
             let whole = self.step_1_look(place, (&point, settled), watch)?;
-            let matters = |i: usize| matters(&self.samples, i, place.f[i], 0.0);
-            if settled && whole && (0..place.f.len()).all(|i| is_in(&kept, i) || !matters(i)) {
+            if settled && whole && !self.others_matter(&kept, place) {
                 tell(place, watch)?;
                 return Ok(true);
             }
@@ -244,7 +251,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         (point, settled): (&[f64], bool),
         watch: &mut Watch<'_>,
     ) -> Step<bool> {
-        let mut s = try_vec("margins", self.kernel.n_rows(), 0.0)?;
+        let mut s = zeroed("margins", self.kernel.n_rows())?;
         let (coef, offset) = point.split_at(self.kernel.n_terms());
         let offset = offset.first().copied().unwrap_or(0.0);
         rows::margins(self.kernel, (coef, offset), &mut s, watch)?;
@@ -341,8 +348,33 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         for others in marks {
             kept.iter_mut().zip(others).for_each(|(all, own)| *all |= own);
         }
-        Ok(Some((Rows::new(self.kernel, (rows, matter), bytes, watch)?, kept)))
+        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Some((Rows::within(held, self.kernel, (rows, matter), bytes, watch)?, kept)))
     }
+
+    /// Keeps the memory of rows for the next, unless samples are so many that looking at all takes much.
+    fn spare(&self, rows: Rows<'_, F>) {
+        if size_of::<f64>() * self.shared.n_samples() <= self.bytes / SPARED {
+            *self.held.lock().unwrap_or_else(PoisonError::into_inner) = rows.held();
+        }
+    }
+
+    /// Whether a sample matters without a bit.
+    fn others_matter(&self, bits: &[u64], place: &Place) -> bool {
+        let parts = place.f.chunks(CHUNK).collect::<Vec<_>>();
+        let found = parallel::map(parts.len(), &|chunk| {
+            let mut samples = (chunk * CHUNK..).zip(parts[chunk]);
+            samples.any(|(i, &f)| !is_in(bits, i) && matters(&self.samples, i, f, 0.0))
+        });
+        found.contains(&true)
+    }
+}
+
+/// A number of these samples.
+fn picked(chosen: &[u32], from: &[f64]) -> Result<Vec<f64>> {
+    let mut own = zeroed("samples", chosen.len())?;
+    pick(chosen, from, &mut own);
+    Ok(own)
 }
 
 /// Bytes for the kernel values of so many rows: where what else is kept of them takes more than half of

@@ -3,7 +3,7 @@
 
 use super::newton::Last;
 use super::trail::{Leg, Place};
-use super::{CHUNK, Few, Solver, matters};
+use super::{CHUNK, Few, Solver, WORD, matters, picked, set};
 use crate::data::SomeTargets;
 use crate::error::try_vec;
 use crate::float::Real;
@@ -31,24 +31,23 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         if n < LEAST || self.until > 0.0 {
             return Ok(false);
         }
-        let mut is_near = try_vec("samples", n, false)?;
-        parallel::each(
-            is_near.chunks_mut(CHUNK).zip(place.f.chunks(CHUNK)),
-            &|chunk, (near, f)| {
-                let samples = (chunk * CHUNK..).zip(near.iter_mut().zip(f));
-                samples.for_each(|(i, (near, &f))| *near = matters(&self.samples, i, f, REACH));
-            },
-        );
-        let count = is_near.iter().filter(|&&near| near).count();
+        // A bit a sample.
+        let mut is_near = try_vec("samples", n.div_ceil(WORD), 0_u64)?;
+        let parts = is_near.chunks_mut(CHUNK / WORD).zip(place.f.chunks(CHUNK));
+        parallel::each(parts, &|chunk, (near, f)| {
+            for (at, &f) in f.iter().enumerate() {
+                let near_one = matters(&self.samples, chunk * CHUNK + at, f, REACH);
+                near[at / WORD] |= u64::from(near_one) << (at % WORD);
+            }
+        });
+        let count = is_near.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         if count as f64 > MOST * n as f64 {
             return Ok(false);
         }
         let mut samples: Vec<u32> = Vec::with_capacity(count);
-        samples.extend((0..n as u32).filter(|&i| is_near[i as usize]));
-        let chosen = || samples.iter().map(|&i| i as usize);
-        let targets = SomeTargets::new(self.samples.targets, chosen());
-        let pick = |values: &[f64]| chosen().map(|i| values[i]).collect::<Vec<f64>>();
-        let (cost, f) = (pick(self.samples.cost), pick(&place.f));
+        samples.extend(set(&is_near));
+        let targets = SomeTargets::of(self.samples.targets, &samples)?;
+        let (cost, f) = (picked(&samples, self.samples.cost)?, picked(&samples, &place.f)?);
         let kernel = Few { of: self.kernel, samples };
         let near = Solver {
             kernel: &kernel,
@@ -63,7 +62,6 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let done = near.descend(&mut there, last, &mut |_, _| Ok(()), watch)?;
         place.steps = there.steps;
         let whole = self.step_1_look(place, (&there.point, done), watch)?;
-        let comes = |i: usize| !is_near[i] && matters(&self.samples, i, place.f[i], 0.0);
-        Ok(done && whole && !(0..n).any(comes))
+        Ok(done && whole && !self.others_matter(&is_near, place))
     }
 }

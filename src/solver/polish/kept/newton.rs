@@ -11,12 +11,13 @@
 //! 4. Line search; of a long step on all samples, by the caller.
 
 use super::direction::{Hessian, Like, gram_times};
+use super::picked;
 use super::rows::{CHUNK, Rows};
 use crate::data::SomeTargets;
-use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{axpy, dot};
 use crate::parallel;
+use crate::simd::zeroed;
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::watch::{Step, Watch};
@@ -94,16 +95,15 @@ impl<F: Real> Stage<'_, '_, '_, F> {
     ) -> Step<End> {
         let (gram, rows) = (&self.shared.gram[..], self.rows);
         let (b, order, tilt) = (gram.len().isqrt(), point.len(), self.shared.tilt);
-        let chosen = || rows.samples.iter().map(|&i| i as usize);
-        let targets = SomeTargets::new(self.samples.targets, chosen());
-        let cost: Vec<f64> = chosen().map(|i| self.samples.cost[i]).collect();
-        let mut f: Vec<f64> = chosen().map(|i| from[i]).collect();
+        let targets = SomeTargets::of(self.samples.targets, &rows.samples)?;
+        let cost = picked(&rows.samples, self.samples.cost)?;
+        let mut f = picked(&rows.samples, from)?;
         let mut pull = gram_times(gram, &point[..b]);
         let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b as f64;
         let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
         // Of many samples there is room for a number each: slopes, curvatures and margins of directions
         // take turns. (Made anew for each they would leave holes that stay.)
-        let (mut numbers, mut zone) = (try_vec("samples", f.len(), 0.0)?, Vec::new());
+        let (mut numbers, mut zone) = (zeroed("samples", f.len())?, Vec::new());
         for _ in 0..self.max_steps {
             // Step 1.
             each_into(&mut numbers, &f, &|i, f| samples.at(i, f).slope);

@@ -3,7 +3,7 @@
 
 use super::newton::Last;
 use super::trail::{Leg, Place};
-use super::{Few, Solver, Tell, held_bytes};
+use super::{Few, Solver, Tell, held_bytes, picked};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -78,9 +78,9 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         }
         let mut rng = Rng::new(SEED);
         let samples: Vec<u32> = (0..n as u32).filter(|_| rng.below(every) == 0).collect();
-        let chosen = || samples.iter().map(|&i| i as usize);
-        let targets = SomeTargets::new(self.samples.targets, chosen());
-        let cost: Vec<f64> = chosen().map(|i| every as f64 * self.samples.cost[i]).collect();
+        let targets = SomeTargets::of(self.samples.targets, &samples)?;
+        let mut cost = picked(&samples, self.samples.cost)?;
+        cost.iter_mut().for_each(|cost| *cost *= every as f64);
         let kernel = Few { of: self.kernel, samples };
         let part = Solver {
             kernel: &kernel,

@@ -20,8 +20,9 @@ pub(super) struct Rows<'k, F: Real> {
     b: usize,
     /// The sample of every place.
     pub(super) samples: Vec<u32>,
-    /// Rows of the first places.
+    /// Rows of the first places, and how many these are.
     held: Vec<f32>,
+    n_held: usize,
 }
 
 impl<'k, F: Real> Rows<'k, F> {
@@ -32,11 +33,26 @@ impl<'k, F: Real> Rows<'k, F> {
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
+        Self::within(Vec::new(), kernel, (samples, most), bytes, watch)
+    }
+
+    /// The same in memory that was [`Rows::held`] by others, where that is enough: new pages take as
+    /// long as the values do.
+    pub(super) fn within(
+        mut held: Vec<f32>,
+        kernel: &'k dyn KernelRows<F>,
+        (samples, most): (Vec<u32>, usize),
+        bytes: usize,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         let b = kernel.n_terms();
         let count = most.min(bytes / (4 * b));
-        let mut held = zeroed("kernel values", count * b)?;
+        if held.len() < count * b {
+            drop(held);
+            held = zeroed("kernel values", count * b)?;
+        }
         let samples_held = samples[..count].chunks(WAVE * TASK);
-        for (out, samples) in held.chunks_mut(WAVE * TASK * b).zip(samples_held) {
+        for (out, samples) in held[..count * b].chunks_mut(WAVE * TASK * b).zip(samples_held) {
             let tasks = out.chunks_mut(TASK * b).zip(samples.chunks(TASK));
             parallel::each(tasks, &|_, (out, samples)| {
                 let mut values = vec![F::zero(); ROW_CHUNK.min(samples.len()) * b];
@@ -45,7 +61,12 @@ impl<'k, F: Real> Rows<'k, F> {
             });
             watch.poll()?;
         }
-        Ok(Self { kernel, b, samples, held })
+        Ok(Self { kernel, b, samples, held, n_held: count })
+    }
+
+    /// The memory of the rows.
+    pub(super) fn held(self) -> Vec<f32> {
+        self.held
     }
 
     /// Those of these samples, of rows that are all in memory, a place a sample.
@@ -55,13 +76,14 @@ impl<'k, F: Real> Rows<'k, F> {
         for (to, &i) in held.chunks_exact_mut(b).zip(&samples) {
             to.copy_from_slice(&self.held[i as usize * b..][..b]);
         }
-        Ok(Self { kernel: self.kernel, b, samples, held })
+        let n_held = samples.len();
+        Ok(Self { kernel: self.kernel, b, samples, held, n_held })
     }
 
     /// The places with a curvature into `zone`. Thinned, those in memory alone, if any are there: their
     /// curvature stands for that of all.
     pub(super) fn zone_into(&self, zone: &mut Vec<u32>, curvature: &mut [f64], thinned: bool) {
-        let (n_held, all) = (self.held.len() / self.b, positive(curvature).count());
+        let (n_held, all) = (self.n_held, positive(curvature).count());
         let held = positive(&curvature[..n_held]).count();
         let (most, count) =
             if thinned && held > 0 { (n_held, held) } else { (curvature.len(), all) };
@@ -76,8 +98,8 @@ impl<'k, F: Real> Rows<'k, F> {
 
     /// Gives every place, with its row, to `work`, up to `ROW_CHUNK` at a time.
     fn each(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
-        let b = self.b;
-        let n_held = self.held.len() / b;
+        let (b, n_held) = (self.b, self.n_held);
+        let held = &self.held[..n_held * b];
         let mut values = Vec::new();
         let mut made = Vec::new();
         for places in places.chunks(ROW_CHUNK) {
@@ -92,7 +114,7 @@ impl<'k, F: Real> Rows<'k, F> {
             let mut others = made.chunks_exact(b);
             let rows: Vec<&[f32]> = places
                 .iter()
-                .map(|&place| match self.held.get(place as usize * b..(place as usize + 1) * b) {
+                .map(|&place| match held.get(place as usize * b..(place as usize + 1) * b) {
                     Some(row) => row,
                     None => others.next().unwrap_or_default(),
                 })
@@ -150,7 +172,9 @@ impl<'k, F: Real> Rows<'k, F> {
     pub(super) fn weigh(&self, a: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
         let b = self.b;
         let mut places = (0_u32..).zip(a).filter(|(_, a)| **a != 0.0).map(|(place, _)| place);
-        self.sum(&mut places, watch, &|task| {
+        let mut sum = vec![0.0; b + 1];
+        let mut wave = Vec::with_capacity(WAVE * TASK);
+        let work = |task: &[u32]| {
             let mut part = vec![0.0; b + 1];
             self.each(task, |places, rows| {
                 let weights = places.iter().map(|&place| a[place as usize]);
@@ -159,7 +183,16 @@ impl<'k, F: Real> Rows<'k, F> {
                 add_rows(&scaled, &mut part[..b]);
             });
             part
-        })
+        };
+        loop {
+            wave.clear();
+            wave.extend(places.by_ref().take(WAVE * TASK));
+            if wave.is_empty() {
+                return Ok(sum);
+            }
+            add_tasks(&wave, &mut sum, &work);
+            watch.poll()?;
+        }
     }
 
     /// `Σ D_place (k·p + p_b) (k, 1)` over these places, each task in `f32`: the product of a
@@ -174,7 +207,8 @@ impl<'k, F: Real> Rows<'k, F> {
         let b = self.b;
         let coef: Vec<f32> = p[..b].iter().map(|&v| v as f32).collect();
         let offset = p.get(b).copied().unwrap_or(0.0);
-        self.sum(&mut places.iter().copied(), watch, &|task| {
+        let mut sum = vec![0.0; b + 1];
+        let work = |task: &[u32]| {
             let (mut part, mut last) = (vec![0.0_f32; b], 0.0);
             self.each(task, |places, rows| {
                 for (at, (&place, row)) in places.iter().zip(rows).enumerate() {
@@ -188,27 +222,9 @@ impl<'k, F: Real> Rows<'k, F> {
                 }
             });
             part.into_iter().map(f64::from).chain([last]).collect()
-        })
-    }
-
-    /// The sum of what `work` gives for each task's places.
-    fn sum(
-        &self,
-        places: &mut dyn Iterator<Item = u32>,
-        watch: &mut Watch<'_>,
-        work: &(dyn Fn(&[u32]) -> Vec<f64> + Sync),
-    ) -> Step<Vec<f64>> {
-        let mut sum = vec![0.0; self.b + 1];
-        let mut wave = Vec::new();
-        loop {
-            wave.clear();
-            wave.extend(places.take(WAVE * TASK));
-            if wave.is_empty() {
-                break;
-            }
-            let tasks: Vec<&[u32]> = wave.chunks(TASK).collect();
-            let parts = parallel::map(tasks.len(), &|task| work(tasks[task]));
-            parts.iter().for_each(|part| axpy(1.0, part, &mut sum));
+        };
+        for wave in places.chunks(WAVE * TASK) {
+            add_tasks(wave, &mut sum, &work);
             watch.poll()?;
         }
         Ok(sum)
@@ -219,6 +235,13 @@ impl<'k, F: Real> Rows<'k, F> {
         out.clear();
         self.each(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
     }
+}
+
+/// Adds what `work` gives for each task of a wave of places.
+fn add_tasks(wave: &[u32], sum: &mut [f64], work: &(dyn Fn(&[u32]) -> Vec<f64> + Sync)) {
+    let tasks: Vec<&[u32]> = wave.chunks(TASK).collect();
+    let parts = parallel::map(tasks.len(), &|task| work(tasks[task]));
+    parts.iter().for_each(|part| axpy(1.0, part, sum));
 }
 
 /// Where values are more than 0.
