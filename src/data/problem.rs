@@ -84,6 +84,17 @@ impl<'a> Targets<'a> {
         class.into_iter().chain(values.iter().copied())
     }
 
+    /// What all outputs are to make of a sample, appended to `out`.
+    pub(crate) fn append(&self, i: usize, out: &mut Vec<f64>) {
+        match self {
+            Self::Classes { .. } => out.extend((0..self.n_outputs()).map(|c| self.value(i, c))),
+            Self::Values(values) => out.push(values[i]),
+            Self::Columns { values, n_outputs: m, .. } => {
+                out.extend_from_slice(&values[i * m..(i + 1) * m]);
+            }
+        }
+    }
+
     /// Whether they are classes, which exclude each other.
     #[must_use]
     pub fn are_classes(&self) -> bool {

@@ -216,4 +216,34 @@ impl AnyLoss {
         // Not -0.
         0.0 - self.pieces(y).at(f, 0.0).slope
     }
+
+    /// [`AnyLoss::violation`] of many targets and decision values that are numbers; all of one
+    /// length.
+    pub(crate) fn violations(&self, y: &[f64], f: &[f64], out: &mut [f64]) {
+        match *self {
+            Self::Hinge => each(y, f, out, |y, f| if y * f < 1.0 { y } else { 0.0 }),
+            Self::EpsilonInsensitive { epsilon } => tube(y, f, out, (epsilon, 1.0, 1.0)),
+            Self::Quantile { quantile } => tube(y, f, out, (0.0, quantile, 1.0 - quantile)),
+            Self::SquaredHinge | Self::LogLoss | Self::SquaredEpsilonInsensitive { .. } => {
+                each(y, f, out, |y, f| self.violation(y, f));
+            }
+        }
+    }
+}
+
+/// `of` of every target and value. Without branches, it becomes vector code.
+#[inline(always)]
+fn each(y: &[f64], f: &[f64], out: &mut [f64], of: impl Fn(f64, f64) -> f64) {
+    for ((&y, &f), out) in y.iter().zip(f).zip(out) {
+        *out = of(y, f);
+    }
+}
+
+/// What two corners, `edge` off the target, with these weights below and above it make.
+#[inline(always)]
+fn tube(y: &[f64], f: &[f64], out: &mut [f64], (edge, below, above): (f64, f64, f64)) {
+    each(y, f, out, |y, f| {
+        let low = if y - f > edge { below } else { 0.0 };
+        if f - y > edge { -above } else { low }
+    });
 }

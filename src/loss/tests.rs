@@ -51,6 +51,9 @@ proptest! {
             let y = target(loss, y);
             let slope = Smoothed { loss, h: 0.0 }.at(y, f).slope;
             prop_assert!((loss.violation(y, f) + slope).abs() < 1e-12);
+            let (mut all, edges) = ([0.0; 3], [f, y, y + 0.3]);
+            loss.violations(&[y; 3], &edges, &mut all);
+            prop_assert_eq!(all, edges.map(|f| loss.violation(y, f)));
         }
     }
 

@@ -30,6 +30,7 @@ mod scalar;
 mod side;
 mod slices;
 mod sparse;
+mod strides;
 mod waves;
 mod zeroed;
 
@@ -39,16 +40,18 @@ pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
-    absolute_differences, add_rows, add_scaled, add_scaled_rows, add_side, add_sides, cosines,
-    descents, dots, exp_in_place, find_sum, first_at_most, indices_at_most, inner, least,
-    merge_degradations, move_scores, pair_gains, prefetch, rounded, same_sign_distances,
-    shared_degradations, side_dots, signed, waves, weighted_sums, weighted_sums_of, widen,
+    absolute_differences, add_rows, add_scaled, add_scaled_rows, add_to_side, cosines, descents,
+    dots, exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, merge_degradations,
+    move_scores, pair_gains, prefetch, products_with_next, rounded, same_sign_distances,
+    shared_degradations, side_add, side_products, side_shrink, signed, waves, weighted_sums,
+    weighted_sums_of, widen,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]
 pub use roofline::fma_rounds;
-pub(crate) use side::{SIDE, Side};
+pub(crate) use side::{SIDE, Side, TOGETHER};
 pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
+pub(crate) use strides::{Stride, Strides};
 pub(crate) use zeroed::{zeroed, zeroed_places};
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use super::block::{self, Job};
 use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
 use super::side::Side;
-use super::{corners, pairs, products, pulls, side, slices};
+use super::strides::{Stride, Strides};
+use super::{corners, pairs, products, pulls, side, slices, strides};
 use crate::float::Real;
 
 primitives! {
@@ -142,17 +143,39 @@ fixed! {
         out: &mut [f64]
     ) -> (f64, f64) = pairs::descents;
 
-    /// `row · x` of every vector x of a panel, which has a lane a vector and at least as many
-    /// coordinates as the row.
-    #[must_use]
-    pub(crate) fn side_dots(row: &[f64], panel: &[Side]) -> Side = side::side_dots;
+    /// `row · x` of every vector x of a panel, for as many rows as `out` is long; they lie one after
+    /// another, as long as the panel.
+    pub(crate) fn side_products(rows: &[f64], panel: &[Side], out: &mut [Side])
+        = side::side_products::<L>;
 
-    /// `x += by_x row` for every vector x of a panel.
-    pub(crate) fn add_side(row: &[f64], by: &Side, panel: &mut [Side]) = side::add_side::<L>;
+    /// Products of the first row with as many of those that follow it as `out` is long, at most 7:
+    /// rows of `len` values, whole lines.
+    pub(crate) fn products_with_next(rows: &[f64], len: usize, out: &mut [f64])
+        = side::products_with_next::<L>;
 
-    /// [`add_side`] of two panels.
-    pub(crate) fn add_sides(row: &[f64], one: (&Side, &mut [Side]), other: (&Side, &mut [Side]))
-        = side::add_sides::<L>;
+    /// `x += gain_x row` for every vector x of a panel, of the rows whose indices are given, a gain
+    /// each; rows as in [`side_products`].
+    pub(crate) fn add_to_side(rows: &[f64], gains: (&[usize], &[Side]), panel: &mut [Side])
+        = side::add_to_side::<L>;
+
+    /// A step's beginning, by a row of which the vectors' u make `products`: `w·z` with the offsets,
+    /// and the vectors shrunk.
+    pub(crate) fn side_shrink(
+        all: &mut Strides,
+        stride: &Stride,
+        products: &Side,
+        decisions: &mut Side
+    ) = strides::side_shrink::<L>;
+
+    /// The rest of the step: every w and its offset go `by` along the row, of which u and v gain
+    /// `gains`. So what u makes of `later` rows, whose products with this one are given, changes.
+    pub(crate) fn side_add(
+        all: &mut Strides,
+        stride: &Stride,
+        by: &Side,
+        gains: (&mut Side, &mut Side),
+        later: (&mut [Side], &[f64])
+    ) = strides::side_add::<L>;
 }
 
 /// [`run_block`] at a level of one's own choice; one that the processor lacks is not run.

@@ -238,29 +238,38 @@ fn searches_find_what_a_plain_loop_finds() {
 #[test]
 fn vectors_side_by_side_are_what_each_is_alone() {
     let mut rng = Rng::new(6);
-    for len in [0, 1, 3, 4, 7, 100] {
-        let row: Vec<f64> = (0..len).map(|_| rng.normal()).collect();
-        // A coordinate more than the row has: it is not looked at.
-        let mut panel = vec![[0.0; SIDE]; len + 1];
-        panel.as_flattened_mut().fill_with(|| rng.normal());
+    for (lines, count) in [(0, 1), (1, 8), (2, 3), (13, 13), (13, 7)] {
+        let len = lines * SIDE;
+        let rows: Vec<f64> = (0..count * len).map(|_| rng.normal()).collect();
+        let row = |r: usize| &rows[r * len..][..len];
+        let mut side = || Side(std::array::from_fn(|_| rng.normal()));
+        let mut panel: Vec<Side> = (0..len).map(|_| side()).collect();
         let before = panel.clone();
-        let found = side_dots(&row, &panel);
-        let by: Side = std::array::from_fn(|lane| lane as f64 - 3.0);
-        let (mut first, mut second) = (before.clone(), before.clone());
-        add_sides(&row, (&by, &mut first), (&found, &mut second));
-        add_side(&row, &by, &mut panel);
-        assert_eq!(first, panel);
-        let mut alone = before.clone();
-        add_side(&row, &found, &mut alone);
-        assert_eq!(second, alone);
+        let mut found = vec![Side::default(); count];
+        side_products(&rows, &panel, &mut found);
+        // Not all rows, and not in their order.
+        let which: Vec<usize> = (0..count).rev().step_by(2).collect();
+        let gains: Vec<Side> = which.iter().map(|_| side()).collect();
+        add_to_side(&rows, (&which, &gains), &mut panel);
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-13 * (1 + len) as f64, "{a} {b}");
         for lane in 0..SIDE {
-            let plain: f64 = row.iter().zip(&before).map(|(a, b)| a * b[lane]).sum();
-            assert!((found[lane] - plain).abs() < 1e-12 * (1.0 + len as f64), "{len} {lane}");
-            for (j, value) in row.iter().enumerate() {
-                assert_eq!(panel[j][lane], before[j][lane] + by[lane] * value);
+            for r in 0..count {
+                let plain: f64 = row(r).iter().zip(&before).map(|(a, b)| a * b.0[lane]).sum();
+                close(found[r].0[lane], plain);
+            }
+            for j in 0..len {
+                let gains = which.iter().zip(&gains);
+                let gained: f64 = gains.map(|(&r, by)| by.0[lane] * row(r)[j]).sum();
+                close(panel[j].0[lane], before[j].0[lane] + gained);
             }
         }
-        assert_eq!(panel[len], before[len]);
+        for later in 0..count.min(8) {
+            let mut out = vec![0.0; later];
+            products_with_next(&rows, len, &mut out);
+            for (r, product) in out.into_iter().enumerate() {
+                close(product, row(0).iter().zip(row(r + 1)).map(|(a, b)| a * b).sum());
+            }
+        }
     }
 }
 

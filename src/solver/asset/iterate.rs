@@ -5,7 +5,7 @@ use crate::simd::{add_scaled_rows, dots};
 
 /// Below this the scale is multiplied out. The average is a difference of vectors of the size of
 /// u = w/a, so it loses as many digits as the scale falls by.
-const LEAST_SCALE: f64 = 1e-3;
+pub(super) const LEAST_SCALE: f64 = 1e-3;
 
 /// `w·z`.
 pub(super) fn product<F: Real>(z: &[F], w: &[f64]) -> f64 {
@@ -17,18 +17,14 @@ pub(super) fn product<F: Real>(z: &[F], w: &[f64]) -> f64 {
 /// `w = a u`, `Σ_j η_j w_j = α u + v`: what of it is no vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scalars {
-    scale: f64,
-    sq_norm: f64,
+    pub(super) scale: f64,
+    pub(super) sq_norm: f64,
     /// α and Σ η.
-    along: f64,
+    pub(super) along: f64,
     pub(super) weight: f64,
 }
 
 impl Scalars {
-    pub(super) fn scale(&self) -> f64 {
-        self.scale
-    }
-
     /// `w ← factor w`, 0 ≤ factor ≤ 1; whether the scale is to be multiplied out.
     #[must_use]
     pub(super) fn shrink(&mut self, factor: f64) -> bool {

@@ -44,6 +44,7 @@ mod source;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use dual::{Ascent, Solution, ascend};
 pub use iterate::Iterate;

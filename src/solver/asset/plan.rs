@@ -5,7 +5,7 @@ use super::{Iterate, Source};
 use crate::float::Real;
 
 /// The features of a sample are asked for this many steps ahead.
-pub(super) const AHEAD: usize = 2;
+const AHEAD: usize = 2;
 
 /// One output: an iterate with its offset.
 pub(super) struct Output {
@@ -35,19 +35,34 @@ pub(super) struct Lengths {
     pub(super) radius: f64,
     pub(super) bound: f64,
     /// `D_X / D_G`.
-    length: f64,
+    pub(super) length: f64,
     /// The same of the offset.
     pub(super) offset_length: f64,
+}
+
+/// A step's number from 1 on, its square root, and p of its sample.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) j: u64,
+    pub(super) root: f64,
+    pub(super) weight: f64,
 }
 
 /// A block of samples, read before it is needed, once for all outputs: a step would wait for each.
 pub(super) struct Told {
     /// Steps made before the block.
-    pub(super) done: u64,
+    done: u64,
     /// `p_i` of every sample, and the square root of its step's number.
-    pub(super) weights: Vec<(f64, f64)>,
+    weights: Vec<(f64, f64)>,
     /// Targets, samples x outputs.
     pub(super) targets: Vec<f64>,
+}
+
+impl Told {
+    pub(super) fn step(&self, at: usize) -> Step {
+        let (weight, root) = self.weights[at];
+        Step { j: self.done + at as u64 + 1, root, weight }
+    }
 }
 
 impl Plan<'_> {
@@ -57,7 +72,7 @@ impl Plan<'_> {
         let weights = weights.map(|(&i, j)| (self.factor * self.task.cost[i], (j as f64).sqrt()));
         let mut targets = Vec::with_capacity(n * outputs);
         for &i in order {
-            targets.extend((0..outputs).map(|c| self.task.y(i, c)));
+            self.task.targets.append(self.task.index[i], &mut targets);
         }
         Told { done, weights: weights.collect(), targets }
     }
@@ -74,27 +89,29 @@ impl Plan<'_> {
         (counts, power.map(|power| (j as f64).powf(power)))
     }
 
-    /// Step 2, of the step j, whose square root is given.
-    pub(super) fn step(&self, own: &Lengths, (j, root): (u64, f64)) -> f64 {
+    /// Step 2: η, for this `D_X / D_G`.
+    pub(super) fn eta(&self, length: f64, step: Step) -> f64 {
         if self.settings.strongly_convex {
-            1.0 / (self.lambda * j as f64)
+            1.0 / (self.lambda * step.j as f64)
         } else {
-            own.length / root
+            length / step.root
         }
     }
 
-    /// Steps 4 to 6 for the samples of one block, of the only output.
+    /// Steps 4 to 6 for the samples of one block, of output c.
     pub(super) fn block<F: Real>(
         &self,
-        output: &mut Output,
+        (c, output): (usize, &mut Output),
         source: &Source<'_, F>,
         (order, told): (&[usize], &Told),
         before: u64,
     ) {
-        let own = self.own(0);
-        for (at, (&y, &(weight, root))) in told.targets.iter().zip(&told.weights).enumerate() {
-            let j = told.done + at as u64 + 1;
-            let eta = self.step(own, (j, root));
+        let own = self.own(c);
+        let targets = told.targets[c..].iter().step_by(self.task.targets.n_outputs());
+        for (at, &y) in targets.enumerate() {
+            let step = told.step(at);
+            let Step { j, root, weight } = step;
+            let eta = self.eta(own.length, step);
             let z = source.row(order, at);
             source.prefetch(order, at + AHEAD);
             let product = output.iterate.product(z);

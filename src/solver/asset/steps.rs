@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::panel::Panel;
+use super::panel::Panels;
 use super::plan::{Output, Plan};
 use super::settings::{Settings, Task};
 use super::{Iterate, Source};
@@ -98,7 +98,7 @@ pub fn train<F: Real>(
     // Several walk side by side.
     let mut panels = Vec::new();
     if outputs > 1 {
-        panels = Panel::of(&mut machines);
+        panels = Panels::of(&mut machines, rayon::current_num_threads());
     }
     let mut plan: Option<Plan<'_>> = None;
     let mut history = Vec::new();
@@ -123,11 +123,11 @@ pub fn train<F: Real>(
                     if rayon::current_num_threads() > 1 {
                         scope.spawn(|_| source.warm(next));
                     }
-                    plan.block(&mut machines[0], source, (block, told), before);
+                    plan.block((0, &mut machines[0]), source, (block, told), before);
                 });
             } else {
-                parallel::each(panels.iter_mut(), &|_, panel| {
-                    panel.block(plan, source, (block, told), before);
+                parallel::each(panels.iter_mut(), &|_, panels| {
+                    panels.block(plan, source, (block, told), before);
                 });
             }
             done += block.len() as u64;
@@ -136,7 +136,7 @@ pub fn train<F: Real>(
         watch.tick.seen = n;
         Ok(None)
     })?;
-    machines.extend(panels.into_iter().flat_map(Panel::apart));
+    machines.extend(panels.into_iter().flat_map(|panels| panels.apart(width)));
     let mean = |m: &Output| match m.iterate.scalars.weight {
         weight if weight > 0.0 => m.mean_intercept / weight,
         _ => m.intercept,
