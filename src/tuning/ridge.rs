@@ -12,6 +12,7 @@
 //!   column, preconditioned by `PPᵀ + nλ I` of the first rows' Nyström approximation. They run in
 //!   single precision, where the residual that they carry along leaves the true one once nλ is
 //!   small: the true one is summed in double precision, and what is left of it solved again.
+//!   Of many columns each costs its own products, a factor is one for all: `AAᵀ` of the matrix itself.
 //! - On landmarks: `K_mm + jitter = LLᵀ`, `LᵀL/m + λ I = AAᵀ`, `a = L⁻ᵀA⁻ᵀb`: the matrix becomes
 //!   `A⁻¹(L⁻¹KᵀCKL⁻ᵀ/n + λ I)A⁻ᵀ`, near the identity where landmarks are drawn like rows \[FALKON\].
 //!   Kernel values are made again in every product.
@@ -35,6 +36,8 @@ const STEPS: usize = 60;
 const ROUNDS: usize = 4;
 /// Landmarks of the preconditioner, as a share of the rows and at most.
 const PRECONDITIONER: (usize, usize) = (8, 800);
+/// Up to so many rows, and so many a column, the matrix itself is factored.
+const FACTORED: (usize, usize) = (8192, 48);
 /// Rows whose kernel values with the landmarks are held at a time.
 const PANEL: usize = 4096;
 /// Jitter of the landmarks' kernel matrix, times its entry and their mean.
@@ -117,7 +120,7 @@ fn times_rows(grid: &mut Grid, by: &[f64]) {
 
 /// Coefficients of all rows, n x q, for the kernel values `k` of all rows with all.
 ///
-/// *Cost* `O(n²)` a step and column.
+/// *Cost* `O(n²)` a step and column; of many columns `O(n³)` and `O(n²)` a column.
 pub(crate) fn on_all(
     k: &Grid,
     sought: &Sought<'_>,
@@ -126,6 +129,9 @@ pub(crate) fn on_all(
 ) -> Step<Vec<f64>> {
     let (n, q) = (k.rows(), sought.values.columns);
     let ridge = lambda * n as f64;
+    if n <= FACTORED.0.min(FACTORED.1 * q) {
+        return by_factor(k, sought, ridge, watch);
+    }
     let m = (n / PRECONDITIONER.0).clamp(1, PRECONDITIONER.1);
     let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
     let mut columns = Grid::zeros("preconditioner", n, m)?;
@@ -180,6 +186,32 @@ pub(crate) fn on_all(
     }
     for (row, root) in found.chunks_exact_mut(q).zip(&roots) {
         row.iter_mut().for_each(|v| *v *= root);
+    }
+    Ok(found)
+}
+
+/// As [`on_all`], by a factor of `C^½KC^½ + ridge`.
+fn by_factor(k: &Grid, sought: &Sought<'_>, ridge: f64, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+    let (n, q) = (k.rows(), sought.values.columns);
+    let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
+    let mut matrix = try_vec("kernel matrix", n * n, 0.0f64)?;
+    for (i, (to, from)) in matrix.chunks_exact_mut(n).zip(k.values.chunks_exact(n)).enumerate() {
+        for ((to, &v), root) in to.iter_mut().zip(from).zip(&roots) {
+            *to = roots[i] * root * f64::from(v);
+        }
+        to[i] += ridge;
+    }
+    let ask = &mut || watch.glance();
+    let factor = Cholesky::factor("kernel matrix", &matrix, n, 0.0, ask)?;
+    drop(matrix);
+    let mut columns = try_vec("coefficients", n * q, 0.0f64)?;
+    for (i, row) in sought.values.values.chunks_exact(q).enumerate() {
+        row.iter().enumerate().for_each(|(c, &y)| columns[c * n + i] = roots[i] * f64::from(y));
+    }
+    factor.solve_columns(&mut columns, &mut || watch.glance())?;
+    let mut found = try_vec("coefficients", n * q, 0.0f64)?;
+    for (i, row) in found.chunks_exact_mut(q).enumerate() {
+        row.iter_mut().enumerate().for_each(|(c, v)| *v = roots[i] * columns[c * n + i]);
     }
     Ok(found)
 }

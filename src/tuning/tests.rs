@@ -227,6 +227,10 @@ fn ridge_regression_on_all_rows_and_on_landmarks_is_solved() {
         let sought = Sought { values: &values, weights: &c, landmarks: n };
         let k = ridge::kernel(shape, &x, watch).unwrap();
         let all = ridge::on_all(&k, &sought, lambda, watch).unwrap();
+        // Of many columns by a factor: those of the first are the same.
+        let often = values.values.chunks_exact(2).flat_map(|row| row.repeat(3)).collect();
+        let often = Grid { values: often, columns: 6 };
+        let many = ridge::on_all(&k, &Sought { values: &often, ..sought }, lambda, watch).unwrap();
         let mut matrix: Vec<f64> = plain.concat();
         (0..n).for_each(|i| matrix[i * n + i] += n as f64 * lambda / c[i]);
         let y: Vec<f64> = (0..n).map(|i| f64::from(values.values[2 * i])).collect();
@@ -245,6 +249,8 @@ fn ridge_regression_on_all_rows_and_on_landmarks_is_solved() {
             let found = value(&plain[i], &|j| all[2 * j]);
             let exact = value(&plain[i], &|j| twin[j]);
             assert!((found - exact).abs() < 5e-3, "{shape:?} all {i}: {found} {exact}");
+            let found = value(&plain[i], &|j| many[6 * j + 4]);
+            assert!((found - exact).abs() < 5e-6, "{shape:?} factor {i}: {found} {exact}");
             let found = value(&across[i], &|j| few[2 * j]);
             let exact = value(&across[i], &|j| twin_few[j]);
             assert!((found - exact).abs() < 5e-3, "{shape:?} few {i}: {found} {exact}");
