@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c_text, _parts
 from ._files import Target, whole
-from ._parts import Each, Expansion, Features, Linear, Pairs, Scaled, Waves
+from ._parts import Coded, Each, Expansion, Features, Linear, Pairs, Scaled, Waves
 from ._says import Says, taken_apart
 
 #: What points and weights of "int16" may be at most; rows may be twice as far.
@@ -195,11 +195,45 @@ def _sums(source: Source, part: Any) -> list[int]:
         if isinstance(part.map, Waves):
             return [_waves(source, 0, part)]
         return [_expansion(source, 0, part.map.expansion())]
-    what = "cells" if isinstance(part, _parts.Cells) else "coded columns"
+    if isinstance(part, Coded):
+        return [_coded(source, part)]
     raise ValueError(
-        f"C is written of kernel expansions and of machines on features, and not of {what}: "
+        "C is written of kernel expansions and of machines on features, and not of cells: "
         "budgetsvm.onnx.to_onnx and save() write it down"
     )
+
+
+def _coded(source: Source, part: Coded) -> int:
+    """A function that adds expansions, each of coordinates of its own; how many outputs."""
+    calls, outputs, d = [], 0, 0
+    for at, (coding, expansion) in enumerate(part.parts, start=1):
+        _finite(coding)
+        d = len(coding.centre)
+        tables = {
+            name: source.table(getattr(coding, name), "double", name)
+            for name in ("centre", "factor", "scales")
+        }
+        ranked = "x[j]"
+        if coding.knots is not None:
+            ends = np.cumsum([0, *(len(values) for values, _ in coding.knots)])
+            values, scores = (np.concatenate([pair[i] for pair in coding.knots]) for i in (0, 1))
+            source.add(_c_text.RANKS, at=at, ends=source.table(ends, "int", "ends"),
+                       knots=source.table(values, "double", "knots"),
+                       scores=source.table(scores, what="scores"))  # fmt: skip
+            ranked = f"{source.name}_rank{at}(j, x[j])"
+        source.add(_c_text.CODING, at=at, d=d, value=ranked, edge=_parts.FARTHEST, **tables)
+        outputs = _expansion(source, at, expansion)
+        calls.append(_filled(_c_text.ADD_CODED, n=source.name, at=at, outputs=outputs))
+    source.add(_c_text.CODED, d=d, outputs=outputs, calls="\n".join(calls))
+    return outputs
+
+
+def _filling(source: Source, plans: list[dict[str, Any]], d: int) -> str:
+    """C that puts numbers in place of those that miss, and columns that say which."""
+    fills = source.table([plan["fill"] for plan in plans], what="fills")
+    flags = source.table([plan["missing"] for plan in plans], "int", "missing")
+    width = d + sum(plan["missing"] for plan in plans)
+    return _filled(_c_text.FILLING, d=d, width=width, fills=fills, flags=flags)
 
 
 def to_c(
@@ -216,8 +250,9 @@ def to_c(
     ----------
     estimator : estimator of this package
         Fitted: a kernel expansion of any kernel by name (also one an output, exact machines, and
-        machines on Nyström features), a machine on random Fourier features, a linear one; or a
-        transformer. Not `LocalBudgetSVC`, `AutoSVC` and `AutoSVR`.
+        machines on Nyström features), a machine on random Fourier features, a linear one; one that
+        tunes itself, on numbers (NaN is a number that misses); or a transformer. Not
+        `LocalBudgetSVC`.
     path : str, path-like, file or None, default=None
         Where to write, whole or not at all.
     name : str, default="model"
@@ -266,8 +301,6 @@ def to_c(
             f"{who}: known functions have no place in C; budgetsvm.onnx.to_onnx takes their values "
             "as a second input"
         )
-    if says.plans is not None and any(plan["missing"] for plan in says.plans):
-        raise ValueError(f"{who}: missing numbers have no place in C; budgetsvm.onnx.to_onnx")
     source = Source(name, dtype, bool(fast_exp))
     scales = None
     if isinstance(part, Scaled):
@@ -296,6 +329,8 @@ def _whole(source: Source, says: Says, scales: Any, outputs: list[int], who: str
         table = source.table(scales, what="scales")
         scaled = (f"float r[{d}];\n    int j;\n"
                   f"    for (j = 0; j < {d}; j++) r[j] = x[j] * {table}[j];")  # fmt: skip
+    elif says.plans is not None:
+        scaled = _filling(source, says.plans, d)
     if says.sign != 1.0:
         calls.append(f"for (i = 0; i < {first}; i++) values[i] = -values[i];")
     else:
@@ -333,7 +368,7 @@ def _answers(source: Source, says: Says, count: int) -> int:
     k = len(says.classes)
     _classes(source, says.classes)
     shown = count
-    decided = says.curves is not None and says.curves.decide
+    decided = says.most_probable or (says.curves is not None and says.curves.decide)
     if k == 2:
         source.add(_c_text.TWO, sign="-" if says.pairs else "")
         label = _c_text.TWO_LABEL
@@ -367,8 +402,12 @@ def _shares(source: Source, says: Says, count: int) -> None:
     sign, slopes, offsets = "", None, None
     if curves is None:
         assert says.probability is not None
-        slopes, offsets = (np.atleast_1d(v) for v in says.probability[1])
-        pairs, of_two = True, _c_text.FIRST_OF_TWO
+        how, told = says.probability
+        if how == "softmax":
+            source.add(_c_text.SOFTMAX, k=k, sharpness=repr(float(told[0])))
+            return
+        slopes, offsets = (np.atleast_1d(v) for v in told)
+        pairs, of_two = True, _c_text.OF_TWO if how == "sigmoid" else _c_text.FIRST_OF_TWO
     else:
         pairs, of_two = curves.pairs, _c_text.OF_TWO
         if curves.sigmoids is not None:

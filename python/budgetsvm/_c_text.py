@@ -120,6 +120,63 @@ static inline void @n@_sum@at@(const float *x, double *out)
 }
 """
 
+RANKS = """
+/* The score of a value in its column: linear between knots. */
+static inline double @n@_rank@at@(int j, float x)
+{
+    int low = @ends@[j], high = @ends@[j + 1];
+    double share;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (@knots@[middle] <= x) low = middle + 1;
+        else high = middle;
+    }
+    if (low == @ends@[j]) return @scores@[low];
+    if (low == @ends@[j + 1]) return @scores@[low - 1];
+    share = ((double)x - @knots@[low - 1]) / ((double)@knots@[low] - @knots@[low - 1]);
+    return @scores@[low - 1] + share * ((double)@scores@[low] - @scores@[low - 1]);
+}
+"""
+
+CODING = """
+static inline void @n@_code@at@(const float *x, float *r)
+{
+    int j;
+    for (j = 0; j < @d@; j++) {
+        const double v = (@value@ - @centre@[j]) * @factor@[j];
+        r[j] = (float)((v > @edge@ ? @edge@ : v < -@edge@ ? -@edge@ : v) * @scales@[j]);
+    }
+}
+"""
+
+ADD_CODED = """
+    @n@_code@at@(x, r);
+    @n@_sum@at@(r, part);
+    for (c = 0; c < @outputs@; c++) out[c] += part[c];
+"""
+
+CODED = """
+static inline void @n@_sum0(const float *x, double *out)
+{
+    float r[@d@];
+    double part[@outputs@];
+    int c;
+    for (c = 0; c < @outputs@; c++) out[c] = 0.0;
+@calls@
+}
+"""
+
+#: NaN is what is not equal to itself.
+FILLING = """
+    float r[@width@];
+    int j, k = 0;
+    for (j = 0; j < @d@; j++) {
+        const int misses = x[j] != x[j];
+        r[k++] = misses ? @fills@[j] : x[j];
+        if (@flags@[j]) r[k++] = (float)misses;
+    }
+"""
+
 LINEAR = """
 static inline void @n@_sum@at@(const float *x, double *out)
 {

@@ -31,8 +31,8 @@ BEGIN, END = "<!-- forms: begin -->\n", "<!-- forms: end -->\n"
 REASONS = {
     "cells": "a partition of space with a machine in every cell: C and LIBSVM's text hold one sum "
     "of terms",
-    "coded": "columns are coded (by ranks and scales) before the kernels see them: tables of "
-    "thousands of numbers, too many for C on small devices, and LIBSVM has no place for them",
+    "coded": "columns are coded (by ranks and scales) before the kernels see them, and "
+    "LIBSVM has no place for that",
     "waves": 'random Fourier features (of `features="fourier"` too) are waves, and LIBSVM has sums '
     "of kernel values alone",
     "transformer": "a transformer decides nothing",
