@@ -38,7 +38,8 @@ class AutoEstimator(TrainedMachine):
     leaderboard_ : list of dict
         The kernels judged, best first: "kernel" ("rbf" or "laplacian"), "coding" of the features
         ("standard" or "ranks"), "scales" (where they come from: the "width" alone, "gradient
-        products" or "descent"), "lambda" (the ridge, as a share of the mean weight), "error" (mean
+        products" or "descent"), "lambda" (the ridge, as a share of the mean weight; of
+        those in the machine the one that all rows were fitted with), "error" (mean
         square of what is missed on rows held out, as a share of the variance) and "weight" in the
         machine.
     kernels_ : list of str
@@ -130,8 +131,7 @@ class AutoEstimator(TrainedMachine):
             y = np.asarray(y)
             if y.ndim != 1 or len(y) != len(X):
                 raise ValueError(f"y must have a value for each of the {len(X)} rows of X")
-            if len(X) == 0:
-                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+            _check_some(X)
             return X, y
         return validate_data(
             self, X, y, accept_sparse="csr", y_numeric=numeric, dtype=list(FLOATS),
@@ -143,15 +143,22 @@ class AutoEstimator(TrainedMachine):
         self.__dict__.pop("_plans", None)
         if sparse.issparse(X):
             return X
+        # Rows of no weight are as if they were not there.
+        kept = weights > 0
         if not _table.is_frame(X) and not np.isnan(X).any():
-            self._plans = _table.plain_plans(X)
+            self._plans = _table.plain_plans(X if kept.all() else X[kept])
             return X
         columns = _table.columns_of(X) if _table.is_frame(X) else list(X.astype(np.float64).T)
         if n_classes is None or n_classes == 2:
             values = np.asarray(target, dtype=np.float64)[:, None]
         else:
             values = (target[:, None] == np.arange(n_classes)).astype(np.float64)
-        self._plans, numbers = _table.learn(columns, values, weights, self._seed())
+        own = [column[kept] for column in columns]
+        self._plans, part = _table.learn(own, values[kept], weights[kept], self._seed())
+        numbers = part
+        if not kept.all():
+            numbers = _table.apply(self._plans, columns)
+            numbers[kept] = part
         return np.ascontiguousarray(numbers, dtype=getattr(X, "dtype", np.float64))
 
     def _new_rows(self, X: Any, dtypes: Any = None, **checks: Any) -> Any:
@@ -169,7 +176,9 @@ class AutoEstimator(TrainedMachine):
             if plans is None:
                 raise ValueError("X has columns of text, which were numbers in fit")
             validate_data(self, X, skip_check_array=True, reset=False)
-            return np.ascontiguousarray(_table.apply(plans, _table.columns_of(X)), dtype=dtype)
+            _check_some(X)
+            columns = _table.columns_of(X, plans)
+            return np.ascontiguousarray(_table.apply(plans, columns), dtype=dtype)
         as_numbers = plans is None or sparse.issparse(X)
         found: Any = validate_data(
             self, X, accept_sparse="csr", dtype=[dtype], reset=False,
@@ -287,6 +296,11 @@ class AutoEstimator(TrainedMachine):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _check_some(X: Any) -> None:
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
 def _numbers(X: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ and kept as JSON:
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -44,22 +45,50 @@ def has_levels(X: Any) -> bool:
     return is_frame(X) and not all(_is_number(X.iloc[:, k]) for k in range(X.shape[1]))
 
 
-def columns_of(X: Any) -> list[np.ndarray]:
-    """The columns of a frame: float64 with NaN, or objects (text or None) that are levels."""
+def columns_of(X: Any, plans: list[Plan] | None = None) -> list[np.ndarray]:
+    """The columns of a frame: float64 with NaN, or objects (text or None) that are levels.
+
+    What a column has been in training, which `plans` say, it is again: levels that are numbers may
+    come in a column of numbers, and none of a column of objects may be known.
+    """
     found = []
     for k in range(X.shape[1]):
-        column = X.iloc[:, k]
-        if _is_number(column):
-            found.append(_doubles(column))
-            continue
+        column, plan = X.iloc[:, k], {} if plans is None else plans[k]
         if getattr(column.dtype, "kind", "O") in "mMc":
             name = f"X: column {X.columns[k]!r} is of type {column.dtype}"
             raise ValueError(f"{name}: turn times into numbers first")
-        missing = np.asarray(column.isna())
-        texts = np.array([str(value) for value in column], dtype=object)
-        texts[missing] = None
-        found.append(texts)
+        if "levels" in plan:
+            found.append(_texts(column, set(plan["levels"])))
+        elif _is_number(column) or _holds_numbers(column, least=0 if "fill" in plan else 1):
+            found.append(_doubles(column))
+        else:
+            found.append(_texts(column, set()))
     return found
+
+
+def _holds_numbers(column: Any, least: int) -> bool:
+    """Whether these are objects, at least so many known, and all of them numbers."""
+    if str(column.dtype) != "object":
+        return False
+    known = column[~column.isna()]
+    return len(known) >= least and all(_is_real(value) for value in known)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _texts(column: Any, known: set[str | None]) -> np.ndarray:
+    """Levels; numbers as they are written among the known ones, where 5 may be 5.0."""
+    missing = np.asarray(column.isna())
+    texts = np.array([str(value) for value in column], dtype=object)
+    for i, value in enumerate(column):
+        if missing[i]:
+            texts[i] = None
+        elif known and texts[i] not in known and _is_real(value) and value == value // 1:
+            other = {str(int(value)), str(float(value))} & known
+            texts[i] = other.pop() if other else texts[i]
+    return texts
 
 
 def _doubles(column: Any) -> np.ndarray:
