@@ -46,6 +46,8 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no descent": {"descent": 0},
     "no gradient products": {"outer": False},
     "one start": {"two_starts": False},
+    "coding chosen once": {"recoded": False},
+    "λ of the search": {"lambda_fall": 0.0},
     "no Laplacian": {"laplacian": False},
     "no Gaussian": {"gaussian": False},
     "no blend": {"blended": False},
@@ -60,6 +62,9 @@ CHOICES: dict[str, dict[str, Any]] = {
     "500 landmarks": {"landmarks": 500},
     "20 evaluations": {"descent": 20},
     "80 evaluations": {"descent": 80},
+    "λ of the search": {"lambda_fall": 0.0},
+    "λ by the root of rows": {"lambda_fall": 0.5},
+    "coding chosen once": {"recoded": False},
     "one start": {"two_starts": False},
     "one start, power 1/4": {"two_starts": False, "outer_power": 0.25},
 }

@@ -25,10 +25,14 @@ hyperparameters! {
         pub outer_power: f64 = 0.5;
         /// Whether they are made by half the power too: two places for the descent to begin.
         pub two_starts: bool = true;
+        /// Whether the coding is chosen again once there are scales.
+        pub recoded: bool = true;
         /// Evaluations of the two-fold error at most.
         pub descent: usize = 40;
         /// Whether candidates meet on rows held out, not by leaving one out.
         pub judged: bool = true;
+        /// λ of the last fit is that of the search times (its rows / all rows) to this power.
+        pub lambda_fall: f64 = 1.0;
         /// Whether the best of both kernels are blended.
         pub blended: bool = true;
         /// Whether the terms of a small machine are moved to where they serve best.

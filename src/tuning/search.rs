@@ -165,6 +165,14 @@ impl Search {
                     best = ((shape, coding), taken);
                 }
             }
+            // While most features are noise one coding is as good as the other.
+            for coding in other_codings(task, from[i].0.1) {
+                let start = (of_outer[chain].scales.as_slice(), 1.0);
+                let taken = climb(shape, &task.rows[coding], &task.sought, start, watch)?;
+                if taken.error < best.1.error {
+                    best = ((shape, coding), taken);
+                }
+            }
             Ok(best)
         })?;
         let of = |i: usize| (0..chains.len()).filter(move |chain| chain % from.len() == i);
@@ -190,9 +198,18 @@ impl Search {
             .filter_map(|i| of(i).min_by(|&a, &b| ends[a].error.total_cmp(&ends[b].error)))
             .collect();
         let descended = watch.all_side_by_side(best.len(), |i, watch| {
-            let ((shape, coding), end) = (starts[best[i]].0, &ends[best[i]]);
-            let found = climb(shape, &task.rows[coding], &task.sought, (&end.scales, 1.0), watch)?;
-            Ok(candidate(shape, coding, Kind::Descended, &found))
+            let ((shape, first), end) = (starts[best[i]].0, &ends[best[i]]);
+            let look = |coding: usize, watch: &mut Watch<'_>| {
+                climb(shape, &task.rows[coding], &task.sought, (&end.scales, 1.0), watch)
+            };
+            let mut found = (first, look(first, watch)?);
+            for coding in other_codings(task, first) {
+                let taken = look(coding, watch)?;
+                if taken.error < found.1.error {
+                    found = (coding, taken);
+                }
+            }
+            Ok(candidate(shape, found.0, Kind::Descended, &found.1))
         })?;
         self.candidates.extend(descended);
         Ok(())
@@ -221,6 +238,12 @@ impl Search {
         };
         Chosen { parts, judged, held_out: Some(values), stopped }
     }
+}
+
+/// The codings that are looked at again.
+fn other_codings(task: &Task<'_>, own: usize) -> impl Iterator<Item = usize> {
+    let last = if task.recipe.recoded { task.rows.len() } else { 0 };
+    (0..last).filter(move |coding| *coding != own)
 }
 
 /// The blend's values of every output on the rows held out.

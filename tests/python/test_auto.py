@@ -310,6 +310,36 @@ def test_scales_are_descended_to_from_two_places(values):
         assert error in (steep[kernel], flat[kernel])
 
 
+def told(X, y, **recipe):
+    """A machine with another recipe."""
+    reg = AutoSVR(random_state=0)
+    reg._recipe = json.dumps(recipe)
+    return reg.fit(X, y)
+
+
+def test_the_coding_is_chosen_again_once_there_are_scales():
+    """Two of twenty features matter: before that is known one coding is as good as the other."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(1000, 20))
+    y = np.sin(4 * X[:, 0]) * X[:, 1]
+    once, again = (told(X[:600], y[:600], recoded=recoded) for recoded in (False, True))
+    assert once.leaderboard_[0]["coding"] == "ranks"
+    assert again.leaderboard_[0]["coding"] == "standard"
+    assert again.leaderboard_[0]["error"] < 0.1 * once.leaderboard_[0]["error"]
+    assert again.score(X[600:], y[600:]) > once.score(X[600:], y[600:])
+
+
+def test_more_rows_are_held_by_a_smaller_share(values):
+    X, y = values
+    falls, stays = (told(X[:600], y[:600], lambda_fall=power) for power in (1, 0))
+    # The search has judged with 480 of the 600 rows.
+    np.testing.assert_allclose(falls.C_, stays.C_ * 600 / 480)
+    for reg in (falls, stays):
+        found = [line["lambda"] for line in reg.leaderboard_ if line["weight"] > 0]
+        np.testing.assert_allclose(reg.C_, [1 / (2 * 600 * each) for each in found])
+    assert not np.allclose(falls.predict(X), stays.predict(X))
+
+
 def test_a_limit_leaves_a_usable_machine(classes):
     X, y = classes
     clf = AutoSVC(random_state=0, max_time=0.01).fit(X, y)

@@ -2,7 +2,7 @@
 
 use super::config::AutoConfig;
 use super::small::Small;
-use super::sources::{Part, Sources, coded};
+use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
@@ -37,21 +37,26 @@ pub(super) fn finish<F: Real>(
         true => ((most as f64 * weight) as usize).max(1),
         false => most,
     };
-    let chosen_parts: Vec<&(Candidate, f64)> = match most {
-        0..=1 => chosen.parts.iter().take(1).collect(),
-        _ => chosen.parts.iter().collect(),
-    };
+    let kept = chosen.parts.len().min(if most > 1 { usize::MAX } else { 1 });
+    let chosen_parts = &mut chosen.parts[..kept];
     let total: f64 = chosen_parts.iter().map(|(_, weight)| weight).sum();
+    // Noise is averaged over all rows: nλ is what it was, λ is not.
+    let seen = config.recipe.rows.min(n - held_out(n)).max(1);
+    let fall = (seen as f64 / n as f64).powf(config.recipe.lambda_fall);
     watch.limit(config.max_time, 1.0);
     let mut stopped = None;
     let (mut parts, mut means) = (Vec::new(), sources.means.clone());
     for (part, weight) in chosen_parts {
-        let weight = weight / total;
+        let weight = *weight / total;
         let coding = codings[part.coding].with_scales(part.scales.clone())?;
         let terms = terms(weight);
-        let all = fit(part, rows, (sources, n, terms), (&coding, columns), watch);
+        let whole = Candidate { lambda: fall * part.lambda, ..part.clone() };
+        let all = fit(&whole, rows, (sources, n, terms), (&coding, columns), watch);
         let (coef, terms) = match all {
-            Ok(coef) => (coef, terms),
+            Ok(coef) => {
+                *part = whole;
+                (coef, terms)
+            }
             Err(Halt::Fail(error)) => return Err(error),
             // In the time left: on as many rows as the search saw.
             Err(Halt::Stop(reason)) => {

@@ -13,7 +13,8 @@ pub struct Judged {
     pub coding: &'static str,
     /// Where its scales come from: "width", "gradient products" or "descent".
     pub scales: &'static str,
-    /// λ, as a share of the mean weight.
+    /// λ, as a share of the mean weight; of a kernel in the machine the one that all rows are
+    /// fitted with.
     pub lambda: f64,
     /// What it misses on rows held out, as a share of the variance.
     pub error: f64,
@@ -64,6 +65,7 @@ pub(super) fn report(
 ) -> AutoReport {
     let judged = chosen.judged.iter().map(|one| {
         let same = |part: &&(Candidate, f64)| (part.0.shape, part.0.kind) == (one.shape, one.kind);
+        let own = chosen.parts.iter().find(same);
         Judged {
             kernel: match one.shape {
                 Shape::Gaussian => "rbf",
@@ -71,9 +73,9 @@ pub(super) fn report(
             },
             coding: codings[one.coding].name(),
             scales: one.kind.name(),
-            lambda: one.lambda,
+            lambda: own.map_or(one.lambda, |(part, _)| part.lambda),
             error: one.error,
-            weight: chosen.parts.iter().find(same).map_or(0.0, |(_, w)| *w),
+            weight: own.map_or(0.0, |(_, w)| *w),
         }
     });
     let relative = |scales: &[f64]| -> Vec<f64> {
