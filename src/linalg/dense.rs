@@ -13,12 +13,8 @@ pub(crate) fn matrix<F>(rows: &[F], columns: usize) -> MatRef<'_, F> {
 
 /// `out = A B`, row-major.
 pub(crate) fn multiply<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F>) {
-    product(Accum::Replace, out, (a, b));
-}
-
-/// `out += A B`, row-major.
-pub(crate) fn add_product<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef<'_, F>) {
-    product(Accum::Add, out, (a, b));
+    let out = MatMut::from_row_major_slice_mut(out, a.nrows(), b.ncols());
+    matmul(out, Accum::Replace, a, b, F::one(), Par::Seq);
 }
 
 /// The lower triangle of `A Bᵀ`, of as many rows each, row-major; the rest of `out` stays.
@@ -35,9 +31,4 @@ pub(crate) fn multiply_lower<F: Real>(out: &mut [F], a: MatRef<'_, F>, b: MatRef
         F::one(),
         Par::Seq,
     );
-}
-
-fn product<F: Real>(accum: Accum, out: &mut [F], (a, b): (MatRef<'_, F>, MatRef<'_, F>)) {
-    let out = MatMut::from_row_major_slice_mut(out, a.nrows(), b.ncols());
-    matmul(out, accum, a, b, F::one(), Par::Seq);
 }

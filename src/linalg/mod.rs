@@ -15,6 +15,8 @@ mod lbfgs;
 mod pivoted;
 mod rows;
 #[cfg(feature = "train")]
+mod sides;
+#[cfg(feature = "train")]
 mod single;
 #[cfg(test)]
 mod tests;
@@ -23,7 +25,7 @@ pub(crate) use crate::simd::{add_scaled_rows, dots};
 #[cfg(feature = "train")]
 pub(crate) use cholesky::Cholesky;
 #[cfg(feature = "train")]
-pub(crate) use dense::{add_product, matrix, multiply, multiply_lower};
+pub(crate) use dense::{matrix, multiply, multiply_lower};
 #[cfg(feature = "train")]
 pub(crate) use eigen::symmetric_eigen;
 #[cfg(feature = "train")]
@@ -31,5 +33,7 @@ pub(crate) use gram::GramAccumulator;
 pub(crate) use lbfgs::{Descent, Lbfgs};
 pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub(crate) use rows::{axpy, dot, symmetric_times};
+#[cfg(feature = "train")]
+pub(crate) use sides::Sides;
 #[cfg(feature = "train")]
 pub(crate) use single::Single;

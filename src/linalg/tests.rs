@@ -1,4 +1,5 @@
-use super::{Cholesky, GramAccumulator, Single, add_scaled_rows, dot, dots, pivoted_cholesky};
+use super::{Cholesky, GramAccumulator, Sides, Single};
+use super::{add_scaled_rows, dot, dots, pivoted_cholesky};
 use crate::error::Error;
 use crate::rng::Rng;
 
@@ -231,6 +232,41 @@ fn row_products_match_plain_loops() {
             let want: f64 =
                 picks.iter().map(|&(k, a)| a * f64::from(rows[k as usize * b + j])).sum();
             assert!((sum[j] - 0.5 - want).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn vectors_side_by_side_meet_rows_as_one_by_one() {
+    let mut rng = Rng::new(5);
+    for (n, len, count) in [(0, 3, 2), (5, 0, 2), (1, 1, 1), (8, 7, 8), (67, 200, 10), (23, 40, 17)]
+    {
+        let rows: Vec<f32> = random(&mut rng, n * len).iter().map(|&v| v as f32).collect();
+        let wide: Vec<f64> = rows.iter().map(|&v| f64::from(v)).collect();
+        let (vectors, by) = (random(&mut rng, count * len), random(&mut rng, count * n));
+        let vector = |c: usize| &vectors[c * len..(c + 1) * len];
+        let mut sides = Sides::of((0..count).map(vector), len);
+        let mut out = vec![0.0; n * count];
+        sides.products(&rows, &mut out);
+        for (i, out) in out.chunks(count).enumerate() {
+            for (c, value) in out.iter().enumerate() {
+                let plain = dot(&wide[i * len..(i + 1) * len], vector(c));
+                assert!((value - plain).abs() < 1e-13 * (1 + len) as f64, "{n} {len} {count}");
+            }
+        }
+        sides.add(&rows, &by);
+        let mut twice = sides.clone();
+        twice.plus(&sides);
+        for c in 0..count {
+            let mut plain = vector(c).to_vec();
+            for i in 0..n {
+                let row = &wide[i * len..(i + 1) * len];
+                plain.iter_mut().zip(row).for_each(|(p, v)| *p += by[c * n + i] * v);
+            }
+            for ((value, twice), plain) in sides.vector(c).zip(twice.vector(c)).zip(plain) {
+                assert!((value - plain).abs() < 1e-13 * (1 + n) as f64, "{n} {len} {count}");
+                assert!(twice == 2.0 * value);
+            }
         }
     }
 }

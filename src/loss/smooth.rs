@@ -14,6 +14,7 @@
 use super::AnyLoss;
 use super::curve::Curve;
 use super::pieces::{Corner, Piece, Pieces, Zone, hub, sum};
+use crate::simd::Tube;
 
 /// A curvature below this bends nothing: the parabola's minimum would be far out of reach.
 const LEAST_CURVATURE: f64 = 1e-13;
@@ -39,6 +40,19 @@ impl Smoothed {
     #[must_use]
     pub fn at(&self, y: f64, f: f64) -> Curve {
         self.loss.pieces(y).at(f, self.h)
+    }
+
+    /// The loss as two rounded corners about the target, where it is that.
+    pub(crate) fn tube(&self) -> Option<Tube> {
+        let tube = |edge, below, above| Some(Tube { edge, below, above, h: self.h });
+        match self.loss {
+            AnyLoss::EpsilonInsensitive { epsilon } => tube(epsilon, 1.0, 1.0),
+            AnyLoss::Quantile { quantile } => tube(0.0, quantile, 1.0 - quantile),
+            AnyLoss::Hinge
+            | AnyLoss::SquaredHinge
+            | AnyLoss::LogLoss
+            | AnyLoss::SquaredEpsilonInsensitive { .. } => None,
+        }
     }
 
     /// Second derivative of a parabola that touches the loss at `f` and lies above it

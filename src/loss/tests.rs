@@ -204,3 +204,38 @@ proptest! {
         prop_assert_eq!(AnyLoss::LogLoss.dual_step(alpha, -1.0, -u, k, cost), found);
     }
 }
+
+#[test]
+fn tubes_are_summed_as_their_samples() {
+    let mut rng = crate::rng::Rng::new(3);
+    for loss in losses() {
+        let smoothed = Smoothed { loss, h: 0.25 };
+        let Some(tube) = smoothed.tube() else {
+            let is_tube =
+                matches!(loss, AnyLoss::EpsilonInsensitive { .. } | AnyLoss::Quantile { .. });
+            assert!(!is_tube);
+            continue;
+        };
+        for n in [0, 1, 63, 64, 65, 300] {
+            let mut random = || (0..n).map(|_| rng.normal()).collect::<Vec<f64>>();
+            let (mut f, s, y) = (random(), random(), random());
+            let mut cost: Vec<f64> = random().iter().map(|c| c.abs()).collect();
+            if n > 1 {
+                // No sample.
+                (cost[n / 2], f[n / 2]) = (0.0, f64::INFINITY);
+            }
+            for t in [0.0, 0.5, 30.0] {
+                let found = crate::simd::tube_sums(&tube, (&f, &s, t), &y, &cost);
+                let mut plain = [0.0; 4];
+                for i in (0..n).filter(|&i| cost[i] > 0.0) {
+                    let c = smoothed.at(y[i], f[i] + t * s[i]).times(cost[i]);
+                    let terms = [c.value, c.slope * s[i], c.curvature * s[i] * s[i], c.curvature];
+                    plain.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+                }
+                for (a, b) in found.iter().zip(plain) {
+                    assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{loss:?} {n} {t}: {a} {b}");
+                }
+            }
+        }
+    }
+}

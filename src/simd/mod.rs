@@ -35,6 +35,7 @@ mod waves;
 mod zeroed;
 
 pub use block::{Job, Map, Metric, Sums, Values};
+pub(crate) use corners::Tube;
 pub use dispatch::{Level, level, levels};
 pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
@@ -43,8 +44,8 @@ pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, add_to_side, cosines, descents,
     dots, exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, merge_degradations,
     move_scores, pair_gains, prefetch, products_with_next, rounded, same_sign_distances,
-    shared_degradations, side_add, side_products, side_shrink, signed, waves, weighted_sums,
-    weighted_sums_of, widen,
+    shared_degradations, side_add, side_products, side_shrink, signed, tube_sums, waves,
+    weighted_sums, weighted_sums_of, widen,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]

@@ -1,6 +1,7 @@
 //! The primitives by name: what each computes. Their bodies are in the files beside.
 
 use super::block::{self, Job};
+use super::corners::Tube;
 use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
 use super::side::Side;
 use super::strides::{Stride, Strides};
@@ -124,6 +125,15 @@ fixed! {
     /// `t >= h`, else `(t + h)²/(4h)`. Slices are as long as t.
     pub(crate) fn rounded(t: &[f64], h: f64, out: (&mut [f64], &mut [f64], &mut [f64]))
         = corners::rounded;
+
+    /// Sums over samples of `cost`, at `(f, s, t)`, the decision values `f + t s`: of the loss, of its
+    /// derivatives along s, and of its curvature in f. All of one length.
+    pub(crate) fn tube_sums(
+        tube: &Tube,
+        at: (&[f64], &[f64], f64),
+        y: &[f64],
+        cost: &[f64]
+    ) -> [f64; 4] = corners::tube_sums;
 
     /// The first `t` with `values_t + marks_t == wanted`; `marks` is as long as `values`.
     #[must_use]

@@ -33,9 +33,8 @@ use super::output::{JITTER, Output, SHORT_STEP, SKETCH_JITTER, State};
 use super::steps::Shared;
 use crate::error::{Error, try_vec};
 use crate::float::Real;
-use crate::linalg::{Cholesky, GramAccumulator, add_product, axpy, dot, matrix};
+use crate::linalg::{Cholesky, GramAccumulator, Sides, axpy, dot};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd;
 use crate::solver::smoothed::panels::Panels;
 use crate::watch::{Halt, Step, Watch};
 
@@ -124,7 +123,7 @@ impl Common {
         if m == 0 {
             return Ok(());
         }
-        let mut sums = vec![0.0; m * (b + 1)];
+        let (mut sums, mut offsets) = (Sides::zeros(m, b), vec![0.0; m]);
         let columns: Vec<_> =
             live.iter().map(|o| (shared.samples(o.index, o.h), o.f.as_slice())).collect();
         panels.for_each_wave(watch, None, |wave, _| {
@@ -132,8 +131,7 @@ impl Common {
             let parts = parallel::map(count.div_ceil(TASK), &|task| {
                 let rows = task * TASK..((task + 1) * TASK).min(count);
                 let mut slopes = vec![0.0; m * ROW_CHUNK];
-                let mut wide = vec![0.0; ROW_CHUNK * b];
-                let mut part = vec![0.0; m * (b + 1)];
+                let (mut part, mut offsets) = (Sides::zeros(m, b), vec![0.0; m]);
                 for first in rows.clone().step_by(ROW_CHUNK) {
                     let last = (first + ROW_CHUNK).min(rows.end);
                     let slopes = &mut slopes[..m * (last - first)];
@@ -141,24 +139,24 @@ impl Common {
                     for (c, (slopes, (samples, f))) in own.enumerate() {
                         let begin = wave.first + first;
                         samples.slopes(begin, &f[begin..wave.first + last], slopes);
-                        part[m * b + c] += slopes.iter().sum::<f64>();
+                        offsets[c] += slopes.iter().sum::<f64>();
                     }
-                    let wide = &mut wide[..(last - first) * b];
-                    simd::widen(&wave.block[first * b..last * b], wide);
-                    let slopes = matrix(slopes, last - first);
-                    add_product(&mut part[..m * b], slopes, matrix(wide, b));
+                    part.add(&wave.block[first * b..last * b], slopes);
                 }
-                part
+                (part, offsets)
             });
-            parts.iter().for_each(|part| axpy(1.0, part, &mut sums));
+            for (part, own) in &parts {
+                sums.plus(part);
+                axpy(1.0, own, &mut offsets);
+            }
             Ok(())
         })?;
         for (c, o) in live.iter_mut().enumerate() {
             let gradient = &mut o.derivatives.gradient;
-            gradient[..b].copy_from_slice(&sums[c * b..(c + 1) * b]);
+            gradient.iter_mut().zip(sums.vector(c)).for_each(|(to, sum)| *to = sum);
             axpy(1.0, &o.pull, gradient);
             if let Some(offset) = gradient.get_mut(b) {
-                *offset = sums[m * b + c];
+                *offset = offsets[c];
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 use super::KernelRows;
 use crate::error::try_vec;
 use crate::float::Real;
-use crate::linalg::{dots, matrix, multiply};
+use crate::linalg::{Sides, dots, matrix, multiply};
 use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::{self, zeroed};
 use crate::watch::{Step, Watch};
@@ -133,13 +133,13 @@ impl<'a, F: Real> Panels<'a, F> {
     ) -> Step {
         let (m, b) = (vectors.len(), self.b);
         let mut products = try_vec("margins", self.wave.min(self.n) * m, 0.0)?;
-        let packed: Vec<f64> = vectors.iter().flat_map(|v| v.0.iter().copied()).collect();
+        let packed = Packed::new(vectors, b);
         self.for_each_wave(watch, None, |wave, _| {
             let (first, block) = (wave.first, wave.block);
             let count = wave.last - first;
             let chunks = products[..count * m].chunks_mut(ROW_CHUNK * m);
             parallel::each(chunks.zip(block.chunks(ROW_CHUNK * b)), &|_, (out, rows)| {
-                times_block(rows, b, &packed, out);
+                packed.times(rows, b, out);
             });
             for (c, (out, vector)) in out.iter_mut().zip(vectors).enumerate() {
                 let column = products[..count * m].iter().skip(c).step_by(m);
@@ -184,13 +184,36 @@ fn fill<F: Real>(
     });
 }
 
-/// `out = rows · packedᵀ`, row-major count x m; `packed` holds the m vectors one after another.
-fn times_block<F: Real>(rows: &[F], b: usize, packed: &[f64], out: &mut [f64]) {
-    if packed.len() == b {
-        dots(rows, packed, out);
-        return;
+/// Vectors that meet rows.
+enum Packed<'a> {
+    One(&'a [f64]),
+    Few(Sides),
+    /// One after another.
+    Many(Vec<f64>),
+}
+
+/// Vectors that are few.
+const FEW: usize = 16;
+
+impl<'a> Packed<'a> {
+    fn new(vectors: &[(&'a [f64], f64)], b: usize) -> Self {
+        match vectors {
+            [one] => Self::One(one.0),
+            few if few.len() <= FEW => Self::Few(Sides::of(few.iter().map(|v| v.0), b)),
+            many => Self::Many(many.iter().flat_map(|v| v.0.iter().copied()).collect()),
+        }
     }
-    let mut wide = vec![0.0; rows.len()];
-    simd::widen(rows, &mut wide);
-    multiply(out, matrix(&wide, b), matrix(packed, b).transpose());
+
+    /// Products of rows with all of them, row-major.
+    fn times<F: Real>(&self, rows: &[F], b: usize, out: &mut [f64]) {
+        match self {
+            Self::One(vector) => dots(rows, vector, out),
+            Self::Few(sides) => sides.products(rows, out),
+            Self::Many(packed) => {
+                let mut wide = vec![0.0; rows.len()];
+                simd::widen(rows, &mut wide);
+                multiply(out, matrix(&wide, b), matrix(packed, b).transpose());
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use crate::data::Targets;
 use crate::loss::{AnyLoss, Curve, Curves, Smoothed};
 use crate::parallel;
+use crate::simd;
 
 /// Samples summed by one task; sums of tasks are added in order.
 const CHUNK: usize = 8192;
@@ -176,8 +177,26 @@ impl Samples<'_> {
         });
     }
 
+    /// At `f + t s`, h > 0: Σ C_i L_h, its derivatives along s, and Σ C_i L_h''. Where the loss is two
+    /// corners about values of this output alone, else none.
+    fn tube_sums(&self, (f, s, t): (&[f64], &[f64], f64)) -> Option<[f64; 4]> {
+        let tube = self.loss.tube()?;
+        let Targets::Values(y) = self.targets else { return None };
+        let n = self.cost.len();
+        let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
+            let own = c * CHUNK..((c + 1) * CHUNK).min(n);
+            let at = (&f[own.clone()], &s[own.clone()], t);
+            simd::tube_sums(&tube, at, &y[own.clone()], &self.cost[own])
+        });
+        let plus = |a: [f64; 4], b: &[f64; 4]| std::array::from_fn(|k| a[k] + b[k]);
+        Some(parts.iter().fold([0.0; 4], plus))
+    }
+
     /// Σ C_i L_h'' at these decision values.
     pub(in crate::solver) fn curvature_at(&self, f: &[f64]) -> f64 {
+        if let Some(sums) = self.tube_sums((f, f, 0.0)) {
+            return sums[3];
+        }
         self.sum_of(|range, out| out.copy_from_slice(&f[range]), |_, c| [c.curvature])[0]
     }
 
@@ -232,6 +251,18 @@ impl Ray<'_> {
             },
             |i, c| [c.value, c.slope * self.s[i], c.curvature * self.s[i] * self.s[i]],
         );
+        self.with_penalty(t, [value, slope, curvature])
+    }
+
+    /// The same, but for rounding, in less time where the loss allows it and h > 0.
+    fn quickly_at(&self, t: f64) -> Curve {
+        match self.samples.tube_sums((self.f, self.s, t)) {
+            Some([value, slope, curvature, _]) => self.with_penalty(t, [value, slope, curvature]),
+            None => self.at(t),
+        }
+    }
+
+    fn with_penalty(&self, t: f64, [value, slope, curvature]: [f64; 3]) -> Curve {
         Curve {
             value: self.base + t * (self.linear + 0.5 * t * self.quadratic) + value,
             slope: self.linear + t * self.quadratic + slope,
@@ -243,11 +274,15 @@ impl Ray<'_> {
     /// Newton steps on φ' kept inside a bracket; t = 1 is tried first. t = 0 when φ does not
     /// fall.
     pub(in crate::solver) fn minimise(&self) -> (f64, f64) {
-        self.minimise_from(self.at(0.0))
+        self.search(self.at(0.0), &|t| self.at(t))
     }
 
-    /// The same where φ and its slope at 0 are known.
+    /// The same where φ and its slope at 0 are known, but for rounding; h > 0.
     pub(in crate::solver) fn minimise_from(&self, zero: Curve) -> (f64, f64) {
+        self.search(zero, &|t| self.quickly_at(t))
+    }
+
+    fn search(&self, zero: Curve, at: &dyn Fn(f64) -> Curve) -> (f64, f64) {
         let mut best = (0.0, zero.value);
         if zero.slope >= 0.0 || !zero.slope.is_finite() {
             return best;
@@ -255,7 +290,7 @@ impl Ray<'_> {
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut t = 1.0;
         for _ in 0..MAX_TRIALS {
-            let here = self.at(t);
+            let here = at(t);
             if here.value < best.1 {
                 best = (t, here.value);
             }
