@@ -42,8 +42,8 @@ mod trail;
 use std::sync::{Mutex, PoisonError};
 
 use super::steps::Shared;
-use crate::data::{check_finite, pick};
-use crate::error::{Result, try_vec};
+use crate::data::check_finite;
+use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{axpy, dot};
 use crate::parallel;
@@ -368,13 +368,6 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         });
         found.contains(&true)
     }
-}
-
-/// A number of these samples.
-fn picked(chosen: &[u32], from: &[f64]) -> Result<Vec<f64>> {
-    let mut own = zeroed("samples", chosen.len())?;
-    pick(chosen, from, &mut own);
-    Ok(own)
 }
 
 /// Bytes for the kernel values of so many rows: where what else is kept of them takes more than half of

@@ -2,8 +2,9 @@
 //! matter, so that these are looked at again at the end alone.
 
 use super::newton::Last;
+use super::rows::picked;
 use super::trail::{Leg, Place};
-use super::{CHUNK, Few, Solver, WORD, matters, picked, set};
+use super::{CHUNK, Few, Solver, WORD, matters, set};
 use crate::data::SomeTargets;
 use crate::error::try_vec;
 use crate::float::Real;

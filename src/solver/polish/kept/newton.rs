@@ -11,8 +11,7 @@
 //! 4. Line search; of a long step on all samples, by the caller.
 
 use super::direction::{Hessian, Like, gram_times};
-use super::picked;
-use super::rows::{CHUNK, Rows};
+use super::rows::{CHUNK, Rows, picked};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::linalg::{axpy, dot};

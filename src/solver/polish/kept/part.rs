@@ -2,8 +2,9 @@
 //! of them says as well where to go.
 
 use super::newton::Last;
+use super::rows::picked;
 use super::trail::{Leg, Place};
-use super::{Few, Solver, Tell, held_bytes, picked};
+use super::{Few, Solver, Tell, held_bytes};
 use crate::data::SomeTargets;
 use crate::float::Real;
 use crate::rng::Rng;

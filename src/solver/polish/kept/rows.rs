@@ -1,5 +1,7 @@
 //! The rows that matter: kernel values in `f32`, as many as memory holds, the others made again.
 
+use crate::data::pick;
+use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
@@ -276,4 +278,11 @@ fn fill<F: Real>(kernel: &dyn KernelRows<F>, samples: &[u32], values: &mut [F], 
     let values = &mut values[..out.len()];
     kernel.fill(&chosen, values);
     out.iter_mut().zip(values).for_each(|(to, v)| *to = Real::to_f64(*v) as f32);
+}
+
+/// A number of these samples.
+pub(super) fn picked(chosen: &[u32], from: &[f64]) -> Result<Vec<f64>> {
+    let mut own = zeroed("samples", chosen.len())?;
+    pick(chosen, from, &mut own);
+    Ok(own)
 }
