@@ -52,7 +52,7 @@ pub(crate) use aim::Aim;
 pub(crate) use choose::Candidate;
 pub(crate) use grid::{Grid, Shape};
 pub(crate) use learn::{Learnt, learn};
-pub(crate) use moved::{Moved, moved, solved_few, values_of};
+pub(crate) use moved::{Moved, few, moved, solved_few, values_of};
 pub use recipe::Recipe;
 pub(crate) use reduced::{Reduced, Sought};
 pub(crate) use search::{Chosen, Search, Task};

@@ -27,7 +27,8 @@ pub(super) fn finish<F: Real>(
     if let Some(budget) = config.budget.filter(|&budget| Small::<F>::takes(budget, n))
         && config.recipe.moved
     {
-        let small = Small { rows, sources, codings, columns, terms: budget, seed: config.seed };
+        let (lambda_fall, seed) = (config.recipe.lambda_fall, config.seed);
+        let small = Small { rows, sources, codings, columns, terms: budget, lambda_fall, seed };
         return small.finish(chosen, config.max_time, watch);
     }
     let most = config.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n);

@@ -9,7 +9,7 @@ use crate::float::Real;
 use crate::model::{Coding, KernelModel};
 use crate::tuning::recipe::{SIDES_STEPS, SIDES_VALUES};
 use crate::tuning::{
-    Aim, Candidate, Chosen, Grid, Moved, Sought, moved, ridge, solved_few, values_of,
+    Aim, Candidate, Chosen, Grid, Moved, Sought, few, moved, ridge, solved_few, values_of,
 };
 use crate::watch::{Halt, Step, StopReason, Watch};
 
@@ -30,6 +30,7 @@ pub(super) struct Small<'a, 'r, F: Real> {
     /// Their order.
     pub(super) columns: &'a [usize],
     pub(super) terms: usize,
+    pub(super) lambda_fall: f64,
     pub(super) seed: u64,
 }
 
@@ -66,7 +67,7 @@ impl<F: Real> Small<'_, '_, F> {
             }
         }
         watch.limit(max_time, 1.0);
-        let best = match (best, chosen.parts.first()) {
+        let mut best = match (best, chosen.parts.first()) {
             (Some(best), _) => best,
             (None, Some((part, _))) => {
                 let terms = watch
@@ -76,15 +77,17 @@ impl<F: Real> Small<'_, '_, F> {
             // A search chooses one at least.
             (None, None) => return Ok((Vec::new(), stopped)),
         };
-        let coef = match self.fit(&best, (self.sources.index.len(), SIDES_STEPS.1), watch) {
-            Ok(coef) => coef,
+        let n = self.sources.index.len();
+        let (lambda, coef) = match self.fit(&best, (n, SIDES_STEPS.1), watch) {
+            Ok(found) => found,
             Err(Halt::Fail(error)) => return Err(error),
             Err(Halt::Stop(reason)) => {
                 stopped = Some(reason);
-                let n = self.sources.index.len().min(4 * self.terms);
+                let n = n.min(4 * self.terms);
                 watch.unbroken(|watch| self.fit(&best, (n, 0), watch))?
             }
         };
+        best.part.lambda = lambda;
         let coding = self.codings[best.part.coding].with_scales(best.part.scales.clone())?;
         let coef: Vec<f64> = coef.iter().map(|v| self.sources.unit * v).collect();
         let d = self.columns.len();
@@ -147,14 +150,14 @@ impl<F: Real> Small<'_, '_, F> {
         if self.sources.sides { Aim::Sides(&self.sources.means) } else { Aim::Values }
     }
 
-    /// Coefficients by `n` rows; those of sides by so many steps, and by no more rows than have kernel
+    /// λ and coefficients by `n` rows; those of sides by so many steps, and by no more rows than have kernel
     /// values that can be held.
     fn fit(
         &self,
         best: &Best,
         (n, steps): (usize, usize),
         watch: &mut Watch<'_>,
-    ) -> Step<Vec<f64>> {
+    ) -> Step<(f64, Vec<f64>)> {
         let aim = self.aim();
         let n = match aim {
             Aim::Values => n,
@@ -164,14 +167,19 @@ impl<F: Real> Small<'_, '_, F> {
         let values = self.sources.values.range(0, n)?;
         let weights = &self.sources.weights[..n];
         let sought = Sought { values: &values, weights, landmarks: self.terms };
-        let (shape, lambda) = (best.part.shape, best.part.lambda);
+        // Found with fewer rows: nλ stays.
+        let all = self.sources.index.len();
+        let seen = few((all - held_out(all)).min(ROWS), self.terms);
+        let fall = (seen as f64 / n as f64).min(1.0).powf(self.lambda_fall);
+        let (shape, lambda) = (best.part.shape, fall * best.part.lambda);
         let place = (&rows, &best.terms);
-        match aim {
-            Aim::Values => ridge::on_landmarks(shape, place, &sought, lambda, watch),
+        let coef = match aim {
+            Aim::Values => ridge::on_landmarks(shape, place, &sought, lambda, watch)?,
             Aim::Sides(_) => {
                 let coef = aim.solve(shape, place, &sought, (lambda, steps), watch)?;
-                Ok(coef.values.iter().map(|&v| f64::from(v)).collect())
+                coef.values.iter().map(|&v| f64::from(v)).collect()
             }
-        }
+        };
+        Ok((lambda, coef))
     }
 }
