@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +21,27 @@ def _mode() -> int:
 
 
 @contextmanager
+def _of(path: str) -> Iterator[None]:
+    """An error of the system tells this name, not that of the file beside it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+
+
+class _Named(io.FileIO):
+    """A file that is written, which errors call by another name: that of a disk that is full."""
+
+    def __init__(self, number: int, path: str) -> None:
+        super().__init__(number, "wb")
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        with _of(self._path):
+            return super().write(data)
+
+
+@contextmanager
 def whole(target: Target) -> Iterator[Any]:
     """A file for bytes that stands at its place when the block ends, or, if it fails, nowhere."""
     if hasattr(target, "write"):
@@ -31,9 +53,10 @@ def whole(target: Target) -> Iterator[Any]:
             yield device
         return
     folder = os.path.dirname(path) or "."
-    number, beside = tempfile.mkstemp(prefix=".budgetsvm-", suffix=".tmp", dir=folder)
+    with _of(path):
+        number, beside = tempfile.mkstemp(prefix=".budgetsvm-", suffix=".tmp", dir=folder)
     try:
-        with os.fdopen(number, "wb") as file:
+        with io.BufferedWriter(_Named(number, path)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -185,5 +185,22 @@ def test_a_disk_that_fills_leaves_nothing_half_done(what, tmp_path):
     assert done.returncode == 0, done.stderr
     told, left = done.stdout.splitlines()
     assert told.startswith("OSError")
-    assert {"fit": "cache=", "predict": "", "checkpoint": "c.safetensors"}[what] in told
+    assert {"fit": "cache=", "predict": "said.npy", "checkpoint": "c.safetensors"}[what] in told
     assert left == "['x.npy', 'y.npy']"
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_name_that_was_asked_for(tmp_path):
+    clf = BudgetSVC(**SOME).fit(X[TRAIN], Y[TRAIN])
+    out = tmp_path / "no" / "said.npy"
+    with pytest.raises(FileNotFoundError) as told:
+        clf.predict(data.open(lambda: iter([(X, None)])), out=out)
+    assert told.value.filename == str(out)
+
+
+def test_a_weight_that_only_some_parts_have_is_missing_in_the_others():
+    def parts():
+        yield np.ones((3, 2)), np.arange(3) % 2
+        yield np.ones((3, 2)), np.arange(3) % 2, np.ones(3)
+
+    with pytest.raises(ValueError, match="part 0: a weight is missing, but part 1 has one"):
+        BudgetSVC(budget=5).fit(data.open(parts))

@@ -67,7 +67,8 @@ def check(piece: Piece, begun: Piece) -> None:
         raise ValueError(f"{_row(piece, row)}: feature {column} is {values.reshape(-1)[at]}")
     for what, side, first in (("target", y, begun.y), ("weight", weight, begun.weight)):
         if (side is None) != (first is None):
-            raise ValueError(f"{piece.place}: a {what} is missing, but {begun.place} has one")
+            without, other = (piece, begun) if side is None else (begun, piece)
+            raise ValueError(f"{without.place}: a {what} is missing, but {other.place} has one")
         if side is None:
             continue
         if side.shape != (X.shape[0],):
