@@ -8,6 +8,8 @@
 mod relay;
 mod share;
 mod threads;
+#[doc(hidden)]
+pub mod trace;
 
 use std::marker::PhantomData;
 use std::sync::OnceLock;

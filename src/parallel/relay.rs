@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Pool;
+use super::trace::{self, Turn};
 use crate::error::Result;
 
 /// Looks at the phase between two looks for other jobs, which take longer.
@@ -166,6 +167,8 @@ impl<S: Steps> Relay<'_, S> {
 
     /// Prepares and takes steps until the end; the first may be prepared.
     fn run(&self, own: &mut S::Own, mut ready: Option<usize>) -> Result<()> {
+        let asked = trace::is_asked();
+        let _part = trace::Part::begin();
         loop {
             let step = match ready.take() {
                 Some(step) => step,
@@ -179,21 +182,26 @@ impl<S: Steps> Relay<'_, S> {
                     }
                 }
             };
+            let mut turn = Turn::begin(asked);
             let more = {
                 let mut guard = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
                 self.steps.catch_up(&mut guard.0, own)?;
+                turn.next();
                 let more = step + 1 < self.steps.count();
                 if more {
                     self.next.store(step + 1, Ordering::Relaxed);
                     self.phase.store(OFFERED, Ordering::Release);
                 }
-                self.steps.take(&mut guard.0, own)? && more
+                let wanted = self.steps.take(&mut guard.0, own)?;
+                turn.next();
+                wanted && more
             };
             if !more {
                 return Ok(());
             }
             if self.exchange(OFFERED, IDLE) {
                 self.steps.prepare(own, step + 1)?;
+                turn.next();
                 ready = Some(step + 1);
             } else {
                 // Only the end can have come between.

@@ -4,9 +4,12 @@
 //! body three or four times (for each way that it may come to run), which most of the build would
 //! go into. A part is large; a call through a pointer and an empty lock are nothing to it.
 
+use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+
+use super::trace;
 
 /// Whether the caller is in a pool of several threads. Outside of one it works alone: rayon would
 /// make a pool of its own, which does not survive a fork.
@@ -14,21 +17,34 @@ fn shared() -> bool {
     rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1
 }
 
+#[track_caller]
 fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().for_each(work);
+    if !trace::is_asked() {
+        return (0..count).into_par_iter().for_each(work);
+    }
+    let told = |part: usize| {
+        let _part = trace::Part::begin();
+        work(part);
+    };
+    trace::shared(Location::caller(), &|| (0..count).into_par_iter().for_each(told));
 }
 
 /// Calls `work` with every part and its number.
+#[track_caller]
 pub(crate) fn each<T: Send>(parts: impl Iterator<Item = T>, work: &(dyn Fn(usize, T) + Sync)) {
     each_if(true, parts, work);
 }
 
 /// [`each`] where it is worth sharing, else on the calling thread.
+#[track_caller]
 pub(crate) fn each_if<T: Send>(
     worth: bool,
     parts: impl Iterator<Item = T>,
     work: &(dyn Fn(usize, T) + Sync),
 ) {
+    if worth && !shared() && trace::is_asked() {
+        return trace::each(Location::caller(), parts, &mut |i, part| work(i, part));
+    }
     if !(worth && shared()) {
         return parts.enumerate().for_each(|(i, part)| work(i, part));
     }
@@ -40,12 +56,13 @@ pub(crate) fn each_if<T: Send>(
 }
 
 /// [`each`] with something that is made once for several parts, such as a thread's buffers.
+#[track_caller]
 pub(crate) fn each_with<T: Send, S: Send>(
     parts: impl Iterator<Item = T>,
     make: &(dyn Fn() -> S + Sync),
     work: &(dyn Fn(&mut S, usize, T) + Sync),
 ) {
-    if !shared() {
+    if !shared() && !trace::is_asked() {
         let mut own = make();
         return parts.enumerate().for_each(|(i, part)| work(&mut own, i, part));
     }
@@ -59,7 +76,13 @@ pub(crate) fn each_with<T: Send, S: Send>(
 }
 
 /// What `work` gives for every number below `count`, in their order.
+#[track_caller]
 pub(crate) fn map<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
+    if !shared() && trace::is_asked() {
+        let mut found = Vec::with_capacity(count);
+        trace::each(Location::caller(), 0..count, &mut |_, i| found.push(work(i)));
+        return found;
+    }
     if !shared() {
         return (0..count).map(work).collect();
     }
