@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from . import _cli_libsvm, _core
 from ._archive import estimators
 from ._cli_files import ENDS, read_model, read_table
-from ._files import whole
+from ._files import expect_place, whole
 
 #: Commands of LIBSVM's own flags.
 LIBSVM = {"svm-train": _cli_libsvm.train, "svm-predict": _cli_libsvm.predict}
@@ -167,10 +167,13 @@ def _train(options: argparse.Namespace) -> None:
     estimator = _estimator(options)
     if not options.model.endswith(".safetensors"):
         raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
+    expect_place(options.model)
     estimator.fit(*_table(options)).save(options.model)
 
 
 def _predict(options: argparse.Namespace) -> None:
+    if options.out is not None:
+        expect_place(options.out)
     model = read_model(options.model)
     X, y = read_table(options.data, options.format, options.label, model.n_features_in_)
     if X.shape[1] > model.n_features_in_:
@@ -226,8 +229,10 @@ def _cv(options: argparse.Namespace) -> None:
 
 
 def _tune(options: argparse.Namespace) -> None:
-    if options.model is not None and not options.model.endswith(".safetensors"):
-        raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
+    if options.model is not None:
+        if not options.model.endswith(".safetensors"):
+            raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
+        expect_place(options.model)
     estimator = _estimator(options)
     own = estimator.get_params()
     grid = {name: [_value(text) for text in texts.split(",")]

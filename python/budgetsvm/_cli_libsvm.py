@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from ._cli_files import read_model
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
-from ._files import whole
+from ._files import expect_place, whole
 from ._libsvm import to_libsvm
 from .data import load_svmlight_file
 
@@ -133,10 +133,12 @@ def train(given: Sequence[str]) -> int:
     if folds:
         _validated(machine, X, y, folds, classes)
         return 0
+    out = rest[1] if len(rest) == 2 else os.path.basename(rest[0]) + ".model"
+    expect_place(out)
     machine.fit(X, y)
     if "q" not in flags:
         print(f"Total nSV = {int(machine.n_support_.sum())}")
-    to_libsvm(machine, rest[1] if len(rest) == 2 else os.path.basename(rest[0]) + ".model")
+    to_libsvm(machine, out)
     return 0
 
 
@@ -174,6 +176,7 @@ def predict(given: Sequence[str]) -> int:
         wants = _count(flags, "b", 0, 1)
     except _Usage as error:
         return _failed(error, PREDICT)
+    expect_place(rest[2])
     X, y = load_svmlight_file(rest[0], zero_based=False)
     model = read_model(rest[1], X.shape[1])
     if X.shape[1] < model.n_features_in_:

@@ -240,6 +240,11 @@ def test_rows_of_other_widths(folder):
         (["train", "iris.svm", "m.safetensors", "--set", "C"], 1, "NAME=VALUE"),
         (["train", "iris.svm", "m.safetensors", "--set", "C=-1"], 1, "C"),
         (["predict", "iris.svm", "iris.svm"], 1, "error"),
+        (["train", "iris.svm", "none/m.safetensors"], 1, "no such folder: 'none'"),
+        (["tune", "iris.svm", "none/m.safetensors"], 1, "no such folder: 'none'"),
+        (["svm-train", "iris.svm", "none/m"], 1, "no such folder: 'none'"),
+        (["svm-train", "iris.svm", "."], 1, "directory"),
+        (["svm-predict", "iris.svm", "none.model", "none/out"], 1, "no such folder: 'none'"),
         (["info", "iris.csv"], 1, "error"), (["cv", "iris.svm", "--folds", "1"], 1, "--folds"),
     ],
 )  # fmt: skip
