@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import _c_text, _parts
+from . import _c_answers, _c_text, _parts
 from ._files import Target, whole
 from ._parts import Coded, Each, Expansion, Features, Linear, Pairs, Scaled, Waves
 from ._says import Says, taken_apart
@@ -336,8 +336,8 @@ def _whole(source: Source, says: Says, scales: Any, outputs: list[int], who: str
     else:
         calls.append("(void)i;")
     if says.rising:
-        calls.append(_c_text.RISING.strip().replace("@count@", str(first)))
-    source.add(_c_text.VALUES, d=d, scaled=scaled, calls="\n    ".join(calls))
+        calls.append(_c_answers.RISING.strip().replace("@count@", str(first)))
+    source.add(_c_answers.VALUES, d=d, scaled=scaled, calls="\n    ".join(calls))
     shown = _answers(source, says, first)
     helpers = [
         text for kernel, text in (
@@ -360,34 +360,34 @@ def _answers(source: Source, says: Says, count: int) -> int:
     """Decision, label and probability; how many decision values there are."""
     if says.task in ("values", "features", "sets"):
         width = says.width if says.task == "features" else count
-        source.add(_c_text.PLAIN, count=count, width=width)
+        source.add(_c_answers.PLAIN, count=count, width=width)
         return width
     if says.task == "sides":
-        source.add(_c_text.SIDES, edge=repr(says.boundary))
+        source.add(_c_answers.SIDES, edge=repr(says.boundary))
         return 1
     k = len(says.classes)
     _classes(source, says.classes)
     shown = count
     decided = says.most_probable or (says.curves is not None and says.curves.decide)
     if k == 2:
-        source.add(_c_text.TWO, sign="-" if says.pairs else "")
-        label = _c_text.TWO_LABEL
+        source.add(_c_answers.TWO, sign="-" if says.pairs else "")
+        label = _c_answers.TWO_LABEL
     elif not says.pairs:
-        source.add(_c_text.SEVERAL, k=k)
-        label = _c_text.SEVERAL_LABEL
+        source.add(_c_answers.SEVERAL, k=k)
+        label = _c_answers.SEVERAL_LABEL
     else:
-        source.add(_c_text.VOTES, k=k, count=count)
+        source.add(_c_answers.VOTES, k=k, count=count)
         by_class = says.shape == "ovr"
         shown = k if by_class else count
-        source.add(_c_text.OF_CLASSES if by_class else _c_text.OF_PAIRS, k=k, count=count)
-        label = _c_text.BY_TIES if says.break_ties else _c_text.BY_VOTES
+        source.add(_c_answers.OF_CLASSES if by_class else _c_answers.OF_PAIRS, k=k, count=count)
+        label = _c_answers.BY_TIES if says.break_ties else _c_answers.BY_VOTES
     if not decided:
         source.add(label, k=k, count=count)
     if says.probability is not None or says.curves is not None:
         _shares(source, says, count)
-        source.add(_c_text.PROBABILITY, k=k)
+        source.add(_c_answers.PROBABILITY, k=k)
     if decided:
-        source.add(_c_text.MOST_PROBABLE, k=k)
+        source.add(_c_answers.MOST_PROBABLE, k=k)
     return shown
 
 
@@ -397,35 +397,35 @@ def _shares(source: Source, says: Says, count: int) -> None:
     slopes: Any
     offsets: Any
     if curves is not None and curves.softmax is not None:
-        source.add(_c_text.SOFTMAX, k=k, sharpness=repr(curves.softmax))
+        source.add(_c_answers.SOFTMAX, k=k, sharpness=repr(curves.softmax))
         return
     sign, slopes, offsets = "", None, None
     if curves is None:
         assert says.probability is not None
         how, told = says.probability
         if how == "softmax":
-            source.add(_c_text.SOFTMAX, k=k, sharpness=repr(float(told[0])))
+            source.add(_c_answers.SOFTMAX, k=k, sharpness=repr(float(told[0])))
             return
         slopes, offsets = (np.atleast_1d(v) for v in told)
-        pairs, of_two = True, _c_text.OF_TWO if how == "sigmoid" else _c_text.FIRST_OF_TWO
+        pairs, of_two = True, _c_answers.OF_TWO if how == "sigmoid" else _c_answers.FIRST_OF_TWO
     else:
-        pairs, of_two = curves.pairs, _c_text.OF_TWO
+        pairs, of_two = curves.pairs, _c_answers.OF_TWO
         if curves.sigmoids is not None:
             slopes, offsets = curves.sigmoids.T
         sign = "-" if says.sign < 0 else ""
     if slopes is not None and offsets is not None:
-        source.add(_c_text.SIGMOIDS, slopes=source.table(slopes, "double", "slopes"),
+        source.add(_c_answers.SIGMOIDS, slopes=source.table(slopes, "double", "slopes"),
                    shifts=source.table(offsets, "double", "shifts"))  # fmt: skip
     else:
         ends = np.cumsum([0, *(len(at) for at, _ in curves.steps)])
         at, share = (np.concatenate([step[i] for step in curves.steps]) for i in (0, 1))
-        source.add(_c_text.STEPS, ends=source.table(ends, "int", "ends"),
+        source.add(_c_answers.STEPS, ends=source.table(ends, "int", "ends"),
                    at=source.table(at, "double", "at"),
                    share=source.table(share, "double", "share"))  # fmt: skip
     if k > 2 and pairs:
-        source.add(_c_text.COUPLE, k=k)
-    then = of_two if k == 2 else _c_text.OF_COUPLED if pairs else _c_text.OF_PARTS
-    source.add(_c_text.SHARES, count=count, sign=sign,
+        source.add(_c_answers.COUPLE, k=k)
+    then = of_two if k == 2 else _c_answers.OF_COUPLED if pairs else _c_answers.OF_PARTS
+    source.add(_c_answers.SHARES, count=count, sign=sign,
                then=_filled(then, k=k, n=source.name))  # fmt: skip
 
 
