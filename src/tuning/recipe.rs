@@ -31,7 +31,8 @@ hyperparameters! {
         pub descent: usize = 40;
         /// Whether candidates meet on rows held out, not by leaving one out.
         pub judged: bool = true;
-        /// λ of the last fit is that of the search times (its rows / all rows) to this power.
+        /// λ of the last fit is that of the search times (its rows / all rows, 40,000 at
+        /// most) to this power.
         pub lambda_fall: f64 = 1.0;
         /// Whether the best of both kernels are blended.
         pub blended: bool = true;
@@ -48,7 +49,17 @@ impl Recipe {
             false => vec![self.outer_power],
         }
     }
+
+    /// What λ of `seen` rows is times for n: noise is averaged over all rows, so nλ is what stays.
+    pub(crate) fn fall(&self, seen: usize, n: usize) -> f64 {
+        let n = n.clamp(1, FALL_ROWS);
+        (seen as f64 / n as f64).min(1.0).powf(self.lambda_fall)
+    }
 }
+
+/// Rows from which on λ stays: it was not measured on more, the terms are no more than on 16,000, and
+/// conjugate gradients are slow at a small one.
+pub(crate) const FALL_ROWS: usize = 40_000;
 
 /// Rows that candidates are judged on, at most, and as a share of all.
 pub(crate) const HELD_OUT: usize = 4000;
@@ -100,3 +111,17 @@ pub(crate) const SIDES_WORK: usize = 10_000_000_000;
 pub(crate) const SIDES_NEAR: f64 = 1e-3;
 /// Kernel values of the rows that sides are solved for, at most.
 pub(crate) const SIDES_VALUES: usize = 24_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lambda_falls_as_rows_grow_up_to_some() {
+        let recipe = Recipe::default();
+        let falls = [100, 3000, 6000, 40_000, 1_000_000].map(|n| recipe.fall(3000, n));
+        assert_eq!(falls, [1.0, 1.0, 0.5, 0.075, 0.075]);
+        let stays = Recipe { lambda_fall: 0.0, ..recipe };
+        assert_eq!(stays.fall(3000, 6000), 1.0);
+    }
+}

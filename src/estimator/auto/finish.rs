@@ -27,8 +27,8 @@ pub(super) fn finish<F: Real>(
     if let Some(budget) = config.budget.filter(|&budget| Small::<F>::takes(budget, n))
         && config.recipe.moved
     {
-        let (lambda_fall, seed) = (config.recipe.lambda_fall, config.seed);
-        let small = Small { rows, sources, codings, columns, terms: budget, lambda_fall, seed };
+        let (recipe, seed) = (config.recipe, config.seed);
+        let small = Small { rows, sources, codings, columns, terms: budget, recipe, seed };
         return small.finish(chosen, config.max_time, watch);
     }
     let most = config.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n);
@@ -41,9 +41,7 @@ pub(super) fn finish<F: Real>(
     let kept = chosen.parts.len().min(if most > 1 { usize::MAX } else { 1 });
     let chosen_parts = &mut chosen.parts[..kept];
     let total: f64 = chosen_parts.iter().map(|(_, weight)| weight).sum();
-    // Noise is averaged over all rows: nλ is what it was, λ is not.
-    let seen = config.recipe.rows.min(n - held_out(n)).max(1);
-    let fall = (seen as f64 / n as f64).powf(config.recipe.lambda_fall);
+    let fall = config.recipe.fall(config.recipe.rows.min(n - held_out(n)).max(1), n);
     watch.limit(config.max_time, 1.0);
     let mut stopped = None;
     let (mut parts, mut means) = (Vec::new(), sources.means.clone());

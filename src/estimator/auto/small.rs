@@ -9,7 +9,7 @@ use crate::float::Real;
 use crate::model::{Coding, KernelModel};
 use crate::tuning::recipe::{SIDES_STEPS, SIDES_VALUES};
 use crate::tuning::{
-    Aim, Candidate, Chosen, Grid, Moved, Sought, few, moved, ridge, solved_few, values_of,
+    Aim, Candidate, Chosen, Grid, Moved, Recipe, Sought, few, moved, ridge, solved_few, values_of,
 };
 use crate::watch::{Halt, Step, StopReason, Watch};
 
@@ -30,7 +30,7 @@ pub(super) struct Small<'a, 'r, F: Real> {
     /// Their order.
     pub(super) columns: &'a [usize],
     pub(super) terms: usize,
-    pub(super) lambda_fall: f64,
+    pub(super) recipe: Recipe,
     pub(super) seed: u64,
 }
 
@@ -170,7 +170,7 @@ impl<F: Real> Small<'_, '_, F> {
         // Found with fewer rows: nλ stays.
         let all = self.sources.index.len();
         let seen = few((all - held_out(all)).min(ROWS), self.terms);
-        let fall = (seen as f64 / n as f64).min(1.0).powf(self.lambda_fall);
+        let fall = self.recipe.fall(seen, n);
         let (shape, lambda) = (best.part.shape, fall * best.part.lambda);
         let place = (&rows, &best.terms);
         let coef = match aim {
