@@ -3,6 +3,7 @@
 Every point runs in a process of its own: memory is the peak of the whole fit above what the
 process held with its input in place. `--full` goes to n = 10^7 (an input of 800 MB) and B = 5000.
 Bars: memory at n = 10^6, d = 20, B = 500; seconds a sample from n = 10^5 on, equal passes.
+`--threads` times whole fits of 10^6 rows on two threads beside one instead (a machine at rest).
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from common import machine, markdown, parser, write
+from common import interleaved, machine, markdown, parser, write
 
 MEMORY_BAR = 64  # MB
 GROWTH_BAR = 1.3
+THREADS_BAR = 0.65
 TILE = 10_000
 CENTRE = {"n": 20_000, "d": 20, "budget": 500, "threads": 1, "polishing": False}
 QUICK = {
@@ -156,13 +158,30 @@ def draw(sweeps, path):
     print(f"written to {path}")
 
 
+def whole(budget: int, rounds: int) -> str:
+    """The least seconds of whole fits of 10^6 rows, in turns."""
+    from budgetsvm import BudgetSVC
+
+    X, y = tiled(MEMORY_POINT["n"], MEMORY_POINT["d"])
+    one, two = (BudgetSVC(budget, C=1, gamma=1.0, random_state=0, n_jobs=jobs) for jobs in (1, 2))
+    times = interleaved(rounds, one=lambda: one.fit(X, y), two=lambda: two.fit(X, y))
+    first, second = (min(times[name]) for name in ("one", "two"))
+    share = f"{second / first:.3f}, {verdict(second / first, THREADS_BAR)} (≤ {THREADS_BAR})"
+    return f"B = {budget}: {first:.2f} s on one thread, {second:.2f} s on two: {share}"
+
+
 def main():
     options_parser = parser(__doc__)
+    options_parser.add_argument("--threads", action="store_true", help="two threads beside one")
     options_parser.add_argument("--full", action="store_true", help="n to 10^7, B to 5000")
     options_parser.add_argument("--point", type=json.loads, help="one point, as JSON (internal)")
     options = options_parser.parse_args()
     if options.point:
         print(json.dumps(fit_point(**options.point)))
+        return
+    if options.threads:
+        for budget, rounds in ((100, 9), (500, 4)):
+            print(whole(budget, rounds), flush=True)
         return
     sweeps = measure(options.full)
     default = run_point(**{**MEMORY_POINT, "polishing": True})
