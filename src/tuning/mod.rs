@@ -40,6 +40,7 @@ mod grid;
 mod learn;
 mod moved;
 mod outer;
+mod passing;
 pub(crate) mod recipe;
 mod reduced;
 pub(crate) mod ridge;

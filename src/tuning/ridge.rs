@@ -20,10 +20,9 @@
 //! *Certificate* The residual of every column, as a share of its right side; on all rows the true
 //! one.
 
-use super::distances::{
-    CHUNK, distances, into_kernel_values, kernel_values, long_product, product,
-};
+use super::distances::{CHUNK, distances, into_kernel_values, long_product, product};
 use super::grid::{Grid, Shape};
+use super::passing::Passing;
 use super::reduced::{Sought, cross, gram, solved, whitening};
 use crate::error::{Result, try_vec};
 use crate::linalg::{Cholesky, dot};
@@ -38,8 +37,6 @@ const ROUNDS: usize = 4;
 const PRECONDITIONER: (usize, usize) = (8, 800);
 /// Up to so many rows, and so many a column, the matrix itself is factored.
 const FACTORED: (usize, usize) = (8192, 48);
-/// Rows whose kernel values with the landmarks are held at a time.
-const PANEL: usize = 4096;
 /// Jitter of the landmarks' kernel matrix, times its entry and their mean.
 pub(super) const JITTER: f64 = 1e-6;
 
@@ -253,7 +250,7 @@ pub(crate) fn on_landmarks(
     watch: &mut Watch<'_>,
 ) -> Step<Vec<f64>> {
     let (n, m) = (rows.rows(), landmarks.rows());
-    let k_mm = kernel_values(&distances(shape, landmarks, landmarks, watch)?, 1.0)?;
+    let k_mm = into_kernel_values(distances(shape, landmarks, landmarks, watch)?);
     let matrix: Vec<f64> = k_mm.values.iter().map(|&v| f64::from(v)).collect();
     drop(k_mm);
     let ask = &mut || watch.glance();
@@ -288,31 +285,14 @@ pub(crate) fn on_landmarks(
             outer.solve_upper(v);
         })
     };
-    let share = 1.0 / n as f64;
-    let through = |values: Option<&Grid>, a: Option<&Grid>, watch: &mut Watch<'_>| -> Step<Grid> {
-        let mut sums = vec![0.0; m * q];
-        for first in (0..n).step_by(PANEL) {
-            let last = (first + PANEL).min(n);
-            let part = rows.range(first, last)?;
-            let k = kernel_values(&distances(shape, &part, landmarks, watch)?, 1.0)?;
-            let fitted = match (values, a) {
-                (Some(values), _) => values.range(first, last)?,
-                (None, Some(a)) => product(&k, a)?,
-                (None, None) => continue,
-            };
-            let own = cross(&k, &fitted, Some(&sought.weights[first..last]));
-            sums.iter_mut().zip(own).for_each(|(s, v)| *s += share * v);
-            watch.glance()?;
-        }
-        Ok(Grid::of_doubles(&sums, q))
-    };
-    let right = through(Some(sought.values), None, watch)?;
+    let passing = Passing::new(shape, (rows, landmarks), &sought.weights[..n])?;
+    let right = passing.of_values(sought.values, watch)?;
     let right = by_column(&right, &|v| {
         outer.solve_lower(v);
         inner.solve_lower(v);
     });
     let times = |b: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
-        let h = through(None, Some(&out_of(b)), watch)?;
+        let h = passing.twice(&out_of(b), watch)?;
         let h = by_column(&h, &|v| {
             outer.solve_lower(v);
             inner.solve_lower(v);
