@@ -21,6 +21,9 @@ use crate::watch::{Look, Silent, Watch};
 /// Rows of which gradients are found together at least, where much is made ready for them.
 const ROWS_TOGETHER: usize = 8;
 
+/// Multiply-adds that take as long as a number that is written, about.
+const WRITTEN: usize = 128;
+
 impl<F: Real> Model<F> {
     /// Gradients of the decision values of finite rows, samples x outputs x features one after
     /// another, into `out`. The same bits for any cut of the rows and any number of threads.
@@ -41,7 +44,9 @@ impl<F: Real> Model<F> {
         check_len("out", n.saturating_mul(width), out.len())?;
         check_features(self.n_features(), rows.n_cols())?;
         rows.check_finite("X")?;
-        let work = (self.gradient_work(1), (self.rows_together() / ROW_CHUNK).min(ROWS_TOGETHER));
+        // Memory that nobody has touched is what costs where outputs and features are many.
+        let row_work = self.gradient_work(1).max(width.saturating_mul(WRITTEN));
+        let work = (row_work, (self.rows_together() / ROW_CHUNK).min(ROWS_TOGETHER));
         self.in_parts(rows, (out, width), work, watch, &mut |rows, out, look| {
             self.gradient_part(rows, out, look)?;
             match out.iter().all(|value| value.is_finite()) {
@@ -86,6 +91,8 @@ impl<F: Real> Model<F> {
                 let terms = model.expansion().map_or(model.map().n_outputs(), KernelModel::n_terms);
                 terms.saturating_mul(self.gradient_width())
             }
+            // A decision value shares a row's kernel values among outputs, a gradient does not.
+            Self::Cells(_) => self.behind().row_work().saturating_mul(self.n_outputs()),
             other => other.row_work(),
         };
         row.saturating_mul(n_rows).saturating_mul(2)
