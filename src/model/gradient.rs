@@ -91,8 +91,6 @@ impl<F: Real> Model<F> {
                 let terms = model.expansion().map_or(model.map().n_outputs(), KernelModel::n_terms);
                 terms.saturating_mul(self.gradient_width())
             }
-            // A decision value shares a row's kernel values among outputs, a gradient does not.
-            Self::Cells(_) => self.behind().row_work().saturating_mul(self.n_outputs()),
             other => other.row_work(),
         };
         row.saturating_mul(n_rows).saturating_mul(2)

@@ -18,7 +18,7 @@
 //! \[NESTEROV\] Nesterov. A method of solving a convex programming problem with convergence rate
 //! O(1/k²). Soviet Mathematics Doklady 27, 1983.
 
-use super::distances::{distances, kernel_values, product};
+use super::distances::{distances, into_kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{MOVE_JITTER, SIDES_NEAR, SIDES_WORK};
 use super::reduced::{Sought, cross, gram, solved};
@@ -81,8 +81,8 @@ impl Aim<'_> {
     ) -> Step<Grid> {
         let (n, m, q) = (rows.rows(), landmarks.rows(), sought.values.columns);
         let share = 1.0 / n as f64;
-        let k = kernel_values(&distances(shape, rows, landmarks, watch)?, 1.0)?;
-        let k_mm = kernel_values(&distances(shape, landmarks, landmarks, watch)?, 1.0)?;
+        let k = into_kernel_values(distances(shape, rows, landmarks, watch)?);
+        let k_mm = into_kernel_values(distances(shape, landmarks, landmarks, watch)?);
         let roots: Vec<f64> = sought.weights.iter().map(|c| (c * share).sqrt()).collect();
         let mut normal = gram(&k, Some(&roots), watch)?;
         for (v, k) in normal.iter_mut().zip(&k_mm.values) {

@@ -13,7 +13,7 @@
 //!
 //! What is minimised is the mean of both and `pull Σ (θ - mean θ)²`.
 
-use super::distances::{CHUNK, distances, kernel_values, product};
+use super::distances::{CHUNK, distances, into_kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{DESCENT_GAIN, DESCENT_PULL, LAMBDA_RANGE, SCALE_RANGE};
 use super::reduced::{Sought, cross, gram, solved};
@@ -131,8 +131,8 @@ impl<'a> Descent<'a> {
         let scales: Vec<f64> = self.scales.iter().zip(&theta).map(|(w, t)| w * t.exp()).collect();
         let (x, z) = (self.rows.scaled(&scales)?, self.landmarks.scaled(&scales)?);
         let (n, m, q) = (x.rows(), z.rows(), self.values.columns);
-        let k = kernel_values(&distances(self.shape, &x, &z, watch)?, 1.0)?;
-        let k_mm = kernel_values(&distances(self.shape, &z, &z, watch)?, 1.0)?;
+        let k = into_kernel_values(distances(self.shape, &x, &z, watch)?);
+        let k_mm = into_kernel_values(distances(self.shape, &z, &z, watch)?);
         let variance: f64 = (0..n)
             .map(|i| self.weights[i] * squares(self.values.row(i)))
             .sum::<f64>()

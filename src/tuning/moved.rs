@@ -18,7 +18,7 @@
 
 use super::aim::Aim;
 use super::descend::by_scales;
-use super::distances::{CHUNK, distances, kernel_values, product};
+use super::distances::{CHUNK, distances, into_kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{
     MOVE_BATCH, MOVE_COEF, MOVE_ROUNDS, MOVE_ROWS, MOVE_SCALE, MOVE_SOLUTIONS, MOVE_STEP,
@@ -57,7 +57,7 @@ pub(crate) fn values_of(
     coef: &Grid,
     watch: &mut Watch<'_>,
 ) -> Step<Grid> {
-    Ok(product(&kernel_values(&distances(shape, rows, landmarks, watch)?, 1.0)?, coef)?)
+    Ok(product(&into_kernel_values(distances(shape, rows, landmarks, watch)?), coef)?)
 }
 
 /// First and second moments of a gradient, for steps of Adam.
@@ -157,7 +157,7 @@ pub(crate) fn moved(
         next += batch;
         let (x, y, c) = drawn(rows, sought, chosen)?;
         let (x, own) = (x.scaled(&factors)?, z.scaled(&factors)?);
-        let k = kernel_values(&distances(shape, &x, &own, watch)?, 1.0)?;
+        let k = into_kernel_values(distances(shape, &x, &own, watch)?);
         let mut left = product(&k, &a)?;
         aim.too_large(&mut left, &y);
         for (left, c) in left.values.chunks_exact_mut(q).zip(&c) {

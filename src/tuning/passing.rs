@@ -1,7 +1,5 @@
 //! Products with the kernel values of many rows and some landmarks, which are made again every time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use super::distances::{CHUNK, distances_of, packed};
 use super::grid::{Grid, Shape};
 use crate::error::{Result, try_vec};
@@ -11,131 +9,107 @@ use crate::simd::{self, Packed, Tile};
 use crate::watch::{Step, Watch};
 
 /// Rows of a task, whose kernel values stay near the processor, and tasks between two looks at the
-/// watch, whose sums are one.
+/// watch.
 const TASK: usize = 4 * CHUNK;
 const TASKS: usize = 16;
 
-/// `K` of rows, which count so much each, and landmarks.
+/// `K` of rows, which count so much each, and landmarks; memory for products with q columns.
 pub(super) struct Passing<'a> {
     shape: Shape,
     rows: &'a Grid,
     weights: &'a [f64],
     landmarks: Packed<f32>,
-    /// Memory of threads that rest.
-    idle: Mutex<Vec<Block>>,
+    q: usize,
+    blocks: Vec<Block>,
 }
 
-/// A thread's memory, and how many rows are in it.
+/// Right sides of the rows from one on, by their kernel values.
+type Fill<'a> = dyn Fn(usize, &[f32], &mut [f32]) + Sync + 'a;
+
+/// What a task has: its rows' kernel values, what of them is summed, and the sums.
 struct Block {
     tile: Tile<f32>,
     padded: Vec<f32>,
     values: Vec<f32>,
     right: Vec<f32>,
-    rows: usize,
+    sums: Vec<f32>,
 }
 
 impl<'a> Passing<'a> {
     pub(super) fn new(
         shape: Shape,
         (rows, landmarks): (&'a Grid, &Grid),
-        weights: &'a [f64],
+        (weights, q): (&'a [f64], usize),
     ) -> Result<Self> {
-        let (landmarks, idle) = (packed(landmarks)?, Mutex::default());
-        Ok(Self { shape, rows, weights, landmarks, idle })
+        let (landmarks, d) = (packed(landmarks)?, rows.columns);
+        let (m, stride) = (landmarks.len(), landmarks.padded_len());
+        let blocks = (0..TASKS.min(rows.rows().div_ceil(TASK))).map(|_| {
+            Ok(Block {
+                tile: Tile::new(d),
+                padded: try_vec("kernel values", CHUNK * stride, 0.0)?,
+                values: try_vec("kernel values", TASK * m, 0.0)?,
+                right: try_vec("values", TASK * q, 0.0)?,
+                sums: try_vec("sums", m * q, 0.0)?,
+            })
+        });
+        let blocks = blocks.collect::<Result<_>>()?;
+        Ok(Self { shape, rows, weights, landmarks, q, blocks })
     }
 
     /// `KᵀCY/n`.
-    pub(super) fn of_values(&self, values: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
-        let q = values.columns;
-        self.sum(q, watch, &|block, (first, last)| {
-            block.right[..(last - first) * q].copy_from_slice(&values.values[first * q..last * q]);
+    pub(super) fn of_values(&mut self, values: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
+        let q = self.q;
+        self.sum(watch, &|first, _, right| {
+            right.copy_from_slice(&values.values[first * q..][..right.len()]);
         })
     }
 
     /// `KᵀCKa/n`.
-    pub(super) fn twice(&self, a: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
-        let (m, q) = (self.landmarks.len(), a.columns);
-        self.sum(q, watch, &|block, _| {
-            let (to, from) = (&mut block.right[..block.rows * q], &block.values[..block.rows * m]);
-            let parts = to.chunks_mut(CHUNK * q).zip(from.chunks(CHUNK * m));
+    pub(super) fn twice(&mut self, a: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
+        let (m, q) = (self.landmarks.len(), self.q);
+        self.sum(watch, &|_, k, right| {
+            let parts = right.chunks_mut(CHUNK * q).zip(k.chunks(CHUNK * m));
             parts.for_each(|(to, from)| {
                 linalg::multiply(to, linalg::matrix(from, m), linalg::matrix(&a.values, q));
             });
         })
     }
 
-    /// `KᵀCR/n` for the R that `fill` makes of some rows' kernel values.
-    fn sum(
-        &self,
-        q: usize,
-        watch: &mut Watch<'_>,
-        fill: &(dyn Fn(&mut Block, (usize, usize)) + Sync),
-    ) -> Step<Grid> {
-        let (n, m) = (self.rows.rows(), self.landmarks.len());
-        let share = 1.0 / n as f64;
-        let (mut sums, mut panel) = (try_vec("sums", m * q, 0.0)?, try_vec("sums", m * q, 0.0)?);
-        self.make_blocks(q)?;
-        let mut parts = try_vec("sums", TASKS.min(n.div_ceil(TASK)) * m * q, 0.0_f32)?;
+    /// `KᵀCR/n` for the R that `fill` makes.
+    fn sum(&mut self, watch: &mut Watch<'_>, fill: &Fill<'_>) -> Step<Grid> {
+        let Self { shape, rows, weights, ref landmarks, q, ref mut blocks } = *self;
+        let (n, m) = (rows.rows(), landmarks.len());
+        let mut sums = try_vec("sums", m * q, 0.0)?;
         for begin in (0..n).step_by(TASKS * TASK) {
             let end = (begin + TASKS * TASK).min(n);
-            let parts = &mut parts[..(end - begin).div_ceil(TASK) * m * q];
-            parallel::each(parts.chunks_mut(m * q), &|at, out| {
+            let used = &mut blocks[..(end - begin).div_ceil(TASK)];
+            parallel::each(used.iter_mut(), &|at, block| {
                 let first = begin + at * TASK;
-                let range = (first, (first + TASK).min(end));
-                // There are as many as threads.
-                let Some(mut block) = self.idle().pop() else { return };
-                self.load(&mut block, range);
-                fill(&mut block, range);
-                let right = &mut block.right[..block.rows * q];
-                for (row, c) in right.chunks_exact_mut(q).zip(&self.weights[first..range.1]) {
+                let last = (first + TASK).min(end);
+                let Block { tile, padded, values, right, sums } = block;
+                let (k, right) =
+                    (&mut values[..(last - first) * m], &mut right[..(last - first) * q]);
+                for (at, k) in k.chunks_mut(CHUNK * m).enumerate() {
+                    // Rows of a grid are whole rows.
+                    let from = (rows, first + at * CHUNK);
+                    let _ = distances_of(shape, from, landmarks, (tile, padded), k);
+                    k.iter_mut().for_each(|v| *v = -*v);
+                    simd::exp_in_place(k);
+                }
+                fill(first, k, right);
+                for (row, c) in right.chunks_exact_mut(q).zip(&weights[first..last]) {
                     row.iter_mut().for_each(|v| *v *= *c as f32);
                 }
-                let left = linalg::matrix(&block.values[..block.rows * m], m).transpose();
-                linalg::multiply(out, left, linalg::matrix(right, q));
-                self.idle().push(block);
+                let left = linalg::matrix(k, m).transpose();
+                linalg::multiply(sums, left, linalg::matrix(right, q));
             });
-            panel.fill(0.0);
-            for part in parts.chunks(m * q) {
-                panel.iter_mut().zip(part).for_each(|(sum, &v)| *sum += f64::from(v));
+            for block in used {
+                sums.iter_mut().zip(&block.sums).for_each(|(sum, &v)| *sum += f64::from(v));
             }
-            sums.iter_mut().zip(&panel).for_each(|(s, v)| *s += share * v);
             watch.glance()?;
         }
+        sums.iter_mut().for_each(|sum| *sum /= n as f64);
         Ok(Grid::of_doubles(&sums, q))
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Block>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One for every thread, for so many columns.
-    fn make_blocks(&self, q: usize) -> Result<()> {
-        let (d, m) = (self.rows.columns, self.landmarks.len());
-        let mut idle = self.idle();
-        while idle.len() < rayon::current_num_threads() {
-            idle.push(Block {
-                tile: Tile::new(d),
-                padded: try_vec("kernel values", CHUNK * self.landmarks.padded_len(), 0.0)?,
-                values: try_vec("kernel values", TASK * m, 0.0)?,
-                right: try_vec("values", TASK * q, 0.0)?,
-                rows: 0,
-            });
-        }
-        Ok(())
-    }
-
-    /// Kernel values of these rows.
-    fn load(&self, block: &mut Block, (first, last): (usize, usize)) {
-        let m = self.landmarks.len();
-        block.rows = last - first;
-        let Block { tile, padded, values, .. } = block;
-        for (at, out) in values[..(last - first) * m].chunks_mut(CHUNK * m).enumerate() {
-            let from = (self.rows, first + at * CHUNK);
-            // Rows of a grid are whole rows.
-            let _ = distances_of(self.shape, from, &self.landmarks, (tile, padded), out);
-            out.iter_mut().for_each(|v| *v = -*v);
-            simd::exp_in_place(out);
-        }
     }
 }
 
@@ -154,7 +128,8 @@ mod tests {
         let (rows, landmarks, values, a) = (random(n, d), random(m, d), random(n, q), random(m, q));
         let weights: Vec<f64> = (0..n).map(|i| f64::from(1 + i as u32 % 3)).collect();
         let watch = &mut Watch::of_tests();
-        let passing = Passing::new(Shape::Laplacian, (&rows, &landmarks), &weights).unwrap();
+        let grids = (&rows, &landmarks);
+        let mut passing = Passing::new(Shape::Laplacian, grids, (&weights, q)).unwrap();
         let once = passing.of_values(&values, watch).unwrap();
         let twice = passing.twice(&a, watch).unwrap();
         let mut twins = [vec![0.0; m * q], vec![0.0; m * q]];

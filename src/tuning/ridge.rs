@@ -285,7 +285,7 @@ pub(crate) fn on_landmarks(
             outer.solve_upper(v);
         })
     };
-    let passing = Passing::new(shape, (rows, landmarks), &sought.weights[..n])?;
+    let mut passing = Passing::new(shape, (rows, landmarks), (&sought.weights[..n], q))?;
     let right = passing.of_values(sought.values, watch)?;
     let right = by_column(&right, &|v| {
         outer.solve_lower(v);

@@ -24,51 +24,6 @@ pub(super) struct Scalars {
     pub(super) weight: f64,
 }
 
-impl Scalars {
-    /// `w ← factor w`, 0 ≤ factor ≤ 1; whether the scale is to be multiplied out.
-    #[must_use]
-    pub(super) fn shrink(&mut self, factor: f64) -> bool {
-        self.scale *= factor;
-        self.sq_norm *= factor * factor;
-        self.scale < LEAST_SCALE
-    }
-
-    /// `w ← w + by z`, where `w·z` is `product` and `‖z‖²` is `sq_norm`: what u and v gain of z.
-    pub(super) fn add(&mut self, by: f64, product: f64, sq_norm: f64) -> (f64, f64) {
-        let step = by / self.scale;
-        self.sq_norm = (self.sq_norm + by * (2.0 * product + by * sq_norm)).max(0.0);
-        (step, -self.along * step)
-    }
-
-    /// What w shrinks by to a norm of at most `radius`, if it must.
-    pub(super) fn beyond(&self, radius: f64) -> Option<f64> {
-        (self.sq_norm > radius * radius).then(|| radius / self.sq_norm.sqrt())
-    }
-
-    /// Counts the present w with `weight` in the average.
-    pub(super) fn average(&mut self, weight: f64) {
-        self.along += weight * self.scale;
-        self.weight += weight;
-    }
-
-    /// Takes the norm afresh, of u's: rounding adds up over many steps.
-    pub(super) fn refresh(&mut self, sq_norm_of_u: f64) {
-        self.sq_norm = self.scale * self.scale * sq_norm_of_u;
-    }
-
-    /// Multiplies the scale out.
-    pub(super) fn multiply_out<'a>(
-        &mut self,
-        pairs: impl Iterator<Item = (&'a mut f64, &'a mut f64)>,
-    ) {
-        for (u, v) in pairs {
-            *v += self.along * *u;
-            *u *= self.scale;
-        }
-        (self.along, self.scale) = (0.0, 1.0);
-    }
-}
-
 /// `w = a u`, `Σ_j η_j w_j = α u + v`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iterate {
@@ -104,35 +59,47 @@ impl Iterate {
 
     /// `w ← factor w`, 0 ≤ factor ≤ 1.
     pub fn shrink(&mut self, factor: f64) {
-        if self.scalars.shrink(factor) {
-            self.scalars.multiply_out(self.u.iter_mut().zip(&mut self.rest));
+        let Scalars { scale, sq_norm, along, .. } = &mut self.scalars;
+        *scale *= factor;
+        *sq_norm *= factor * factor;
+        if *scale < LEAST_SCALE {
+            for (u, v) in self.u.iter_mut().zip(&mut self.rest) {
+                *v += *along * *u;
+                *u *= *scale;
+            }
+            (*along, *scale) = (0.0, 1.0);
         }
     }
 
     /// `w ← w + by z`, where `w·z` is `product` and `‖z‖²` is `sq_norm`.
     pub fn add<F: Real>(&mut self, by: f64, z: &[F], product: f64, sq_norm: f64) {
-        let (u, rest) = self.scalars.add(by, product, sq_norm);
-        add_scaled_rows(z, &[(0, u)], &mut self.u);
-        if self.scalars.along != 0.0 {
-            add_scaled_rows(z, &[(0, rest)], &mut self.rest);
+        let Scalars { scale, sq_norm: own, along, .. } = &mut self.scalars;
+        let step = by / *scale;
+        add_scaled_rows(z, &[(0, step)], &mut self.u);
+        if *along != 0.0 {
+            add_scaled_rows(z, &[(0, -*along * step)], &mut self.rest);
         }
+        *own = (*own + by * (2.0 * product + by * sq_norm)).max(0.0);
     }
 
     /// The nearest w of norm at most `radius`.
     pub fn project(&mut self, radius: f64) {
-        if let Some(factor) = self.scalars.beyond(radius) {
-            self.shrink(factor);
+        let sq_norm = self.scalars.sq_norm;
+        if sq_norm > radius * radius {
+            self.shrink(radius / sq_norm.sqrt());
         }
     }
 
     /// Counts the present w with `weight` in the average.
     pub fn average(&mut self, weight: f64) {
-        self.scalars.average(weight);
+        self.scalars.along += weight * self.scalars.scale;
+        self.scalars.weight += weight;
     }
 
     /// Takes the norm afresh: rounding adds up over many steps.
     pub fn refresh(&mut self) {
-        self.scalars.refresh(crate::linalg::dot(&self.u, &self.u));
+        let Scalars { scale, sq_norm, .. } = &mut self.scalars;
+        *sq_norm = *scale * *scale * crate::linalg::dot(&self.u, &self.u);
     }
 
     /// `‖w‖²`.
