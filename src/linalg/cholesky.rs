@@ -5,13 +5,14 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::{factor, solve};
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
-use crate::error::{Error, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::parallel;
 use crate::simd::zeroed;
 
@@ -115,6 +116,18 @@ impl Cholesky {
     /// The factor L, row-major; what is right of the diagonal is not defined.
     pub(crate) fn lower(&self) -> &[f64] {
         &self.lower
+    }
+
+    /// L⁻¹, row-major.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn inverse_lower(&self) -> Result<Vec<f64>> {
+        let mut out = zeroed("inverse of a factor", self.n.saturating_mul(self.n))?;
+        let lower = MatRef::from_row_major_slice(&self.lower, self.n, self.n);
+        let to = MatMut::from_row_major_slice_mut(&mut out, self.n, self.n);
+        invert_lower_triangular(to, lower, Par::Seq);
+        Ok(out)
     }
 
     /// Overwrites right sides, one after another, by L⁻¹ times them.

@@ -89,7 +89,7 @@ impl Aim<'_> {
             *v += lambda * f64::from(*k);
         }
         let ask = &mut || watch.glance();
-        let factor = Cholesky::factor("landmarks", &normal, m, MOVE_JITTER, ask)?;
+        let factor = Cholesky::factor_small("landmarks", &normal, m, MOVE_JITTER, ask)?;
         drop(normal);
         let coef = |values: &Grid| -> Vec<f64> {
             let right = cross(&k, values, Some(sought.weights));

@@ -6,7 +6,7 @@ use super::distances::{distances, kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{JUDGE_LAMBDA, JUDGE_RAISES, JUDGE_WIDTHS};
 use super::reduced::Sought;
-use super::ridge;
+use super::ridge::OnAll;
 use crate::watch::{Step, Watch};
 
 /// Where scales come from.
@@ -63,29 +63,37 @@ impl Candidate {
         let (rows, others) = (rows.scaled(&self.scales)?, held_out.rows.scaled(&self.scales)?);
         let own = distances(self.shape, &rows, &rows, watch)?;
         let across = distances(self.shape, &others, &rows, watch)?;
-        let look = |gamma: f64, lambda: f64, watch: &mut Watch<'_>| -> Step<(f64, Grid)> {
-            let coef = ridge::on_all(&kernel_values(&own, gamma)?, sought, lambda, watch)?;
-            let coef = Grid::of_doubles(&coef, sought.values.columns);
-            let found = product(&kernel_values(&across, gamma)?, &coef)?;
+        let at = |gamma: f64| -> Step<(Grid, Grid)> {
+            Ok((kernel_values(&own, gamma)?, kernel_values(&across, gamma)?))
+        };
+        let look = |(ridge, across): (&OnAll<'_>, &Grid), lambda: f64, watch: &mut Watch<'_>| {
+            let coef = Grid::of_doubles(&ridge.solve(lambda, watch)?, sought.values.columns);
+            let found = product(across, &coef)?;
             let error = Aim::Values.share_missed(&found, held_out.values, held_out.weights);
-            Ok((error, found))
+            Step::Ok((error, found))
         };
         let (mut gamma, mut lambda) = (1.0, self.lambda);
-        let (mut error, mut values) = look(gamma, lambda, watch)?;
+        let (k, k_across) = at(gamma)?;
+        let ridge = OnAll::new(&k, sought, watch)?;
+        let (mut error, mut values) = look((&ridge, &k_across), lambda, watch)?;
         let others = [lambda / JUDGE_LAMBDA, lambda * JUDGE_LAMBDA];
         for other in others.into_iter().filter(|_| !fixed) {
-            let (now, found) = look(gamma, other, watch)?;
+            let (now, found) = look((&ridge, &k_across), other, watch)?;
             if now < error {
                 (error, values, lambda) = (now, found, other);
                 break;
             }
         }
+        drop(ridge);
+        drop((k, k_across));
         let raise = match self.shape {
             Shape::Gaussian => JUDGE_WIDTHS.0,
             Shape::Laplacian => JUDGE_WIDTHS.1,
         };
         for _ in 0..JUDGE_RAISES {
-            let (now, found) = look(gamma * raise, lambda, watch)?;
+            let (k, k_across) = at(gamma * raise)?;
+            let ridge = OnAll::new(&k, sought, watch)?;
+            let (now, found) = look((&ridge, &k_across), lambda, watch)?;
             if now >= error {
                 break;
             }

@@ -153,7 +153,7 @@ impl<'a> Descent<'a> {
                 *v += lambda * f64::from(*k);
             }
             let ask = &mut || watch.glance();
-            let factor = Cholesky::factor("landmarks", &normal, m, 1e-7, ask)?;
+            let factor = Cholesky::factor_small("landmarks", &normal, m, 1e-7, ask)?;
             let solve = |right: Vec<f64>| solved(&factor, right, q);
             let right = cross(&k_a, &y_a, Some(c_a));
             let a = solve(right.iter().map(|v| v * share).collect());

@@ -1,7 +1,8 @@
 //! Coded rows in single precision, and the kernels that the search knows.
 
-use crate::error::{Result, try_vec};
+use crate::error::Result;
 use crate::kernel::AnyKernel;
+use crate::simd::zeroed;
 
 /// Rows of numbers, one after another.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +14,7 @@ pub(crate) struct Grid {
 impl Grid {
     /// So many rows of zeros.
     pub(crate) fn zeros(what: &'static str, rows: usize, columns: usize) -> Result<Self> {
-        Ok(Self { values: try_vec(what, rows.saturating_mul(columns), 0.0)?, columns })
+        Ok(Self { values: zeroed(what, rows.saturating_mul(columns))?, columns })
     }
 
     /// Rounded to single precision.

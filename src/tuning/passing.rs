@@ -1,17 +1,20 @@
-//! Products with the kernel values of many rows and some landmarks, which are made again every time.
+//! Products with the kernel values of many rows and some landmarks, which are made again every time
+//! where they are too many to be kept.
 
 use super::distances::{CHUNK, distances_of, packed};
 use super::grid::{Grid, Shape};
 use crate::error::{Result, try_vec};
 use crate::linalg;
 use crate::parallel;
-use crate::simd::{self, Packed, Tile};
+use crate::simd::{self, Packed, Tile, zeroed};
 use crate::watch::{Step, Watch};
 
 /// Rows of a task, whose kernel values stay near the processor, and tasks between two looks at the
 /// watch.
 const TASK: usize = 4 * CHUNK;
 const TASKS: usize = 16;
+/// Kernel values that are kept, at most: those of all rows with all of the largest exact machine.
+const KEPT: usize = 1 << 28;
 
 /// `K` of rows, which count so much each, and landmarks; memory for products with q columns.
 pub(super) struct Passing<'a> {
@@ -21,6 +24,9 @@ pub(super) struct Passing<'a> {
     landmarks: Packed<f32>,
     q: usize,
     blocks: Vec<Block>,
+    /// All kernel values, or none; whether they have been made.
+    kept: Vec<f32>,
+    made: bool,
 }
 
 /// Right sides of the rows from one on, by their kernel values.
@@ -41,19 +47,32 @@ impl<'a> Passing<'a> {
         (rows, landmarks): (&'a Grid, &Grid),
         (weights, q): (&'a [f64], usize),
     ) -> Result<Self> {
+        Self::keeping(KEPT, shape, (rows, landmarks), (weights, q))
+    }
+
+    /// [`Passing::new`] that keeps so many values at most.
+    fn keeping(
+        most: usize,
+        shape: Shape,
+        (rows, landmarks): (&'a Grid, &Grid),
+        (weights, q): (&'a [f64], usize),
+    ) -> Result<Self> {
         let (landmarks, d) = (packed(landmarks)?, rows.columns);
         let (m, stride) = (landmarks.len(), landmarks.padded_len());
+        let all = rows.rows().saturating_mul(m);
+        let kept = zeroed("kernel values", if all <= most { all } else { 0 })?;
+        let own = if kept.is_empty() { TASK * m } else { 0 };
         let blocks = (0..TASKS.min(rows.rows().div_ceil(TASK))).map(|_| {
             Ok(Block {
                 tile: Tile::new(d),
                 padded: try_vec("kernel values", CHUNK * stride, 0.0)?,
-                values: try_vec("kernel values", TASK * m, 0.0)?,
+                values: try_vec("kernel values", own, 0.0)?,
                 right: try_vec("values", TASK * q, 0.0)?,
                 sums: try_vec("sums", m * q, 0.0)?,
             })
         });
         let blocks = blocks.collect::<Result<_>>()?;
-        Ok(Self { shape, rows, weights, landmarks, q, blocks })
+        Ok(Self { shape, rows, weights, landmarks, q, blocks, kept, made: false })
     }
 
     /// `KᵀCY/n`.
@@ -77,19 +96,24 @@ impl<'a> Passing<'a> {
 
     /// `KᵀCR/n` for the R that `fill` makes.
     fn sum(&mut self, watch: &mut Watch<'_>, fill: &Fill<'_>) -> Step<Grid> {
-        let Self { shape, rows, weights, ref landmarks, q, ref mut blocks } = *self;
+        let Self { shape, rows, weights, ref landmarks, q, ref mut blocks, ref mut kept, made } =
+            *self;
         let (n, m) = (rows.rows(), landmarks.len());
         let mut sums = try_vec("sums", m * q, 0.0)?;
         for begin in (0..n).step_by(TASKS * TASK) {
             let end = (begin + TASKS * TASK).min(n);
             let used = &mut blocks[..(end - begin).div_ceil(TASK)];
-            parallel::each(used.iter_mut(), &|at, block| {
+            let before = (begin * m).min(kept.len());
+            let mut panels = kept[before..].chunks_mut(TASK * m);
+            let tasks = used.iter_mut().map(|block| (block, panels.next()));
+            parallel::each(tasks, &|at, (block, panel)| {
                 let first = begin + at * TASK;
                 let last = (first + TASK).min(end);
                 let Block { tile, padded, values, right, sums } = block;
-                let (k, right) =
-                    (&mut values[..(last - first) * m], &mut right[..(last - first) * q]);
-                for (at, k) in k.chunks_mut(CHUNK * m).enumerate() {
+                let k = &mut panel.unwrap_or(values)[..(last - first) * m];
+                let right = &mut right[..(last - first) * q];
+                let unknown = if made { 0 } else { k.len() };
+                for (at, k) in k[..unknown].chunks_mut(CHUNK * m).enumerate() {
                     // Rows of a grid are whole rows.
                     let from = (rows, first + at * CHUNK);
                     let _ = distances_of(shape, from, landmarks, (tile, padded), k);
@@ -108,6 +132,7 @@ impl<'a> Passing<'a> {
             }
             watch.glance()?;
         }
+        self.made = !self.kept.is_empty();
         sums.iter_mut().for_each(|sum| *sum /= n as f64);
         Ok(Grid::of_doubles(&sums, q))
     }
@@ -129,9 +154,12 @@ mod tests {
         let weights: Vec<f64> = (0..n).map(|i| f64::from(1 + i as u32 % 3)).collect();
         let watch = &mut Watch::of_tests();
         let grids = (&rows, &landmarks);
-        let mut passing = Passing::new(Shape::Laplacian, grids, (&weights, q)).unwrap();
-        let once = passing.of_values(&values, watch).unwrap();
-        let twice = passing.twice(&a, watch).unwrap();
+        let [(once, twice), kept] = [0, n * m].map(|most| {
+            let shape = Shape::Laplacian;
+            let mut passing = Passing::keeping(most, shape, grids, (&weights, q)).unwrap();
+            (passing.of_values(&values, watch).unwrap(), passing.twice(&a, watch).unwrap())
+        });
+        assert_eq!((&once, &twice), (&kept.0, &kept.1));
         let mut twins = [vec![0.0; m * q], vec![0.0; m * q]];
         for i in 0..n {
             let k: Vec<f64> = (0..m)

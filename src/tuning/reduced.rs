@@ -58,23 +58,14 @@ pub(crate) fn whitening(k_mm: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
     let m = k_mm.rows();
     let matrix: Vec<f64> = k_mm.values.iter().map(|&v| f64::from(v)).collect();
     let ask = &mut || watch.glance();
-    let factor = Cholesky::factor("kernel matrix of the landmarks", &matrix, m, JITTER, ask)?;
+    let what = "kernel matrix of the landmarks";
+    let inverse = Cholesky::factor_small(what, &matrix, m, JITTER, ask)?.inverse_lower()?;
+    drop(matrix);
     let mut out = Grid::zeros("whitening", m, m)?;
-    let group = CHUNK.min(m.max(1));
-    let mut columns = try_vec("whitening", group * m, 0.0f64)?;
-    for first in (0..m).step_by(group) {
-        for j in first..(first + group).min(m) {
-            let column = &mut columns[..m];
-            column.fill(0.0);
-            column[j] = 1.0;
-            // Column j of L⁻ᵀ.
-            factor.solve_upper(column);
-            for (i, &v) in column.iter().enumerate() {
-                out.values[i * m + j] = v as f32;
-            }
-        }
-        watch.glance()?;
+    for (j, row) in inverse.chunks_exact(m.max(1)).enumerate() {
+        row[..=j].iter().enumerate().for_each(|(i, &v)| out.values[i * m + j] = v as f32);
     }
+    watch.glance()?;
     Ok(out)
 }
 

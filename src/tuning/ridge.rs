@@ -124,82 +124,114 @@ pub(crate) fn on_all(
     lambda: f64,
     watch: &mut Watch<'_>,
 ) -> Step<Vec<f64>> {
-    let (n, q) = (k.rows(), sought.values.columns);
-    let ridge = lambda * n as f64;
-    if n <= FACTORED.0.min(FACTORED.1 * q) {
-        return by_factor(k, sought, ridge, watch);
-    }
-    let m = (n / PRECONDITIONER.0).clamp(1, PRECONDITIONER.1);
-    let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
-    let mut columns = Grid::zeros("preconditioner", n, m)?;
-    for (to, row) in columns.values.chunks_exact_mut(m).zip(k.values.chunks_exact(n)) {
-        to.copy_from_slice(&row[..m]);
-    }
-    let inverse = whitening(&columns.range(0, m)?, watch)?;
-    let mut p = product(&columns, &inverse)?;
-    drop(columns);
-    times_rows(&mut p, &roots);
-    let mut matrix = gram(&p, None, watch)?;
-    for j in 0..m {
-        matrix[j * m + j] += ridge;
-    }
-    let factor = Cholesky::factor("preconditioner", &matrix, m, 0.0, &mut || watch.glance())?;
-    let precondition = &|r: &Grid| -> Result<Grid> {
-        let inner = solved(&factor, cross(&p, r, None), r.columns);
-        let back = product(&p, &Grid::of_doubles(&inner, r.columns))?;
-        let mut out = r.clone();
-        for (out, back) in out.values.iter_mut().zip(&back.values) {
-            *out = (*out - back) / ridge as f32;
+    OnAll::new(k, sought, watch)?.solve(lambda, watch)
+}
+
+/// Ridge regression on all rows, whatever λ.
+pub(super) struct OnAll<'a> {
+    k: &'a Grid,
+    sought: &'a Sought<'a>,
+    /// Of the weights.
+    roots: Vec<f64>,
+    /// P, n x m, and `PᵀP`; none where the matrix is factored.
+    nystroem: Option<(Grid, Vec<f64>)>,
+}
+
+impl<'a> OnAll<'a> {
+    pub(super) fn new(k: &'a Grid, sought: &'a Sought<'a>, watch: &mut Watch<'_>) -> Step<Self> {
+        let (n, q) = (k.rows(), sought.values.columns);
+        let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
+        if n <= FACTORED.0.min(FACTORED.1 * q) {
+            return Ok(Self { k, sought, roots, nystroem: None });
         }
-        Ok(out)
-    };
-    let times = &|v: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
-        let mut scaled = v.clone();
-        times_rows(&mut scaled, &roots);
-        let mut out = long_product(k, &scaled, watch)?;
-        times_rows(&mut out, &roots);
-        for (out, v) in out.values.iter_mut().zip(&v.values) {
-            *out += ridge as f32 * v;
+        let m = (n / PRECONDITIONER.0).clamp(1, PRECONDITIONER.1);
+        let mut columns = Grid::zeros("preconditioner", n, m)?;
+        for (to, row) in columns.values.chunks_exact_mut(m).zip(k.values.chunks_exact(n)) {
+            to.copy_from_slice(&row[..m]);
         }
-        watch.glance()?;
-        Ok(out)
-    };
-    let mut right = try_vec("targets", n * q, 0.0f64)?;
-    for ((to, y), root) in
-        right.chunks_exact_mut(q).zip(sought.values.values.chunks_exact(q)).zip(&roots)
-    {
-        to.iter_mut().zip(y).for_each(|(to, &y)| *to = root * f64::from(y));
+        let inverse = whitening(&columns.range(0, m)?, watch)?;
+        let mut p = product(&columns, &inverse)?;
+        drop(columns);
+        times_rows(&mut p, &roots);
+        let matrix = gram(&p, None, watch)?;
+        Ok(Self { k, sought, roots, nystroem: Some((p, matrix)) })
     }
-    let (mut found, mut left) = (try_vec("coefficients", n * q, 0.0f64)?, STEPS);
-    let mut residual = Grid::of_doubles(&right, q);
-    let goal = dots(&residual, &residual);
-    for _ in 0..ROUNDS {
-        let more = conjugate_gradients(&residual, (&goal, &mut left), times, precondition, watch)?;
-        found.iter_mut().zip(&more.values).for_each(|(x, &v)| *x += f64::from(v));
-        residual = missed(k, (&right, &found, q), (&roots, ridge), watch)?;
-        if left == 0 || small(&dots(&residual, &residual), &goal) {
-            break;
+
+    pub(super) fn solve(&self, lambda: f64, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let Self { k, sought, roots, nystroem } = self;
+        let (n, q) = (k.rows(), sought.values.columns);
+        let ridge = lambda * n as f64;
+        let Some((p, matrix)) = nystroem else {
+            return by_factor(k, sought, (roots, ridge), watch);
+        };
+        let (m, mut matrix) = (p.columns, matrix.clone());
+        for j in 0..m {
+            matrix[j * m + j] += ridge;
         }
+        let factor =
+            Cholesky::factor_small("preconditioner", &matrix, m, 0.0, &mut || watch.glance())?;
+        let precondition = &|r: &Grid| -> Result<Grid> {
+            let inner = solved(&factor, cross(p, r, None), r.columns);
+            let back = product(p, &Grid::of_doubles(&inner, r.columns))?;
+            let mut out = r.clone();
+            for (out, back) in out.values.iter_mut().zip(&back.values) {
+                *out = (*out - back) / ridge as f32;
+            }
+            Ok(out)
+        };
+        let times = &|v: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
+            let mut scaled = v.clone();
+            times_rows(&mut scaled, roots);
+            let mut out = long_product(k, &scaled, watch)?;
+            times_rows(&mut out, roots);
+            for (out, v) in out.values.iter_mut().zip(&v.values) {
+                *out += ridge as f32 * v;
+            }
+            watch.glance()?;
+            Ok(out)
+        };
+        let mut right = try_vec("targets", n * q, 0.0f64)?;
+        for ((to, y), root) in
+            right.chunks_exact_mut(q).zip(sought.values.values.chunks_exact(q)).zip(roots)
+        {
+            to.iter_mut().zip(y).for_each(|(to, &y)| *to = root * f64::from(y));
+        }
+        let (mut found, mut left) = (try_vec("coefficients", n * q, 0.0f64)?, STEPS);
+        let mut residual = Grid::of_doubles(&right, q);
+        let goal = dots(&residual, &residual);
+        for _ in 0..ROUNDS {
+            let steps = (goal.as_slice(), &mut left);
+            let more = conjugate_gradients(&residual, steps, times, precondition, watch)?;
+            found.iter_mut().zip(&more.values).for_each(|(x, &v)| *x += f64::from(v));
+            residual = missed(k, (&right, &found, q), (roots, ridge), watch)?;
+            if left == 0 || small(&dots(&residual, &residual), &goal) {
+                break;
+            }
+        }
+        for (row, root) in found.chunks_exact_mut(q).zip(roots) {
+            row.iter_mut().for_each(|v| *v *= root);
+        }
+        Ok(found)
     }
-    for (row, root) in found.chunks_exact_mut(q).zip(&roots) {
-        row.iter_mut().for_each(|v| *v *= root);
-    }
-    Ok(found)
 }
 
 /// As [`on_all`], by a factor of `C^½KC^½ + ridge`.
-fn by_factor(k: &Grid, sought: &Sought<'_>, ridge: f64, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+fn by_factor(
+    k: &Grid,
+    sought: &Sought<'_>,
+    (roots, ridge): (&[f64], f64),
+    watch: &mut Watch<'_>,
+) -> Step<Vec<f64>> {
     let (n, q) = (k.rows(), sought.values.columns);
-    let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
     let mut matrix = try_vec("kernel matrix", n * n, 0.0f64)?;
     for (i, (to, from)) in matrix.chunks_exact_mut(n).zip(k.values.chunks_exact(n)).enumerate() {
-        for ((to, &v), root) in to.iter_mut().zip(from).zip(&roots) {
+        for ((to, &v), root) in to.iter_mut().zip(from).zip(roots) {
             *to = roots[i] * root * f64::from(v);
         }
         to[i] += ridge;
     }
     let ask = &mut || watch.glance();
-    let factor = Cholesky::factor("kernel matrix", &matrix, n, 0.0, ask)?;
+    let factor = Cholesky::factor_small("kernel matrix", &matrix, n, 0.0, ask)?;
     drop(matrix);
     let mut columns = try_vec("coefficients", n * q, 0.0f64)?;
     for (i, row) in sought.values.values.chunks_exact(q).enumerate() {
@@ -254,7 +286,7 @@ pub(crate) fn on_landmarks(
     let matrix: Vec<f64> = k_mm.values.iter().map(|&v| f64::from(v)).collect();
     drop(k_mm);
     let ask = &mut || watch.glance();
-    let outer = Cholesky::factor("landmarks", &matrix, m, JITTER, ask)?;
+    let outer = Cholesky::factor_small("landmarks", &matrix, m, JITTER, ask)?;
     drop(matrix);
     let mut lower = outer.lower().to_vec();
     for i in 0..m {
@@ -266,7 +298,7 @@ pub(crate) fn on_landmarks(
     for j in 0..m {
         inner[j * m + j] += lambda;
     }
-    let inner = Cholesky::factor("landmarks", &inner, m, 0.0, &mut || watch.glance())?;
+    let inner = Cholesky::factor_small("landmarks", &inner, m, 0.0, &mut || watch.glance())?;
     let q = sought.values.columns;
     let by_column = |grid: &Grid, each: &dyn Fn(&mut [f64])| -> Grid {
         let mut out = grid.clone();
