@@ -57,7 +57,8 @@ class AutoEstimator(TrainedMachine):
     C_ : ndarray of shape (n_kernels,)
         The cost of each kernel's squared errors, ``1 / (2 λ n)``: what is minimised is
         ``1/2 ‖w‖² + C Σ weight (y - f)²``, with weights of mean 1 and values of spread 1.
-        Of classes with a `budget` up to 1,500: ``max(0, 1 - y f)²`` in place of the squares.
+        Of classes with a `budget` up to 1,500: ``max(0, 1 - y f)²`` in place of the squares, unless
+        these made fewer mistakes on rows held out.
     n_terms_ : int
         Number of terms, those of all kernels together.
 

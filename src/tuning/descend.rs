@@ -282,7 +282,7 @@ fn squares(row: &[f32]) -> f64 {
 }
 
 /// `W_i += Σ_c r_ic a_·c` for rows from `first` on.
-fn add_outer(pulls: &mut Grid, first: usize, rows: &Grid, of: &Grid) {
+pub(super) fn add_outer(pulls: &mut Grid, first: usize, rows: &Grid, of: &Grid) {
     let (m, q) = (pulls.columns, of.columns);
     let columns: Vec<f32> =
         (0..q).flat_map(|c| (0..m).map(move |j| (j, c))).map(|(j, c)| of.row(j)[c]).collect();

@@ -54,9 +54,13 @@ impl Grid {
     pub(crate) fn transposed(&self) -> Result<Self> {
         let (n, d) = (self.rows(), self.columns);
         let mut out = Self::zeros("columns", d, n)?;
-        for i in 0..n {
+        // Some rows at a time stay near the processor.
+        for first in (0..n).step_by(16) {
+            let last = (first + 16).min(n);
             for k in 0..d {
-                out.values[k * n + i] = self.values[i * d + k];
+                for (to, i) in out.values[k * n + first..k * n + last].iter_mut().zip(first..) {
+                    *to = self.values[i * d + k];
+                }
             }
         }
         Ok(out)

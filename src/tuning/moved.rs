@@ -11,13 +11,13 @@
 //!    coordinate's spread; with `r = c (K a - y)`, `W = r aᵀ ∘ K`:
 //!    `∂/∂z_j = Σ_i W_ij 2 (x_i - z_j)` (Gaussian) or `Σ_i W_ij sign(x_i - z_j)`.
 //! 3. Now and then the coefficients are solved for again. Steps fade out.
-//! 4. For sides of classes ([`Aim`]) the same with what these miss; and the scales go along, on
-//!    their logarithms: few terms see wider. (Values were missed by no less for that.)
+//! 4. The scales go along, on their logarithms: few terms see wider.
+//! 5. For sides of classes ([`Aim`]) the same with what these miss.
 //!
 //! The sum has many local minima: whether anything was won is for rows held out to say.
 
 use super::aim::Aim;
-use super::descend::by_scales;
+use super::descend::{add_outer, by_scales};
 use super::distances::{CHUNK, distances, into_kernel_values, product};
 use super::grid::{Grid, Shape};
 use super::recipe::{
@@ -105,8 +105,7 @@ fn spreads(grid: &Grid, centred: bool) -> Vec<f64> {
     each.map(|(sum, square)| (square / n - shift * (sum / n).powi(2)).max(0.0).sqrt()).collect()
 }
 
-/// Where landmarks went, and what the scales of rows and landmarks are multiplied by: by 1 for
-/// values.
+/// Where landmarks went, and what the scales of rows and landmarks are multiplied by.
 #[derive(Clone, Debug)]
 pub(crate) struct Moved {
     /// In the coordinates that these factors make.
@@ -126,9 +125,9 @@ pub(crate) fn moved(
 ) -> Step<Moved> {
     let (n, m, d, q) = (rows.rows(), landmarks.rows(), rows.columns, sought.values.columns);
     let batch = MOVE_BATCH.min(n);
-    let (rounds, scale) = match aim {
-        Aim::Values => (MOVE_ROUNDS.0, 0.0),
-        Aim::Sides(_) => (MOVE_ROUNDS.1, MOVE_SCALE),
+    let (rounds, length) = match aim {
+        Aim::Values => (MOVE_ROUNDS.0, MOVE_STEP.0),
+        Aim::Sides(_) => (MOVE_ROUNDS.1, MOVE_STEP.1),
     };
     let seen = (rounds * n).min(MOVE_WORK / (m * (d + q)).max(1));
     let steps = (seen / batch.max(1)).max(1);
@@ -164,18 +163,17 @@ pub(crate) fn moved(
             left.iter_mut().for_each(|v| *v *= *c as f32);
         }
         let by_coef = cross(&k, &left, None);
-        let mut pulls = product(&left, &a.transposed()?)?;
+        let mut pulls = Grid::zeros("derivatives", batch, m)?;
+        add_outer(&mut pulls, 0, &left, &a);
         let fade = 0.5 * (1.0 + (std::f64::consts::PI * step as f64 / steps as f64).cos());
-        if scale > 0.0 {
-            let by_scale = by_scales(shape, (&pulls, &k), (&x, &own));
-            of_theta.step(&mut theta, &by_scale, (&[scale * fade], step + 1));
-        }
+        let by_scale = by_scales(shape, (&pulls, &k), (&x, &own));
+        of_theta.step(&mut theta, &by_scale, (&[MOVE_SCALE * fade], step + 1));
         pulls.values.iter_mut().zip(&k.values).for_each(|(w, k)| *w *= k);
         let mut by_place = by_landmarks(shape, (&x, &own), &pulls)?;
         by_place.iter_mut().zip(factors.iter().cycle()).for_each(|(g, e)| *g *= e);
         let lengths =
             |of: &[f64], by: f64| -> Vec<f64> { of.iter().map(|s| s * by * fade).collect() };
-        of_z.step(&mut z, &by_place, (&lengths(&spread, MOVE_STEP), step + 1));
+        of_z.step(&mut z, &by_place, (&lengths(&spread, length), step + 1));
         of_a.step(&mut a, &by_coef, (&lengths(&size, MOVE_COEF), step + 1));
         for (factor, t) in factors.iter_mut().zip(&mut theta.values) {
             *t = t.clamp(SCALE_RANGE.0 as f32, SCALE_RANGE.1 as f32);

@@ -6,7 +6,7 @@
 //! ```
 
 use super::climb::{Tuned, climb};
-use super::distances::{CHUNK, distances, kernel_values};
+use super::distances::{CHUNK, distances, into_kernel_values};
 use super::grid::{Grid, Shape};
 use super::recipe::{OUTER_FLOOR, OUTER_PATIENCE, OUTER_ROUNDS, OUTER_ROWS};
 use super::reduced::Sought;
@@ -56,9 +56,7 @@ pub(super) fn mean_squares(
     let scaled = rows.range(0, n)?.scaled(&tuned.scales)?;
     let centers = rows.range(0, landmarks)?.scaled(&tuned.scales)?;
     let d = rows.columns;
-    let apart = distances(shape, &scaled, &centers, watch)?;
-    let k = kernel_values(&apart, 1.0)?;
-    drop(apart);
+    let k = into_kernel_values(distances(shape, &scaled, &centers, watch)?);
     let (columns, coef) = (centers.transposed()?, &tuned.coef);
     let mut sums = vec![0.0; d];
     for output in 0..coef.columns {

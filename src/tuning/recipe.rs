@@ -94,10 +94,10 @@ pub(crate) const JUDGE_RAISES: usize = 3;
 /// Moving landmarks: times that every row is seen (for values, for sides), rows of a step,
 /// multiply-adds of all at most, steps as a share of the spread, those of coefficients and of the
 /// logarithms of scales, and exact solutions on the way.
-pub(crate) const MOVE_ROUNDS: (usize, usize) = (20, 60);
+pub(crate) const MOVE_ROUNDS: (usize, usize) = (40, 60);
 pub(crate) const MOVE_BATCH: usize = 512;
-pub(crate) const MOVE_WORK: usize = 20_000_000_000;
-pub(crate) const MOVE_STEP: f64 = 0.05;
+pub(crate) const MOVE_WORK: usize = 40_000_000_000;
+pub(crate) const MOVE_STEP: (f64, f64) = (0.02, 0.05);
 pub(crate) const MOVE_COEF: f64 = 0.01;
 pub(crate) const MOVE_SCALE: f64 = 0.02;
 pub(crate) const MOVE_SOLUTIONS: usize = 10;

@@ -300,46 +300,40 @@ pub(crate) fn on_landmarks(
     }
     let inner = Cholesky::factor_small("landmarks", &inner, m, 0.0, &mut || watch.glance())?;
     let q = sought.values.columns;
-    let by_column = |grid: &Grid, each: &dyn Fn(&mut [f64])| -> Grid {
+    let by_column = |grid: &Grid, each: &mut dyn FnMut(usize, &mut [f64])| -> Grid {
         let mut out = grid.clone();
         let mut column = vec![0.0; m];
         for c in 0..q {
             (0..m).for_each(|j| column[j] = f64::from(grid.values[j * q + c]));
-            each(&mut column);
+            each(c, &mut column);
             (0..m).for_each(|j| out.values[j * q + c] = column[j] as f32);
         }
         out
     };
-    // L⁻ᵀA⁻ᵀ and its transpose.
-    let out_of = |b: &Grid| {
-        by_column(b, &|v| {
-            inner.solve_upper(v);
-            outer.solve_upper(v);
-        })
-    };
     let mut passing = Passing::new(shape, (rows, landmarks), (&sought.weights[..n], q))?;
-    let right = passing.of_values(sought.values, watch)?;
-    let right = by_column(&right, &|v| {
+    let right = by_column(&passing.of_values(sought.values, watch)?, &mut |_, v| {
         outer.solve_lower(v);
         inner.solve_lower(v);
     });
+    // A⁻ᵀ b, which what it is multiplied by and the ridge begin with.
+    let mut begun = try_vec("columns", m * q, 0.0f64)?;
     let times = |b: &Grid, watch: &mut Watch<'_>| -> Step<Grid> {
-        let h = passing.twice(&out_of(b), watch)?;
-        let h = by_column(&h, &|v| {
-            outer.solve_lower(v);
-            inner.solve_lower(v);
-        });
-        let ridge = by_column(b, &|v| {
+        let a = by_column(b, &mut |c, v| {
             inner.solve_upper(v);
-            inner.solve_lower(v);
+            begun[c * m..][..m].copy_from_slice(v);
+            outer.solve_upper(v);
         });
-        let mut out = h;
-        for (out, ridge) in out.values.iter_mut().zip(&ridge.values) {
-            *out += lambda as f32 * ridge;
-        }
-        Ok(out)
+        Ok(by_column(&passing.twice(&a, watch)?, &mut |c, v| {
+            outer.solve_lower(v);
+            v.iter_mut().zip(&begun[c * m..]).for_each(|(v, b)| *v += lambda * b);
+            inner.solve_lower(v);
+        }))
     };
     let (goal, mut left) = (dots(&right, &right), STEPS);
     let found = conjugate_gradients(&right, (&goal, &mut left), times, |r| Ok(r.clone()), watch)?;
-    Ok(out_of(&found).values.iter().map(|&v| f64::from(v)).collect())
+    let found = by_column(&found, &mut |_, v| {
+        inner.solve_upper(v);
+        outer.solve_upper(v);
+    });
+    Ok(found.values.iter().map(|&v| f64::from(v)).collect())
 }

@@ -347,13 +347,13 @@ fn landmarks_that_moved_miss_less() {
         let truth = centred(&new, &vec![1.0; 500]);
         let aimed = (&sought, Aim::Values);
         let end = moved(shape, (&x, &drawn), aimed, (1e-5, 0), watch).unwrap();
-        assert_eq!(end.factors, [1.0; 2]);
-        let mut missed = |z: &Grid| -> f64 {
-            let a = solved_few(shape, (&x, z), aimed, (1e-5, 0), watch).unwrap();
+        let mut missed = |z: &Grid, factors: &[f64]| -> f64 {
+            let (rows, new) = (x.scaled(factors).unwrap(), new.scaled(factors).unwrap());
+            let a = solved_few(shape, (&rows, z), aimed, (1e-5, 0), watch).unwrap();
             let found = values_of(shape, (&new, z), &a, watch).unwrap();
             Aim::Values.share_missed(&found, &truth, &vec![1.0; 500])
         };
-        let (before, after) = (missed(&drawn), missed(&end.landmarks));
+        let (before, after) = (missed(&drawn, &[1.0; 2]), missed(&end.landmarks, &end.factors));
         assert!(after < 0.8 * before, "{shape:?}: {before} {after}");
     }
 }

@@ -34,7 +34,8 @@ pub struct AutoReport {
     /// γ of each part's kernel, of coordinates scaled so.
     pub gammas: Vec<f64>,
     /// C of each part: `1/(2 λ n)`, where `1/2 ‖w‖² + C Σ weight (y - f)²` is least.
-    /// (Of classes with a budget, of which terms move, squared hinges in place of squares.)
+    /// (Of classes with a budget, of which terms move, squared hinges in place of squares where
+    /// these make no fewer mistakes.)
     pub costs: Vec<f64>,
     /// `(A, B)` of the sigmoid of two classes, the sharpness of the softmax of several; empty
     /// for values.

@@ -1,5 +1,6 @@
-//! A machine of few terms: one kernel, whose terms move to where they serve best. Of classes it is
-//! the sides that they serve, by squared hinges, and the scales go along.
+//! A machine of few terms: one kernel, whose terms move to where they serve best, and the scales go
+//! along. Of classes it is the sides that they serve, by squared hinges, unless squared errors make
+//! fewer mistakes on rows held out.
 
 use super::columns::in_place;
 use super::sources::{Part, Sources, coded, held_out};
@@ -34,9 +35,12 @@ pub(super) struct Small<'a, 'r, F: Real> {
     pub(super) seed: u64,
 }
 
-/// The best so far: its error and values on rows held out, its terms in scaled coordinates.
-struct Best {
+/// The best so far that comes near its aim: its error and values on rows held out, its terms in
+/// scaled coordinates.
+struct Best<'a> {
+    aim: Aim<'a>,
     error: f64,
+    mistakes: f64,
     part: Candidate,
     terms: Grid,
     values: Option<Grid>,
@@ -57,22 +61,25 @@ impl<F: Real> Small<'_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
         watch.limit(max_time, MOVING);
-        let mut best = None;
+        let mut found = [None, None];
         let mut stopped = None;
         for (part, _) in &chosen.parts {
-            match self.try_part(part, &mut best, watch) {
+            match self.try_part(part, &mut found, watch) {
                 Ok(()) => {}
                 Err(Halt::Stop(reason)) => stopped = Some(reason),
                 Err(Halt::Fail(error)) => return Err(error),
             }
         }
         watch.limit(max_time, 1.0);
+        // Sides, where squares do not make fewer mistakes.
+        let best = found.into_iter().flatten().min_by(|a, b| a.mistakes.total_cmp(&b.mistakes));
         let mut best = match (best, chosen.parts.first()) {
             (Some(best), _) => best,
             (None, Some((part, _))) => {
                 let terms = watch
                     .unbroken(|watch| self.coded(part, &self.sources.index[..self.terms], watch))?;
-                Best { error: f64::INFINITY, part: part.clone(), terms, values: None }
+                let (aim, error, part) = (self.aims()[0], f64::INFINITY, part.clone());
+                Best { aim, error, mistakes: error, part, terms, values: None }
             }
             // A search chooses one at least.
             (None, None) => return Ok((Vec::new(), stopped)),
@@ -108,7 +115,12 @@ impl<F: Real> Small<'_, '_, F> {
     }
 
     /// The part with terms as drawn, and moved, on rows held out.
-    fn try_part(&self, part: &Candidate, best: &mut Option<Best>, watch: &mut Watch<'_>) -> Step {
+    fn try_part<'s>(
+        &'s self,
+        part: &Candidate,
+        best: &mut [Option<Best<'s>>; 2],
+        watch: &mut Watch<'_>,
+    ) -> Step {
         let n = self.sources.index.len();
         let held = held_out(n);
         let fitted: Vec<usize> = (0..(n - held).min(ROWS)).collect();
@@ -118,22 +130,24 @@ impl<F: Real> Small<'_, '_, F> {
         let (values, weights) = self.sources.part(&fitted)?;
         let (held_values, held_weights) = self.sources.part(&last)?;
         let sought = Sought { values: &values, weights: &weights, landmarks: self.terms };
-        let aim = self.aim();
-        let (shape, sought) = (part.shape, (&sought, aim));
+        let (shape, aims) = (part.shape, self.aims());
         let mut look = |at: &Moved, watch: &mut Watch<'_>| -> Step {
             let (rows, others) = (rows.scaled(&at.factors)?, others.scaled(&at.factors)?);
             // Rows have their columns in an order, scales have not.
             let factors = in_place(&at.factors, self.columns);
             let scales: Vec<f64> = part.scales.iter().zip(&factors).map(|(w, by)| w * by).collect();
-            for by in LAMBDAS {
+            for (&aim, by) in aims.iter().flat_map(|aim| LAMBDAS.map(|by| (aim, by))) {
                 let (lambda, terms) = (part.lambda * by, &at.landmarks);
                 let point = (lambda, SIDES_STEPS.1);
-                let coef = solved_few(shape, (&rows, terms), sought, point, watch)?;
+                let coef = solved_few(shape, (&rows, terms), (&sought, aim), point, watch)?;
                 let found = values_of(shape, (&others, terms), &coef, watch)?;
                 let error = aim.share_missed(&found, &held_values, &held_weights);
+                let best = &mut best[usize::from(!matches!(aim, Aim::Sides(_)))];
                 if best.as_ref().is_none_or(|best| error < best.error) {
+                    let mistakes = self.mistakes(&found, &held_values, &held_weights);
+                    let (terms, values) = (terms.clone(), Some(found));
                     let part = Candidate { lambda, scales: scales.clone(), ..part.clone() };
-                    *best = Some(Best { error, part, terms: terms.clone(), values: Some(found) });
+                    *best = Some(Best { aim, error, mistakes, part, terms, values });
                 }
             }
             Ok(())
@@ -141,24 +155,49 @@ impl<F: Real> Small<'_, '_, F> {
         let drawn =
             Moved { landmarks: rows.range(0, self.terms)?, factors: vec![1.0; rows.columns] };
         look(&drawn, watch)?;
+        // Most rows are terms: there is nowhere to go.
+        if 2 * self.terms > fitted.len() {
+            return Ok(());
+        }
         let point = (part.lambda, self.seed);
+        let sought = (&sought, aims[0]);
         look(&moved(shape, (&rows, &drawn.landmarks), sought, point, watch)?, watch)
     }
 
-    /// What the machine is to come near.
-    fn aim(&self) -> Aim<'_> {
-        if self.sources.sides { Aim::Sides(&self.sources.means) } else { Aim::Values }
+    /// What the machine may come near; the first is what terms move for. Nearly as many terms as
+    /// rows can make every row ±1, and serve squares better.
+    fn aims(&self) -> Vec<Aim<'_>> {
+        match self.sources.sides {
+            true => vec![Aim::Sides(&self.sources.means), Aim::Values],
+            false => vec![Aim::Values],
+        }
+    }
+
+    /// The weight of the rows whose class is another; 0 of values.
+    fn mistakes(&self, found: &Grid, values: &Grid, weights: &[f64]) -> f64 {
+        if !self.sources.sides {
+            return 0.0;
+        }
+        let class = |row: &[f32]| -> usize {
+            let each = row.iter().zip(&self.sources.means).map(|(v, m)| f64::from(*v) + m);
+            match row.len() {
+                1 => usize::from(each.sum::<f64>() > 0.0),
+                _ => each.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(c, _)| c),
+            }
+        };
+        let rows = (0..found.rows()).filter(|&i| class(found.row(i)) != class(values.row(i)));
+        rows.map(|i| weights[i]).sum()
     }
 
     /// λ and coefficients by `n` rows; those of sides by so many steps, and by no more rows than have kernel
     /// values that can be held.
     fn fit(
         &self,
-        best: &Best,
+        best: &Best<'_>,
         (n, steps): (usize, usize),
         watch: &mut Watch<'_>,
     ) -> Step<(f64, Vec<f64>)> {
-        let aim = self.aim();
+        let aim = best.aim;
         let n = match aim {
             Aim::Values => n,
             Aim::Sides(_) => n.min(SIDES_VALUES / self.terms),
