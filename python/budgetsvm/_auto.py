@@ -66,9 +66,9 @@ class AutoEstimator(TrainedMachine):
     -----
     The search makes up to some 150 evaluations of O(3000 · 300 · (d + 300)), whatever n: seconds.
     The last fit is O(n²) a step of conjugate gradients (n <= 16,000; memory 4 n² bytes) or
-    O(4000 n d). A prediction costs `n_terms_` kernel values, which `budget` bounds. Where C and
-    gamma are known `BudgetSVC`, `SVC` and their like are faster and smaller; wide sparse rows are
-    for ``PrimalSVC(kernel="linear")``.
+    O(4000 n d), with at most 1 GiB of kernel values kept. A prediction costs `n_terms_` kernel
+    values, which `budget` bounds. Where C and gamma are known `BudgetSVC`, `SVC` and their like
+    are faster and smaller; wide sparse rows are for ``PrimalSVC(kernel="linear")``.
 
     References
     ----------
