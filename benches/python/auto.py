@@ -66,6 +66,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "λ by the root of rows": {"lambda_fall": 0.5},
     "coding chosen once": {"recoded": False},
     "one start": {"two_starts": False},
+    "no gradient products": {"outer": False},
     "one start, power 1/4": {"two_starts": False, "outer_power": 0.25},
 }
 
