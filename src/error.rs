@@ -199,7 +199,9 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_an_error() {
         assert!(check_room("nothing", 0).is_ok());
-        for bytes in [isize::MAX as usize, usize::MAX, 1 << 60] {
+        // Sizes that 32 bits can name a machine may have.
+        let shifts: &[u32] = if usize::BITS == 64 { &[0, 1, 4] } else { &[0] };
+        for bytes in shifts.iter().map(|by| usize::MAX >> by) {
             let asked = [
                 check_room("all", bytes),
                 try_vec("all", bytes, 0_u8).map(drop),

@@ -285,8 +285,9 @@ fn bad_parameters_are_named() {
 
 #[test]
 fn sizes_whose_product_no_number_holds_are_refused() {
-    // 2 (2 + 2^63) is 4 where it wraps around.
-    let made = LandmarkMap::new(AnyKernel::Linear, (&[1.0; 4], 2), &[1.0; 4], 2 + (1 << 63));
+    // Twice as many are 4 where it wraps around.
+    let many = 2 + (1 << (usize::BITS - 1));
+    let made = LandmarkMap::new(AnyKernel::Linear, (&[1.0; 4], 2), &[1.0; 4], many);
     assert!(matches!(made, Err(Error::LengthMismatch { what: "weights", .. })));
 }
 

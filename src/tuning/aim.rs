@@ -98,7 +98,10 @@ impl Aim<'_> {
         let mut best = coef(sought.values);
         let steps = match self {
             Self::Values => 0,
-            Self::Sides(_) => steps.min(SIDES_WORK / (n * m * q).max(1)),
+            Self::Sides(_) => {
+                let work = (n as u64 * (m * q) as u64).max(1);
+                steps.min(usize::try_from(SIDES_WORK / work).unwrap_or(usize::MAX))
+            }
         };
         let (mut at, mut pace) = (best.clone(), 1.0f64);
         for _ in 0..steps {

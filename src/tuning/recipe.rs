@@ -96,7 +96,7 @@ pub(crate) const JUDGE_RAISES: usize = 3;
 /// logarithms of scales, and exact solutions on the way.
 pub(crate) const MOVE_ROUNDS: (usize, usize) = (40, 60);
 pub(crate) const MOVE_BATCH: usize = 512;
-pub(crate) const MOVE_WORK: usize = 40_000_000_000;
+pub(crate) const MOVE_WORK: u64 = 40_000_000_000;
 pub(crate) const MOVE_STEP: (f64, f64) = (0.02, 0.05);
 pub(crate) const MOVE_COEF: f64 = 0.01;
 pub(crate) const MOVE_SCALE: f64 = 0.02;
@@ -107,7 +107,7 @@ pub(crate) const MOVE_JITTER: f64 = 1e-7;
 /// Steps for the sides of classes, on the way and at the end; their multiply-adds at most, and the
 /// change of coefficients that ends them.
 pub(crate) const SIDES_STEPS: (usize, usize) = (8, 40);
-pub(crate) const SIDES_WORK: usize = 10_000_000_000;
+pub(crate) const SIDES_WORK: u64 = 10_000_000_000;
 pub(crate) const SIDES_NEAR: f64 = 1e-3;
 /// Kernel values of the rows that sides are solved for, at most.
 pub(crate) const SIDES_VALUES: usize = 24_000_000;

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(number(b"12:3"), Some((12.0, 2)));
         let mut rng = crate::rng::Rng::new(3);
         for _ in 0..20_000 {
-            let bits = (rng.below(1 << 32) as u64) << 32 | rng.below(1 << 32) as u64;
+            let bits = (0..4).fold(0, |bits, _| bits << 16 | rng.below(1 << 16) as u64);
             let value = f64::from_bits(bits);
             if value.is_finite() {
                 let short = value % 10.0;

@@ -86,7 +86,7 @@ struct Whole<'w, 'a, F: Real> {
 }
 
 /// Multiply-adds that a stop waits for, so that it can tell how far the optimum is.
-const LAST_WORK: usize = 1 << 32;
+const LAST_WORK: u64 = 1 << 32;
 
 /// As [`super::solve`].
 pub(super) fn solve<F: Real>(
@@ -247,11 +247,12 @@ impl<F: Real> Whole<'_, '_, F> {
         let outside = |i: &usize| place[*i] == OUTSIDE && !self.is_far(*i);
         let outside: Vec<usize> = (0..self.f.len()).filter(outside).collect();
         let early = stop.is_early();
-        let mut last_work = self.work(outside.len()).saturating_mul(terms.len());
+        let work = |n: usize, terms: usize| (self.work(n) as u64).saturating_mul(terms as u64);
+        let mut last_work = work(outside.len(), terms.len());
         if early && some_are_far {
             let pending = self.pending.iter().filter(|by| **by != 0.0).count();
             let far = self.far.iter().filter(|far| **far).count();
-            last_work = last_work.saturating_add(self.work(far).saturating_mul(pending));
+            last_work = last_work.saturating_add(work(far, pending));
         }
         let added = match early {
             false => self.add(&outside, &terms, watch),
