@@ -100,7 +100,7 @@ impl Aim<'_> {
             Self::Values => 0,
             Self::Sides(_) => {
                 let work = (n as u64 * (m * q) as u64).max(1);
-                steps.min(usize::try_from(SIDES_WORK / work).unwrap_or(usize::MAX))
+                (steps as u64).min(SIDES_WORK / work) as usize
             }
         };
         let (mut at, mut pace) = (best.clone(), 1.0f64);

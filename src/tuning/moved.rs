@@ -130,7 +130,7 @@ pub(crate) fn moved(
         Aim::Sides(_) => (MOVE_ROUNDS.1, MOVE_STEP.1),
     };
     let most = MOVE_WORK / (m * (d + q)).max(1) as u64;
-    let seen = (rounds * n).min(usize::try_from(most).unwrap_or(usize::MAX));
+    let seen = ((rounds * n) as u64).min(most) as usize;
     let steps = (seen / batch.max(1)).max(1);
     let first = rows.range(0, few(n, m))?;
     let solve = |z: &Grid, factors: &[f64], watch: &mut Watch<'_>| -> Step<Grid> {

@@ -36,14 +36,15 @@ def test_terms_that_moved_are_better_than_those_drawn(values):
     np.testing.assert_allclose(moved.weights_, [1.0])
 
 
-def test_nearly_as_many_terms_as_rows_are_nearly_as_good():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(1900, 30))
-    # Five features say something, and every sixth label is wrong.
-    y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * X[:, 4] > 0) ^ (rng.random(1900) < 1 / 6)
-    every, most = AutoSVC(random_state=0), AutoSVC(350, random_state=0)
-    scores = [model.fit(X[:400], y[:400]).score(X[400:], y[400:]) for model in (every, most)]
-    assert most.n_terms_ <= 350
+def test_half_as_many_terms_as_rows_are_nearly_as_good():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(2500, 30))
+    # Five features say something, and every fourth label is wrong: terms that serve the sides alone
+    # learn these by heart (0.60 where squared errors have 0.66).
+    y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * X[:, 4] > 0) ^ (rng.random(2500) < 1 / 4)
+    every, half = AutoSVC(random_state=0), AutoSVC(500, random_state=0)
+    scores = [model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) for model in (every, half)]
+    assert half.n_terms_ <= 500
     assert scores[1] > scores[0] - 0.03, scores
 
 

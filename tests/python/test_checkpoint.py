@@ -196,8 +196,10 @@ MANY = """
         return os.WTERMSIG(status), used.ru_utime + used.ru_stime
 
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    assert child(1e6, folder + "/whole.safetensors")[0] == 0
-    seconds = child(1e6, folder + "/whole.safetensors")[1]
+    # The least of three: what else the machine does makes a run longer, not shorter.
+    wholes = [child(1e6, folder + "/whole.safetensors") for _ in range(3)]
+    assert all(signal_ == 0 for signal_, _ in wholes)
+    seconds = min(used for _, used in wholes)
     print(json.dumps([
         child(share * seconds, f"{folder}/{at}.safetensors")[0] for at, share in enumerate(shares)
     ]))

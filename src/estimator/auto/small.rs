@@ -6,6 +6,7 @@ use super::columns::in_place;
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
 use crate::error::Result;
+use crate::estimator::score::class;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
 use crate::tuning::recipe::{SIDES_STEPS, SIDES_VALUES};
@@ -136,18 +137,18 @@ impl<F: Real> Small<'_, '_, F> {
             // Rows have their columns in an order, scales have not.
             let factors = in_place(&at.factors, self.columns);
             let scales: Vec<f64> = part.scales.iter().zip(&factors).map(|(w, by)| w * by).collect();
-            for (&aim, by) in aims.iter().flat_map(|aim| LAMBDAS.map(|by| (aim, by))) {
-                let (lambda, terms) = (part.lambda * by, &at.landmarks);
-                let point = (lambda, SIDES_STEPS.1);
-                let coef = solved_few(shape, (&rows, terms), (&sought, aim), point, watch)?;
-                let found = values_of(shape, (&others, terms), &coef, watch)?;
-                let error = aim.share_missed(&found, &held_values, &held_weights);
-                let best = &mut best[usize::from(!matches!(aim, Aim::Sides(_)))];
-                if best.as_ref().is_none_or(|best| error < best.error) {
-                    let mistakes = self.mistakes(&found, &held_values, &held_weights);
-                    let (terms, values) = (terms.clone(), Some(found));
-                    let part = Candidate { lambda, scales: scales.clone(), ..part.clone() };
-                    *best = Some(Best { aim, error, mistakes, part, terms, values });
+            for (best, &aim) in best.iter_mut().zip(&aims) {
+                for lambda in LAMBDAS.map(|by| part.lambda * by) {
+                    let (terms, point) = (&at.landmarks, (lambda, SIDES_STEPS.1));
+                    let coef = solved_few(shape, (&rows, terms), (&sought, aim), point, watch)?;
+                    let found = values_of(shape, (&others, terms), &coef, watch)?;
+                    let error = aim.share_missed(&found, &held_values, &held_weights);
+                    if best.as_ref().is_none_or(|best| error < best.error) {
+                        let mistakes = self.mistakes(&found, &held_values, &held_weights);
+                        let (terms, values) = (terms.clone(), Some(found));
+                        let part = Candidate { lambda, scales: scales.clone(), ..part.clone() };
+                        *best = Some(Best { aim, error, mistakes, part, terms, values });
+                    }
                 }
             }
             Ok(())
@@ -178,12 +179,9 @@ impl<F: Real> Small<'_, '_, F> {
         if !self.sources.sides {
             return 0.0;
         }
-        let class = |row: &[f32]| -> usize {
+        let class = |row: &[f32]| {
             let each = row.iter().zip(&self.sources.means).map(|(v, m)| f64::from(*v) + m);
-            match row.len() {
-                1 => usize::from(each.sum::<f64>() > 0.0),
-                _ => each.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(c, _)| c),
-            }
+            class(&each.collect::<Vec<f64>>())
         };
         let rows = (0..found.rows()).filter(|&i| class(found.row(i)) != class(values.row(i)));
         rows.map(|i| weights[i]).sum()
