@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long fuzz sanitize clean
+.PHONY: help demo test check rust python sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long fuzz sanitize miri platforms clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -132,6 +132,19 @@ sanitize: $(VENV)/.python ## the Rust tests under AddressSanitizer (hours on few
 	  RUSTFLAGS=-Zsanitizer=address RUSTDOCFLAGS=-Zsanitizer=address \
 	  cargo test --locked --lib --tests --target x86_64-unknown-linux-gnu --target-dir target/asan \
 	  --config 'profile.dev.package.budgetsvm.opt-level=1'
+
+# The room with `unsafe` under Miri, plain and with the vectors that it knows; a component of the
+# nightly toolchain.
+miri: ## the unsafe code under Miri, at every level of vectors
+	for with in "" "-Ctarget-feature=+avx2,+fma" "-Ctarget-feature=+avx2,+fma,+avx512f"; do \
+	  MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-disable-isolation" RUSTFLAGS="$$with" \
+	  cargo +nightly miri test --locked --lib --target-dir target/miri simd::; \
+	done
+
+platforms: ## the crate under clippy for every target that rustup has
+	for target in $$(rustup target list --installed); do \
+	  cargo clippy --package budgetsvm --lib --locked --target $$target -- -D warnings; \
+	done
 
 clean: ## remove the virtual environment and everything built
 	rm -rf $(VENV) out dist

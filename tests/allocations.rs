@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use budgetsvm::data::Rows;
 use budgetsvm::data::svmlight::{Origin, Reader, Table};
-use budgetsvm::error::Error;
+use budgetsvm::error::{Error, check_room};
 use budgetsvm::estimator::{
     AssetFeatures, AssetSvc, BudgetSvc, BudgetSvr, LocalBudgetSvc, Maintenance, OnlineSvc,
     Precision, PrimalSvc, PrimalSvr, Svc, Svr,
@@ -29,13 +29,13 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     /// Bytes that the thread has asked for and not given back.
     static HELD: Cell<isize> = const { Cell::new(0) };
-    /// Bytes that the thread has asked for in all.
-    static ASKED: Cell<usize> = const { Cell::new(0) };
+    /// Bytes that the thread has asked for in all: more, in time, than 32 bits count.
+    static ASKED: Cell<u64> = const { Cell::new(0) };
 }
 
 fn count(bytes: usize) {
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-    let _ = ASKED.try_with(|asked| asked.set(asked.get() + bytes));
+    let _ = ASKED.try_with(|asked| asked.set(asked.get() + bytes as u64));
 }
 
 fn hold(more: usize, less: usize) {
@@ -226,6 +226,15 @@ fn a_short_text_asks_for_little() {
     LibsvmModel::read(text.as_bytes(), None, &mut look).unwrap();
     let asked = ASKED.get() - before;
     assert!(asked < 1 << 20, "{asked} bytes");
+}
+
+/// On 32 bits every question was put four times, each behind the memory of the one before.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn the_system_is_asked_once_where_it_answers() {
+    let before = ASKED.get();
+    check_room("a fit", 1 << 20).unwrap();
+    assert_eq!(ASKED.get() - before, 35 << 20);
 }
 
 /// Prints the time of one row alone and beside a fit. `cargo test --release --test allocations --

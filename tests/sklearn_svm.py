@@ -49,6 +49,8 @@ def main(arguments: list[str]) -> int:
     swap = Swap()
     files = [str(folder / name) for name in ("test_svm.py", "test_sparse.py")]
     options = ["-q", "-p", "no:cacheprovider", "--no-header", "--rootdir", str(folder)]
+    # Its fixtures stand above its tests, wherever the environment is.
+    options += ["--confcutdir", str(folder.parents[1])]
     pytest.main([*options, *files, *arguments], plugins=[swap])
     unexcused = [item for item in swap.failed if item not in EXCUSED]
     print(f"passed {swap.passed}, failed {len(swap.failed)}, not excused: {unexcused}")

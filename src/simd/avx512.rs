@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Lanes, each, lanes, wide};
+use super::lanes::Lanes;
+use super::registers::{each, lanes, wide};
 
 /// One 512-bit register a line.
 #[derive(Clone, Copy)]

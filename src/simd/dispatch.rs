@@ -30,6 +30,10 @@ impl Level {
 
 /// Every level that this processor has, lowest first.
 #[must_use]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(unused_mut, reason = "other processors have no more")
+)]
 pub fn levels() -> Vec<Level> {
     let mut levels = vec![Level::Scalar];
     #[cfg(target_arch = "x86_64")]

@@ -25,6 +25,8 @@ mod pairs;
 mod primitives;
 mod products;
 mod pulls;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod registers;
 mod roofline;
 mod scalar;
 mod side;

@@ -2,7 +2,8 @@
 
 use std::arch::aarch64::*;
 
-use super::lanes::{Lanes, each, lanes, wide};
+use super::lanes::Lanes;
+use super::registers::{each, lanes, wide};
 
 /// Four 128-bit registers a line.
 #[derive(Clone, Copy)]

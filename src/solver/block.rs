@@ -172,7 +172,8 @@ impl<F: Real> Block<F> {
         };
         let margins = self.margins.chunks_mut(PART * outputs);
         let parts = stored.chunks_mut(PART * stride).zip(margins);
-        each_if(n * centers.len() * tile.n_features() >= MIN_PARALLEL_BLOCK, parts, &part);
+        let work = (n * centers.len()).saturating_mul(tile.n_features());
+        each_if(work >= MIN_PARALLEL_BLOCK, parts, &part);
     }
 
     /// Notes what changed in the model between the snapshot that this block was filled against and

@@ -68,7 +68,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
     }
     let everyone: Vec<u32> = (0..n as u32).collect();
     // Half the memory: rows of it are copied.
-    let room = 8 * n * kernel.n_terms() <= polish.cache_bytes;
+    let room = n.saturating_mul(8 * kernel.n_terms()) <= polish.cache_bytes;
     let held = if room { n } else { 0 };
     let all = Rows::new(kernel, (everyone.clone(), held), polish.cache_bytes, watch)?;
     let look = |chosen: &[u32], points: &[Vec<f64>], out: &mut [f64], watch: &mut Watch<'_>| {

@@ -332,14 +332,14 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let count = marks.iter().flatten().map(|word| word.count_ones() as usize).sum();
         let mut rows: Vec<u32> = Vec::with_capacity(count);
         rows.extend(set(&marks[0]));
-        let too_many = 4 * rows.len() * self.kernel.n_terms() > self.bytes;
+        let too_many = rows.len().saturating_mul(4 * self.kernel.n_terms()) > self.bytes;
         if too_many && !samples.loss.uses_h() {
             return Ok(None);
         }
         rows.extend(set(&marks[1]));
         let matter = rows.len();
         let bytes = held_bytes(self.bytes, count);
-        if cautious && 4 * matter * self.kernel.n_terms() > bytes {
+        if cautious && matter.saturating_mul(4 * self.kernel.n_terms()) > bytes {
             // Those that are held stand for all.
             Rng::new(SEED).shuffle(&mut rows);
         }
