@@ -16,7 +16,7 @@ from budgetsvm._hyperparameters import gathered
 
 ESTIMATORS = [
     cls
-    for cls in map(budgetsvm.__dict__.get, budgetsvm.__all__)
+    for cls in (getattr(budgetsvm, name) for name in budgetsvm.__all__)
     if isinstance(cls, type) and hasattr(cls, "_family")
 ]
 

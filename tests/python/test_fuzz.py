@@ -31,7 +31,7 @@ FIRST = int(os.environ.get("BUDGETSVM_FUZZ_FROM", "0"))
 #: A single call that works longer (whatever else the machine does) hangs, for data of this size.
 PATIENCE = 20.0
 ESTIMATORS = [
-    cls for cls in map(budgetsvm.__dict__.get, budgetsvm.__all__) if isinstance(cls, type)
+    cls for cls in (getattr(budgetsvm, name) for name in budgetsvm.__all__) if isinstance(cls, type)
 ]
 DOCUMENTED = (ValueError, TypeError, MemoryError)
 

@@ -18,7 +18,7 @@ from files import cases, joined, parts, rows, summed, targets
 FILES = Path(__file__).parents[1] / "files" / "1"
 LEARNERS = [
     cls.__name__
-    for cls in map(budgetsvm.__dict__.get, budgetsvm.__all__)
+    for cls in (getattr(budgetsvm, name) for name in budgetsvm.__all__)
     if isinstance(cls, type) and cls.__module__.startswith("budgetsvm._online")
 ]
 

@@ -18,7 +18,7 @@ import budgetsvm
 
 CLASSES = [
     cls
-    for cls in map(budgetsvm.__dict__.get, budgetsvm.__all__)
+    for cls in (getattr(budgetsvm, name) for name in budgetsvm.__all__)
     if isinstance(cls, type) and hasattr(cls, "fit")
 ]
 RNG = np.random.default_rng(0)

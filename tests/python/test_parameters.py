@@ -13,7 +13,7 @@ from budgetsvm import _parameters
 from budgetsvm._exact import ExactEstimator
 
 ESTIMATORS = [
-    cls for cls in map(budgetsvm.__dict__.get, budgetsvm.__all__) if isinstance(cls, type)
+    cls for cls in (getattr(budgetsvm, name) for name in budgetsvm.__all__) if isinstance(cls, type)
 ]
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
