@@ -17,8 +17,8 @@ use crate::parallel;
 use crate::simd::zeroed;
 
 /// Times the jitter grows (each time a hundredfold) before the factorization is given up.
-const ATTEMPTS: usize = 8;
-const GROWTH: f64 = 100.0;
+pub(crate) const ATTEMPTS: usize = 8;
+pub(crate) const GROWTH: f64 = 100.0;
 /// Columns of a panel, and rows of a strip.
 const PANEL: usize = 128;
 /// Right sides that one task solves together, and tasks between two looks at the caller.
@@ -276,7 +276,8 @@ fn transpose(block: &mut [f64], n: usize) {
     }
 }
 
-fn factored(mut matrix: MatMut<'_, f64>) -> bool {
+/// Factors in place; whether every pivot was positive and finite.
+pub(super) fn factored(mut matrix: MatMut<'_, f64>) -> bool {
     let n = matrix.nrows();
     let params = Spec::<factor::LltParams, f64>::default();
     let mut memory = MemBuffer::new(factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, params));

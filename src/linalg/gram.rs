@@ -5,6 +5,7 @@
 //! cent of the objective (on ADULT 200 such steps were not enough where 8 are). They do for a
 //! sketch.
 
+use super::Tiles;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::parallel;
@@ -21,12 +22,11 @@ const LARGE: usize = 1024;
 /// Rows that a task writes.
 const TASK: usize = 32;
 
-/// The lower triangle of a Gram matrix, in square tiles that the pool fills in parallel. A tile
+/// The lower triangle of a Gram matrix, in tiles that the pool fills in parallel. A tile
 /// is summed by one task in the order of arrival: the bits do not depend on the thread count.
 #[derive(Debug)]
 pub(crate) struct GramAccumulator {
     n: usize,
-    tile: usize,
     /// Rows that are multiplied together.
     batch: usize,
     /// Row-major, up to `batch` rows of n.
@@ -35,9 +35,7 @@ pub(crate) struct GramAccumulator {
     pending_single: Vec<f32>,
     single: bool,
     held: usize,
-    /// Tiles (I, J), J ≤ I, one after another, column-major, and where each begins.
-    tiles: Vec<f64>,
-    corners: Vec<(usize, usize)>,
+    tiles: Tiles,
 }
 
 impl GramAccumulator {
@@ -48,20 +46,14 @@ impl GramAccumulator {
 
     /// The same for this many rows in all.
     pub(crate) fn of(n: usize, rows: usize) -> Result<Self> {
-        let tile = if n <= 256 { 64 } else { 128 };
-        let corners: Vec<_> = (0..n.div_ceil(tile))
-            .flat_map(|i| (0..=i).map(move |j| (i * tile, j * tile)))
-            .collect();
         Ok(Self {
             n,
-            tile,
             batch: rows.clamp(1, BATCH),
             pending: Vec::new(),
             pending_single: Vec::new(),
             single: false,
             held: 0,
-            tiles: try_vec("Hessian", corners.len() * tile * tile, 0.0)?,
-            corners,
+            tiles: Tiles::new(n)?,
         })
     }
 
@@ -69,7 +61,7 @@ impl GramAccumulator {
     /// all the same).
     pub(crate) fn clear(&mut self, single: bool) -> Result<()> {
         (self.held, self.single) = (0, single);
-        self.tiles.fill(0.0);
+        self.tiles.clear();
         let (what, len) = ("rows of the Hessian", self.batch * self.n);
         let (doubles, singles) = if single { (0, len) } else { (len, 0) };
         if (self.pending.len(), self.pending_single.len()) != (doubles, singles) {
@@ -116,37 +108,32 @@ impl GramAccumulator {
         if self.held == 0 {
             return Ok(());
         }
-        let (n, size, held) = (self.n, self.tile, self.held);
+        let (n, size, held) = (self.n, self.tiles.size(), self.held);
         let (single, len) = (self.single, held * n);
         let (pending, pending_single) = (&self.pending, &self.pending_single);
-        let corners = &self.corners;
         // About 20 ms of work at a time.
         let group = (1usize << 29).div_ceil(2 * held * size * size);
-        for (g, tiles) in self.tiles.chunks_mut(group * size * size).enumerate() {
-            parallel::each(tiles.chunks_mut(size * size), &|t, tile| {
-                let at = corners[g * group + t];
-                if single {
-                    add_product(&pending_single[..len], n, at, tile, size);
-                } else {
-                    add_product(&pending[..len], n, at, tile, size);
-                }
-            });
-            between()?;
-        }
+        let add = |at: (usize, usize), tile: &mut [f64]| {
+            if single {
+                add_product(&pending_single[..len], n, at, tile, size);
+            } else {
+                add_product(&pending[..len], n, at, tile, size);
+            }
+        };
+        self.tiles.change(group, &add, &mut between)?;
         self.held = 0;
         Ok(())
     }
 
     /// Adds the lower triangle to that of the row-major matrix `out` of order n. Flush first.
     pub(crate) fn add_to(&self, out: &mut [f64]) {
-        let (n, size) = (self.n, self.tile);
-        for (tile, &(i0, j0)) in self.tiles.chunks_exact(size * size).zip(&self.corners) {
-            for i in i0..(i0 + size).min(n) {
-                for j in j0..(j0 + size).min(i + 1) {
-                    out[i * n + j] += tile[(j - j0) * size + i - i0];
-                }
-            }
-        }
+        self.tiles.add_to(out);
+    }
+
+    /// The sum itself. Flush first.
+    #[must_use]
+    pub(crate) fn into_tiles(self) -> Tiles {
+        self.tiles
     }
 }
 

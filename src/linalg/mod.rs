@@ -20,10 +20,12 @@ mod sides;
 mod single;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "train")]
+mod tiles;
 
 pub(crate) use crate::simd::{add_scaled_rows, dots};
 #[cfg(feature = "train")]
-pub(crate) use cholesky::Cholesky;
+pub(crate) use cholesky::{ATTEMPTS, Cholesky, GROWTH};
 #[cfg(feature = "train")]
 pub(crate) use dense::{matrix, multiply, multiply_lower};
 #[cfg(feature = "train")]
@@ -37,3 +39,5 @@ pub(crate) use rows::{axpy, dot, symmetric_times};
 pub(crate) use sides::Sides;
 #[cfg(feature = "train")]
 pub(crate) use single::Single;
+#[cfg(feature = "train")]
+pub(crate) use tiles::Tiles;

@@ -6,7 +6,7 @@ use faer::linalg::triangular_solve::{
 };
 use faer::{MatMut, MatRef, Par};
 
-use super::Cholesky;
+use super::Tiles;
 use crate::error::{Result, try_vec};
 use crate::parallel;
 use crate::simd::{add_rows, dots};
@@ -38,19 +38,18 @@ fn square(panel: &[f32], (first, width): (usize, usize)) -> Result<Vec<f64>> {
 }
 
 impl Single {
-    /// The factor rounded.
-    pub(crate) fn new(factor: &Cholesky) -> Result<Self> {
+    /// The factor rounded, from its tiles.
+    pub(crate) fn new(factor: &Tiles) -> Result<Self> {
         let n = factor.order();
         let mut panels = Vec::with_capacity(n.div_ceil(PANEL));
         let mut blocks = Vec::with_capacity(n.div_ceil(PANEL));
-        for (p, rows) in factor.lower().chunks(PANEL * n.max(1)).enumerate() {
-            let (first, width) = (p * PANEL, rows.len() / n);
-            let mut panel = try_vec("preconditioner", width * (first + width), 0.0)?;
-            let both = panel.chunks_exact_mut(first + width).zip(rows.chunks_exact(n));
-            for (i, (to, from)) in both.enumerate() {
-                let own = first + i + 1;
-                to[..own].iter_mut().zip(from).for_each(|(to, &v)| *to = v as f32);
-            }
+        for first in (0..n).step_by(PANEL) {
+            let width = PANEL.min(n - first);
+            let stride = first + width;
+            let mut panel = try_vec("preconditioner", width * stride, 0.0)?;
+            parallel::each(panel.chunks_mut(STRIP * stride), &|strip, rows| {
+                factor.copy_rows(first + strip * STRIP, rows, stride);
+            });
             blocks.push(square(&panel, (first, width))?);
             panels.push(panel);
         }

@@ -1,4 +1,4 @@
-use super::{Cholesky, GramAccumulator, Sides, Single};
+use super::{Cholesky, GramAccumulator, Sides, Single, Tiles};
 use super::{add_scaled_rows, dot, dots, pivoted_cholesky};
 use crate::error::Error;
 use crate::rng::Rng;
@@ -155,6 +155,55 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
     assert!(matches!(pivoted_cholesky(&[1.0], 1, 0.0, &mut stop), Err(Error::Interrupted)));
 }
 
+fn tiles_of(matrix: &[f64], n: usize) -> Tiles {
+    let mut tiles = Tiles::new(n).unwrap();
+    tiles.add(&|i, j| matrix[i * n + j]);
+    tiles
+}
+
+/// The lower triangle, row by row.
+fn rounded(tiles: &Tiles) -> Vec<f32> {
+    let n = tiles.order();
+    let mut out = vec![0.0; n * n];
+    tiles.copy_rows(0, &mut out, n);
+    out
+}
+
+#[test]
+fn tiles_are_factored_in_their_place() {
+    let mut rng = Rng::new(14);
+    for n in [1, 2, 63, 64, 65, 128, 200, 257, 390] {
+        let rows = random(&mut rng, 2 * n * n);
+        let matrix = outer(&rows, n);
+        let mut back = vec![0.0; n * n];
+        tiles_of(&matrix, n).add_to(&mut back);
+        let below = |i: usize, j: usize| if j > i { 0.0 } else { matrix[i * n + j] };
+        assert!((0..n * n).all(|at| back[at] == below(at / n, at % n)), "{n}");
+        for jitter in [0.0, 0.3] {
+            let twin = Cholesky::factor("test", &matrix, n, jitter, &mut go_on).unwrap();
+            let mut first: Option<Vec<f32>> = None;
+            for threads in [1, 2, 3, 7] {
+                let mut got = tiles_of(&matrix, n);
+                let mut factored = || got.factor(jitter, go_on).unwrap();
+                assert!(crate::parallel::run(threads, |_| factored()).unwrap());
+                let mut exact = vec![0.0; n * n];
+                got.add_to(&mut exact);
+                for at in (0..n * n).filter(|at| at % n <= at / n) {
+                    let (a, b) = (exact[at], twin.lower()[at]);
+                    assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{n} {at}: {a} {b}");
+                }
+                let got = rounded(&got);
+                assert_eq!(first.get_or_insert(got.clone()), &got, "{n}, {threads} threads");
+            }
+        }
+    }
+    let mut minus = tiles_of(&[1.0, 2.0, 2.0, 1.0], 2);
+    assert!(!minus.factor(0.0, go_on).unwrap());
+    assert!(!tiles_of(&[f64::NAN], 1).factor(0.0, go_on).unwrap());
+    let mut stopped = tiles_of(&[1.0], 1);
+    assert!(matches!(stopped.factor(0.0, || Err(Error::Interrupted)), Err(Error::Interrupted)));
+}
+
 #[test]
 fn one_right_side_is_solved_by_the_pool_with_the_same_bits_on_any_threads() {
     let mut rng = Rng::new(10);
@@ -166,11 +215,11 @@ fn one_right_side_is_solved_by_the_pool_with_the_same_bits_on_any_threads() {
             }
         }
         let x = random(&mut rng, n);
-        let factor = Cholesky::factor("test", &matrix, n, 0.0, &mut go_on).unwrap();
+        let mut factor = tiles_of(&matrix, n);
+        assert!(factor.factor(0.0, go_on).unwrap());
         // The factor rounded, L̃: what L̃ᵀ and L̃ make of x is solved back.
-        let lower = |i: usize, j: usize| {
-            if j > i { 0.0 } else { f64::from(factor.lower()[i * n + j] as f32) }
-        };
+        let rounded = rounded(&factor);
+        let lower = |i: usize, j: usize| if j > i { 0.0 } else { f64::from(rounded[i * n + j]) };
         let up: Vec<f64> = (0..n).map(|j| (j..n).map(|i| lower(i, j) * x[i]).sum()).collect();
         let rhs: Vec<f64> = (0..n).map(|i| (0..=i).map(|j| lower(i, j) * up[j]).sum()).collect();
         let factor = Single::new(&factor).unwrap();

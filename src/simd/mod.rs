@@ -44,10 +44,10 @@ pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, add_to_side, cosines, descents,
-    dots, exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, merge_degradations,
-    move_scores, pair_gains, prefetch, products_with_next, rounded, same_sign_distances,
-    shared_degradations, side_add, side_products, side_shrink, signed, tube_sums, waves,
-    weighted_sums, weighted_sums_of, widen,
+    dots, exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, lengthen,
+    merge_degradations, move_scores, pair_gains, prefetch, products_with_next, rounded,
+    same_sign_distances, shared_degradations, shorten, side_add, side_products, side_shrink,
+    signed, tube_sums, waves, weighted_sums, weighted_sums_of, widen,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]
@@ -55,7 +55,7 @@ pub use roofline::fma_rounds;
 pub(crate) use side::{SIDE, Side, TOGETHER};
 pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
 pub(crate) use strides::{Stride, Strides};
-pub(crate) use zeroed::{zeroed, zeroed_places};
+pub(crate) use zeroed::{zeroed, zeroed_places, zeroed_shorts};
 
 #[cfg(test)]
 mod tests;

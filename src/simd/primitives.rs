@@ -121,6 +121,12 @@ primitives! {
 }
 
 fixed! {
+    /// `out = scale · from`, as long as each other.
+    pub(crate) fn lengthen(from: &[i16], scale: f32, out: &mut [f32]) = products::lengthen;
+
+    /// The nearest whole numbers of 16 bits times the scale that is returned, as long as each other.
+    pub(crate) fn shorten(from: &[f32], out: &mut [i16]) -> f32 = products::shorten;
+
     /// `max(0, t)` rounded by h, its slope and its curvature, for every t: 0 for `t <= -h`, t for
     /// `t >= h`, else `(t + h)²/(4h)`. Slices are as long as t.
     pub(crate) fn rounded(t: &[f64], h: f64, out: (&mut [f64], &mut [f64], &mut [f64]))

@@ -72,6 +72,32 @@ pub(super) fn inner<F: Real>(a: &[F], b: &[F]) -> F {
     s[0]
 }
 
+/// `out = scale · from`.
+#[inline(always)]
+pub(super) fn lengthen(from: &[i16], scale: f32, out: &mut [f32]) {
+    for (out, &value) in out.iter_mut().zip(from) {
+        *out = scale * f32::from(value);
+    }
+}
+
+/// The nearest whole numbers of 16 bits times the scale that is returned; zeros have none.
+#[inline(always)]
+pub(super) fn shorten(from: &[f32], out: &mut [i16]) -> f32 {
+    const WIDE: usize = 16;
+    let mut most = [0.0_f32; WIDE];
+    for values in from.chunks(WIDE) {
+        for (most, value) in most.iter_mut().zip(values) {
+            *most = most.max(value.abs());
+        }
+    }
+    let scale = most.iter().fold(0.0, |a: f32, &b| a.max(b)) / f32::from(i16::MAX);
+    let over = if scale > 0.0 { scale.recip() } else { 0.0 };
+    for (out, &value) in out.iter_mut().zip(from) {
+        *out = (value * over).round_ties_even() as i16;
+    }
+    scale
+}
+
 /// `y += a row` for equal lengths, in the precision of the values.
 #[inline(always)]
 pub(super) fn add_scaled<F: Real>(a: F, row: &[F], y: &mut [F]) {

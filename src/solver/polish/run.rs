@@ -1,6 +1,7 @@
 //! Which solver is asked, and what is done when it does not do.
 
 use super::choice::Choice;
+use super::kept::Basis;
 use super::steps::Shared;
 use super::{dual, kept, newton};
 use crate::data::check_finite;
@@ -51,9 +52,21 @@ fn by_choice<F: Real>(
     watch: &mut Watch<'_>,
     result: &mut Polished,
 ) -> Step {
-    let made = basis_gram(rows, watch).and_then(|gram| {
-        Ok(Shared::new(polish, (start, tilt), gram, RIDGE * F::epsilon().to_f64())?)
-    });
+    let share = RIDGE * F::epsilon().to_f64();
+    let b = rows.n_terms();
+    // K_BB in `f64` is for machines whose rows it leaves room for.
+    let made_again = choice == Choice::Kept && b.saturating_mul(8 * b) > polish.cache_bytes;
+    if made_again {
+        let basis = Basis::made(rows, watch).inspect_err(|_| result.forget())?;
+        let shared = Shared::without_gram(polish, (start, tilt), (b, basis.mean()), share)?;
+        let basis = basis.with_ridge(shared.ridge);
+        result.forget();
+        if kept::solve(&shared, (rows, &basis), polish.cache_bytes, result, watch)? {
+            return Ok(());
+        }
+    }
+    let made = basis_gram(rows, watch)
+        .and_then(|gram| Ok(Shared::new(polish, (start, tilt), gram, share)?));
     let shared = made.inspect_err(|_| result.forget())?;
     if choice == Choice::Dual {
         let bytes = polish.cache_bytes;
@@ -66,9 +79,10 @@ fn by_choice<F: Real>(
             return Ok(());
         }
     }
-    if choice == Choice::Kept {
+    if choice == Choice::Kept && !made_again {
         result.forget();
-        if kept::solve(&shared, rows, polish.cache_bytes, result, watch)? {
+        let basis = Basis::of(&shared, rows).inspect_err(|_| result.forget())?;
+        if kept::solve(&shared, (rows, &basis), polish.cache_bytes, result, watch)? {
             return Ok(());
         }
     }

@@ -41,7 +41,7 @@ pub(super) struct Shared<'a> {
     pub(super) tilt: f64,
     /// K_BB with the ridge on its diagonal.
     pub(super) gram: Vec<f64>,
-    ridge: f64,
+    pub(super) ridge: f64,
     b: usize,
     /// The values of each output together, where they are columns: loops over samples are about one.
     columns: Vec<f64>,
@@ -63,6 +63,17 @@ impl<'a> Shared<'a> {
         let ridge = share * mean.max(0.0);
         (0..b).for_each(|j| gram[j * b + j] += ridge);
         let columns = start.targets.apart()?;
+        Ok(Self { polish, start, tilt, gram, ridge, b, columns })
+    }
+
+    /// The same where K_BB is not held, of that mean diagonal entry.
+    pub(super) fn without_gram(
+        polish: &'a Polish,
+        (start, tilt): (Start<'a>, f64),
+        (b, mean): (usize, f64),
+        share: f64,
+    ) -> Result<Self> {
+        let (gram, ridge, columns) = (Vec::new(), share * mean.max(0.0), start.targets.apart()?);
         Ok(Self { polish, start, tilt, gram, ridge, b, columns })
     }
 

@@ -1,12 +1,12 @@
 //! A Newton direction by conjugate gradients, preconditioned by a Hessian of some of the rows.
 
+use super::basis::Basis;
 use super::rows::Rows;
-use crate::error::{Result, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
-use crate::linalg::{Cholesky, GramAccumulator, Single, axpy, dot, dots};
-use crate::parallel::{self, ROW_CHUNK};
+use crate::linalg::{ATTEMPTS, Cholesky, GROWTH, GramAccumulator, Single, axpy, dot};
+use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
-use crate::simd::inner;
 use crate::watch::{Step, Watch};
 
 /// Rows of the preconditioner: so many for each of its columns, but beyond one a column no more than
@@ -29,9 +29,7 @@ const FEW: usize = 768;
 
 /// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
 pub(super) struct Hessian<'h, 'k, F: Real> {
-    pub(super) gram: &'h [f64],
-    /// K_BB in `f32`, for products with directions.
-    pub(super) single: &'h [f32],
+    pub(super) basis: &'h Basis<'k, F>,
     pub(super) rows: &'h Rows<'k, F>,
     /// The places with D > 0, and D of all places.
     pub(super) zone: &'h [u32],
@@ -68,36 +66,11 @@ fn factored(matrix: &[f64], order: usize, watch: &mut Watch<'_>) -> Step<Cholesk
     Cholesky::factor("Hessian", matrix, order, jitter, &mut || watch.poll())
 }
 
-/// K_BB p, in parallel.
-pub(super) fn gram_times(gram: &[f64], p: &[f64]) -> Vec<f64> {
-    let b = p.len();
-    let mut out = vec![0.0; b];
-    let worth = b * b >= parallel::MIN_PARALLEL_WORK;
-    let parts = out.chunks_mut(ROW_CHUNK).zip(gram.chunks(ROW_CHUNK * b));
-    parallel::each_if(worth, parts, &|_, (out, rows)| dots(rows, p, out));
-    out
-}
-
-/// The same in `f32`.
-fn single_times(gram: &[f32], p: &[f64]) -> Vec<f64> {
-    let b = p.len();
-    let p: Vec<f32> = p.iter().map(|&v| v as f32).collect();
-    let mut out = vec![0.0; b];
-    let worth = b * b >= parallel::MIN_PARALLEL_WORK;
-    let parts = out.chunks_mut(ROW_CHUNK).zip(gram.chunks(ROW_CHUNK * b));
-    parallel::each_if(worth, parts, &|_, (out, rows)| {
-        for (out, row) in out.iter_mut().zip(rows.chunks_exact(b)) {
-            *out = f64::from(inner(row, &p));
-        }
-    });
-    out
-}
-
 impl<F: Real> Hessian<'_, '_, F> {
     fn times(&self, p: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
-        let b = self.gram.len().isqrt();
+        let b = self.basis.b;
         let mut out = self.rows.bend(self.zone, p, self.curvature, watch)?;
-        axpy(1.0, &single_times(self.single, &p[..b]), &mut out[..b]);
+        axpy(1.0, &self.basis.single_times(&p[..b]), &mut out[..b]);
         out.truncate(p.len());
         if let (Some(out), Some(p)) = (out.get_mut(b), p.get(b)) {
             *out += self.flat * p;
@@ -113,13 +86,26 @@ impl<F: Real> Hessian<'_, '_, F> {
         chosen.truncate(some);
         chosen.sort_unstable();
         let share = self.zone.len() as f64 / some.max(1) as f64;
-        let mut matrix = self.bordered(order)?;
-        self.add_rows((&chosen, share), (&mut matrix, order), watch)?;
-        if let Some(last) = matrix.get_mut(self.gram.len().isqrt() * (order + 1)) {
-            *last += self.flat;
+        let mut jitter = JITTER * order as f64;
+        for _ in 0..ATTEMPTS {
+            let mut matrix = self.sum((&chosen, share), order, watch)?.into_tiles();
+            matrix.add(&|i, j| self.beside(i, j));
+            if matrix.factor(jitter, || watch.poll())? {
+                return Ok(Like::Rounded(Single::new(&matrix)?));
+            }
+            jitter *= GROWTH;
         }
-        let factor = factored(&matrix, order, watch)?;
-        Ok(Like::Rounded(Single::new(&factor)?))
+        Err(Error::NotPositiveDefinite("Hessian").into())
+    }
+
+    /// What stands in it beside the rows.
+    fn beside(&self, i: usize, j: usize) -> f64 {
+        let b = self.basis.b;
+        match (i < b, j < b) {
+            (true, true) => self.basis.at(i, j),
+            (false, false) => self.flat,
+            _ => 0.0,
+        }
     }
 
     /// The Hessian without the rows of each of so many groups, factored: `group(place)` says which a
@@ -150,7 +136,7 @@ impl<F: Real> Hessian<'_, '_, F> {
                 return Ok(None);
             }
             let mut sum = try_vec("Hessian", size, 0.0)?;
-            self.add_rows((&own, share), (&mut sum, order), watch)?;
+            self.sum((&own, share), order, watch)?.add_to(&mut sum);
             sums.push(sum);
         }
         let mut factors = Vec::with_capacity(n_groups);
@@ -164,14 +150,14 @@ impl<F: Real> Hessian<'_, '_, F> {
         Ok(Some(factors))
     }
 
-    /// Adds `share Σ D_i k_i k_iᵀ` of these places.
-    fn add_rows(
+    /// `share Σ D_i k_i k_iᵀ` of these places.
+    fn sum(
         &self,
         (places, share): (&[u32], f64),
-        (matrix, order): (&mut [f64], usize),
+        order: usize,
         watch: &mut Watch<'_>,
-    ) -> Step {
-        let b = self.gram.len().isqrt();
+    ) -> Step<GramAccumulator> {
+        let b = self.basis.b;
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(true)?;
         let mut values = Vec::new();
@@ -184,15 +170,13 @@ impl<F: Real> Hessian<'_, '_, F> {
             }
         }
         sum.flush(|| watch.poll())?;
-        sum.add_to(matrix);
-        Ok(())
+        Ok(sum)
     }
 
     fn bordered(&self, order: usize) -> Result<Vec<f64>> {
-        let b = self.gram.len().isqrt();
         let mut matrix = try_vec("Hessian", order * order, 0.0)?;
-        for (to, from) in matrix.chunks_exact_mut(order).zip(self.gram.chunks_exact(b)) {
-            to[..b].copy_from_slice(from);
+        for i in 0..self.basis.b {
+            (0..=i).for_each(|j| matrix[i * order + j] = self.basis.at(i, j));
         }
         Ok(matrix)
     }

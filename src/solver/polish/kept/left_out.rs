@@ -31,6 +31,7 @@
 //!
 //! References: ours; \[PRIMAL\] section 4.
 
+use super::basis::Basis;
 use super::direction::{Hessian, Like};
 use super::newton::{Last, Stage};
 use super::rows::Rows;
@@ -84,8 +85,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
     check_finite("kernel matrix", &out, m)?;
     let mut found = vec![Vec::with_capacity(m); n_folds];
     let mut f = try_vec("margins", n, 0.0)?;
-    let mut single = try_vec("kernel matrix", shared.gram.len(), 0.0_f32)?;
-    single.iter_mut().zip(&shared.gram).for_each(|(to, &v)| *to = v as f32);
+    let basis = Basis::of(shared, kernel)?;
     for (c, point) in points.iter().enumerate() {
         f.iter_mut().zip(out.iter().skip(c).step_by(m)).for_each(|(f, v)| *f = *v);
         let samples = shared.samples(c, polish.h);
@@ -113,7 +113,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
             let mut own = try_vec("margins", most, 0.0)?;
             if round == 0 {
                 let start = (&samples, &f[..]);
-                factors = made_factors(shared, (&rows, &single), start, (folds, n_folds), watch)?;
+                factors = made_factors(shared, (&rows, &basis), start, (folds, n_folds), watch)?;
             }
             for &fold in &open {
                 let cost = without(start.cost, folds, fold)?;
@@ -124,7 +124,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
                 let stage = Stage {
                     shared,
                     rows: &rows,
-                    single: &single,
+                    basis: &basis,
                     samples: Samples { cost: &cost, ..samples },
                     tol: polish.tol,
                     until: 0.0,
@@ -166,13 +166,12 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
 /// memory does not hold them.
 fn made_factors<F: Real>(
     shared: &Shared<'_>,
-    (rows, single): (&Rows<'_, F>, &[f32]),
+    (rows, basis): (&Rows<'_, F>, &Basis<'_, F>),
     (samples, f): (&Samples<'_>, &[f64]),
     (folds, n_folds): (&[u32], usize),
     watch: &mut Watch<'_>,
 ) -> Step<Vec<Option<Like>>> {
-    let gram = &shared.gram[..];
-    let order = gram.len().isqrt() + usize::from(shared.polish.fit_intercept);
+    let order = basis.b + usize::from(shared.polish.fit_intercept);
     let curvature: Vec<f64> = rows
         .samples
         .iter()
@@ -187,7 +186,7 @@ fn made_factors<F: Real>(
         return Ok(Vec::new());
     }
     let (zone, curvature) = (&zone[..], &curvature[..]);
-    let hessian = Hessian { gram, single, rows, zone, curvature, flat: 0.0 };
+    let hessian = Hessian { basis, rows, zone, curvature, flat: 0.0 };
     let fold = |place: u32| folds[rows.samples[place as usize] as usize] as usize;
     let made = hessian.without_each(order, (n_folds, &fold), shared.polish.cache_bytes, watch)?;
     Ok(made.unwrap_or_default().into_iter().map(|factor| Some(Like::Whole(factor))).collect())

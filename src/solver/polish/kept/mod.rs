@@ -11,7 +11,8 @@
 //! 2. Done when that is the minimum on the rows kept and no other row has come to matter.
 //! 3. Rows are kept whose loss slopes or bends, or would if the margin moved by `SLACK`; in
 //!    memory those that matter as it is, as many as `cache_bytes` holds; the others are made again
-//!    when they are needed.
+//!    when they are needed. Far from the minimum, where less than half of them would find room, they
+//!    are held in 16 bits, twice as many, and those stand for all.
 //! 4. Newton's steps on these ([`newton`]); a long one alone.
 //!
 //! The first long steps are taken on a part of the samples where these are many ([`part`]), those
@@ -21,8 +22,9 @@
 //!
 //! A pass over K_nB, n B kernel values, for every long step (four or five; where few samples are near
 //! the margin, over these) and two or three at the end; a step of conjugate gradients 4 q B, a factor
-//! s B² + B³/3. Memory: the rows kept, B² numbers in `f64` and as many and a half in `f32`, while a
-//! factor is made two and a half times the former more; four numbers a sample.
+//! s B² + B³/3. Memory: the rows kept, B² numbers in `f64` where `cache_bytes` has room for as many
+//! (else K_BB is made again for every product that is to be exact, some four a step), one and a half
+//! times as many in `f32`, and half as many in `f64` while a factor is made; four numbers a sample.
 //!
 //! # Certificate
 //!
@@ -31,7 +33,9 @@
 //!
 //! References: ours; \[PRIMAL\] section 4 for Newton's steps by conjugate gradients.
 
+mod basis;
 mod direction;
+mod held;
 mod left_out;
 mod near;
 mod newton;
@@ -52,11 +56,12 @@ use crate::simd::zeroed;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
-use direction::gram_times;
+use held::{Held, Width};
 use newton::{End, Last, Stage};
 use rows::{CHUNK, Rows};
 use trail::{Leg, Place, Trail};
 
+pub(super) use basis::Basis;
 pub(super) use left_out::left_out;
 
 /// How far margins may move before a sample that they bring in is missed.
@@ -82,12 +87,11 @@ struct Solver<'s, 'a, 'k, F: Real> {
     kernel: &'k dyn KernelRows<F>,
     samples: Samples<'k>,
     bytes: usize,
-    /// K_BB in `f32`.
-    single: &'k [f32],
+    basis: &'k Basis<'k, F>,
     /// A step that promises less, as a share of the objective, is left to others.
     until: f64,
     /// Memory for kernel values that nobody uses.
-    held: &'k Mutex<Vec<f32>>,
+    held: &'k Mutex<Held>,
     /// Where it is in a checkpoint, and the place of all samples beside its own.
     trail: &'k Trail,
     leg: Leg,
@@ -107,14 +111,12 @@ type Tell<'t> = dyn FnMut(&Place, &mut Watch<'_>) -> Step + 't;
 /// whenever this returns.
 pub(super) fn solve<F: Real>(
     shared: &Shared<'_>,
-    kernel: &dyn KernelRows<F>,
+    (kernel, basis): (&dyn KernelRows<F>, &Basis<'_, F>),
     bytes: usize,
     result: &mut Polished,
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let m = result.intercept.len();
-    let mut single = try_vec("kernel matrix", shared.gram.len(), 0.0_f32)?;
-    single.iter_mut().zip(&shared.gram).for_each(|(to, &v)| *to = v as f32);
     let (mut sum, mut all, mut first, mut left) = ([0.0; 2], true, 0, None);
     if let Some((before, reader)) = trail::found(result, watch)? {
         ((first, sum, all), left) = (before, Some(reader));
@@ -122,7 +124,7 @@ pub(super) fn solve<F: Real>(
     for index in first..m {
         let mut plain = [f64::NAN; 2];
         let trail = Trail::new((index, sum, all), result, left.take(), watch)?;
-        let kernel = (kernel, &single[..], bytes);
+        let kernel = (kernel, basis, bytes);
         let told = (sum[0], &mut plain);
         let done = solve_one(shared, kernel, &trail, (index, result), told, watch);
         sum.iter_mut().zip(plain).for_each(|(sum, v)| *sum += v);
@@ -138,7 +140,7 @@ pub(super) fn solve<F: Real>(
 
 fn solve_one<F: Real>(
     shared: &Shared<'_>,
-    (kernel, single, bytes): (&dyn KernelRows<F>, &[f32], usize),
+    (kernel, basis, bytes): (&dyn KernelRows<F>, &Basis<'_, F>, usize),
     trail: &Trail,
     (index, result): (usize, &mut Polished),
     (before, plain): (f64, &mut [f64; 2]),
@@ -148,14 +150,14 @@ fn solve_one<F: Real>(
     let samples = shared.samples(index, polish.h);
     let (leg, outer) = (Leg::ALL, None);
     let (until, held) = (0.0, &Mutex::default());
-    let solver = Solver { shared, kernel, samples, bytes, single, until, held, trail, leg, outer };
+    let solver = Solver { shared, kernel, samples, bytes, basis, until, held, trail, leg, outer };
     let mut point = result.coef_of(index);
     point.extend(polish.fit_intercept.then_some(result.intercept[index]));
     let mut place = solver.zero(0)?;
     let mut tell = |place: &Place, watch: &mut Watch<'_>| {
         let (coef, offset) = place.point.split_at(b);
         result.put(index, coef, offset.first().copied().unwrap_or(0.0));
-        *plain = shared.plain(&samples, coef, solver.penalty(&place.point), &place.f);
+        *plain = shared.plain(&samples, coef, solver.penalty(&place.point, watch)?, &place.f);
         watch.at(place.steps, before + plain[0]);
         watch.poll()
     };
@@ -180,14 +182,14 @@ impl<F: Real> Solver<'_, '_, '_, F> {
     }
 
     /// `1/2 βᵀ K_BB β` with the ridge.
-    fn norm(&self, point: &[f64]) -> f64 {
+    fn norm(&self, point: &[f64], watch: &mut Watch<'_>) -> Step<f64> {
         let coef = &point[..self.kernel.n_terms()];
-        0.5 * dot(coef, &gram_times(&self.shared.gram, coef))
+        Ok(0.5 * dot(coef, &self.basis.times(coef, watch)?))
     }
 
     /// What stands in the objective beside the losses.
-    fn penalty(&self, point: &[f64]) -> f64 {
-        self.norm(point) + self.tilt(point)
+    fn penalty(&self, point: &[f64], watch: &mut Watch<'_>) -> Step<f64> {
+        Ok(self.norm(point, watch)? + self.tilt(point))
     }
 
     /// The offset's own part.
@@ -213,13 +215,13 @@ impl<F: Real> Solver<'_, '_, '_, F> {
                 break;
             }
             // Steps 3 and 4.
-            let Some((rows, kept)) = self.step_3_keep(place, last.cautious, watch)? else {
+            let Some((rows, kept)) = self.step_3_keep(place, last, watch)? else {
                 break;
             };
             let stage = Stage {
                 shared,
                 rows: &rows,
-                single: self.single,
+                basis: self.basis,
                 samples: self.samples,
                 tol: polish.tol,
                 until: self.until,
@@ -256,7 +258,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let offset = offset.first().copied().unwrap_or(0.0);
         rows::margins(self.kernel, (coef, offset), &mut s, watch)?;
         check_finite("kernel matrix", &s, 1)?;
-        Ok(self.step_1_go(place, (point, settled), &mut s))
+        self.step_1_go(place, (point, settled), &mut s, watch)
     }
 
     /// The same, with the margins `s` of the point.
@@ -265,33 +267,34 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         place: &mut Place,
         (point, settled): (&[f64], bool),
         s: &mut [f64],
-    ) -> bool {
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
         let samples = self.samples;
-        let value = self.penalty(point) + samples.loss_at(s);
+        let value = self.penalty(point, watch)? + samples.loss_at(s);
         let rounding = ROUNDING * value.abs();
         if settled && value <= place.value + rounding || *point == place.point {
             place.f.copy_from_slice(s);
             place.point.copy_from_slice(point);
             place.value = value;
-            return true;
+            return Ok(true);
         }
         let b = self.kernel.n_terms();
         let change: Vec<f64> = point.iter().zip(&place.point).map(|(to, at)| to - at).collect();
         along(s, &place.f, &|s, f| *s -= f);
-        let pull = gram_times(&self.shared.gram, &place.point[..b]);
+        let pull = self.basis.times(&place.point[..b], watch)?;
         let ray = Ray {
             samples,
             f: &place.f,
             s,
             base: 0.5 * dot(&place.point[..b], &pull) + self.tilt(&place.point),
             linear: dot(&change[..b], &pull) + self.tilt(&change),
-            quadratic: 2.0 * self.norm(&change),
+            quadratic: 2.0 * self.norm(&change, watch)?,
         };
         let (t, value) = ray.minimise();
         axpy(t, &change, &mut place.point);
         along(&mut place.f, s, &|f, s| *f += t * s);
         place.value = value;
-        t == 1.0
+        Ok(t == 1.0)
     }
 
     /// The rows kept, and a bit a sample, whether it is among them; none where those that bend would have to be
@@ -299,7 +302,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
     fn step_3_keep(
         &self,
         place: &Place,
-        cautious: bool,
+        last: &Last,
         watch: &mut Watch<'_>,
     ) -> Step<Option<(Rows<'_, F>, Vec<u64>)>> {
         let n = place.f.len();
@@ -339,7 +342,10 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         rows.extend(set(&marks[1]));
         let matter = rows.len();
         let bytes = held_bytes(self.bytes, count);
-        if cautious && matter.saturating_mul(4 * self.kernel.n_terms()) > bytes {
+        let needed = matter.saturating_mul(Width::Full.bytes(self.kernel.n_terms()));
+        let far = last.cautious && last.is_long() && needed / 2 > bytes;
+        let width = if far { Width::Short } else { Width::Full };
+        if last.cautious && needed > bytes {
             // Those that are held stand for all.
             Rng::new(SEED).shuffle(&mut rows);
         }
@@ -349,7 +355,8 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             kept.iter_mut().zip(others).for_each(|(all, own)| *all |= own);
         }
         let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Some((Rows::within(held, self.kernel, (rows, matter), bytes, watch)?, kept)))
+        let rows = Rows::within((held, width), self.kernel, (rows, matter), bytes, watch)?;
+        Ok(Some((rows, kept)))
     }
 
     /// Keeps the memory of rows for the next, unless samples are so many that looking at all takes much.

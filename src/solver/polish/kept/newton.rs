@@ -10,7 +10,8 @@
 //!    rows, when `M⁻¹ g` does.
 //! 4. Line search; of a long step on all samples, by the caller.
 
-use super::direction::{Hessian, Like, gram_times};
+use super::basis::Basis;
+use super::direction::{Hessian, Like};
 use super::rows::{CHUNK, Rows, picked};
 use crate::data::SomeTargets;
 use crate::float::Real;
@@ -55,12 +56,18 @@ impl Default for Last {
     }
 }
 
+impl Last {
+    /// Whether the next step is taken for a long one.
+    pub(super) fn is_long(&self) -> bool {
+        self.promise > LONG
+    }
+}
+
 /// A problem on some rows.
 pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     pub(super) shared: &'r Shared<'a>,
     pub(super) rows: &'r Rows<'k, F>,
-    /// K_BB in `f32`.
-    pub(super) single: &'r [f32],
+    pub(super) basis: &'r Basis<'k, F>,
     /// All samples, at the last width.
     pub(super) samples: Samples<'r>,
     pub(super) tol: f64,
@@ -92,13 +99,13 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         last: &mut Last,
         watch: &mut Watch<'_>,
     ) -> Step<End> {
-        let (gram, rows) = (&self.shared.gram[..], self.rows);
-        let (b, order, tilt) = (gram.len().isqrt(), point.len(), self.shared.tilt);
+        let (basis, rows) = (self.basis, self.rows);
+        let (b, order, tilt) = (basis.b, point.len(), self.shared.tilt);
         let targets = SomeTargets::of(self.samples.targets, &rows.samples)?;
         let cost = picked(&rows.samples, self.samples.cost)?;
         let mut f = picked(&rows.samples, from)?;
-        let mut pull = gram_times(gram, &point[..b]);
-        let mean = (0..b).map(|j| gram[j * b + j]).sum::<f64>() / b as f64;
+        let mut pull = basis.times(&point[..b], watch)?;
+        let mean = basis.mean();
         let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
         // Of many samples there is room for a number each: slopes, curvatures and margins of directions
         // take turns. (Made anew for each they would leave holes that stay.)
@@ -124,7 +131,11 @@ impl<F: Real> Stage<'_, '_, '_, F> {
                 }
             }
             // Step 2.
-            let long = last.promise > LONG;
+            let long = last.is_long();
+            if !last.cautious && !rows.are_full() {
+                // Rows are to be exact from here on.
+                return Ok(End::Away);
+            }
             if last.cautious {
                 each_into(&mut numbers, &f, &|i, f| samples.majorant(i, f));
             } else {
@@ -132,8 +143,7 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             }
             rows.zone_into(&mut zone, &mut numbers, long && last.cautious);
             let flat = if zone.is_empty() { mean } else { 0.0 };
-            let hessian =
-                Hessian { gram, single: self.single, rows, zone: &zone, curvature: &numbers, flat };
+            let hessian = Hessian { basis, rows, zone: &zone, curvature: &numbers, flat };
             let factor = match last.like.take() {
                 Some(factor) => factor,
                 None => hessian.sketch(order, watch)?,
@@ -157,7 +167,7 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             }
             let s = &mut numbers[..];
             rows.times(&d, s, watch)?;
-            let pushed = gram_times(gram, &d[..b]);
+            let pushed = basis.times(&d[..b], watch)?;
             let linear = dot(&d[..b], &pull) + tilted(&d);
             let quadratic = dot(&d[..b], &pushed);
             let (t, _) = Ray { samples, f: &f, s, base, linear, quadratic }.minimise();

@@ -1,5 +1,7 @@
-//! The rows that matter: kernel values in `f32`, as many as memory holds, the others made again.
+//! The rows that matter: kernel values, as many as memory holds, the others made again. Those in 16
+//! bits serve curvatures alone; for sums that are to be exact they are made again too.
 
+use super::held::{Held, Width};
 use crate::data::pick;
 use crate::error::Result;
 use crate::float::Real;
@@ -23,8 +25,9 @@ pub(super) struct Rows<'k, F: Real> {
     /// The sample of every place.
     pub(super) samples: Vec<u32>,
     /// Rows of the first places, and how many these are.
-    held: Vec<f32>,
+    held: Held,
     n_held: usize,
+    width: Width,
 }
 
 impl<'k, F: Real> Rows<'k, F> {
@@ -35,51 +38,54 @@ impl<'k, F: Real> Rows<'k, F> {
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
-        Self::within(Vec::new(), kernel, (samples, most), bytes, watch)
+        let width = (Held::default(), Width::Full);
+        Self::within(width, kernel, (samples, most), bytes, watch)
     }
 
-    /// The same in memory that was [`Rows::held`] by others, where that is enough: new pages take as
-    /// long as the values do.
+    /// The same in memory that was [`Rows::held`] by others.
     pub(super) fn within(
-        mut held: Vec<f32>,
+        (held, width): (Held, Width),
         kernel: &'k dyn KernelRows<F>,
         (samples, most): (Vec<u32>, usize),
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let b = kernel.n_terms();
-        let count = most.min(bytes / (4 * b));
-        if held.len() < count * b {
-            drop(held);
-            held = zeroed("kernel values", count * b)?;
-        }
-        let samples_held = samples[..count].chunks(WAVE * TASK);
-        for (out, samples) in held[..count * b].chunks_mut(WAVE * TASK * b).zip(samples_held) {
-            let tasks = out.chunks_mut(TASK * b).zip(samples.chunks(TASK));
-            parallel::each(tasks, &|_, (out, samples)| {
+        let count = most.min(bytes / width.bytes(b));
+        let mut held = held.room((count, b), width)?;
+        for (wave, samples) in samples[..count].chunks(WAVE * TASK).enumerate() {
+            let first = wave * WAVE * TASK;
+            let parts = held.parts((first, first + samples.len()), (b, TASK), width);
+            parallel::each(parts.into_iter().zip(samples.chunks(TASK)), &|_, (part, samples)| {
                 let mut values = vec![F::zero(); ROW_CHUNK.min(samples.len()) * b];
-                let chunks = out.chunks_mut(ROW_CHUNK * b).zip(samples.chunks(ROW_CHUNK));
-                chunks.for_each(|(out, samples)| fill(kernel, samples, &mut values, out));
+                part.put((b, ROW_CHUNK), &mut |first, out| {
+                    fill(kernel, &samples[first..][..out.len() / b], &mut values, out);
+                });
             });
             watch.poll()?;
         }
-        Ok(Self { kernel, b, samples, held, n_held: count })
+        Ok(Self { kernel, b, samples, held, n_held: count, width })
     }
 
     /// The memory of the rows.
-    pub(super) fn held(self) -> Vec<f32> {
+    pub(super) fn held(self) -> Held {
         self.held
+    }
+
+    /// Whether curvatures by these rows are exact.
+    pub(super) fn are_full(&self) -> bool {
+        self.width == Width::Full
     }
 
     /// Those of these samples, of rows that are all in memory, a place a sample.
     pub(super) fn some(&self, samples: Vec<u32>) -> Step<Self> {
         let b = self.b;
-        let mut held = zeroed("kernel values", samples.len() * b)?;
-        for (to, &i) in held.chunks_exact_mut(b).zip(&samples) {
-            to.copy_from_slice(&self.held[i as usize * b..][..b]);
+        let mut held = Held::default().room((samples.len(), b), Width::Full)?;
+        for (to, &i) in held.full_mut().chunks_exact_mut(b).zip(&samples) {
+            to.copy_from_slice(&self.held.full()[i as usize * b..][..b]);
         }
         let n_held = samples.len();
-        Ok(Self { kernel: self.kernel, b, samples, held, n_held })
+        Ok(Self { kernel: self.kernel, b, samples, held, n_held, width: Width::Full })
     }
 
     /// The places with a curvature into `zone`. Thinned, those in memory alone, if any are there: their
@@ -98,10 +104,27 @@ impl<'k, F: Real> Rows<'k, F> {
         }
     }
 
+    /// Gives every place, with its row as near as it is held, to `work`, up to `ROW_CHUNK` at a time.
+    fn each_near(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
+        if self.are_full() {
+            return self.each(places, work);
+        }
+        let mut row = vec![0.0; self.b];
+        let is_held = |place: &&u32| (**place as usize) < self.n_held;
+        for &place in places.iter().filter(is_held) {
+            // One at a time: it stays where it was written.
+            self.held.lengthen(place as usize, &mut row);
+            work(&[place], &[&row]);
+        }
+        let others: Vec<u32> = places.iter().filter(|place| !is_held(place)).copied().collect();
+        self.each(&others, work);
+    }
+
     /// Gives every place, with its row, to `work`, up to `ROW_CHUNK` at a time.
     fn each(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
-        let (b, n_held) = (self.b, self.n_held);
-        let held = &self.held[..n_held * b];
+        let b = self.b;
+        let n_held = if self.are_full() { self.n_held } else { 0 };
+        let held = &self.held.full()[..n_held * b];
         let mut values = Vec::new();
         let mut made = Vec::new();
         for places in places.chunks(ROW_CHUNK) {
@@ -212,7 +235,7 @@ impl<'k, F: Real> Rows<'k, F> {
         let mut sum = vec![0.0; b + 1];
         let work = |task: &[u32]| {
             let (mut part, mut last) = (vec![0.0_f32; b], 0.0);
-            self.each(task, |places, rows| {
+            self.each_near(task, |places, rows| {
                 for (at, (&place, row)) in places.iter().zip(rows).enumerate() {
                     if let Some(next) = rows.get(at + 1) {
                         next.iter().step_by(LINE).for_each(prefetch);
@@ -232,10 +255,10 @@ impl<'k, F: Real> Rows<'k, F> {
         Ok(sum)
     }
 
-    /// Up to `ROW_CHUNK` rows.
+    /// Up to `ROW_CHUNK` rows of places in order, as near as they are held.
     pub(super) fn copy(&self, places: &[u32], out: &mut Vec<f32>) {
         out.clear();
-        self.each(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
+        self.each_near(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
     }
 }
 

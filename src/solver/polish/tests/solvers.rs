@@ -56,6 +56,23 @@ fn every_solver_finds_the_minimum() {
     agree::<f32>(1e-5);
 }
 
+/// So little memory that neither K_BB in `f64` nor the rows that bend can be held.
+#[test]
+fn a_basis_that_memory_does_not_hold_leads_to_the_same_minimum() {
+    for (loss, fit_intercept) in LOSSES.into_iter().flat_map(|l| [(l, false), (l, true)]) {
+        let toy = hard::<f64>(4, 3);
+        let coef = toy.random_coef(loss);
+        let polish = polish(loss, fit_intercept, 1e-9);
+        let newton = solve(&toy, Choice::Newton, &polish, &coef);
+        let tight = Polish { cache_bytes: 4 * 30 * 20, ..polish };
+        let found = solve(&toy, Choice::Kept, &tight, &coef);
+        let above = found.smoothed / newton.smoothed - 1.0;
+        assert!(found.converged && above.abs() <= 1e-6, "{loss:?}: {above:.1e}");
+        let bits = crate::parallel::run(3, |_| solve(&toy, Choice::Kept, &tight, &coef)).unwrap();
+        assert_eq!(bits, found, "{loss:?}");
+    }
+}
+
 #[test]
 fn many_samples_are_begun_on_a_part_of_them_and_come_to_the_same_minimum() {
     for (loss, fit_intercept) in LOSSES.into_iter().flat_map(|l| [(l, false), (l, true)]) {

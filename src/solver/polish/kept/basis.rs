@@ -1,0 +1,125 @@
+//! K_BB as the steps need it: in `f32` for products with directions, and in `f64` for what is to be
+//! exact. Where the latter takes too much memory its rows are made again for every product.
+
+use crate::data::check_finite;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+use crate::linalg::dots;
+use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::inner;
+use crate::solver::polish::steps::Shared;
+use crate::solver::smoothed::KernelRows;
+use crate::watch::{Step, Watch};
+
+/// Kernel values that are made between two looks at the watch, about.
+const MADE: usize = 1 << 24;
+
+/// K_BB and its ridge.
+pub(in crate::solver::polish) struct Basis<'k, F: Real> {
+    kernel: &'k dyn KernelRows<F>,
+    pub(super) b: usize,
+    /// With the ridge; empty where it is made again.
+    gram: &'k [f64],
+    /// The same in `f32`.
+    single: Vec<f32>,
+    ridge: f64,
+}
+
+impl<'k, F: Real> Basis<'k, F> {
+    /// Of a matrix that is held.
+    pub(in crate::solver::polish) fn of(
+        shared: &'k Shared<'_>,
+        kernel: &'k dyn KernelRows<F>,
+    ) -> Result<Self> {
+        let gram = &shared.gram[..];
+        let mut single = try_vec("kernel matrix", gram.len(), 0.0_f32)?;
+        single.iter_mut().zip(gram).for_each(|(to, &v)| *to = v as f32);
+        Ok(Self { kernel, b: kernel.n_terms(), gram, single, ridge: 0.0 })
+    }
+
+    /// Of one that is not, without a ridge.
+    pub(in crate::solver::polish) fn made(
+        kernel: &'k dyn KernelRows<F>,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
+        let b = kernel.n_terms();
+        let mut single = try_vec("kernel matrix", b.saturating_mul(b), 0.0_f32)?;
+        let at_once = rows_at_once(b);
+        for (part, out) in single.chunks_mut(at_once * b).enumerate() {
+            parallel::each(out.chunks_mut(ROW_CHUNK * b), &|c, out| {
+                let mut rows = vec![0.0; out.len()];
+                kernel.fill_gram(part * at_once + c * ROW_CHUNK, &mut rows);
+                out.iter_mut().zip(&rows).for_each(|(to, &v)| *to = v as f32);
+            });
+            watch.poll()?;
+        }
+        let diagonal: Vec<f64> = (0..b).map(|j| f64::from(single[j * b + j])).collect();
+        check_finite("kernel matrix", &diagonal, 1)?;
+        Ok(Self { kernel, b, gram: &[], single, ridge: 0.0 })
+    }
+
+    /// The same with this ridge.
+    pub(in crate::solver::polish) fn with_ridge(mut self, ridge: f64) -> Self {
+        self.ridge = ridge;
+        (0..self.b).for_each(|j| self.single[j * self.b + j] += ridge as f32);
+        self
+    }
+
+    /// The mean entry of the diagonal.
+    pub(in crate::solver::polish) fn mean(&self) -> f64 {
+        (0..self.b).map(|j| self.at(j, j)).sum::<f64>() / self.b.max(1) as f64
+    }
+
+    /// An entry, as near as it is held.
+    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
+        let at = i * self.b + j;
+        self.gram.get(at).copied().unwrap_or_else(|| f64::from(self.single[at]))
+    }
+
+    /// K_BB p, in parallel.
+    pub(super) fn times(&self, p: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+        let b = self.b;
+        let mut out = vec![0.0; b];
+        if !self.gram.is_empty() {
+            let parts = out.chunks_mut(ROW_CHUNK).zip(self.gram.chunks(ROW_CHUNK * b));
+            parallel::each_if(worth(b), parts, &|_, (out, rows)| dots(rows, p, out));
+            return Ok(out);
+        }
+        let at_once = rows_at_once(b);
+        for (part, out) in out.chunks_mut(at_once).enumerate() {
+            parallel::each(out.chunks_mut(ROW_CHUNK), &|c, out| {
+                let first = part * at_once + c * ROW_CHUNK;
+                let mut rows = vec![0.0; out.len() * b];
+                self.kernel.fill_gram(first, &mut rows);
+                dots(&rows, p, out);
+                out.iter_mut().zip(&p[first..]).for_each(|(out, p)| *out += self.ridge * p);
+            });
+            watch.poll()?;
+        }
+        Ok(out)
+    }
+
+    /// The same by the values in `f32`.
+    pub(super) fn single_times(&self, p: &[f64]) -> Vec<f64> {
+        let b = self.b;
+        let p: Vec<f32> = p.iter().map(|&v| v as f32).collect();
+        let mut out = vec![0.0; b];
+        let parts = out.chunks_mut(ROW_CHUNK).zip(self.single.chunks(ROW_CHUNK * b));
+        parallel::each_if(worth(b), parts, &|_, (out, rows)| {
+            for (out, row) in out.iter_mut().zip(rows.chunks_exact(b)) {
+                *out = f64::from(inner(row, &p));
+            }
+        });
+        out
+    }
+}
+
+/// Whether a product is worth the pool.
+fn worth(b: usize) -> bool {
+    b * b >= parallel::MIN_PARALLEL_WORK
+}
+
+/// Rows that are made between two looks, in whole chunks.
+fn rows_at_once(b: usize) -> usize {
+    (MADE / b.max(1)).max(1).next_multiple_of(ROW_CHUNK)
+}
