@@ -18,8 +18,9 @@ record, so that one can be run again alone, and "bars" puts all beside what was 
 by it.
 
 `--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
-rows, at the end of the streams alone: by it the constants of src/estimator/budget/recursive were
-chosen (docs/defaults.md).
+rows, at the end of the streams alone (`--held-out --only sorted`: Adult sorted by label, at the
+checkpoints too): by it the constants of src/estimator/budget/recursive were chosen
+(docs/defaults.md).
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ STREAMS = [
     ("ijcnn1", 500, 32.0, 2.0, "shuffled"),
     ("ijcnn1", 500, 32.0, 2.0, "file"),
     ("cod-rna", 200, 32.0, 8.0, "shuffled"),
+    ("cod-rna", 200, 32.0, 8.0, "by label"),
+    ("cod-rna", 200, 32.0, 8.0, "by label, reversed"),
     ("letter", 1000, 16.0, 4.0, "shuffled"),
     ("california-housing", 300, 8.0, 0.5, "shuffled"),
 ]
@@ -80,11 +83,8 @@ def rows_of(folder, name, order, seed, held_out=False):
 def held_out_scores(folder, streams, seeds):
     """Scores at the end of streams on held-out training rows: means over seeds."""
     lines = []
-    streams = [s for s in streams if s[0] != "letter"] + [
-        (*s[:4], "by label")
-        for s in streams
-        if s[0] in ("cod-rna", "ijcnn1") and s[4] == "shuffled"
-    ]
+    streams = [s for s in streams if s[0] != "letter"]
+    streams += [(*s[:4], "by label") for s in streams if s[:5:4] == ("ijcnn1", "shuffled")]
     for name, budget, C, gamma, order in streams:
         found = []
         for seed in seeds:
@@ -95,6 +95,23 @@ def held_out_scores(folder, streams, seeds):
         lines.append([name, order, f"{np.mean(found):.2f}"])
         print(*lines[-1], flush=True)
     return markdown(["set", "order", "held-out rows, end"], lines)
+
+
+def held_out_sorted(folder, chosen, seeds):
+    """Streams sorted by label, scored on held-out training rows, at checkpoints beside `fit`."""
+    lines = []
+    for name, budget, C, gamma, order in chosen:
+        if "by label" in order:
+            runs = [
+                beside_fit(folder, name, budget, C, gamma, order, seed, fits=True, held_out=True)
+                for seed in seeds
+            ]
+            gaps = np.array([run["gaps"] for run in runs])
+            ends = [np.median([run["seen"][-1] for run in runs]), np.median(gaps, axis=0).max()]
+            lines.append([name, order, *(f"{v:.2f}" for v in (*ends, gaps.max()))])
+            print(*lines[-1], flush=True)
+    header = ["set", "order", "end", "most below fit at a checkpoint", "on any seed"]
+    return markdown(header, lines)
 
 
 def held_out_values(folder, seeds):
@@ -166,9 +183,9 @@ def stream(clf, X, y, call, checkpoints, look):
     return spent
 
 
-def beside_fit(folder, name, budget, C, gamma, order, seed, fits):
+def beside_fit(folder, name, budget, C, gamma, order, seed, fits, held_out=False):
     """The stream's score at looks, at checkpoints beside that of a fit, and processor times."""
-    X, y, X_test, y_test = rows_of(folder, name, order, seed)
+    X, y, X_test, y_test = rows_of(folder, name, order, seed, held_out)
     n = len(y)
     checkpoints = {n * (k + 1) // CHECKPOINTS for k in range(CHECKPOINTS)}
     looks = {n * (k + 1) // LOOKS for k in range(LOOKS)} if name == "adult" else set()
@@ -392,6 +409,10 @@ def main() -> None:
     chosen = [s for s in STREAMS if s[0] in wanted]
     require(args.data, sorted({s[0] for s in chosen}))
     if args.held_out:
+        if args.only and "sorted" in args.only:
+            sets = [s for s in STREAMS if s[0] == "adult"]
+            write(args.out / "streams_sorted.md", held_out_sorted(args.data, sets, seeds))
+            return
         text = held_out_scores(args.data, chosen, seeds)
         if not args.only:
             text += "\n" + held_out_values(args.data, seeds)

@@ -183,7 +183,14 @@ impl BudgetConfig {
         let learnt = parts.into_iter().map(|Part { model, passes, left: _ }| {
             let made = |watch: &mut Watch<'_>| summaries_of_terms(self, &model, passes.seen, watch);
             let summaries = watch.unbroken(made)?;
-            Ok(Learnt { stepped: model.coef(), model, passes, summaries, units: None })
+            Ok(Learnt {
+                stepped: model.coef(),
+                model,
+                passes,
+                summaries,
+                moments: None,
+                units: None,
+            })
         });
         Ok(Recursive::of_fit(self, learnt.collect::<Result<_>>()?))
     }
@@ -296,7 +303,7 @@ pub(super) fn machine<F: Real>(config: &BudgetConfig, parts: Vec<Part<F>>) -> Ma
     let learnt = |part: &Part<F>| {
         let Left { stepped, summaries } = part.left.clone()?;
         let (model, passes, units) = (part.model.clone(), part.passes, None);
-        Some(Learnt { model, stepped, passes, summaries, units })
+        Some(Learnt { model, stepped, passes, summaries, moments: None, units })
     };
     if let Some(learnt) = parts.iter().map(learnt).collect::<Option<Vec<_>>>() {
         return Machine::of_recursive(Recursive::of_fit(config, learnt));

@@ -15,9 +15,10 @@
 //!    basis alone, so `φ' ≈ P φ` with `P = K_S'S K_SS⁻¹`; then `H ← P H Pᵀ`, `g ← P g`. Points that
 //!    stayed are rows of the identity, and of them nothing is lost. Of what the old basis does not
 //!    hold of a new point, `R = K_S'S' - P K_SS Pᵀ`, nothing is known but what rows see of such a
-//!    direction on average: `H += τ R`, where every row that is absorbed has added its weight times
-//!    the spread of its block to τ ([`Block::spread`]). Without it a new direction is free: rows of
-//!    one label, learnt from last, would carry all others with them.
+//!    direction on average: `H += τ R`, where every row that is absorbed has added to τ its curvature
+//!    times a share ([`Block::price`]) of what rows of its block have of such a direction
+//!    ([`Block::unseen`]). Without it a new direction is free: rows of one label, learnt from last,
+//!    would carry all others with them.
 //! 2. *Solve* by Newton's method ([`Block::solve`]).
 //! 3. *Absorb* the block: `H += Φᵀ W Φ`, `g += Φᵀ(W f - r)` with its decision values f, its slopes
 //!    `r = C L_h'` and its curvatures `W = C L''` of a corner twice as wide: a narrow
@@ -27,6 +28,10 @@
 //! Since that holds after every block, the solution need not be kept: it is `(K + H)⁻¹ g`
 //! ([`Summary::minimum`]). A squared loss makes the recursion exact on a basis that does not move.
 //!
+//! Where the labels of a block are others than those before, the solution may go far from where the
+//! summary was made. Then groups of the rows before ([`Moments`]) stand in the summary's place, and
+//! the summary is made anew from them about the new solution ([`Past`]).
+//!
 //! # Cost
 //!
 //! O(m B² + B³) a block of m rows and an output, memory B² numbers an output.
@@ -34,7 +39,9 @@
 //! Kin: recursive least squares, streaming sparse Gaussian processes (Bui et al. 2017). The losses
 //! and their smoothing are those of \[PRIMAL\] section 4.
 
+mod moments;
 mod newton;
+mod past;
 #[cfg(test)]
 mod tests;
 mod whitened;
@@ -42,11 +49,13 @@ mod whitened;
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::linalg::{
-    Cholesky, GramAccumulator, axpy, matrix, multiply, multiply_lower, symmetric_times,
+    Cholesky, GramAccumulator, axpy, dot, matrix, multiply, multiply_lower, symmetric_times,
 };
 use crate::watch::{Halt, Step};
 
+pub use moments::Moments;
 pub use newton::Block;
+pub use past::Past;
 
 /// How much wider the corners are whose curvature is absorbed.
 pub(super) const WIDER: f64 = 2.0;
@@ -178,42 +187,8 @@ impl Summary {
     /// # Errors
     /// `OutOfMemory`.
     pub fn moved(&self, change: &Change) -> Result<Self> {
-        let (old, new) = (self.unknowns(), change.kept.len());
-        // H Xᵀ, old x changed: what the changed rows of P make of H.
-        let changed = change.rows.len() / old.max(1);
-        let mut product = try_vec("summary of a stream", old * changed, 0.0)?;
-        let mut corner = try_vec("summary of a stream", changed * changed, 0.0)?;
-        if changed > 0 {
-            let x = matrix(&change.rows, old);
-            multiply(&mut product, matrix(&self.hessian, old), x.transpose());
-            // X H Xᵀ is symmetric: X (H Xᵀ) is made of half of its entries.
-            multiply_lower(&mut corner, x, matrix(&product, changed).transpose());
-        }
-        let mut out = Self { unseen: self.unseen, ..Self::new(new)? };
-        for i in 0..new {
-            out.linear[i] = match change.kept[i] {
-                Place::Old(a) => self.linear[a],
-                Place::Changed(a) => {
-                    crate::linalg::dot(&change.rows[a * old..(a + 1) * old], &self.linear)
-                }
-            };
-            for j in 0..=i {
-                let value = match (change.kept[i], change.kept[j]) {
-                    (Place::Old(a), Place::Old(b)) => self.hessian[a * old + b],
-                    (Place::Old(a), Place::Changed(b)) | (Place::Changed(b), Place::Old(a)) => {
-                        product[a * changed + b]
-                    }
-                    (Place::Changed(a), Place::Changed(b)) => {
-                        let at = a.max(b) * changed + a.min(b);
-                        corner[at] + self.unseen * change.apart[at]
-                    }
-                };
-                let value = if i == j { value.max(0.0) } else { value };
-                out.hessian[i * new + j] = value;
-                out.hessian[j * new + i] = value;
-            }
-        }
-        Ok(out)
+        let hessian = change.form(&self.hessian, self.unknowns(), self.unseen)?;
+        Ok(Self { hessian, linear: change.of(&self.linear)?, unseen: self.unseen })
     }
 }
 
@@ -272,6 +247,67 @@ impl Change {
             }
         }
         Ok(Self { kept, rows, apart })
+    }
+
+    /// P times a vector of the old unknowns.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn of(&self, vector: &[f64]) -> Result<Vec<f64>> {
+        let mut out = try_vec("summary of a stream", self.unknowns(), 0.0)?;
+        self.vector(vector, &mut out);
+        Ok(out)
+    }
+
+    /// Unknowns of the new basis.
+    fn unknowns(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// P times a vector of the old unknowns.
+    fn vector(&self, vector: &[f64], out: &mut [f64]) {
+        let old = vector.len();
+        for (to, place) in out.iter_mut().zip(&self.kept) {
+            *to = match *place {
+                Place::Old(a) => vector[a],
+                Place::Changed(a) => dot(&self.rows[a * old..(a + 1) * old], vector),
+            };
+        }
+    }
+
+    /// `P M Pᵀ` of a symmetric matrix of the `old` unknowns, and `unseen` times what the old basis
+    /// does not hold of the changed points.
+    fn form(&self, form: &[f64], old: usize, unseen: f64) -> Result<Vec<f64>> {
+        let new = self.unknowns();
+        // M Xᵀ, old x changed: what the changed rows of P make of M.
+        let changed = self.rows.len() / old.max(1);
+        let mut product = try_vec("summary of a stream", old * changed, 0.0)?;
+        let mut corner = try_vec("summary of a stream", changed * changed, 0.0)?;
+        if changed > 0 {
+            let x = matrix(&self.rows, old);
+            multiply(&mut product, matrix(form, old), x.transpose());
+            // X M Xᵀ is symmetric: X (M Xᵀ) is made of half of its entries.
+            multiply_lower(&mut corner, x, matrix(&product, changed).transpose());
+        }
+        let mut out = try_vec("summary of a stream", new * new, 0.0)?;
+        for i in 0..new {
+            for j in 0..=i {
+                let value = match (self.kept[i], self.kept[j]) {
+                    (Place::Old(a), Place::Old(b)) => form[a * old + b],
+                    (Place::Old(a), Place::Changed(b)) | (Place::Changed(b), Place::Old(a)) => {
+                        product[a * changed + b]
+                    }
+                    (Place::Changed(a), Place::Changed(b)) => {
+                        let at = a.max(b) * changed + a.min(b);
+                        corner[at] + unseen * self.apart[at]
+                    }
+                };
+                let value = if i == j { value.max(0.0) } else { value };
+                out[i * new + j] = value;
+                out[j * new + i] = value;
+            }
+        }
+        Ok(out)
     }
 
     /// Whether the basis is what it was.

@@ -14,7 +14,7 @@ use crate::watch::{Halt, Step};
 const MAX_STEPS: usize = 25;
 /// Steps end when the decrease predicted is at most this share of what the block and the penalty
 /// are worth.
-const TOL: f64 = 1e-4;
+pub(super) const TOL: f64 = 1e-4;
 /// A step shorter than this says that the zone knew too little.
 const SHORT_STEP: f64 = 0.3;
 /// Jitter of a Hessian, relative.
@@ -41,28 +41,29 @@ pub struct Block<'a, F: Real> {
     pub tilt: f64,
     /// How much of the penalty is this block's: 1, or of one class the share of its rows.
     pub portion: f64,
-    /// The curvature that a row adds along a direction that the basis lacks, for each unit of its
-    /// weight.
-    pub spread: f64,
+    /// What a row has of a direction of unit length that the basis lacks, squared, on average.
+    pub unseen: f64,
+    /// What share of it a summary takes for curvature.
+    pub price: f64,
 }
 
 impl<F: Real> Block<'_, F> {
-    fn samples(&self, output: usize, h: f64) -> Samples<'_> {
+    pub(super) fn samples(&self, output: usize, h: f64) -> Samples<'_> {
         let loss = Smoothed { loss: self.loss.loss.at_level(self.targets.level(output)), h };
         Samples { loss, targets: self.targets, output, cost: self.cost }
     }
 
     /// Points of the basis.
-    fn n_points(&self, unknowns: usize) -> usize {
+    pub(super) fn n_points(&self, unknowns: usize) -> usize {
         unknowns - usize::from(self.with_offset)
     }
 
-    fn row(&self, i: usize, b: usize) -> &[F] {
+    pub(super) fn row(&self, i: usize, b: usize) -> &[F] {
         &self.features[i * b..(i + 1) * b]
     }
 
     /// Decision values at a point.
-    fn decide(&self, point: &[f64], out: &mut [f64]) {
+    pub(super) fn decide(&self, point: &[f64], out: &mut [f64]) {
         let b = self.n_points(point.len());
         out.fill(0.0);
         if b > 0 {
@@ -239,7 +240,7 @@ impl<F: Real> Block<'_, F> {
     }
 
     /// The factor of K + H + Σ c φφᵀ, of order n, over the rows and curvatures of the zone.
-    fn direct(
+    pub(super) fn direct(
         &self,
         zone: &[(usize, f64)],
         curved: &[f64],
@@ -315,7 +316,7 @@ impl<F: Real> Block<'_, F> {
         let rows = self.cost.iter().enumerate();
         let rows: Vec<_> = rows.map(|(i, cost)| (self.row(i, b), (top * cost).sqrt())).collect();
         summary.add(&gram(summary.unknowns(), &rows, between)?, 1.0);
-        summary.unseen += self.spread * top * self.cost.iter().sum::<f64>();
+        summary.unseen += self.price * self.unseen * top * self.cost.iter().sum::<f64>();
         Ok(())
     }
 
@@ -348,7 +349,7 @@ impl<F: Real> Block<'_, F> {
             }
             if curvature > 0.0 {
                 rows.push((self.row(i, b), curvature.sqrt()));
-                summary.unseen += self.spread * curvature;
+                summary.unseen += self.price * self.unseen * curvature;
             }
             let lack = top * self.cost[i] - curvature;
             if common.is_some() && lack > 0.0 {

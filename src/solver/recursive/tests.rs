@@ -49,7 +49,8 @@ impl Data {
             with_offset: self.with_offset,
             tilt: 0.0,
             portion: 1.0,
-            spread: 0.0,
+            unseen: 0.0,
+            price: 1.0,
         }
     }
 
@@ -144,7 +145,7 @@ fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
     let block = data.block(loss, 0..60);
     let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
     let mut after = summary.clone();
-    let block = Block { spread: 0.25, ..block };
+    let block = Block { unseen: 0.5, price: 0.5, ..block };
     block.absorb(&mut after, 0, &point, None, &mut on).unwrap();
     // The gradient of what was added is that of the losses, by differences.
     let n = 5;

@@ -187,7 +187,8 @@ fn keep<F: Real>(
     let Part { model, passes, left: _ } = part;
     let machine = match summaries {
         Some(summaries) => {
-            let learnt = Learnt { model, stepped, passes, summaries, units: Some(units) };
+            let units = Some(units);
+            let learnt = Learnt { model, stepped, passes, summaries, moments: None, units };
             Machine::of_recursive(Recursive::of_fit(config, vec![learnt]))
         }
         None => {

@@ -2,10 +2,31 @@
 //!
 //! A block says what a move gains ([`super::judge`]) for rows like its own. Where its labels are
 //! others than those so far, as in a stream sorted by label, it does not say what the rows before it
-//! lose: then a move must gain much more.
+//! lose: then a move must gain much more, and what the rows before it lose is asked of their groups
+//! ([`super::known`]).
 
 use crate::data::Targets;
 use crate::error::{Result, try_vec};
+
+/// Shares of classes vary by this much from block to block where rows are shuffled.
+pub(super) const VARIED: f64 = 0.1;
+
+/// How like the labels of a block are to those of the rows before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Familiar {
+    /// The share of the rows so far and of the block that can be paired with rows of the same class:
+    /// 1 where the classes come in the same shares, and where nothing is known.
+    pub(super) share: f64,
+    /// Whether it is less than shuffled rows would leave it.
+    pub(super) strange: bool,
+    /// Whether, this being so, it has rows of a class that never came before.
+    pub(super) begins: bool,
+}
+
+impl Familiar {
+    /// Where nothing is known.
+    pub(super) const ALL: Self = Self { share: 1.0, strange: false, begins: false };
+}
 
 /// Rows so far of each class, faded; of none where they are not known, or are of no class.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,16 +68,26 @@ impl Labels {
         Ok(())
     }
 
-    /// The share of the rows so far and of these that can be paired with rows of the same class: 1
-    /// where the classes come in the same shares, and where nothing is known.
-    pub(super) fn shared(&self, targets: Targets<'_>) -> Result<f64> {
+    /// How like those of a block are to those so far.
+    pub(super) fn shared<'a>(
+        &self,
+        parts: impl IntoIterator<Item = Targets<'a>>,
+    ) -> Result<Familiar> {
         let mut block = Self::default();
-        block.count(targets, true, 1.0)?;
+        for targets in parts {
+            block.count(targets, true, 1.0)?;
+        }
         let (seen, new) = (self.0.iter().sum::<f64>(), block.0.iter().sum::<f64>());
         if seen <= 0.0 || new <= 0.0 {
-            return Ok(1.0);
+            return Ok(Familiar::ALL);
         }
-        Ok(self.0.iter().zip(&block.0).map(|(a, b)| (a / seen).min(b / new)).sum())
+        let share: f64 = self.0.iter().zip(&block.0).map(|(a, b)| (a / seen).min(b / new)).sum();
+        // What shares of so few rows vary by.
+        let classes = (self.0.len() - 1) as f64;
+        let by_chance = (classes / seen).sqrt() + (classes / new).sqrt();
+        let strange = share < 1.0 - VARIED - by_chance;
+        let begins = strange && self.0.iter().zip(&block.0).any(|(a, b)| *a < 1.0 && *b > 0.0);
+        Ok(Familiar { share, strange, begins })
     }
 }
 
@@ -68,15 +99,40 @@ mod tests {
     fn labels_are_paired_by_class() {
         let classes = |index| Targets::Classes { index, n_classes: 3 };
         let mut labels = Labels::default();
-        assert_eq!(labels.shared(classes(&[0, 1])).unwrap(), 1.0);
+        let share = |labels: &Labels, targets| labels.shared([targets]).unwrap().share;
+        assert_eq!(share(&labels, classes(&[0, 1])), 1.0);
         labels.count(classes(&[0, 0, 1, 2]), true, 1.0).unwrap();
         assert_eq!(labels.rows(), [2.0, 1.0, 1.0]);
-        assert_eq!(labels.shared(classes(&[0, 0, 1, 2])).unwrap(), 1.0);
-        assert_eq!(labels.shared(classes(&[2, 2, 2])).unwrap(), 0.25);
-        assert_eq!(labels.shared(classes(&[0, 0])).unwrap(), 0.5);
-        assert_eq!(labels.shared(Targets::Values(&[1.0])).unwrap(), 1.0);
+        assert_eq!(share(&labels, classes(&[0, 0, 1, 2])), 1.0);
+        assert_eq!(share(&labels, classes(&[2, 2, 2])), 0.25);
+        assert_eq!(share(&labels, classes(&[0, 0])), 0.5);
+        assert_eq!(share(&labels, Targets::Values(&[1.0])), 1.0);
         labels.count(classes(&[2, 2]), false, 0.5).unwrap();
         assert_eq!(labels.rows(), [0.5, 0.25, 2.25]);
+    }
+
+    #[test]
+    fn labels_are_strange_where_shuffled_rows_would_not_have_them() {
+        let block = |zeros: usize, ones: usize| [vec![0; zeros], vec![1; ones]].concat();
+        let mut labels = Labels::default();
+        labels
+            .count(Targets::Classes { index: &block(300, 100), n_classes: 2 }, true, 1.0)
+            .unwrap();
+        let like = |labels: &Labels, zeros, ones| {
+            let index = block(zeros, ones);
+            let Familiar { strange, begins, .. } =
+                labels.shared([Targets::Classes { index: &index, n_classes: 2 }]).unwrap();
+            (strange, begins)
+        };
+        assert_eq!(like(&labels, 150, 50), (false, false));
+        assert_eq!(like(&labels, 130, 70), (false, false));
+        assert_eq!(like(&labels, 3, 2), (false, false));
+        assert_eq!(like(&labels, 80, 100), (true, false));
+        assert_eq!(like(&labels, 0, 99), (true, false));
+        assert_eq!(like(&labels, 0, 100), (true, false));
+        assert_eq!(like(&labels, 300, 0), (true, false));
+        labels.count(Targets::Classes { index: &block(400, 0), n_classes: 2 }, false, 0.0).unwrap();
+        assert_eq!(like(&labels, 0, 9), (true, true));
     }
 
     #[test]

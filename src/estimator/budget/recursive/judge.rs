@@ -6,6 +6,8 @@
 //! points), so a move is made where it lowers this objective by more than `WORTH` of what penalty and
 //! block are worth: more where the block's labels are not those of the rows so far.
 
+use super::familiar::VARIED;
+use super::known::Known;
 use super::seen::side_by_side;
 use crate::float::Real;
 use crate::solver::recursive::{Block, Summary};
@@ -16,8 +18,9 @@ use crate::watch::{Step, Watch};
 const WORTH: f64 = 0.005;
 /// The share that a move must gain where no label of the block was seen before (chosen alike).
 const STRANGE: f64 = 0.25;
-/// Shares of classes vary by this much from block to block where rows are shuffled.
-const VARIED: f64 = 0.1;
+/// The same where the groups of the rows before are asked what these lose (chosen alike): then more is
+/// seen of what a move loses than a summary sees, and of what it gains.
+const STRANGE_BUT_ASKED: f64 = 0.5;
 /// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
 /// glance, and a share of what the block is worth on the other basis, which differs by less.
 const HOPELESS: f64 = 0.5;
@@ -38,25 +41,26 @@ pub(super) struct Judged {
 /// has the labels of the rows so far.
 pub(super) fn judge<F: Real>(
     familiar: f64,
-    (old, known): (&Block<'_, F>, &[Summary]),
-    (new, moved): (&Block<'_, F>, &[Summary]),
+    (old, known): (&Block<'_, F>, &Known),
+    (new, moved): (&Block<'_, F>, &Known),
     watch: &mut Watch<'_>,
 ) -> Step<Judged> {
-    let outputs = known.len();
+    let outputs = known.outputs();
     let count = outputs.min(JUDGES);
     let output = |judge: usize| judge * outputs / count;
     let strange = (1.0 - familiar - VARIED).max(0.0) / (1.0 - VARIED);
-    let asked = WORTH + STRANGE * strange;
+    let price = if known.is_asked() { STRANGE_BUT_ASKED } else { STRANGE };
+    let asked = WORTH + price * strange;
     let found = side_by_side(watch, count, &|judge, between| {
         let output = output(judge);
-        let held = old.solve(&known[output], output, None, between)?;
-        let before = old.value(&known[output], output, &held)?;
+        let held = solution(old, known, output, None, between)?;
+        let before = old.value_after(known.of(output), output, &held)?;
         // Of several outputs one may gain what others lose.
         let ceiling =
             if count > 1 { f64::INFINITY } else { before.0 - HOPELESS * asked * before.1 };
-        match new.solve_below((&moved[output], ceiling), output, None, between)? {
+        match new.solve_after((moved.of(output), ceiling), output, None, between)? {
             Some(there) => {
-                let after = new.value(&moved[output], output, &there)?;
+                let after = new.value_after(moved.of(output), output, &there)?;
                 Ok((before.0 - after.0, after.1, held, Some(there)))
             }
             None => Ok((0.0, before.1, held, None)),
@@ -75,25 +79,32 @@ pub(super) fn judge<F: Real>(
     Ok(judged)
 }
 
-/// Solutions of all outputs, and their summaries with the block: where a solution is known already
-/// it is taken.
+/// The solution of an output.
+pub(super) fn solution<F: Real>(
+    block: &Block<'_, F>,
+    known: &Known,
+    output: usize,
+    start: Option<Vec<f64>>,
+    between: &mut dyn FnMut() -> Step,
+) -> Step<Vec<f64>> {
+    let found = block.solve_after((known.of(output), f64::INFINITY), output, start, between)?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Solutions of all outputs, and what is known with the block: where a solution is known already it
+/// is taken.
 pub(super) fn solved<F: Real>(
     block: &Block<'_, F>,
-    summaries: Vec<Summary>,
-    known: Points,
+    known: Known,
+    points: Points,
     watch: &mut Watch<'_>,
-) -> Step<(Vec<Vec<f64>>, Vec<Summary>)> {
-    let points = side_by_side(watch, known.len(), &|output, between| match &known[output] {
+) -> Step<(Vec<Vec<f64>>, Known)> {
+    let points = side_by_side(watch, points.len(), &|output, between| match &points[output] {
         Some(point) => Ok(point.clone()),
-        None => block.solve(&summaries[output], output, None, between),
+        None => solution(block, &known, output, None, between),
     })?;
-    let common = block.common(known.len(), &mut || watch.glance())?;
-    let summaries = side_by_side(watch, known.len(), &|output, between| {
-        let mut summary = summaries[output].clone();
-        block.absorb(&mut summary, output, &points[output], common.as_deref(), between)?;
-        Ok(summary)
-    })?;
-    Ok((points, summaries))
+    let known = known.and(block, &points, watch)?;
+    Ok((points, known))
 }
 
 /// Summaries of a block alone, of which these points are the minimum.
@@ -104,8 +115,7 @@ pub(super) fn settled<F: Real>(
 ) -> Step<Vec<Summary>> {
     let nothing = |point: &Vec<f64>| Summary::new(point.len());
     let summaries = points.iter().map(nothing).collect::<crate::error::Result<Vec<_>>>()?;
-    let known = points.iter().cloned().map(Some).collect();
-    let (_, mut summaries) = solved(block, summaries, known, watch)?;
+    let Known { mut summaries, .. } = Known::new(summaries, None).and(block, points, watch)?;
     for (summary, point) in summaries.iter_mut().zip(points) {
         summary.settle(block.penalty, point);
     }

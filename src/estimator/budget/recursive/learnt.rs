@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::judge::{judge, settled, solved};
+use super::familiar::Familiar;
+use super::judge::{judge, settled, solution, solved};
+use super::known::Known;
 use super::seen::{Seen, Terms, bordered, features, side_by_side};
 use super::unseen::{covered, spread};
 use crate::data::{Gathered, Problem};
@@ -16,7 +18,7 @@ use crate::estimator::passes::Passes;
 use crate::float::Real;
 use crate::kernel::origin_for;
 use crate::model::KernelModel;
-use crate::solver::recursive::{Change, Place, Summary};
+use crate::solver::recursive::{Change, Moments, Place, Summary};
 use crate::solver::smoothed::{Polish, basis_gram};
 use crate::solver::{State, run_part};
 use crate::watch::{Halt, Step, Watch};
@@ -32,8 +34,8 @@ pub(super) struct How<'a> {
     pub(super) nu: Option<f64>,
     /// Whether the block is whole; one that is not answers for the rows of the first block so far.
     pub(super) whole: bool,
-    /// The share of its labels that are those of the rows before.
-    pub(super) familiar: f64,
+    /// How like its labels are to those of the rows before.
+    pub(super) familiar: Familiar,
 }
 
 /// An expansion with the coefficients that are best for the blocks so far, and what they say.
@@ -47,6 +49,8 @@ pub(in crate::estimator::budget) struct Learnt<F: Real> {
     pub(in crate::estimator::budget) passes: Passes,
     /// One an output.
     pub(in crate::estimator::budget) summaries: Vec<Summary>,
+    /// Of classes, from the first row of a stream on.
+    pub(in crate::estimator::budget) moments: Option<Moments>,
     /// Of one class.
     pub(in crate::estimator::budget) units: Option<Units>,
 }
@@ -117,50 +121,75 @@ impl<F: Real> Learnt<F> {
             let points = points_of(&model, config);
             let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
             let seen = spread(seen, (&rows, config.loss), &model, watch)?;
-            let summaries = settled(&terms.block(&seen), &points, watch)?;
-            return Ok(Self { model, stepped, passes, summaries, units });
+            let block = terms.block(&seen);
+            let summaries = settled(&block, &points, watch)?;
+            let unknowns = summaries.first().map_or(0, Summary::unknowns);
+            let keeps = whole && nu.is_none();
+            let moments = if keeps { Known::first(&block, unknowns, watch)? } else { None };
+            return Ok(Self { model, stepped, passes, summaries, moments, units });
         };
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &from.model));
         let block = terms.block(&seen);
         let known = from.decayed(config, problem.len());
         let (basis, is_new) = from.change((&model, &seen), config.fit_intercept, watch)?;
-        let moved = side_by_side(watch, outputs, &|output, _| Ok(known[output].moved(&basis)?))?;
-        let mut points = vec![None; outputs];
-        if is_new && model.n_terms() <= from.model.n_terms() {
+        let is_judged = is_new && model.n_terms() <= from.model.n_terms();
+        let is_asked = familiar.strange && known.moments.is_some();
+        let held = if is_judged || is_asked {
             let held = Seen::new(&rows, &from.model, config.fit_intercept, watch)?;
-            let held = held.weigh(units.as_ref());
+            Some(held.weigh(units.as_ref()))
+        } else {
+            None
+        };
+        let known = match &held {
+            Some(held) if is_asked => {
+                let solutions = points_of(&from.model, config);
+                known.asked(&terms.block(held), &solutions, (factor, familiar.share), watch)?
+            }
+            _ => known,
+        };
+        let moved = known.moved(&basis, watch)?;
+        let mut points = vec![None; outputs];
+        if let Some(held) = held.filter(|_| is_judged) {
             let old = terms.block(&held);
-            let judged = judge(familiar, (&old, &known), (&block, &moved), watch)?;
+            let judged = judge(familiar.share, (&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
                 let held = spread(held, (&rows, config.loss), &from.model, watch)?;
                 let old = terms.block(&held);
-                let (points, summaries) = solved(&old, known, points, watch)?;
+                let (points, Known { summaries, moments, .. }) =
+                    solved(&old, known, points, watch)?;
                 let model = with_points(&from.model, &points, config)?;
                 let stepped = from.stepped.clone();
-                return Ok(Self { model, stepped, passes, summaries, units });
+                return Ok(Self { model, stepped, passes, summaries, moments, units });
             }
         }
         let seen = spread(seen, (&rows, config.loss), &model, watch)?;
-        let (points, summaries) = solved(&terms.block(&seen), moved, points, watch)?;
+        let (points, Known { summaries, moments, .. }) =
+            solved(&terms.block(&seen), moved, points, watch)?;
         let model = with_points(&model, &points, config)?;
-        Ok(Self { model, stepped, passes, summaries, units })
+        Ok(Self { model, stepped, passes, summaries, moments, units })
     }
 
-    /// The summaries when so many rows more have come.
-    fn decayed(&self, config: &BudgetConfig, rows: usize) -> Vec<Summary> {
-        let mut summaries = self.summaries.clone();
+    /// Whether a class begins with rows of which this knows nothing.
+    pub(super) fn begins(&self, familiar: Familiar) -> bool {
+        familiar.begins && self.moments.is_some()
+    }
+
+    /// What is known when so many rows more have come.
+    fn decayed(&self, config: &BudgetConfig, rows: usize) -> Known {
+        let (mut summaries, mut moments) = (self.summaries.clone(), self.moments.clone());
         if config.forgetting < 1.0 {
             let factor = config.forgetting.powf(rows as f64);
             summaries.iter_mut().for_each(|summary| summary.decay(factor));
+            moments.iter_mut().for_each(|moments| moments.decay(factor));
         }
-        summaries
+        Known::new(summaries, moments)
     }
 
     /// The coefficients that are best with these rows too, on the basis as it is.
     pub(super) fn answer(
         &self,
-        config: &BudgetConfig,
+        (config, familiar): (&BudgetConfig, Familiar),
         problem: &Problem<'_, F>,
         watch: &mut Watch<'_>,
     ) -> Step<KernelModel<F>> {
@@ -171,10 +200,13 @@ impl<F: Real> Learnt<F> {
         let seen = seen.weigh(units.as_ref());
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &self.model));
         let block = terms.block(&seen);
-        let summaries = self.decayed(config, problem.len());
+        let mut known = self.decayed(config, problem.len());
         let starts = points_of(&self.model, config);
+        if familiar.strange {
+            known = known.asked(&block, &starts, (factor, familiar.share), watch)?;
+        }
         let points = side_by_side(watch, starts.len(), &|output, between| {
-            block.solve(&summaries[output], output, Some(starts[output].clone()), between)
+            solution(&block, &known, output, Some(starts[output].clone()), between)
         })?;
         Ok(outside(units.as_ref(), with_points(&self.model, &points, config)?)?)
     }

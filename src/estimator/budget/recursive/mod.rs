@@ -5,12 +5,19 @@
 //! wait. So any cut of a stream gives the same model.
 //!
 //! A block: 1. one pass of the machine's own steps, with maintenance, from the solution so far
-//! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); 2. the summaries move to it, where that is worth it (`judge`); 3. the coefficients
-//! are solved for; 4. the summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
-//! basis as it is; where there is none yet, they are learnt as a block.
+//! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); 2. the
+//! summaries move to it, where that is worth it (`judge`); 3. the coefficients are solved for; 4. the
+//! summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
+//! basis as it is; where there is none yet, or where a class begins of which it knows nothing, they
+//! are learnt as a block.
+//!
+//! A stream whose first block lacks a class, as one sorted by label does, keeps groups of its rows
+//! beside the summaries (`known`), and asks them where the labels of a block are others than those
+//! before (`familiar`).
 
 mod familiar;
 mod judge;
+mod known;
 mod learnt;
 mod left;
 mod saved;
@@ -29,7 +36,7 @@ use crate::float::Real;
 use crate::model::{KernelModel, Model};
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
-use familiar::Labels;
+use familiar::{Familiar, Labels};
 use learnt::How;
 pub(super) use learnt::Learnt;
 pub(super) use left::{summaries_of_fit, summaries_of_terms};
@@ -163,7 +170,7 @@ impl<F: Real> Recursive<F> {
     fn whole_block(&self, watch: &mut Watch<'_>) -> Step<(Vec<Learnt<F>>, Labels)> {
         let (gathered, mut labels) = (self.waiting.gather()?, self.labels.clone());
         let targets = gathered.targets.view();
-        let familiar = labels.shared(targets)?;
+        let familiar = labels.shared([targets])?;
         let how = How { config: &self.config, nu: self.nu, whole: true, familiar };
         let parts = self
             .each_part(watch, &|part, problem, watch| Learnt::block(how, problem, part, watch))?;
@@ -194,13 +201,16 @@ impl<F: Real> Recursive<F> {
         let models: Vec<KernelModel<F>> = if self.waiting.len() == 0 {
             self.parts.iter().map(Learnt::outside).collect::<Result<_>>()?
         } else {
+            let familiar = self.familiar()?;
+            let (config, nu) = (&*self.config, self.nu);
             watch.unbroken(|watch| {
                 self.each_part(watch, &|part, problem, watch| match part {
-                    Some(part) => part.answer(&self.config, problem, watch),
-                    None => {
-                        let config = &self.config;
-                        let how = How { config, nu: self.nu, whole: false, familiar: 1.0 };
-                        Ok(Learnt::block(how, problem, None, watch)?.outside()?)
+                    Some(part) if !part.begins(familiar) => {
+                        part.answer((config, familiar), problem, watch)
+                    }
+                    part => {
+                        let how = How { config, nu, whole: part.is_some(), familiar };
+                        Ok(Learnt::block(how, problem, part, watch)?.outside()?)
                     }
                 })
             })?
@@ -209,6 +219,14 @@ impl<F: Real> Recursive<F> {
             return Err(Error::Unsupported("a stream that has learnt nothing".into()));
         }
         Ok(Model::of_expansions(models))
+    }
+
+    /// How like the labels of the rows that wait are to those before, where a part asks.
+    fn familiar(&self) -> Result<Familiar> {
+        if self.parts.iter().any(|part| part.moments.is_some()) {
+            return self.labels.shared(self.waiting.targets());
+        }
+        Ok(Familiar::ALL)
     }
 
     /// Number of outputs.

@@ -17,7 +17,7 @@ use crate::float::Real;
 use crate::loss::AnyLoss;
 use crate::model::persist::{Section, Tensor};
 use crate::model::{KernelModel, Model};
-use crate::solver::recursive::Summary;
+use crate::solver::recursive::{Moments, Summary};
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("stream: {what}")))
@@ -51,6 +51,30 @@ fn summary(numbers: &[f64], n: usize) -> Result<Summary> {
     Summary::from_parts(hessian, linear.to_vec(), unseen).or_else(|e| bad(&e.to_string()))
 }
 
+/// The weights of the groups, their mean features, the lower triangle of their scatter, the weight of
+/// its rows, what is not seen, and what gradients have beyond those of groups.
+fn numbers_of_groups(moments: &Moments) -> Vec<f64> {
+    let n = moments.unknowns();
+    let (_, weights, means) = moments.groups();
+    let (scatter, scattered, unseen) = moments.scatter();
+    let rows = scatter.chunks_exact(n.max(1)).enumerate();
+    let lower = rows.flat_map(|(i, row)| row[..=i].iter().copied());
+    let known = weights.iter().chain(means).copied();
+    known.chain(lower).chain([scattered, unseen]).chain(moments.beyond().iter().copied()).collect()
+}
+
+fn groups(labels: Vec<usize>, numbers: &[f64], (n, n_classes): (usize, usize)) -> Result<Moments> {
+    let (weights, rest) = numbers.split_at_checked(labels.len()).unwrap_or_default();
+    let (means, rest) = rest.split_at_checked(labels.len() * n).unwrap_or_default();
+    let (lower, rest) = rest.split_at_checked(n * (n + 1) / 2).unwrap_or_default();
+    let [scattered, unseen, beyond @ ..] = rest else { return bad("length of groups") };
+    let labels = labels.into_iter().map(|label| label.try_into().unwrap_or(u32::MAX)).collect();
+    let known = (labels, weights.to_vec(), means.to_vec());
+    let made =
+        Moments::from_parts((n, n_classes), known, (lower, *scattered, *unseen), beyond.to_vec());
+    made.or_else(|e| bad(&e.to_string()))
+}
+
 impl<F: Real> Recursive<F> {
     /// What a file holds of it.
     ///
@@ -75,6 +99,13 @@ impl<F: Real> Recursive<F> {
         let summaries = self.parts.iter().flat_map(|part| &part.summaries);
         for (at, summary) in summaries.enumerate() {
             section.put_array(&format!("summary_{at}"), Tensor::doubles(numbers(summary)));
+        }
+        for (at, part) in self.parts.iter().enumerate() {
+            let Some(moments) = &part.moments else { continue };
+            let labels = moments.groups().0.iter().map(|&label| u64::from(label)).collect();
+            section.put_array(&format!("groups_{at}_labels"), Tensor::counts(labels));
+            let numbers = numbers_of_groups(moments);
+            section.put_array(&format!("groups_{at}"), Tensor::doubles(numbers));
         }
         if !self.labels.rows().is_empty() {
             section.put_array("labels", Tensor::doubles(self.labels.rows().to_vec()));
@@ -140,7 +171,8 @@ impl<F: Real> Recursive<F> {
                 return bad("model");
             }
             let mut at = 0;
-            for (model, &passes) in model.expansions().iter().zip(&passes) {
+            let n_classes = if separate { 2 } else { outputs.max(2) };
+            for (part, (model, &passes)) in model.expansions().iter().zip(&passes).enumerate() {
                 let unknowns = model.n_terms() + usize::from(config.fit_intercept);
                 let mut summaries = Vec::new();
                 for _ in 0..model.n_outputs() {
@@ -148,6 +180,15 @@ impl<F: Real> Recursive<F> {
                     summaries.push(summary(&numbers, unknowns)?);
                     at += 1;
                 }
+                // Older files do not have them, nor has what a fit left.
+                let name = format!("groups_{part}");
+                let moments = if section.has(&name) {
+                    let numbers = section.take_doubles(&name)?;
+                    let labels = section.take_sizes(&format!("{name}_labels"))?;
+                    Some(groups(labels, &numbers, (unknowns, n_classes))?)
+                } else {
+                    None
+                };
                 let Some((own, others)) =
                     rest.split_at_checked(model.n_terms() * model.n_outputs())
                 else {
@@ -156,7 +197,7 @@ impl<F: Real> Recursive<F> {
                 rest = others;
                 let stepped = own.to_vec();
                 let model = Clone::clone(model);
-                parts.push(Learnt { model, stepped, passes, summaries, units });
+                parts.push(Learnt { model, stepped, passes, summaries, moments, units });
             }
         }
         if !rest.is_empty() {
@@ -172,6 +213,9 @@ impl<F: Real> Recursive<F> {
             if !fits || parts.is_empty() {
                 return bad("labels");
             }
+        }
+        if labels.is_empty() && parts.iter().any(|part| part.moments.is_some()) {
+            return bad("groups");
         }
         let mut waiting = Waiting::default();
         if section.has("cost") {

@@ -22,7 +22,8 @@ pub(super) struct Seen<F: Real> {
     /// What the penalty counts.
     weight: f64,
     /// Of what the terms do not hold of the rows (`unseen`); 0 until it is asked for.
-    spread: f64,
+    unseen: f64,
+    price: f64,
 }
 
 impl<F: Real> Seen<F> {
@@ -38,7 +39,8 @@ impl<F: Real> Seen<F> {
             penalty: bordered(&gram, model.n_terms(), with_offset)?,
             features: features(&all, rows.n_rows(), watch)?,
             weight: 1.0,
-            spread: 0.0,
+            unseen: 0.0,
+            price: 0.0,
         })
     }
 
@@ -51,9 +53,9 @@ impl<F: Real> Seen<F> {
         self
     }
 
-    /// With the spread of what the terms do not hold of the rows.
-    pub(super) fn with_spread(self, spread: f64) -> Self {
-        Self { spread, ..self }
+    /// With the spread of what the terms do not hold of the rows, and what share of it is asked.
+    pub(super) fn lacking(self, unseen: f64, price: f64) -> Self {
+        Self { unseen, price, ..self }
     }
 
     /// Summaries of which these points are the minimum, with as much curvature as corners have at
@@ -171,7 +173,8 @@ impl<'a> Terms<'a> {
             with_offset: self.with_offset,
             tilt: self.tilt,
             portion: self.portion,
-            spread: seen.spread,
+            unseen: seen.unseen,
+            price: seen.price,
         }
     }
 }

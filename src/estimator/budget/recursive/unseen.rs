@@ -43,8 +43,8 @@ pub(super) fn spread<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Step<Seen<F>> {
     let price = if loss.is_classification() { PRICE } else { PRICE_OF_VALUES };
-    let spread = price * alike(rows, (&seen, model), watch)?;
-    Ok(seen.with_spread(spread))
+    let unseen = alike(rows, (&seen, model), watch)?;
+    Ok(seen.lacking(unseen, price))
 }
 
 /// The curvature that a row adds along a direction of unit length that the basis lacks, for each unit

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::{Gathered, Problem, Rows, SomeTargets};
+use crate::data::{Gathered, Problem, Rows, SomeTargets, Targets};
 use crate::error::Result;
 use crate::estimator::budget::config::BudgetConfig;
 use crate::float::Real;
@@ -66,6 +66,11 @@ impl<F: Real> Waiting<F> {
     /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Their targets, a piece after another.
+    pub(super) fn targets(&self) -> impl Iterator<Item = Targets<'_>> {
+        self.pieces.iter().map(|piece| piece.targets.view())
     }
 
     /// Takes samples from `first` on until there are `most`, or more already, where a budget was

@@ -1,0 +1,122 @@
+//! What a part of a stream knows of the rows before a block.
+//!
+//! A summary is enough as long as rows of the same labels come. For a block of other ones
+//! ([`super::familiar`]) the groups that the rows before lie in are asked instead, since the solution
+//! may go far from where those were learnt; the summaries are then made anew, about the new solution.
+
+use super::seen::side_by_side;
+use crate::data::Targets;
+use crate::error::Result;
+use crate::float::Real;
+use crate::solver::recursive::{Block, Change, Moments, Past, Summary};
+use crate::watch::{Step, Watch};
+
+/// On one basis.
+pub(super) struct Known {
+    /// One an output.
+    pub(super) summaries: Vec<Summary>,
+    /// Of a stream of classes from its first row on.
+    pub(super) moments: Option<Moments>,
+    /// One an output where the groups are asked.
+    pulls: Vec<Vec<f64>>,
+}
+
+impl Known {
+    pub(super) fn new(summaries: Vec<Summary>, moments: Option<Moments>) -> Self {
+        Self { summaries, moments, pulls: Vec::new() }
+    }
+
+    /// The groups of a first block of classes that lacks one, as where rows are sorted by label: other
+    /// streams keep none, in memory and in files.
+    pub(super) fn first<F: Real>(
+        block: &Block<'_, F>,
+        unknowns: usize,
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Moments>> {
+        let Targets::Classes { index, n_classes } = block.targets else { return Ok(None) };
+        if (0..n_classes as u32).all(|class| index.contains(&class)) {
+            return Ok(None);
+        }
+        let mut moments = Moments::new(unknowns, n_classes)?;
+        moments.absorb(block, &mut || watch.glance())?;
+        Ok(Some(moments))
+    }
+
+    /// With the groups to be asked for a block of other labels, if there are any: `points` are the
+    /// solutions so far, since which the rows have come to count `factor` times what they did; `share`
+    /// of the block's labels are theirs.
+    pub(super) fn asked<F: Real>(
+        mut self,
+        block: &Block<'_, F>,
+        points: &[Vec<f64>],
+        (factor, share): (f64, f64),
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
+        if let Some(moments) = &self.moments {
+            self.pulls = side_by_side(watch, points.len(), &|output, between| {
+                moments.pull(block, (output, &points[output]), (factor, share.sqrt()), between)
+            })?;
+        }
+        Ok(self)
+    }
+
+    /// Whether the groups are asked.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.pulls.is_empty()
+    }
+
+    /// For one output.
+    pub(super) fn of(&self, output: usize) -> Past<'_> {
+        let pull = self.pulls.get(output).map(Vec::as_slice);
+        Past { summary: &self.summaries[output], moments: self.moments.as_ref().zip(pull) }
+    }
+
+    /// Number of outputs.
+    pub(super) fn outputs(&self) -> usize {
+        self.summaries.len()
+    }
+
+    /// The same on another basis.
+    pub(super) fn moved(&self, change: &Change, watch: &mut Watch<'_>) -> Step<Self> {
+        let summaries = side_by_side(watch, self.outputs(), &|output, _| {
+            Ok(self.summaries[output].moved(change)?)
+        })?;
+        let moments = self.moments.as_ref().map(|moments| moments.moved(change)).transpose()?;
+        let moved = |pull: &Vec<f64>| change.of(pull);
+        let pulls = self.pulls.iter().map(moved).collect::<Result<_>>()?;
+        Ok(Self { summaries, moments, pulls })
+    }
+
+    /// With the block, of which these points are the solutions.
+    pub(super) fn and<F: Real>(
+        self,
+        block: &Block<'_, F>,
+        points: &[Vec<f64>],
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
+        let Self { mut summaries, mut moments, pulls } = self;
+        if let Some(moments) = &mut moments {
+            moments.absorb(block, &mut || watch.glance())?;
+        }
+        match moments.take_if(|_| !pulls.is_empty()) {
+            Some(known) => {
+                let found = side_by_side(watch, points.len(), &|output, between| {
+                    known.about(block, (output, &points[output], &pulls[output]), between)
+                })?;
+                let beyond: Vec<Vec<f64>>;
+                (summaries, beyond) = found.into_iter().unzip();
+                moments = Some(known.with_beyond(beyond.concat()));
+            }
+            None => {
+                let common = block.common(points.len(), &mut || watch.glance())?;
+                summaries = side_by_side(watch, points.len(), &|output, between| {
+                    let mut summary = summaries[output].clone();
+                    let common = common.as_deref();
+                    block.absorb(&mut summary, output, &points[output], common, between)?;
+                    Ok(summary)
+                })?;
+            }
+        }
+        Ok(Self::new(summaries, moments))
+    }
+}
