@@ -37,7 +37,8 @@ fn exp_holds(step: u32) {
 
 #[test]
 fn exp_f32_is_within_two_ulp_on_a_stride() {
-    exp_holds(997);
+    // Miri takes microseconds an operation.
+    exp_holds(if cfg!(miri) { 999_983 } else { 997 });
 }
 
 #[test]
@@ -50,7 +51,8 @@ fn exp_f32_is_within_two_ulp_everywhere() {
 fn exp_f64_is_within_two_ulp() {
     let mut rng = Rng::new(1);
     for level in levels() {
-        let xs: Vec<f64> = (0..200_000).map(|_| -745.0 * rng.uniform().powi(3)).collect();
+        let count = if cfg!(miri) { 300 } else { 200_000 };
+        let xs: Vec<f64> = (0..count).map(|_| -745.0 * rng.uniform().powi(3)).collect();
         let mut out = xs.clone();
         exp_in_place_at(level, &mut out);
         for (&x, &got) in xs.iter().zip(&out) {
@@ -85,8 +87,8 @@ fn naive(metric: Metric, gamma: f64, x: &[f64], s: &[f64]) -> f64 {
 fn blocks_agree<F: Real>(tolerance: f64) {
     let mut rng = Rng::new(7);
     let metrics = [Metric::Dot, Metric::SquaredByNorms, Metric::Squared, Metric::Absolute];
-    for (d, n, b) in [(1, 1, 1), (3, 5, 17), (22, 37, 40), (123, 20, 100), (5, 13, 16), (2, 64, 7)]
-    {
+    let sizes = [(1, 1, 1), (3, 5, 17), (22, 37, 40), (123, 20, 100), (5, 13, 16), (2, 64, 7)];
+    for (d, n, b) in sizes.into_iter().filter(|&size| !cfg!(miri) || size < (5, 0, 0)) {
         let mut row = || -> Vec<F> {
             let value = |r: &mut Rng| if r.below(3) == 0 { 0.0 } else { r.uniform() * 2.0 - 1.0 };
             (0..d).map(|_| F::from_f64(value(&mut rng))).collect()
@@ -294,7 +296,7 @@ fn same_packed<F: Real + std::fmt::Debug>(d: usize, before: usize, count: usize)
 
 #[test]
 fn centres_added_together_are_those_added_one_by_one() {
-    for d in [1, 3, 22, 257] {
+    for d in [1, 3, 22, 257].into_iter().filter(|d| !cfg!(miri) || *d < 22) {
         for (before, count) in [(0, 1), (0, 16), (5, 40), (16, 33), (8, 24)] {
             same_packed::<f32>(d, before, count);
             same_packed::<f64>(d, before, count);

@@ -23,14 +23,19 @@ PROMISE = 0.5 * max(2, os.cpu_count() or 1)
 def ctrl_c(delay: float) -> Iterator[None]:
     """Ctrl-C arrives `delay` seconds from now and ends the block in time, by KeyboardInterrupt."""
     sent = []
+    # On a busy machine a thread may take longer to start than the delay is.
+    begun = threading.Event()
 
     def interrupt():
+        begun.wait()
+        time.sleep(delay)
         sent.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(delay, interrupt)
+    timer = threading.Thread(target=interrupt)
+    timer.start()
     try:
-        timer.start()
+        begun.set()
         yield
     except KeyboardInterrupt:
         pass
