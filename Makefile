@@ -138,12 +138,12 @@ miri: ## the unsafe code under Miri, plain and with vectors (an hour or more)
 	for level in scalar avx2; do \
 	  BUDGETSVM_SIMD=$$level RUSTFLAGS="-Ctarget-feature=+avx2,+fma" \
 	  MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-disable-isolation" \
-	  cargo +nightly miri test --locked --lib --target-dir target/miri simd::; \
+	  cargo +nightly miri test --locked --lib --target-dir target/miri simd:: || exit 1; \
 	done
 
 platforms: ## the crate under clippy for every target that rustup has
 	for target in $$(rustup target list --installed); do \
-	  cargo clippy --package budgetsvm --lib --locked --target $$target -- -D warnings; \
+	  cargo clippy --package budgetsvm --lib --locked --target $$target -- -D warnings || exit 1; \
 	done
 
 clean: ## remove the virtual environment and everything built
