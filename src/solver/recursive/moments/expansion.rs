@@ -14,7 +14,7 @@ use crate::data::Targets;
 use crate::error::{Result, try_vec};
 use crate::linalg::{add_scaled_rows, axpy, dot, dots, symmetric_times};
 use crate::loss::Smoothed;
-use crate::solver::recursive::gram;
+use crate::solver::recursive::{Summary, gram};
 use crate::watch::Step;
 
 /// The spread of decision values in a group that its rows do not say: wide, since what is beyond the
@@ -155,5 +155,18 @@ impl Moments {
             hessian[i * n + i] = hessian[i * n + i].max(0.0);
         }
         Ok(Expansion { value, gradient, hessian, bend })
+    }
+
+    /// The parabola about a point that has the curvature of these rows there, and its minimum at that
+    /// point.
+    pub(in crate::solver::recursive) fn summary(
+        &self,
+        Expansion { hessian, bend, .. }: Expansion,
+        (penalty, point): (&[f64], &[f64]),
+    ) -> Summary {
+        let (linear, unseen) = (Vec::new(), self.unseen_of_a_row() * bend);
+        let mut out = Summary { hessian, linear, unseen };
+        out.settle(penalty, point);
+        out
     }
 }

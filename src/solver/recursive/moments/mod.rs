@@ -28,10 +28,10 @@ mod groups;
 #[cfg(test)]
 mod tests;
 
-use super::{Change, Summary};
+use super::Change;
 use crate::error::{Error, Result, check_len, try_vec};
 
-pub(super) use expansion::{Expansion, Values};
+pub(super) use expansion::Values;
 
 /// Groups of rows of classes, on one basis.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,19 +179,6 @@ impl Moments {
         let beyond = old.map(|beyond| change.of(beyond)).collect::<Result<Vec<_>>>()?.concat();
         let (labels, weights) = (self.labels.clone(), self.weights.clone());
         Ok(Self { unknowns: new, labels, weights, means, scatter, beyond, ..*self })
-    }
-
-    /// The parabola about a point that has the curvature of these rows there, and its minimum at that
-    /// point.
-    pub(super) fn summary(
-        &self,
-        Expansion { hessian, bend, .. }: Expansion,
-        (penalty, point): (&[f64], &[f64]),
-    ) -> Summary {
-        let (linear, unseen) = (Vec::new(), self.unseen_of_a_row() * bend);
-        let mut out = Summary { hessian, linear, unseen };
-        out.settle(penalty, point);
-        out
     }
 }
 
