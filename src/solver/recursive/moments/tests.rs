@@ -2,7 +2,7 @@ use super::*;
 use crate::data::Targets;
 use crate::loss::{AnyLoss, Smoothed};
 use crate::rng::Rng;
-use crate::solver::recursive::{Block, Change, Past, Place};
+use crate::solver::recursive::{Block, Past, Place, Summary};
 use crate::watch::Step;
 
 const B: usize = 5;
