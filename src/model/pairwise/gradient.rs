@@ -11,6 +11,9 @@ use crate::model::scratch::{Scratch, with_scratch};
 use crate::parallel;
 use crate::watch::Look;
 
+/// Numbers that are set to zero between two looks.
+const TOUCHED: usize = 1 << 23;
+
 impl<F: Real> PairwiseModel<F> {
     /// Gradients of the decision values, n x outputs x features, in parallel inside the current
     /// pool. `look` is asked between groups of terms.
@@ -24,7 +27,11 @@ impl<F: Real> PairwiseModel<F> {
         out: &mut [f64],
         look: Look<'_>,
     ) -> Result<()> {
-        out.fill(0.0);
+        // Memory that nobody has touched: many pairs and features are hundreds of megabytes.
+        for part in out.chunks_mut(TOUCHED) {
+            part.fill(0.0);
+            look()?;
+        }
         let each = self.coef.nrows().saturating_mul(self.n_features());
         let threads = parallel::thread_count(None)?.min(rows.n_rows());
         let bytes = each.saturating_mul(threads).saturating_mul(size_of::<f64>());
