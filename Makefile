@@ -134,7 +134,7 @@ sanitize: $(VENV)/.python ## the Rust tests under AddressSanitizer (hours on few
 	  --config 'profile.dev.package.budgetsvm.opt-level=1'
 
 # The room with `unsafe` under Miri, a component of the nightly toolchain. It does not know AVX-512.
-miri: ## the unsafe code under Miri, plain and with vectors (an hour or more)
+miri: ## the unsafe code under Miri, plain and with vectors (hours)
 	for level in scalar avx2; do \
 	  BUDGETSVM_SIMD=$$level RUSTFLAGS="-Ctarget-feature=+avx2,+fma" \
 	  MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-disable-isolation" \

@@ -3,7 +3,9 @@
 Every point runs in a process of its own: memory is the peak of the whole fit above what the
 process held with its input in place. `--full` goes to n = 10^7 (an input of 800 MB) and B = 5000.
 Bars: memory at n = 10^6, d = 20, B = 500; seconds a sample from n = 10^5 on, equal passes.
-`--threads` times whole fits of 10^6 rows on two threads beside one instead (a machine at rest).
+`--threads` times whole fits of 10^6 rows on two threads beside one instead (a machine at rest);
+`--terms` takes the memory of a fit of 10^6 rows, all of them other ones, with 10,000 terms, which is
+stopped after `--seconds`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,7 @@ from common import interleaved, machine, markdown, parser, write
 MEMORY_BAR = 64  # MB
 GROWTH_BAR = 1.3
 THREADS_BAR = 0.65
+TERMS_BAR = 1500  # MB
 TILE = 10_000
 CENTRE = {"n": 20_000, "d": 20, "budget": 500, "threads": 1, "polishing": False}
 QUICK = {
@@ -170,14 +174,42 @@ def whole(budget: int, rounds: int) -> str:
     return f"B = {budget}: {first:.2f} s on one thread, {second:.2f} s on two: {share}"
 
 
+def many_terms(seconds: float) -> str:
+    """What a fit of 10^6 rows with 10,000 terms holds above its input, stopped in polishing."""
+    from budgetsvm import BudgetSVC
+
+    n, d, budget = 1_000_000, 10, 10_000
+    X, y = np.empty((n, d), dtype=np.float32), np.empty(n, dtype=np.int8)
+    rng = np.random.default_rng(0)
+    for first in range(0, n, TILE):
+        rows = X[first : first + TILE]
+        rng.random(out=rows, dtype=np.float32)
+        side = np.sin(12 * rows[:, 0]) * np.sin(12 * rows[:, 1]) > 0
+        y[first : first + TILE] = np.where(side, 1, -1)
+    before = megabytes(peak=False)
+    model = BudgetSVC(budget, C=32, gamma=8.0, random_state=0, n_jobs=2, max_time=seconds)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    taken, above = time.perf_counter() - start, megabytes(peak=True) - before
+    said = f"{len(model.support_vectors_):,} terms, {taken:.0f} s, objective {model.objective_}"
+    return f"{said}: {above:.0f} MB above the input, {verdict(above, TERMS_BAR)} (≤ {TERMS_BAR})"
+
+
 def main():
     options_parser = parser(__doc__)
     options_parser.add_argument("--threads", action="store_true", help="two threads beside one")
+    options_parser.add_argument("--terms", action="store_true", help="memory with 10,000 terms")
+    options_parser.add_argument("--seconds", type=float, default=300, help="of --terms")
     options_parser.add_argument("--full", action="store_true", help="n to 10^7, B to 5000")
     options_parser.add_argument("--point", type=json.loads, help="one point, as JSON (internal)")
     options = options_parser.parse_args()
     if options.point:
         print(json.dumps(fit_point(**options.point)))
+        return
+    if options.terms:
+        print(many_terms(options.seconds))
         return
     if options.threads:
         for budget, rounds in ((100, 9), (500, 4)):

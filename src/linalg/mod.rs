@@ -22,6 +22,8 @@ mod single;
 mod tests;
 #[cfg(feature = "train")]
 mod tiles;
+#[cfg(feature = "train")]
+mod triangle;
 
 pub(crate) use crate::simd::{add_scaled_rows, dots};
 #[cfg(feature = "train")]
@@ -41,3 +43,5 @@ pub(crate) use sides::Sides;
 pub(crate) use single::Single;
 #[cfg(feature = "train")]
 pub(crate) use tiles::Tiles;
+#[cfg(feature = "train")]
+pub(crate) use triangle::{lower, mirrored};

@@ -7,7 +7,7 @@ use faer::linalg::triangular_solve::{
 use faer::{MatMut, MatRef, Par};
 
 use super::Tiles;
-use crate::error::{Result, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::parallel;
 use crate::simd::{add_rows, dots};
 use crate::watch::{Reader, Words};
@@ -38,8 +38,12 @@ fn square(panel: &[f32], (first, width): (usize, usize)) -> Result<Vec<f64>> {
 }
 
 impl Single {
-    /// The factor rounded, from its tiles.
-    pub(crate) fn new(factor: &Tiles) -> Result<Self> {
+    /// The factor rounded, from its tiles; `between` runs on the calling thread after every panel, and
+    /// its error ends the work.
+    pub(crate) fn new<E: From<Error>>(
+        factor: &Tiles,
+        mut between: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
         let n = factor.order();
         let mut panels = Vec::with_capacity(n.div_ceil(PANEL));
         let mut blocks = Vec::with_capacity(n.div_ceil(PANEL));
@@ -52,6 +56,7 @@ impl Single {
             });
             blocks.push(square(&panel, (first, width))?);
             panels.push(panel);
+            between()?;
         }
         Ok(Self { n, panels, blocks })
     }

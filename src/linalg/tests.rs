@@ -157,7 +157,7 @@ fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
 
 fn tiles_of(matrix: &[f64], n: usize) -> Tiles {
     let mut tiles = Tiles::new(n).unwrap();
-    tiles.add(&|i, j| matrix[i * n + j]);
+    tiles.add(&|i, j| matrix[i * n + j], go_on).unwrap();
     tiles
 }
 
@@ -222,7 +222,7 @@ fn one_right_side_is_solved_by_the_pool_with_the_same_bits_on_any_threads() {
         let lower = |i: usize, j: usize| if j > i { 0.0 } else { f64::from(rounded[i * n + j]) };
         let up: Vec<f64> = (0..n).map(|j| (j..n).map(|i| lower(i, j) * x[i]).sum()).collect();
         let rhs: Vec<f64> = (0..n).map(|i| (0..=i).map(|j| lower(i, j) * up[j]).sum()).collect();
-        let factor = Single::new(&factor).unwrap();
+        let factor = Single::new(&factor, go_on).unwrap();
         let mut first: Option<Vec<f64>> = None;
         for threads in [1, 2, 3, 7] {
             let mut got = rhs.clone();

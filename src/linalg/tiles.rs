@@ -9,6 +9,9 @@ use super::cholesky::factored;
 use crate::error::{Result, try_vec};
 use crate::parallel;
 
+/// Tiles that something is added to between two looks at the caller.
+const ADDED: usize = 1 << 10;
+
 /// Tiles (I, J), J ≤ I, one after another, each in columns; what is beyond the order is 0.
 #[derive(Debug)]
 pub(crate) struct Tiles {
@@ -67,8 +70,12 @@ impl Tiles {
         Ok(())
     }
 
-    /// Adds `value(i, j)` to the lower triangle.
-    pub(crate) fn add(&mut self, value: &(dyn Fn(usize, usize) -> f64 + Sync)) {
+    /// Adds `value(i, j)` to the lower triangle; `between` as for [`Tiles::change`].
+    pub(crate) fn add<E>(
+        &mut self,
+        value: &(dyn Fn(usize, usize) -> f64 + Sync),
+        between: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let (n, size) = (self.n, self.size);
         let add = |(i0, j0): (usize, usize), tile: &mut [f64]| {
             for i in i0..(i0 + size).min(n) {
@@ -77,12 +84,10 @@ impl Tiles {
                 }
             }
         };
-        let done: std::result::Result<(), ()> = self.change(self.corners.len(), &add, || Ok(()));
-        done.unwrap_or_default();
+        self.change(ADDED, &add, between)
     }
 
-    /// Gives `(i, j, value)` of the lower triangle for the rows `i` from `first` on that `rows` has
-    /// room for, n values each.
+    /// The rows from `first` on that `out` has room for, `stride` values each, as far as the diagonal.
     pub(crate) fn copy_rows(&self, first: usize, out: &mut [f32], stride: usize) {
         let size = self.size;
         for (i, row) in (first..).zip(out.chunks_exact_mut(stride)) {

@@ -12,7 +12,7 @@
 pub(super) mod panels;
 pub(super) mod ray;
 
-pub use panels::basis_gram;
+pub use panels::{basis_gram, gram_rows};
 
 use crate::config::positive;
 use crate::data::{Targets, check_finite};

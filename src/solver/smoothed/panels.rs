@@ -153,6 +153,12 @@ impl<'a, F: Real> Panels<'a, F> {
     }
 }
 
+/// Rows of K_BB that are made between two looks at the watch, and rows of a task.
+pub fn gram_rows<F: Real>(rows: &dyn KernelRows<F>) -> (usize, usize) {
+    let at_once = (GRAM_WORK / rows.gram_work().max(1)).clamp(1, GRAM_ROWS);
+    (at_once, GRAM_CHUNK.min(at_once.div_ceil(GRAM_CHUNK)))
+}
+
 /// K_BB, row-major.
 ///
 /// # Errors
@@ -160,8 +166,7 @@ impl<'a, F: Real> Panels<'a, F> {
 pub fn basis_gram<F: Real>(rows: &dyn KernelRows<F>, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
     let b = rows.n_terms();
     let mut gram = zeroed("kernel matrix", b.saturating_mul(b))?;
-    let at_once = (GRAM_WORK / rows.gram_work().max(1)).clamp(1, GRAM_ROWS);
-    let task = GRAM_CHUNK.min(at_once.div_ceil(GRAM_CHUNK));
+    let (at_once, task) = gram_rows(rows);
     for (part, block) in gram.chunks_mut((at_once * b).max(1)).enumerate() {
         parallel::each(block.chunks_mut(task * b), &|c, out| {
             rows.fill_gram(part * at_once + c * task, out);

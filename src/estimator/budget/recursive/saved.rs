@@ -8,12 +8,13 @@ use super::learnt::Learnt;
 use super::waiting::{MOST, Piece, Waiting};
 use crate::config::{Config as _, exactly};
 use crate::data::SomeTargets;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result};
 use crate::estimator::budget::BudgetConfig;
 use crate::estimator::budget::levels::or_none;
 use crate::estimator::budget::units::Units;
 use crate::estimator::passes::Passes;
 use crate::float::Real;
+use crate::linalg::{lower, mirrored};
 use crate::loss::AnyLoss;
 use crate::model::persist::{Section, Tensor};
 use crate::model::{KernelModel, Model};
@@ -25,9 +26,7 @@ fn bad<T>(what: &str) -> Result<T> {
 
 /// The lower triangle of H, row after row, then g, and τ unless it is 0.
 fn numbers(summary: &Summary) -> Vec<f64> {
-    let n = summary.unknowns();
-    let rows = summary.hessian().chunks_exact(n.max(1)).enumerate();
-    let mut out: Vec<f64> = rows.flat_map(|(i, row)| row[..=i].iter().copied()).collect();
+    let mut out: Vec<f64> = lower(summary.hessian(), summary.unknowns()).collect();
     out.extend(summary.linear());
     out.extend(Some(summary.unseen()).filter(|v| *v > 0.0));
     out
@@ -41,24 +40,16 @@ fn summary(numbers: &[f64], n: usize) -> Result<Summary> {
         (true, [unseen]) => *unseen,
         _ => return bad("length of a summary"),
     };
-    let mut hessian = try_vec("summary of a stream", n * n, 0.0)?;
-    let mut values = lower.iter();
-    for i in 0..n {
-        for (j, value) in (0..=i).zip(&mut values) {
-            (hessian[i * n + j], hessian[j * n + i]) = (*value, *value);
-        }
-    }
+    let hessian = mirrored("summary of a stream", lower, n)?;
     Summary::from_parts(hessian, linear.to_vec(), unseen).or_else(|e| bad(&e.to_string()))
 }
 
 /// The weights of the groups, their mean features, the lower triangle of their scatter, the weight of
 /// its rows, what is not seen, and what gradients have beyond those of groups.
 fn numbers_of_groups(moments: &Moments) -> Vec<f64> {
-    let n = moments.unknowns();
     let (_, weights, means) = moments.groups();
     let (scatter, scattered, unseen) = moments.scatter();
-    let rows = scatter.chunks_exact(n.max(1)).enumerate();
-    let lower = rows.flat_map(|(i, row)| row[..=i].iter().copied());
+    let lower = lower(scatter, moments.unknowns());
     let known = weights.iter().chain(means).copied();
     known.chain(lower).chain([scattered, unseen]).chain(moments.beyond().iter().copied()).collect()
 }

@@ -8,11 +8,8 @@ use crate::linalg::dots;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::inner;
 use crate::solver::polish::steps::Shared;
-use crate::solver::smoothed::KernelRows;
+use crate::solver::smoothed::{KernelRows, gram_rows};
 use crate::watch::{Step, Watch};
-
-/// Kernel values that are made between two looks at the watch, about.
-const MADE: usize = 1 << 24;
 
 /// K_BB and its ridge.
 pub(in crate::solver::polish) struct Basis<'k, F: Real> {
@@ -44,11 +41,11 @@ impl<'k, F: Real> Basis<'k, F> {
     ) -> Step<Self> {
         let b = kernel.n_terms();
         let mut single = try_vec("kernel matrix", b.saturating_mul(b), 0.0_f32)?;
-        let at_once = rows_at_once(b);
-        for (part, out) in single.chunks_mut(at_once * b).enumerate() {
-            parallel::each(out.chunks_mut(ROW_CHUNK * b), &|c, out| {
+        let (at_once, task) = gram_rows(kernel);
+        for (part, out) in single.chunks_mut((at_once * b).max(1)).enumerate() {
+            parallel::each(out.chunks_mut(task * b), &|c, out| {
                 let mut rows = vec![0.0; out.len()];
-                kernel.fill_gram(part * at_once + c * ROW_CHUNK, &mut rows);
+                kernel.fill_gram(part * at_once + c * task, &mut rows);
                 out.iter_mut().zip(&rows).for_each(|(to, &v)| *to = v as f32);
             });
             watch.poll()?;
@@ -85,10 +82,10 @@ impl<'k, F: Real> Basis<'k, F> {
             parallel::each_if(worth(b), parts, &|_, (out, rows)| dots(rows, p, out));
             return Ok(out);
         }
-        let at_once = rows_at_once(b);
+        let (at_once, task) = gram_rows(self.kernel);
         for (part, out) in out.chunks_mut(at_once).enumerate() {
-            parallel::each(out.chunks_mut(ROW_CHUNK), &|c, out| {
-                let first = part * at_once + c * ROW_CHUNK;
+            parallel::each(out.chunks_mut(task), &|c, out| {
+                let first = part * at_once + c * task;
                 let mut rows = vec![0.0; out.len() * b];
                 self.kernel.fill_gram(first, &mut rows);
                 dots(&rows, p, out);
@@ -117,9 +114,4 @@ impl<'k, F: Real> Basis<'k, F> {
 /// Whether a product is worth the pool.
 fn worth(b: usize) -> bool {
     b * b >= parallel::MIN_PARALLEL_WORK
-}
-
-/// Rows that are made between two looks, in whole chunks.
-fn rows_at_once(b: usize) -> usize {
-    (MADE / b.max(1)).max(1).next_multiple_of(ROW_CHUNK)
 }

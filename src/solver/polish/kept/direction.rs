@@ -89,9 +89,9 @@ impl<F: Real> Hessian<'_, '_, F> {
         let mut jitter = JITTER * order as f64;
         for _ in 0..ATTEMPTS {
             let mut matrix = self.sum((&chosen, share), order, watch)?.into_tiles();
-            matrix.add(&|i, j| self.beside(i, j));
+            matrix.add(&|i, j| self.beside(i, j), || watch.poll())?;
             if matrix.factor(jitter, || watch.poll())? {
-                return Ok(Like::Rounded(Single::new(&matrix)?));
+                return Ok(Like::Rounded(Single::new(&matrix, || watch.poll())?));
             }
             jitter *= GROWTH;
         }

@@ -1,7 +1,7 @@
 //! Rows of kernel values in memory: in `f32`, or twice as many in 16 bits with a scale each.
 
 use crate::error::Result;
-use crate::simd::{lengthen, shorten, zeroed, zeroed_shorts};
+use crate::simd::{shorten, zeroed, zeroed_shorts};
 
 /// How a row's values are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,38 +24,39 @@ impl Width {
 }
 
 /// Memory for rows; what is in it is of no interest until it has been written.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    full: Vec<f32>,
-    short: Vec<i16>,
-    scales: Vec<f32>,
+#[derive(Debug)]
+pub(super) enum Held {
+    Full(Vec<f32>),
+    /// With the scale of each row.
+    Short(Vec<i16>, Vec<f32>),
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self::Full(Vec::new())
+    }
 }
 
 impl Held {
-    /// Room for `count` rows of b values: in this memory, where that is enough, since new pages take as
+    /// Room for `count` rows of b values: this memory, where that is enough, since new pages take as
     /// long as the values do.
-    pub(super) fn room(mut self, (count, b): (usize, usize), width: Width) -> Result<Self> {
-        let len = count * b;
-        match width {
-            Width::Full if self.full.len() < len => {
-                drop(self);
-                Ok(Self { full: zeroed("kernel values", len)?, ..Self::default() })
+    pub(super) fn room(self, (count, b): (usize, usize), width: Width) -> Result<Self> {
+        let (what, len) = ("kernel values", count * b);
+        let is_enough = match (&self, width) {
+            (Self::Full(values), Width::Full) => len <= values.len(),
+            (Self::Short(values, scales), Width::Short) => {
+                len <= values.len() && count <= scales.len()
             }
-            Width::Short if self.short.len() < len => {
-                drop(self);
-                let (short, scales) = (zeroed_shorts("kernel values", len)?, vec![0.0; count]);
-                Ok(Self { full: Vec::new(), short, scales })
-            }
-            Width::Full => {
-                (self.short, self.scales) = (Vec::new(), Vec::new());
-                Ok(self)
-            }
-            Width::Short => {
-                self.full = Vec::new();
-                self.scales.resize(self.scales.len().max(count), 0.0);
-                Ok(self)
-            }
+            (Self::Full(_), Width::Short) | (Self::Short(..), Width::Full) => false,
+        };
+        if is_enough {
+            return Ok(self);
         }
+        drop(self);
+        Ok(match width {
+            Width::Full => Self::Full(zeroed(what, len)?),
+            Width::Short => Self::Short(zeroed_shorts(what, len)?, zeroed(what, count)?),
+        })
     }
 
     /// Rows `first..last` of b values, to be written in parts of `per` rows.
@@ -63,34 +64,24 @@ impl Held {
         &mut self,
         (first, last): (usize, usize),
         (b, per): (usize, usize),
-        width: Width,
     ) -> Vec<Part<'_>> {
-        match width {
-            Width::Full => {
-                self.full[first * b..last * b].chunks_mut(per * b).map(Part::Full).collect()
-            }
-            Width::Short => {
-                let rows = self.short[first * b..last * b].chunks_mut(per * b);
-                let scales = self.scales[first..last].chunks_mut(per);
-                rows.zip(scales).map(|(rows, scales)| Part::Short(rows, scales)).collect()
+        let places = first * b..last * b;
+        match self {
+            Self::Full(values) => values[places].chunks_mut(per * b).map(Part::Full).collect(),
+            Self::Short(values, scales) => {
+                let scales = scales[first..last].chunks_mut(per);
+                let parts = values[places].chunks_mut(per * b).zip(scales);
+                parts.map(|(rows, scales)| Part::Short(rows, scales)).collect()
             }
         }
     }
 
-    /// All rows in `f32`, b values each.
-    pub(super) fn full(&self) -> &[f32] {
-        &self.full
-    }
-
-    /// The same to be written.
-    pub(super) fn full_mut(&mut self) -> &mut [f32] {
-        &mut self.full
-    }
-
-    /// A row that is short.
-    pub(super) fn lengthen(&self, row: usize, out: &mut [f32]) {
-        let b = out.len();
-        lengthen(&self.short[row * b..][..b], self.scales[row], out);
+    /// The rows where they are in `f32`, b values each.
+    pub(super) fn full(&self) -> Option<&[f32]> {
+        match self {
+            Self::Full(values) => Some(values),
+            Self::Short(..) => None,
+        }
     }
 }
 
@@ -125,6 +116,7 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::lengthen;
 
     #[test]
     fn rows_come_back_and_memory_is_used_again() {
@@ -142,7 +134,7 @@ mod tests {
             (3, Width::Full),
         ] {
             held = held.room((count, b), width).unwrap();
-            for (part, rows) in held.parts((0, count), (b, 4), width).into_iter().enumerate() {
+            for (part, rows) in held.parts((0, count), (b, 4)).into_iter().enumerate() {
                 rows.put((b, 3), &mut |first, rows| {
                     for (k, row) in rows.chunks_exact_mut(b).enumerate() {
                         let own = |j| value(4 * part + first + k, j);
@@ -152,13 +144,13 @@ mod tests {
             }
             let mut row = vec![0.0; b];
             for i in 0..count {
-                let within = match width {
-                    Width::Full => {
-                        row.copy_from_slice(&held.full()[i * b..][..b]);
+                let within = match &held {
+                    Held::Full(values) => {
+                        row.copy_from_slice(&values[i * b..][..b]);
                         0.0
                     }
-                    Width::Short => {
-                        held.lengthen(i, &mut row);
+                    Held::Short(values, scales) => {
+                        lengthen(&values[i * b..][..b], scales[i], &mut row);
                         (0..b).map(|j| value(i, j).abs()).fold(0.0, f32::max) / 65_000.0
                     }
                 };

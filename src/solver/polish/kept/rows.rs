@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{add_rows, add_scaled, inner, prefetch, zeroed};
+use crate::simd::{add_rows, add_scaled, inner, lengthen, prefetch, zeroed};
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
@@ -27,7 +27,6 @@ pub(super) struct Rows<'k, F: Real> {
     /// Rows of the first places, and how many these are.
     held: Held,
     n_held: usize,
-    width: Width,
 }
 
 impl<'k, F: Real> Rows<'k, F> {
@@ -55,7 +54,7 @@ impl<'k, F: Real> Rows<'k, F> {
         let mut held = held.room((count, b), width)?;
         for (wave, samples) in samples[..count].chunks(WAVE * TASK).enumerate() {
             let first = wave * WAVE * TASK;
-            let parts = held.parts((first, first + samples.len()), (b, TASK), width);
+            let parts = held.parts((first, first + samples.len()), (b, TASK));
             parallel::each(parts.into_iter().zip(samples.chunks(TASK)), &|_, (part, samples)| {
                 let mut values = vec![F::zero(); ROW_CHUNK.min(samples.len()) * b];
                 part.put((b, ROW_CHUNK), &mut |first, out| {
@@ -64,7 +63,7 @@ impl<'k, F: Real> Rows<'k, F> {
             });
             watch.poll()?;
         }
-        Ok(Self { kernel, b, samples, held, n_held: count, width })
+        Ok(Self { kernel, b, samples, held, n_held: count })
     }
 
     /// The memory of the rows.
@@ -74,18 +73,19 @@ impl<'k, F: Real> Rows<'k, F> {
 
     /// Whether curvatures by these rows are exact.
     pub(super) fn are_full(&self) -> bool {
-        self.width == Width::Full
+        self.held.full().is_some()
     }
 
     /// Those of these samples, of rows that are all in memory, a place a sample.
     pub(super) fn some(&self, samples: Vec<u32>) -> Step<Self> {
         let b = self.b;
-        let mut held = Held::default().room((samples.len(), b), Width::Full)?;
-        for (to, &i) in held.full_mut().chunks_exact_mut(b).zip(&samples) {
-            to.copy_from_slice(&self.held.full()[i as usize * b..][..b]);
+        let mut held = zeroed("kernel values", samples.len() * b)?;
+        let all = self.held.full().unwrap_or_default();
+        for (to, &i) in held.chunks_exact_mut(b).zip(&samples) {
+            to.copy_from_slice(&all[i as usize * b..][..b]);
         }
         let n_held = samples.len();
-        Ok(Self { kernel: self.kernel, b, samples, held, n_held, width: Width::Full })
+        Ok(Self { kernel: self.kernel, b, samples, held: Held::Full(held), n_held })
     }
 
     /// The places with a curvature into `zone`. Thinned, those in memory alone, if any are there: their
@@ -106,14 +106,14 @@ impl<'k, F: Real> Rows<'k, F> {
 
     /// Gives every place, with its row as near as it is held, to `work`, up to `ROW_CHUNK` at a time.
     fn each_near(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
-        if self.are_full() {
-            return self.each(places, work);
-        }
-        let mut row = vec![0.0; self.b];
+        let Held::Short(values, scales) = &self.held else { return self.each(places, work) };
+        let b = self.b;
+        let mut row = vec![0.0; b];
         let is_held = |place: &&u32| (**place as usize) < self.n_held;
         for &place in places.iter().filter(is_held) {
             // One at a time: it stays where it was written.
-            self.held.lengthen(place as usize, &mut row);
+            let at = place as usize;
+            lengthen(&values[at * b..][..b], scales[at], &mut row);
             work(&[place], &[&row]);
         }
         let others: Vec<u32> = places.iter().filter(|place| !is_held(place)).copied().collect();
@@ -123,8 +123,10 @@ impl<'k, F: Real> Rows<'k, F> {
     /// Gives every place, with its row, to `work`, up to `ROW_CHUNK` at a time.
     fn each(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
         let b = self.b;
-        let n_held = if self.are_full() { self.n_held } else { 0 };
-        let held = &self.held.full()[..n_held * b];
+        let (held, n_held) = match self.held.full() {
+            Some(held) => (&held[..self.n_held * b], self.n_held),
+            None => (&[][..], 0),
+        };
         let mut values = Vec::new();
         let mut made = Vec::new();
         for places in places.chunks(ROW_CHUNK) {

@@ -30,6 +30,7 @@ mod tests;
 
 use super::Change;
 use crate::error::{Error, Result, check_len, try_vec};
+use crate::linalg::mirrored;
 
 pub(super) use expansion::Values;
 
@@ -93,7 +94,7 @@ impl Moments {
         for values in [&weights[..], &means, lower, &[scattered, unseen], &beyond] {
             crate::data::check_finite(what, values, 1)?;
         }
-        let scatter = mirrored(lower, unknowns)?;
+        let scatter = mirrored(what, lower, unknowns)?;
         let fits = labels.iter().all(|&label| (label as usize) < n_classes)
             && weights.iter().chain([&scattered, &unseen]).all(|w| *w >= 0.0)
             && (0..unknowns).all(|i| scatter[i * unknowns + i] >= 0.0);
@@ -185,16 +186,4 @@ impl Moments {
 /// Outputs of a machine of so many classes.
 fn outputs(n_classes: usize) -> usize {
     if n_classes == 2 { 1 } else { n_classes }
-}
-
-/// All of a symmetric matrix of which this is the lower triangle, row after row.
-fn mirrored(lower: &[f64], n: usize) -> Result<Vec<f64>> {
-    let mut out = try_vec("groups of a stream", n * n, 0.0)?;
-    let mut values = lower.iter();
-    for i in 0..n {
-        for (j, value) in (0..=i).zip(&mut values) {
-            (out[i * n + j], out[j * n + i]) = (*value, *value);
-        }
-    }
-    Ok(out)
 }
