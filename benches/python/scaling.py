@@ -4,8 +4,8 @@ Every point runs in a process of its own: memory is the peak of the whole fit ab
 process held with its input in place. `--full` goes to n = 10^7 (an input of 800 MB) and B = 5000.
 Bars: memory at n = 10^6, d = 20, B = 500; seconds a sample from n = 10^5 on, equal passes.
 `--threads` times whole fits of 10^6 rows on two threads beside one instead (a machine at rest);
-`--terms` takes the memory of a fit of 10^6 rows, all of them other ones, with 10,000 terms, which is
-stopped after `--seconds`.
+`--terms` takes the memory of a fit of 10^6 rows, all of them other ones, with 10,000 terms, stopped
+after `--seconds`.
 """
 
 from __future__ import annotations
