@@ -24,9 +24,10 @@
 //!    alike, as the squared distance is known from the kernel value,
 //!    `(2γ)² Σ_i Σ_c D_ic β_jc² k_ij² ‖x_i - s_j‖²/d + 2γ ‖β_j‖²`.
 //! 2. L-BFGS from there (`linalg::Lbfgs`), first on the samples near the margin, where they are few:
-//!    the others have neither loss nor slope. Chosen anew now and then, and taken only if the
-//!    objective of all samples fell; where it never does not, that is all. Else first on a random part
-//!    of the samples, at the price of few full passes. Then on all of them.
+//!    the others have neither loss nor slope. Chosen anew now and then, and gone on with although the
+//!    objective of all samples rose, since those that came to matter are then among them; the best
+//!    place counts, and where that is the last one it is all. Else first on a random part of the
+//!    samples, at the price of few full passes. Then on all of them.
 //! 3. The caller polishes again: coefficients are then exact for the points reached.
 //!
 //! # Cost
@@ -177,8 +178,8 @@ impl Refine {
         better(objective, x, &moved, watch)
     }
 
-    /// On the samples near the margin, chosen anew now and then, while that lowers the objective of all:
-    /// what came of it where it did to the end.
+    /// On the samples near the margin, chosen anew now and then: what came of it where the objective of
+    /// all is least at the end.
     fn descend_near<F: Real>(
         &self,
         objective: &mut Objective<'_, '_, F>,
@@ -186,23 +187,24 @@ impl Refine {
         x: &mut [f64],
         watch: &mut Watch<'_>,
     ) -> Step<Option<Descent>> {
+        let mut at = x.to_vec();
         for round in 1..=ROUNDS {
-            let mut moved = x.to_vec();
             objective.choose(near, 1.0);
             let most = self.max_evaluations.div_ceil(if round < ROUNDS { 2 } else { 4 });
-            let found = self.descend(objective, &mut moved, most, watch)?;
+            let found = self.descend(objective, &mut at, most, watch)?;
             objective.choose(all.to_vec(), 1.0);
-            let (there, next) = look(objective, &moved, watch)?;
-            if there.is_nan() || there >= value {
-                return Ok(None);
+            // Where samples beyond have come to matter, they are among the next.
+            let (there, next) = look(objective, &at, watch)?;
+            let is_lower = there < value;
+            if is_lower {
+                x.copy_from_slice(&at);
+                value = there;
             }
-            x.copy_from_slice(&moved);
-            value = there;
-            if round == ROUNDS {
+            if round == ROUNDS && is_lower {
                 return Ok(Some(Descent { value, evaluations: ROUNDS + 1, ..found }));
             }
             near = match next {
-                Some(next) if !found.converged => next,
+                Some(next) if there.is_finite() && !(found.converged && is_lower) => next,
                 _ => return Ok(None),
             };
         }

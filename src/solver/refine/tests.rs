@@ -278,6 +278,45 @@ fn a_descent_near_the_margin_lowers_the_objective_of_all() -> Result<()> {
     Ok(())
 }
 
+/// The few that are near have one class, and all that they want crosses others, which were not near.
+#[test]
+fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
+    let (n, mut rng) = (9000, Rng::new(4));
+    let mut case = case(n, 6, 2, 2);
+    // In hundreds: 8 beside 24 of the other class, and 68 far away.
+    let part = |i: usize| i * 100 / n;
+    case.x = Array2::from_shape_fn((n, 1), |(i, _)| match part(i) {
+        0..8 => rng.uniform(),
+        8..32 => -rng.uniform(),
+        _ => 12.0 + rng.uniform(),
+    });
+    case.classes = (0..n).map(|i| u32::from(part(i) < 8)).collect();
+    case.cost = (0..n).map(|i| if part(i) < 8 { 1.0 } else { 3.0 }).collect();
+    // An offset that stays holds the last ones where they are.
+    case.basis = Array2::from_shape_vec((6, 1), vec![-1.2, -0.7, -0.3, 0.1, 0.4, 0.8]).unwrap();
+    (case.coef, case.intercept) = (vec![0.1; 6], vec![-3.0]);
+    let refine = Refine { fit_intercept: false, ..refine(AnyLoss::Hinge) };
+    let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
+    let model = case.model();
+    let mut objective = Objective::new(refine, &problem, &model)?;
+    let x = objective.variables(&model)?;
+    objective.choose(everyone(n, &case.cost), 1.0);
+    let watch = &mut Watch::of_tests();
+    let (start, near) = look(&mut objective, &x, watch).unwrap();
+    let near = near.unwrap();
+    assert!(near.iter().all(|&i| part(i as usize) < 8), "{}", near.len());
+    // Where these alone lead the objective of all is higher.
+    objective.choose(near, 1.0);
+    let mut alone = x.clone();
+    refine.descend(&mut objective, &mut alone, 30, watch).unwrap();
+    objective.choose(everyone(n, &case.cost), 1.0);
+    let led = look(&mut objective, &alone, watch).unwrap().0;
+    assert!(led > start, "{led} {start}");
+    let found = refine.solve(&problem, &model, watch)?;
+    assert!(found.smoothed < 0.1 * start, "{} of {start}", found.smoothed);
+    Ok(())
+}
+
 #[test]
 fn single_precision_goes_the_same_way() -> Result<()> {
     let case = case(3000, 6, 3, 2);
