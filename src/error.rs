@@ -193,6 +193,11 @@ pub(crate) fn try_vec<T: Clone>(what: &'static str, len: usize, value: T) -> Res
     Ok(out)
 }
 
+/// n rows of n copies, or [`Error::OutOfMemory`], also where `usize` does not count as many.
+pub(crate) fn try_square<T: Clone>(what: &'static str, n: usize, value: T) -> Result<Vec<T>> {
+    try_vec(what, n.saturating_mul(n), value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,5 +217,6 @@ mod tests {
                 assert!(matches!(error, Error::OutOfMemory { what: "all", .. }), "{error}");
             }
         }
+        assert!(try_square("all", 1 << (usize::BITS / 2), 0_u8).is_err());
     }
 }

@@ -14,7 +14,7 @@
 
 use super::event::Event;
 use super::removal::remove;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;
 use crate::model::{Expansion, RowScratch};
@@ -173,7 +173,7 @@ impl Projection {
     }
 
     fn grow(&mut self, stride: usize) -> Result<()> {
-        let mut inverse = try_vec("inverse kernel matrix", stride.saturating_mul(stride), 0.0)?;
+        let mut inverse = try_square("inverse kernel matrix", stride, 0.0)?;
         for i in 0..self.len {
             inverse[i * stride..][..self.len]
                 .copy_from_slice(&self.inverse[i * self.stride..][..self.len]);
@@ -185,7 +185,7 @@ impl Projection {
     /// `P` of the first `len` slots from a fresh K.
     fn refresh<F: Real>(&mut self, expansion: &Expansion<F>, len: usize) -> Result<()> {
         let mut scratch = RowScratch::default();
-        let mut gram = try_vec("kernel matrix", len.saturating_mul(len), 0.0)?;
+        let mut gram = try_square("kernel matrix", len, 0.0)?;
         for (slot, out) in gram.chunks_exact_mut(len.max(1)).enumerate() {
             expansion.stored_row(slot, &mut scratch);
             expansion.kernel().stored_to_values(&mut scratch.row);

@@ -18,7 +18,7 @@
 use super::landmarks::copy_rows;
 use super::{FeatureMap, LandmarkMap, Nystroem, draw_landmarks};
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::linalg::{dot, matrix, multiply};
@@ -86,7 +86,7 @@ pub(crate) fn leading_directions<F: Real>(
         }
     };
     let Some(count) = count else { return Ok(None) };
-    let mut identity = try_vec("directions", count * count, 0.0)?;
+    let mut identity = try_square("directions", count, 0.0)?;
     identity.iter_mut().step_by(count + 1).for_each(|one| *one = 1.0);
     let axes = (&axes[..count * d], d);
     LandmarkMap::new(AnyKernel::Linear, axes, &identity, count)

@@ -12,7 +12,7 @@ use faer::linalg::triangular_solve::{
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::parallel;
 use crate::simd::zeroed;
 
@@ -186,7 +186,7 @@ fn factor_in_place<E: From<Error>>(
     n: usize,
     between: &mut dyn FnMut() -> std::result::Result<(), E>,
 ) -> std::result::Result<bool, E> {
-    let mut diagonal = try_vec("panel of a factor", PANEL * PANEL, 0.0)?;
+    let mut diagonal = try_square("panel of a factor", PANEL, 0.0)?;
     let mut panel: Vec<f64> = try_vec("panel of a factor", n.saturating_sub(PANEL) * PANEL, 0.0)?;
     for first in (0..n).step_by(PANEL) {
         let width = PANEL.min(n - first);

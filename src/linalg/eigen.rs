@@ -8,7 +8,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{MatMut, MatRef, Par, Spec};
 
-use crate::error::{Error, Result, check_len, check_room, try_vec};
+use crate::error::{Error, Result, check_len, check_room, try_square};
 use crate::parallel::{THREADED, ready};
 
 /// Up to this order the decomposition takes a few milliseconds and is made in place.
@@ -73,7 +73,7 @@ pub(crate) fn symmetric_eigen<E: From<Error>>(
 fn decompose(what: &'static str, matrix: &[f64], n: usize) -> Result<SymmetricEigen> {
     let view = MatRef::from_row_major_slice(matrix, n, n);
     // Column by column, the eigenvalues rising.
-    let (mut q, mut rising) = (try_vec("eigenvectors", n * n, 0.0)?, vec![0.0; n]);
+    let (mut q, mut rising) = (try_square("eigenvectors", n, 0.0)?, vec![0.0; n]);
     let (yes, par) = (ComputeEigenvectors::Yes, Par::Seq);
     let scratch = self_adjoint_evd_scratch::<f64>(n, yes, par, Spec::default());
     let bytes = scratch.size_bytes();
@@ -91,7 +91,7 @@ fn decompose(what: &'static str, matrix: &[f64], n: usize) -> Result<SymmetricEi
     )
     .map_err(|_| Error::NotPositiveDefinite(what))?;
     drop(memory);
-    let mut vectors = try_vec("eigenvectors", n * n, 0.0)?;
+    let mut vectors = try_square("eigenvectors", n, 0.0)?;
     for (i, row) in vectors.chunks_exact_mut(n.max(1)).enumerate() {
         for (j, v) in row.iter_mut().enumerate() {
             *v = q[(n - 1 - j) * n + i];

@@ -7,7 +7,7 @@ use faer::linalg::triangular_solve::{
 use faer::{MatMut, MatRef, Par};
 
 use super::Tiles;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::parallel;
 use crate::simd::{add_rows, dots};
 use crate::watch::{Reader, Words};
@@ -29,7 +29,7 @@ pub(crate) struct Single {
 
 /// The block on the diagonal of a panel.
 fn square(panel: &[f32], (first, width): (usize, usize)) -> Result<Vec<f64>> {
-    let mut square = try_vec("preconditioner", width * width, 0.0)?;
+    let mut square = try_square("preconditioner", width, 0.0)?;
     let rows = panel.chunks_exact(first + width).zip(square.chunks_exact_mut(width));
     rows.for_each(|(from, to)| {
         to.iter_mut().zip(&from[first..]).for_each(|(to, &v)| *to = f64::from(v));

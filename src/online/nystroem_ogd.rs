@@ -20,7 +20,7 @@ use super::basis::Basis;
 use super::expansion::{BudgetedExpansion, Span, Turn, Update};
 use super::learner::{BasisForm, Bound, OnlineLearner};
 use crate::config::{at_least, hyperparameters, positive};
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::linalg::symmetric_eigen;
@@ -86,7 +86,7 @@ impl OnlineLearner for NystroemOgd {
     /// Step 2.
     fn decompose<F: Real>(&self, model: &mut BudgetedExpansion<F>, watch: &mut Watch<'_>) -> Step {
         let n = model.len();
-        let mut gram = try_vec("the kernel matrix of the terms", n.saturating_mul(n), 0.0)?;
+        let mut gram = try_square("the kernel matrix of the terms", n, 0.0)?;
         for (slot, out) in gram.chunks_exact_mut(n).enumerate() {
             let row = model.row_of(slot);
             out.iter_mut().zip(&row).for_each(|(o, v)| *o = Real::to_f64(*v));

@@ -17,7 +17,7 @@
 use super::distances::{CHUNK, product};
 use super::grid::Grid;
 use super::recipe::{JITTER, LAMBDA_STEP, LAMBDAS, LEAST_LEFT};
-use crate::error::try_vec;
+use crate::error::try_square;
 use crate::linalg::{self, Cholesky, GramAccumulator, symmetric_eigen};
 use crate::parallel;
 use crate::watch::{Step, Watch};
@@ -82,7 +82,7 @@ pub(crate) fn gram(rows: &Grid, roots: Option<&[f64]>, watch: &mut Watch<'_>) ->
         sums.flush(|| watch.glance())?;
         first += count;
     }
-    let mut out = try_vec("a Gram matrix", m * m, 0.0)?;
+    let mut out = try_square("a Gram matrix", m, 0.0)?;
     sums.add_to(&mut out);
     for i in 0..m {
         for j in 0..i {

@@ -24,7 +24,7 @@ use super::distances::{CHUNK, distances, into_kernel_values, long_product, produ
 use super::grid::{Grid, Shape};
 use super::passing::Passing;
 use super::reduced::{Sought, cross, gram, solved, whitening};
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square, try_vec};
 use crate::linalg::{Cholesky, dot};
 use crate::parallel;
 use crate::watch::{Step, Watch};
@@ -223,7 +223,7 @@ fn by_factor(
     watch: &mut Watch<'_>,
 ) -> Step<Vec<f64>> {
     let (n, q) = (k.rows(), sought.values.columns);
-    let mut matrix = try_vec("kernel matrix", n * n, 0.0f64)?;
+    let mut matrix = try_square("kernel matrix", n, 0.0f64)?;
     for (i, (to, from)) in matrix.chunks_exact_mut(n).zip(k.values.chunks_exact(n)).enumerate() {
         for ((to, &v), root) in to.iter_mut().zip(from).zip(roots) {
             *to = roots[i] * root * f64::from(v);

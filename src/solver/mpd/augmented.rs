@@ -6,7 +6,7 @@ use super::basis::INFEASIBLE;
 use super::descent::Descent;
 use super::problem::{Equality, MpdSettings};
 use super::run::Run;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square};
 use crate::float::Real;
 use crate::linalg::axpy;
 use crate::parallel;
@@ -254,7 +254,7 @@ impl<F: Real> Run<'_, '_, '_, F> {
         let pick = |list: &[f64]| set.iter().map(|&v| list[v]).collect::<Vec<_>>();
         let columns: Vec<Vec<f64>> = self.equalities.iter().map(|e| pick(&e.column)).collect();
         let sample: Vec<usize> = set.iter().map(|&v| self.dual.sample[v]).collect();
-        let mut matrix = try_vec("the working set", q * q, 0.0)?;
+        let mut matrix = try_square("the working set", q, 0.0)?;
         let (diagonal, rho) = (&self.product.diagonal, &self.rho);
         let slots: Vec<u32> = sample.iter().map(|&c| held.slot(c)).collect();
         let values = self.product.cache.among(&slots, &sample)?;

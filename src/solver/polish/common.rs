@@ -31,7 +31,7 @@
 use super::curvature::{Derivatives, Rule};
 use super::output::{JITTER, Output, SHORT_STEP, SKETCH_JITTER, State};
 use super::steps::Shared;
-use crate::error::{Error, try_vec};
+use crate::error::{Error, try_square};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, Sides, axpy, dot};
 use crate::parallel::{self, ROW_CHUNK};
@@ -106,7 +106,7 @@ impl Common {
             Ok(())
         })?;
         gram.flush(|| watch.poll())?;
-        let mut sum = try_vec("Hessian", order * order, 0.0)?;
+        let mut sum = try_square("Hessian", order, 0.0)?;
         gram.add_to(&mut sum);
         Ok(Self { b, order, sum, total, factors: Vec::new() })
     }
@@ -211,7 +211,7 @@ impl Common {
             return Ok(Some(at));
         }
         let (b, order) = (self.b, self.order);
-        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
+        let mut hessian = try_square("Hessian", order, 0.0)?;
         hessian.iter_mut().zip(&self.sum).for_each(|(h, v)| *h = d * v);
         for (j, row) in shared.gram.chunks_exact(b).enumerate() {
             axpy(1.0, &row[..=j], &mut hessian[j * order..=j * order + j]);

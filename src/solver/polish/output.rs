@@ -2,7 +2,7 @@
 
 use super::curvature::{Derivatives, Rule};
 use super::line::Line;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::linalg::{Cholesky, axpy, dot};
 use crate::solver::smoothed::Polish;
 use crate::watch::{Halt, Step};
@@ -117,7 +117,7 @@ impl Output {
         let order = self.derivatives.gradient.len();
         let gradient = &mut self.derivatives.gradient;
         axpy(1.0, &self.pull, gradient);
-        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
+        let mut hessian = try_square("Hessian", order, 0.0)?;
         for j in 0..b {
             hessian[j * order..j * order + j + 1].copy_from_slice(&gram[j * b..j * b + j + 1]);
         }

@@ -11,7 +11,7 @@
 //!
 //! *Cost* O(b²) a term dropped, and b³ for M.
 
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square};
 use crate::linalg::Cholesky;
 use crate::parallel;
 use crate::watch::Watch;
@@ -34,7 +34,7 @@ pub(super) fn prune(
     let factor = watch.unbroken(|watch| {
         Cholesky::factor("Hessian", hessian, order, JITTER, &mut || watch.poll())
     })?;
-    let mut inverse = try_vec("inverse of the Hessian", order * order, 0.0)?;
+    let mut inverse = try_square("inverse of the Hessian", order, 0.0)?;
     (0..order).for_each(|j| inverse[j * order + j] = 1.0);
     watch.unbroken(|watch| factor.solve_columns(&mut inverse, &mut || watch.poll()))?;
     drop(factor);

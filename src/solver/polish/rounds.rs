@@ -24,7 +24,7 @@ use super::prune::prune;
 use super::steps::{FIRST_H, STAGE_TOL, narrower};
 use super::sums::{Place, SUMS_HEAD, sums_len};
 use crate::data::check_finite;
-use crate::error::{Result, check_len, try_vec};
+use crate::error::{Result, check_len, try_square};
 use crate::linalg::{dot, symmetric_times};
 use crate::solver::smoothed::{Polish, Polished, check_gram};
 use crate::watch::{Step, StopReason, Watch};
@@ -191,7 +191,7 @@ impl<'b> Climb<'b> {
         watch: &mut Watch<'_>,
     ) -> Step {
         let (b, order) = (self.point.len() - 1, self.order(polish));
-        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
+        let mut hessian = try_square("Hessian", order, 0.0)?;
         let mut from = packed;
         for j in 0..order {
             let (row, rest) = from.split_at(j + 1);
@@ -311,7 +311,7 @@ impl Polish {
             return Ok(Settled { terms: (0..b).collect(), polished: self.taken(b, &own, stop) });
         }
         let order = b + usize::from(self.fit_intercept);
-        let mut mean = try_vec("Hessian", order * order, 0.0)?;
+        let mut mean = try_square("Hessian", order, 0.0)?;
         for (climb, gram) in own.iter().map(|c| (c, &basis.gram)) {
             if climb.hessian.is_empty() {
                 // Stopped before anything was known: the penalty's.

@@ -13,7 +13,7 @@
 use super::curvature::{Derivatives, Rule};
 use crate::config::positive;
 use crate::data::check_finite;
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::dots;
 use crate::parallel::{self, ROW_CHUNK};
@@ -121,7 +121,7 @@ impl Polish {
             sums.extend([samples[c].loss_at(&alone), own.weight]);
             sums.extend_from_slice(&own.gradient);
             let order = own.gradient.len();
-            let mut hessian = try_vec("Hessian", order * order, 0.0)?;
+            let mut hessian = try_square("Hessian", order, 0.0)?;
             own.hessian.add_to(&mut hessian);
             (0..order).for_each(|j| sums.extend_from_slice(&hessian[j * order..j * order + j + 1]));
         }

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use faer::linalg::solvers::{PartialPivLu, ShapeCore as _, Solve as _};
 use faer::{Mat, MatMut};
 
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square, try_vec};
 use crate::linalg::{Cholesky, dot};
 use crate::parallel;
 use crate::watch::{Step, Watch};
@@ -46,7 +46,7 @@ impl System<'_> {
     /// The whole matrix, row-major; its lower triangle alone is filled.
     pub(super) fn matrix(&self) -> Result<Vec<f64>> {
         let q = self.rows.len();
-        let mut matrix = try_vec("Newton system", q * q, 0.0)?;
+        let mut matrix = try_square("Newton system", q, 0.0)?;
         parallel::each(matrix.chunks_mut(q.max(1)), &|a, row| {
             let source = &self.gram[self.rows[a] * self.n..][..self.n];
             for (entry, &j) in row[..=a].iter_mut().zip(self.rows) {

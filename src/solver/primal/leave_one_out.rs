@@ -30,7 +30,7 @@
 use super::border::System;
 use super::zones::{Split, zones};
 use crate::data::Targets;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::linalg::{Cholesky, axpy, dot};
 use crate::parallel;
 use crate::solver::smoothed::ray::Samples;
@@ -266,7 +266,7 @@ impl<'a> Held<'a> {
             push[i] * rows.iter().zip(beta).map(|(&j, b)| moved(row[j]) * b).sum::<f64>()
         });
         let mut total: f64 = sums.iter().sum();
-        let mut matrix = try_vec("derivative of the kernel matrix", q * q, 0.0)?;
+        let mut matrix = try_square("derivative of the kernel matrix", q, 0.0)?;
         parallel::each(matrix.chunks_mut(q.max(1)), &|a, out| {
             let row = self.row(rows[a]);
             out.iter_mut().zip(rows).for_each(|(to, &j)| *to = moved(row[j]));

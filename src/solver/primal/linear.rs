@@ -34,7 +34,7 @@ use super::place::{Of, Place, each_output};
 use super::rows::{add_to, norms, row_times};
 use super::zones::piece;
 use crate::data::{Point, Rows, check_finite};
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, GramAccumulator, axpy, dot};
 use crate::loss::{Piece, Zone};
@@ -182,7 +182,7 @@ impl<F: Real> Weights<'_, F> {
         order: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Vec<f64>> {
-        let mut hessian = try_vec("Hessian", order * order, 0.0)?;
+        let mut hessian = try_square("Hessian", order, 0.0)?;
         let curved: Vec<usize> = (0..curvatures.len()).filter(|&i| curvatures[i] > 0.0).collect();
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(false)?;

@@ -46,7 +46,7 @@ mod past;
 mod tests;
 mod whitened;
 
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::{
     Cholesky, GramAccumulator, axpy, dot, matrix, multiply, multiply_lower, symmetric_times,
@@ -82,7 +82,7 @@ impl Summary {
     /// `OutOfMemory`.
     pub fn new(unknowns: usize) -> Result<Self> {
         Ok(Self {
-            hessian: try_vec("summary of a stream", unknowns * unknowns, 0.0)?,
+            hessian: try_square("summary of a stream", unknowns, 0.0)?,
             linear: try_vec("summary of a stream", unknowns, 0.0)?,
             unseen: 0.0,
         })
@@ -235,7 +235,7 @@ impl Change {
             let factor = Cholesky::factor::<Halt>("basis", &k, old, MOVE_JITTER, between)?;
             factor.solve_columns(&mut rows, between)?;
             let changed = rows.len() / old;
-            let mut held = try_vec("basis", changed * changed, 0.0)?;
+            let mut held = try_square("basis", changed, 0.0)?;
             multiply_lower(&mut held, matrix(&rows, old), matrix(&cross, old));
             for a in 0..changed {
                 for b in 0..=a {
@@ -282,14 +282,14 @@ impl Change {
         // M Xᵀ, old x changed: what the changed rows of P make of M.
         let changed = self.rows.len() / old.max(1);
         let mut product = try_vec("summary of a stream", old * changed, 0.0)?;
-        let mut corner = try_vec("summary of a stream", changed * changed, 0.0)?;
+        let mut corner = try_square("summary of a stream", changed, 0.0)?;
         if changed > 0 {
             let x = matrix(&self.rows, old);
             multiply(&mut product, matrix(form, old), x.transpose());
             // X M Xᵀ is symmetric: X (M Xᵀ) is made of half of its entries.
             multiply_lower(&mut corner, x, matrix(&product, changed).transpose());
         }
-        let mut out = try_vec("summary of a stream", new * new, 0.0)?;
+        let mut out = try_square("summary of a stream", new, 0.0)?;
         for i in 0..new {
             for j in 0..=i {
                 let value = match (self.kept[i], self.kept[j]) {
@@ -333,7 +333,7 @@ fn gram<F: Real>(
         sum.flush(&mut *between)?;
         rest = later;
     }
-    let mut out = try_vec("Hessian", n * n, 0.0)?;
+    let mut out = try_square("Hessian", n, 0.0)?;
     sum.add_to(&mut out);
     Ok(out)
 }

@@ -7,7 +7,7 @@
 //! A is factored once for all steps; a row costs B² when it first enters the zone, and a step q³/3
 //! for the q rows that are in it.
 
-use crate::error::try_vec;
+use crate::error::{try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, add_scaled_rows, dots, matrix, multiply, multiply_lower};
 use crate::watch::{Halt, Step};
@@ -46,7 +46,7 @@ impl Whitened {
         self.enter(zone, row, between)?;
         let q = zone.len();
         let placed: Vec<_> = zone.iter().map(|&(i, c)| (self.places[i], c.sqrt())).collect();
-        let mut inner = try_vec("zone", q * q, 0.0)?;
+        let mut inner = try_square("zone", q, 0.0)?;
         for (i, &(at, root)) in placed.iter().enumerate() {
             for (j, &(other, its)) in placed[..=i].iter().enumerate() {
                 let (a, b) = (at.max(other) as usize, at.min(other) as usize);
@@ -96,7 +96,7 @@ impl Whitened {
         self.values.append(&mut fresh);
         let count = absent.len();
         let mut products = try_vec("whitening", count * before, 0.0)?;
-        let mut among = try_vec("whitening", count * count, 0.0)?;
+        let mut among = try_square("whitening", count, 0.0)?;
         let all = matrix(&self.values, n);
         let own = all.subrows(before, count);
         if before > 0 {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::data::{Rows, Targets};
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
 use crate::estimator::budget::units::Units;
@@ -88,7 +88,7 @@ impl<F: Real> Seen<F> {
     /// K of the terms.
     pub(super) fn gram(&self, terms: usize) -> Result<Vec<f64>> {
         let order = terms + usize::from(self.penalty.len() > terms * terms);
-        let mut out = try_vec("kernel matrix", terms * terms, 0.0)?;
+        let mut out = try_square("kernel matrix", terms, 0.0)?;
         if terms > 0 {
             for (to, from) in out.chunks_exact_mut(terms).zip(self.penalty.chunks_exact(order)) {
                 to.iter_mut().zip(from).for_each(|(to, v)| *to = v / self.weight);
@@ -101,7 +101,7 @@ impl<F: Real> Seen<F> {
 /// K with a row and a column of 0 for the offset, if there is one.
 pub(super) fn bordered(gram: &[f64], terms: usize, with_offset: bool) -> Result<Vec<f64>> {
     let order = terms + usize::from(with_offset);
-    let mut out = try_vec("kernel matrix", order * order, 0.0)?;
+    let mut out = try_square("kernel matrix", order, 0.0)?;
     if terms > 0 {
         for (to, from) in out.chunks_exact_mut(order).zip(gram.chunks_exact(terms)) {
             to[..terms].copy_from_slice(from);

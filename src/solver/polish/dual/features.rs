@@ -3,7 +3,7 @@
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{MatMut, MatRef, Par};
 
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;
 use crate::parallel::{self, ROW_CHUNK};
@@ -39,7 +39,7 @@ impl Features {
     /// None yet, of n samples.
     pub(super) fn new(factor: &Cholesky, b: usize, n: usize, bytes: usize) -> Result<Self> {
         let stride = b.next_multiple_of(LINE);
-        let mut lower = try_vec("whitening", b * b, 0.0)?;
+        let mut lower = try_square("whitening", b, 0.0)?;
         lower.iter_mut().zip(factor.lower()).for_each(|(to, &v)| *to = v as f32);
         Ok(Self {
             b,

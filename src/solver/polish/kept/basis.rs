@@ -2,7 +2,7 @@
 //! exact. Where the latter takes too much memory its rows are made again for every product.
 
 use crate::data::check_finite;
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::dots;
 use crate::parallel::{self, ROW_CHUNK};
@@ -40,7 +40,7 @@ impl<'k, F: Real> Basis<'k, F> {
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let b = kernel.n_terms();
-        let mut single = try_vec("kernel matrix", b.saturating_mul(b), 0.0_f32)?;
+        let mut single = try_square("kernel matrix", b, 0.0_f32)?;
         let (at_once, task) = gram_rows(kernel);
         for (part, out) in single.chunks_mut((at_once * b).max(1)).enumerate() {
             parallel::each(out.chunks_mut(task * b), &|c, out| {

@@ -2,7 +2,7 @@
 
 use super::basis::Basis;
 use super::rows::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::{ATTEMPTS, Cholesky, GROWTH, GramAccumulator, Single, axpy, dot};
 use crate::parallel::ROW_CHUNK;
@@ -174,7 +174,7 @@ impl<F: Real> Hessian<'_, '_, F> {
     }
 
     fn bordered(&self, order: usize) -> Result<Vec<f64>> {
-        let mut matrix = try_vec("Hessian", order * order, 0.0)?;
+        let mut matrix = try_square("Hessian", order, 0.0)?;
         for i in 0..self.basis.b {
             (0..=i).for_each(|j| matrix[i * order + j] = self.basis.at(i, j));
         }

@@ -29,7 +29,7 @@ mod groups;
 mod tests;
 
 use super::Change;
-use crate::error::{Error, Result, check_len, try_vec};
+use crate::error::{Error, Result, check_len, try_square, try_vec};
 use crate::linalg::mirrored;
 
 pub(super) use expansion::Values;
@@ -66,7 +66,7 @@ impl Moments {
             labels: Vec::new(),
             weights: Vec::new(),
             means: Vec::new(),
-            scatter: try_vec("groups of a stream", unknowns * unknowns, 0.0)?,
+            scatter: try_square("groups of a stream", unknowns, 0.0)?,
             scattered: 0.0,
             unseen: 0.0,
             beyond: try_vec("groups of a stream", outputs(n_classes) * unknowns, 0.0)?,
