@@ -88,7 +88,7 @@ fn blocks_agree<F: Real>(tolerance: f64) {
     let mut rng = Rng::new(7);
     let metrics = [Metric::Dot, Metric::SquaredByNorms, Metric::Squared, Metric::Absolute];
     let sizes = [(1, 1, 1), (3, 5, 17), (22, 37, 40), (123, 20, 100), (5, 13, 16), (2, 64, 7)];
-    for (d, n, b) in sizes.into_iter().filter(|&size| !cfg!(miri) || size < (5, 0, 0)) {
+    for &(d, n, b) in if cfg!(miri) { &sizes[..2] } else { &sizes } {
         let mut row = || -> Vec<F> {
             let value = |r: &mut Rng| if r.below(3) == 0 { 0.0 } else { r.uniform() * 2.0 - 1.0 };
             (0..d).map(|_| F::from_f64(value(&mut rng))).collect()
@@ -164,7 +164,7 @@ fn blocks_agree_with_the_naive_twin() {
 #[test]
 fn a_point_is_at_distance_zero_from_itself() {
     let mut rng = Rng::new(3);
-    for d in [1, 7, 54, 200] {
+    for &d in if cfg!(miri) { &[1, 7][..] } else { &[1, 7, 54, 200] } {
         let row: Vec<f32> = (0..d).map(|_| (rng.uniform() * 1e4) as f32).collect();
         let mut packed = Packed::new(d).unwrap();
         packed.push(&row).unwrap();
@@ -209,7 +209,8 @@ fn packed_slots_move_whole() {
 #[test]
 fn searches_find_what_a_plain_loop_finds() {
     let mut rng = Rng::new(5);
-    for len in [0, 1, 15, 31, 32, 33, 64, 500, 511] {
+    let lengths = [0, 1, 15, 31, 32, 33, 64, 500, 511];
+    for &len in if cfg!(miri) { &lengths[..6] } else { &lengths } {
         let values: Vec<f64> = (0..len).map(|_| rng.uniform() - 0.5).collect();
         for limit in [-1.0, -0.45, 0.0, 1.0] {
             let plain = values.iter().position(|&v| v <= limit);
@@ -296,7 +297,7 @@ fn same_packed<F: Real + std::fmt::Debug>(d: usize, before: usize, count: usize)
 
 #[test]
 fn centres_added_together_are_those_added_one_by_one() {
-    for d in [1, 3, 22, 257].into_iter().filter(|d| !cfg!(miri) || *d < 22) {
+    for &d in if cfg!(miri) { &[1, 3][..] } else { &[1, 3, 22, 257] } {
         for (before, count) in [(0, 1), (0, 16), (5, 40), (16, 33), (8, 24)] {
             same_packed::<f32>(d, before, count);
             same_packed::<f64>(d, before, count);

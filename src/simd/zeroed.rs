@@ -65,8 +65,8 @@ mod tests {
         assert!(many.iter().all(|v| *v == 0.0));
         many.push(1.0);
         assert_eq!(many.len(), 100_001);
-        // Sizes that 32 bits can name a machine may have.
-        let shifts: &[u32] = if usize::BITS == 64 { &[0, 3, 9] } else { &[0, 3] };
+        // Sizes that 32 bits can name a machine may have; Miri ends where it has not.
+        let shifts: &[u32] = if usize::BITS == 64 && !cfg!(miri) { &[0, 3, 9] } else { &[0, 3] };
         for len in shifts.iter().map(|by| usize::MAX >> by) {
             let refused = zeroed::<f64>("zeros", len).unwrap_err();
             assert!(refused.to_string().contains("zeros"), "{refused}");
