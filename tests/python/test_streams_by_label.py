@@ -82,6 +82,25 @@ def test_a_label_that_begins_does_not_carry_the_others_along(loss, sign):
             assert streamed.score(X_TEST, Y_TEST) > fitted - 0.02, first
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_past_rows_are_known_on_points_that_are_all_new(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(8000, 4))
+    wave = np.sin(3 * X[:, 0]) + 1.5 * X[:, 1] * X[:, 2]
+    y = (wave + 0.2 * rng.normal(size=8000) > 0.3).astype(int)
+    X, X_test, y, y_test = X[:6000], X[6000:], y[:6000], y[6000:]
+    order = np.argsort(-y, kind="stable")
+    X, y = X[order], y[order]
+    model = BudgetSVC(budget=60, C=10, gamma=4.0, random_state=0)
+    streamed, below = clone(model), []
+    for end in range(500, 6001, 500):
+        streamed.partial_fit(X[end - 500 : end], y[end - 500 : end], classes=[0, 1])
+        if y[end - 1] == 0:
+            fitted = clone(model).fit(X[:end], y[:end]).score(X_test, y_test)
+            below.append(fitted - streamed.score(X_test, y_test))
+    assert max(below) < 0.06  # without mean rows 0.23 to 0.37
+
+
 def test_several_labels_one_after_another():
     rng = np.random.default_rng(0)
     centres = 3 * rng.normal(size=(5, 4))
@@ -95,6 +114,44 @@ def test_several_labels_one_after_another():
             rows = slice(first, first + 500)
             streamed.partial_fit(X[rows], y[rows], classes=range(5))
         assert streamed.score(X, y) > fitted - 0.02
+
+
+def test_mean_rows_that_no_stream_leaves_are_refused(tmp_path):
+    path, order = tmp_path / "stream.safetensors", np.argsort(Y, kind="stable")
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0)
+    some = X[order][:2200].astype(np.float32)
+    model.partial_fit(some, Y[order][:2200], classes=[0, 1]).save(path)
+    header, description, values = parts(path.read_bytes())
+    (name,) = [name for name in header if name.endswith("groups_0_middles")]
+    first, _ = header[name]["data_offsets"]
+    for value in (1.0, np.nan, 1e300):
+        changed = values[:first] + np.float64(value).tobytes() + values[first + 8 :]
+        path.write_bytes(joined(header, description, changed))
+        if value == 1.0:
+            budgetsvm.load(path)
+        else:
+            with pytest.raises(ValueError, match="not a valid budgetsvm model file"):
+                budgetsvm.load(path)
+
+
+def test_files_from_before_mean_rows_go_on_without(tmp_path):
+    path, order = tmp_path / "stream.safetensors", np.argsort(Y, kind="stable")
+    model = BudgetSVC(budget=20, gamma=2.0, random_state=0)
+    model.partial_fit(X[order][:2200], Y[order][:2200], classes=[0, 1]).save(path)
+    header, description, values = parts(path.read_bytes())
+    (name,) = [name for name in header if name.endswith("groups_0_middles")]
+    first, last = header.pop(name)["data_offsets"]
+    for entry in header.values():
+        if "data_offsets" in entry:
+            own = entry["data_offsets"]
+            entry["data_offsets"] = [at - (last - first) * (at >= last) for at in own]
+    path.write_bytes(joined(header, description, values[:first] + values[last:]))
+    older = budgetsvm.load(path)
+    np.testing.assert_array_equal(older.predict(X_TEST), model.predict(X_TEST))
+    rest = order[2200:]
+    assert older.partial_fit(X[rest], Y[rest]).score(X_TEST, Y_TEST) > 0.9
+    older.save(path)
+    assert not any("middles" in name for name in of_groups(path))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from test_streams_lockstep import kernel, solved
 GAMMA, C = 2.0, 4.0
 #: The class of each block, all of whose rows are of it, and where it ends.
 BLOCKS = [(0, 256), (1, 512), (0, 1024), (1, 1536), (1, 2048), (0, 2560)]
-GROUPS, SOFT, PRICE = 100, 0.8, 0.3
+GROUPS, SOFT, PRICE = 200, 0.8, 0.3
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(5)
 SHARES = SHARES / SHARES.sum()
 
@@ -22,11 +22,29 @@ def log_loss(y, f):
     return np.logaddexp(0, -y * f), -y * wrong, wrong * (1 - wrong)
 
 
+def search(at):
+    """Where a convex function of t >= 0 has but a tenth of its slope at 0, by Newton's steps."""
+    zero, (low, high), t, best = at(0.0), (0.0, np.inf), 1.0, (0.0, at(0.0)[0])
+    while True:
+        value, slope, curvature = at(t)
+        if value < best[1]:
+            best = t, value
+        if abs(slope) <= -0.1 * zero[1] and value <= zero[0]:
+            return best[0]
+        low, high = (t, high) if slope < 0 else (low, t)
+        newton = t - slope / curvature
+        if low < newton < high and newton <= 16 * t:
+            t = newton
+        else:
+            t = 0.5 * (low + high) if np.isfinite(high) else 4 * t
+
+
 class Groups:
-    """Weights and mean features of the groups of two classes, and their scatter."""
+    """Weights, mean features and mean rows of the groups of two classes, and their scatter."""
 
     def __init__(self, terms):
         self.y, self.weights, self.means = np.zeros(0), np.zeros(0), np.zeros((0, terms))
+        self.middles = np.zeros((0, 2))
         self.scatter, self.scattered, self.unseen = np.zeros((terms, terms)), 0.0, 0.0
 
     def decay(self, factor):
@@ -36,7 +54,7 @@ class Groups:
     def unseen_of_a_row(self):
         return self.unseen / self.weights.sum()
 
-    def join(self, features, y, count, unseen):
+    def join(self, X, features, y, count, unseen):
         """Rows of one class."""
         own = np.flatnonzero(self.y == y)
         new = min(GROUPS - len(own), -(-len(features) // 4))
@@ -45,6 +63,7 @@ class Groups:
             self.y = np.r_[self.y, np.full(new, y)]
             self.weights = np.r_[self.weights, np.zeros(new)]
             self.means = np.r_[self.means, begun]
+            self.middles = np.r_[self.middles, X[np.arange(new) * len(X) // new]]
             own = np.flatnonzero(self.y == y)
         far = (self.means[own] ** 2).sum(axis=1) - 2 * features @ self.means[own].T
         places = own[far.argmin(axis=1)]
@@ -53,6 +72,8 @@ class Groups:
             self.weights[group] += count[here].sum()
             apart = count[here] @ (features[here] - self.means[group])
             self.means[group] += apart / self.weights[group]
+            apart = count[here] @ (X[here] - self.middles[group])
+            self.middles[group] += apart / self.weights[group]
         step = -(-len(features) // 256)
         apart = (features - self.means[places])[::step]
         self.scatter += step * apart.T @ (count[::step, None] * apart)
@@ -93,7 +114,7 @@ class Twin:
         rest -= known @ solved(kernel(self.points, self.points), known.T, 5e-7)
         own = np.diag(rest)
         unseen = ((rest**2).sum() - (own**2).sum()) / (len(sample) - 1) / own.sum()
-        self.groups.join(kernel(X, self.points), 2.0 * label - 1, count, unseen)
+        self.groups.join(X, kernel(X, self.points), 2.0 * label - 1, count, unseen)
         self.rows *= self.forgetting ** len(X)
         self.rows[label] += len(X)
         return unseen
@@ -116,7 +137,7 @@ class Twin:
         self.g = (K + self.H) @ self.coef
 
     def move(self, points, pull):
-        old = kernel(self.points, self.points)
+        before, old = self.points, kernel(self.points, self.points)
         P = solved(old, kernel(self.points, points), 5e-7).T
         same = (points[:, None] == self.points[None]).all(axis=2)
         kept = same.any(axis=1)
@@ -126,7 +147,11 @@ class Twin:
         self.H, self.g, self.points = P @ self.H @ P.T + self.unseen * apart, P @ self.g, points
         self.beyond = P @ self.beyond
         groups = self.groups
-        groups.means = groups.means @ P.T
+        # What a mean row has along new points, as far as the group is like it on the old ones.
+        held, there = (kernel(groups.middles, which) for which in (before, points))
+        like = ((groups.means * held).sum(axis=1) / (held**2).sum(axis=1)).clip(0, 1)[:, None]
+        lifted = (groups.means - like * held) @ P.T + like * there
+        groups.means = np.where(kept, groups.means @ P.T, lifted)
         groups.scatter = P @ groups.scatter @ P.T
         groups.scatter += groups.scattered * groups.unseen_of_a_row() * apart
         return P @ pull
@@ -140,7 +165,7 @@ class Twin:
         share = self.rows[label] / self.rows.sum()
         K = kernel(self.points, self.points)
         lacking = -self.groups.expansion(self.coef)[1] - factor * K @ self.coef
-        pull = self.beyond + np.sqrt(share) * (lacking - self.beyond)
+        pull = self.beyond + share**4 * (lacking - self.beyond)
         moved = points.shape != self.points.shape or not np.array_equal(points, self.points)
         if moved:
             pull = self.move(points, pull)
@@ -153,9 +178,15 @@ class Twin:
         count = C * self.forgetting ** np.arange(len(X))[::-1]
         K, features = kernel(self.points, self.points), kernel(X, self.points)
 
-        def objective(coef):
-            past = self.groups.expansion(coef)[0] + pull @ coef
-            return 0.5 * coef @ K @ coef + count @ log_loss(y, features @ coef)[0] + past
+        def along(coef, step, t):
+            """The objective, its slope and its curvature a step t away."""
+            coef = coef + t * step
+            past, gradient, hessian, _ = self.groups.expansion(coef)
+            loss, slope, curvature = log_loss(y, features @ coef)
+            pushed = features @ step
+            value = past + pull @ coef + 0.5 * coef @ K @ coef + count @ loss
+            slope = step @ (gradient + pull + K @ coef) + count * slope @ pushed
+            return value, slope, step @ (hessian + K) @ step + count * curvature @ pushed**2
 
         coef = solved(K + self.H, self.g, 1e-12)
         for _ in range(60):
@@ -168,10 +199,7 @@ class Twin:
             promised = -step @ gradient
             if 0.5 * promised <= 1e-4 * (0.5 * coef @ K @ coef + count @ loss):
                 break
-            t = 1.0
-            while objective(coef) - objective(coef + t * step) < 1e-4 * t * promised:
-                t /= 2
-            coef = coef + t * step
+            coef = coef + search(lambda t, at=coef, step=step: along(at, step, t)) * step
         return coef
 
 

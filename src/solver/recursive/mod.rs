@@ -259,6 +259,33 @@ impl Change {
         Ok(out)
     }
 
+    /// The same of each of `count` vectors, one after another.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn of_each(&self, vectors: &[f64], count: usize) -> Result<Vec<f64>> {
+        let (old, new) = (vectors.len() / count.max(1), self.unknowns());
+        let mut out = try_vec("summary of a stream", count * new, 0.0)?;
+        if old == 0 || new == 0 {
+            return Ok(out);
+        }
+        let changed = self.rows.len() / old;
+        let mut product = try_vec("summary of a stream", count * changed, 0.0)?;
+        if changed > 0 {
+            multiply(&mut product, matrix(vectors, old), matrix(&self.rows, old).transpose());
+        }
+        let each = out.chunks_exact_mut(new).zip(vectors.chunks_exact(old)).enumerate();
+        for (row, (to, vector)) in each {
+            for (to, place) in to.iter_mut().zip(&self.kept) {
+                *to = match *place {
+                    Place::Old(a) => vector[a],
+                    Place::Changed(a) => product[row * changed + a],
+                };
+            }
+        }
+        Ok(out)
+    }
+
     /// Unknowns of the new basis.
     fn unknowns(&self) -> usize {
         self.kept.len()

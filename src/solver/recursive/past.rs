@@ -6,14 +6,12 @@ use super::{Block, Summary};
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{add_scaled_rows, axpy, dot, symmetric_times};
+use crate::loss::Curve;
+use crate::solver::smoothed::ray::{Ray, search};
 use crate::watch::{Halt, Step};
 
 /// Newton steps.
 const MAX_STEPS: usize = 60;
-/// The share of what a step promises that it must bring.
-const BROUGHT: f64 = 1e-4;
-/// Halvings of a step.
-const MAX_HALVINGS: usize = 20;
 
 /// What is known of the rows before a block, for one output.
 #[derive(Clone, Copy, Debug)]
@@ -172,21 +170,25 @@ impl<F: Real> Block<'_, F> {
             if value - promised >= ceiling {
                 return Ok(None);
             }
-            // Half as far as long as that brings too little.
+            // As far as it is best: a zone tells little of rows that a step brings into it.
             self.decide(&direction, &mut s);
             let along = moments.values(&direction)?;
             let linear = dot(&pushed, &direction) + dot(pull, &direction);
-            let square = dot(&symmetric_times(self.penalty, &direction), &direction);
-            let before = loss + past.value;
-            let mut there = f.clone();
-            let brings = |t: f64, there: &mut [f64]| {
-                there.iter_mut().zip(f.iter().zip(&s)).for_each(|(to, (f, s))| *to = f + t * s);
-                let past = moments.loss_along(of, (&point, &at), (&direction, &along), t);
-                let value = samples.loss_at(there) + past + t * linear + 0.5 * t * t * square;
-                before - value >= BROUGHT * t * promised
+            let quadratic = dot(&symmetric_times(self.penalty, &direction), &direction);
+            let ray = Ray { samples, f: &f, s: &s, base: 0.0, linear, quadratic };
+            let both = |t: f64| {
+                let past = moments.curve_along(of, (&point, &at), (&direction, &along), t);
+                let Curve { value, slope, curvature } = ray.at(t);
+                Curve {
+                    value: value + past.value,
+                    slope: slope + past.slope,
+                    curvature: curvature + past.curvature,
+                }
             };
-            let steps = (0..MAX_HALVINGS).map(|k| 0.5_f64.powi(k as i32));
-            let Some(t) = steps.into_iter().find(|&t| brings(t, &mut there)) else { break };
+            let (t, _) = search(both(0.0), &both);
+            if t == 0.0 {
+                break;
+            }
             axpy(t, &direction, &mut point);
         }
         Ok(Some(point))

@@ -274,47 +274,48 @@ impl Ray<'_> {
     /// Newton steps on φ' kept inside a bracket; t = 1 is tried first. t = 0 when φ does not
     /// fall.
     pub(in crate::solver) fn minimise(&self) -> (f64, f64) {
-        self.search(self.at(0.0), &|t| self.at(t))
+        search(self.at(0.0), &|t| self.at(t))
     }
 
     /// The same where φ and its slope at 0 are known, but for rounding; h > 0.
     pub(in crate::solver) fn minimise_from(&self, zero: Curve) -> (f64, f64) {
-        self.search(zero, &|t| self.quickly_at(t))
+        search(zero, &|t| self.quickly_at(t))
     }
+}
 
-    fn search(&self, zero: Curve, at: &dyn Fn(f64) -> Curve) -> (f64, f64) {
-        let mut best = (0.0, zero.value);
-        if zero.slope >= 0.0 || !zero.slope.is_finite() {
-            return best;
-        }
-        let (mut low, mut high) = (0.0, f64::INFINITY);
-        let mut t = 1.0;
-        for _ in 0..MAX_TRIALS {
-            let here = at(t);
-            if here.value < best.1 {
-                best = (t, here.value);
-            }
-            if here.slope.abs() <= SLOPE_SHARE * -zero.slope && here.value <= zero.value {
-                break;
-            }
-            // NaN (an overflow far out) counts as too far.
-            if here.slope < 0.0 {
-                low = t;
-            } else {
-                high = t;
-            }
-            let newton = t - here.slope / here.curvature;
-            t = if newton > low && newton < high && newton <= 16.0 * t {
-                newton
-            } else if high.is_finite() {
-                0.5 * (low + high)
-            } else {
-                4.0 * t
-            };
-            if high.is_finite() && high - low <= 1e-14 * high {
-                break;
-            }
-        }
-        best
+/// [`Ray::minimise`] for any convex φ, with value and derivatives at 0.
+pub(in crate::solver) fn search(zero: Curve, at: &dyn Fn(f64) -> Curve) -> (f64, f64) {
+    let mut best = (0.0, zero.value);
+    if zero.slope >= 0.0 || !zero.slope.is_finite() {
+        return best;
     }
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    let mut t = 1.0;
+    for _ in 0..MAX_TRIALS {
+        let here = at(t);
+        if here.value < best.1 {
+            best = (t, here.value);
+        }
+        if here.slope.abs() <= SLOPE_SHARE * -zero.slope && here.value <= zero.value {
+            break;
+        }
+        // NaN (an overflow far out) counts as too far.
+        if here.slope < 0.0 {
+            low = t;
+        } else {
+            high = t;
+        }
+        let newton = t - here.slope / here.curvature;
+        t = if newton > low && newton < high && newton <= 16.0 * t {
+            newton
+        } else if high.is_finite() {
+            0.5 * (low + high)
+        } else {
+            4.0 * t
+        };
+        if high.is_finite() && high - low <= 1e-14 * high {
+            break;
+        }
+    }
+    best
 }

@@ -19,13 +19,16 @@ pub(super) struct Familiar {
     pub(super) share: f64,
     /// Whether it is less than shuffled rows would leave it.
     pub(super) strange: bool,
+    /// Of the classes that it has more of than those rows, the part that came before it; 1 where there
+    /// are none.
+    pub(super) known: f64,
     /// Whether, this being so, it has rows of a class that never came before.
     pub(super) begins: bool,
 }
 
 impl Familiar {
     /// Where nothing is known.
-    pub(super) const ALL: Self = Self { share: 1.0, strange: false, begins: false };
+    pub(super) const ALL: Self = Self { share: 1.0, strange: false, known: 1.0, begins: false };
 }
 
 /// Rows so far of each class, faded; of none where they are not known, or are of no class.
@@ -87,7 +90,16 @@ impl Labels {
         let by_chance = (classes / seen).sqrt() + (classes / new).sqrt();
         let strange = share < 1.0 - VARIED - by_chance;
         let begins = strange && self.0.iter().zip(&block.0).any(|(a, b)| *a < 1.0 && *b > 0.0);
-        Ok(Familiar { share, strange, begins })
+        let (mut more, mut known) = (0.0, 0.0);
+        for (&before, &rows) in self.0.iter().zip(&block.0) {
+            let excess = (rows / new - before / seen).max(0.0);
+            if excess > 0.0 {
+                more += excess;
+                known += excess * before / (before + rows);
+            }
+        }
+        let known = if more > 0.0 { known / more } else { 1.0 };
+        Ok(Familiar { share, strange, known, begins })
     }
 }
 
@@ -133,6 +145,13 @@ mod tests {
         assert_eq!(like(&labels, 300, 0), (true, false));
         labels.count(Targets::Classes { index: &block(400, 0), n_classes: 2 }, false, 0.0).unwrap();
         assert_eq!(like(&labels, 0, 9), (true, true));
+        // Of the label that a block has more of, 50 rows came before 50 and 150.
+        labels.count(Targets::Classes { index: &block(0, 50), n_classes: 2 }, false, 1.0).unwrap();
+        for (ones, part) in [(50, 0.5), (150, 0.25)] {
+            let index = block(0, ones);
+            let targets = Targets::Classes { index: &index, n_classes: 2 };
+            assert_eq!(labels.shared([targets]).unwrap().known, part);
+        }
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! points), so a move is made where it lowers this objective by more than `WORTH` of what penalty and
 //! block are worth: more where the block's labels are not those of the rows so far.
 
-use super::familiar::VARIED;
+use super::familiar::{Familiar, VARIED};
 use super::known::Known;
 use super::seen::side_by_side;
+use crate::data::Rows;
 use crate::float::Real;
 use crate::solver::recursive::{Block, Summary};
 use crate::watch::{Step, Watch};
@@ -18,9 +19,11 @@ use crate::watch::{Step, Watch};
 const WORTH: f64 = 0.005;
 /// The share that a move must gain where no label of the block was seen before (chosen alike).
 const STRANGE: f64 = 0.25;
-/// The same where the groups of the rows before are asked what these lose (chosen alike): then more is
-/// seen of what a move loses than a summary sees, and of what it gains.
-const STRANGE_BUT_ASKED: f64 = 0.5;
+/// The same where the groups of the rows before are asked what these lose, and the labels that the
+/// block has more of came before (chosen alike): the points have been where these are, and what else
+/// such a move gains, groups lose of the other rows without seeing it. Where a label begins the points
+/// are nowhere near its rows, and the share is that above.
+const STRANGE_BUT_ASKED: f64 = 1.0;
 /// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
 /// glance, and a share of what the block is worth on the other basis, which differs by less.
 const HOPELESS: f64 = 0.5;
@@ -37,10 +40,10 @@ pub(super) struct Judged {
     pub(super) moved: Points,
 }
 
-/// Solves for some outputs on the old basis and on the new one, for a block of which so large a share
-/// has the labels of the rows so far.
+/// Solves for some outputs on the old basis and on the new one, for a block whose labels are so like
+/// those of the rows so far.
 pub(super) fn judge<F: Real>(
-    familiar: f64,
+    familiar: Familiar,
     (old, known): (&Block<'_, F>, &Known),
     (new, moved): (&Block<'_, F>, &Known),
     watch: &mut Watch<'_>,
@@ -48,9 +51,13 @@ pub(super) fn judge<F: Real>(
     let outputs = known.outputs();
     let count = outputs.min(JUDGES);
     let output = |judge: usize| judge * outputs / count;
-    let strange = (1.0 - familiar - VARIED).max(0.0) / (1.0 - VARIED);
-    let price = if known.is_asked() { STRANGE_BUT_ASKED } else { STRANGE };
-    let asked = WORTH + price * strange;
+    let strange = (1.0 - familiar.share - VARIED).max(0.0) / (1.0 - VARIED);
+    let strangest = if known.is_asked() {
+        STRANGE + (STRANGE_BUT_ASKED - STRANGE) * familiar.known
+    } else {
+        STRANGE
+    };
+    let asked = WORTH + strangest * strange;
     let found = side_by_side(watch, count, &|judge, between| {
         let output = output(judge);
         let held = solution(old, known, output, None, between)?;
@@ -94,7 +101,7 @@ pub(super) fn solution<F: Real>(
 /// Solutions of all outputs, and what is known with the block: where a solution is known already it
 /// is taken.
 pub(super) fn solved<F: Real>(
-    block: &Block<'_, F>,
+    (block, rows): (&Block<'_, F>, &Rows<'_, F>),
     known: Known,
     points: Points,
     watch: &mut Watch<'_>,
@@ -103,19 +110,20 @@ pub(super) fn solved<F: Real>(
         Some(point) => Ok(point.clone()),
         None => solution(block, &known, output, None, between),
     })?;
-    let known = known.and(block, &points, watch)?;
+    let known = known.and((block, rows), &points, watch)?;
     Ok((points, known))
 }
 
 /// Summaries of a block alone, of which these points are the minimum.
 pub(super) fn settled<F: Real>(
-    block: &Block<'_, F>,
+    (block, rows): (&Block<'_, F>, &Rows<'_, F>),
     points: &[Vec<f64>],
     watch: &mut Watch<'_>,
 ) -> Step<Vec<Summary>> {
     let nothing = |point: &Vec<f64>| Summary::new(point.len());
     let summaries = points.iter().map(nothing).collect::<crate::error::Result<Vec<_>>>()?;
-    let Known { mut summaries, .. } = Known::new(summaries, None).and(block, points, watch)?;
+    let Known { mut summaries, .. } =
+        Known::new(summaries, None).and((block, rows), points, watch)?;
     for (summary, point) in summaries.iter_mut().zip(points) {
         summary.settle(block.penalty, point);
     }

@@ -4,12 +4,20 @@
 //! ([`super::familiar`]) the groups that the rows before lie in are asked instead, since the solution
 //! may go far from where those were learnt; the summaries are then made anew, about the new solution.
 
-use super::seen::side_by_side;
-use crate::data::Targets;
+use super::seen::{features, side_by_side};
+use crate::data::{Rows, Targets};
 use crate::error::Result;
+use crate::estimator::basis::ModelRows;
 use crate::float::Real;
+use crate::model::KernelModel;
 use crate::solver::recursive::{Block, Change, Moments, Past, Summary};
 use crate::watch::{Step, Watch};
+
+/// What the solution so far lacks of being the minimum of penalty and groups is kept by this power of
+/// the share of labels that a block has in common with the rows before (chosen on held-out parts of
+/// training sets, docs/defaults.md): where a class begins in the middle of a block the solution is one
+/// of rows of one label, which says nothing of it.
+const ALIKE: i32 = 4;
 
 /// On one basis.
 pub(super) struct Known {
@@ -29,7 +37,7 @@ impl Known {
     /// The groups of a first block of classes that lacks one, as where rows are sorted by label: other
     /// streams keep none, in memory and in files.
     pub(super) fn first<F: Real>(
-        block: &Block<'_, F>,
+        (block, rows): (&Block<'_, F>, &Rows<'_, F>),
         unknowns: usize,
         watch: &mut Watch<'_>,
     ) -> Step<Option<Moments>> {
@@ -38,7 +46,7 @@ impl Known {
             return Ok(None);
         }
         let mut moments = Moments::new(unknowns, n_classes)?;
-        moments.absorb(block, &mut || watch.glance())?;
+        moments.absorb(block, rows, &mut || watch.glance())?;
         Ok(Some(moments))
     }
 
@@ -54,7 +62,8 @@ impl Known {
     ) -> Step<Self> {
         if let Some(moments) = &self.moments {
             self.pulls = side_by_side(watch, points.len(), &|output, between| {
-                moments.pull(block, (output, &points[output]), (factor, share.sqrt()), between)
+                let kept = (factor, share.powi(ALIKE));
+                moments.pull(block, (output, &points[output]), kept, between)
             })?;
         }
         Ok(self)
@@ -76,12 +85,23 @@ impl Known {
         self.summaries.len()
     }
 
-    /// The same on another basis.
-    pub(super) fn moved(&self, change: &Change, watch: &mut Watch<'_>) -> Step<Self> {
+    /// The same on the basis of `new`, of that of `old`.
+    pub(super) fn moved<F: Real>(
+        &self,
+        change: &Change,
+        (old, new): (&KernelModel<F>, &KernelModel<F>),
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         let summaries = side_by_side(watch, self.outputs(), &|output, _| {
             Ok(self.summaries[output].moved(change)?)
         })?;
-        let moments = self.moments.as_ref().map(|moments| moments.moved(change)).transpose()?;
+        let moments = match &self.moments {
+            Some(moments) => {
+                let (held, there) = (middles(moments, old, watch)?, middles(moments, new, watch)?);
+                Some(moments.moved(change, (&held, &there))?)
+            }
+            None => None,
+        };
         let moved = |pull: &Vec<f64>| change.of(pull);
         let pulls = self.pulls.iter().map(moved).collect::<Result<_>>()?;
         Ok(Self { summaries, moments, pulls })
@@ -90,13 +110,13 @@ impl Known {
     /// With the block, of which these points are the solutions.
     pub(super) fn and<F: Real>(
         self,
-        block: &Block<'_, F>,
+        (block, rows): (&Block<'_, F>, &Rows<'_, F>),
         points: &[Vec<f64>],
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let Self { mut summaries, mut moments, pulls } = self;
         if let Some(moments) = &mut moments {
-            moments.absorb(block, &mut || watch.glance())?;
+            moments.absorb(block, rows, &mut || watch.glance())?;
         }
         match moments.take_if(|_| !pulls.is_empty()) {
             Some(known) => {
@@ -119,4 +139,19 @@ impl Known {
         }
         Ok(Self::new(summaries, moments))
     }
+}
+
+/// Kernel values of the mean rows of groups with the terms; none where these are not kept.
+fn middles<F: Real>(
+    moments: &Moments,
+    model: &KernelModel<F>,
+    watch: &mut Watch<'_>,
+) -> Step<Vec<f64>> {
+    if moments.middles().is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<F> = moments.middles().iter().map(|&v| F::from_f64(v)).collect();
+    let rows = Rows::of_slice(&rows, model.n_features())?;
+    let values = features(&ModelRows::new(rows.view(), model)?, rows.n_rows(), watch)?;
+    Ok(values.into_iter().map(Real::to_f64).collect())
 }

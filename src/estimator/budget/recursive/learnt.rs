@@ -122,10 +122,11 @@ impl<F: Real> Learnt<F> {
             let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
             let seen = spread(seen, (&rows, config.loss), &model, watch)?;
             let block = terms.block(&seen);
-            let summaries = settled(&block, &points, watch)?;
+            let summaries = settled((&block, &rows), &points, watch)?;
             let unknowns = summaries.first().map_or(0, Summary::unknowns);
             let keeps = whole && nu.is_none();
-            let moments = if keeps { Known::first(&block, unknowns, watch)? } else { None };
+            let moments =
+                if keeps { Known::first((&block, &rows), unknowns, watch)? } else { None };
             return Ok(Self { model, stepped, passes, summaries, moments, units });
         };
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &from.model));
@@ -147,17 +148,17 @@ impl<F: Real> Learnt<F> {
             }
             _ => known,
         };
-        let moved = known.moved(&basis, watch)?;
+        let moved = known.moved(&basis, (&from.model, &model), watch)?;
         let mut points = vec![None; outputs];
         if let Some(held) = held.filter(|_| is_judged) {
             let old = terms.block(&held);
-            let judged = judge(familiar.share, (&old, &known), (&block, &moved), watch)?;
+            let judged = judge(familiar, (&old, &known), (&block, &moved), watch)?;
             points = if judged.worth_it { judged.moved } else { judged.held };
             if !judged.worth_it {
                 let held = spread(held, (&rows, config.loss), &from.model, watch)?;
                 let old = terms.block(&held);
                 let (points, Known { summaries, moments, .. }) =
-                    solved(&old, known, points, watch)?;
+                    solved((&old, &rows), known, points, watch)?;
                 let model = with_points(&from.model, &points, config)?;
                 let stepped = from.stepped.clone();
                 return Ok(Self { model, stepped, passes, summaries, moments, units });
@@ -165,7 +166,7 @@ impl<F: Real> Learnt<F> {
         }
         let seen = spread(seen, (&rows, config.loss), &model, watch)?;
         let (points, Known { summaries, moments, .. }) =
-            solved(&terms.block(&seen), moved, points, watch)?;
+            solved((&terms.block(&seen), &rows), moved, points, watch)?;
         let model = with_points(&model, &points, config)?;
         Ok(Self { model, stepped, passes, summaries, moments, units })
     }

@@ -80,8 +80,9 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     if values + work.products(curved) > most * work.fit {
         return Ok(None);
     }
-    let seen = spread(seen, (&rows.rows()?, config.loss), model, watch)?;
-    Ok(Some(settled(&of_rows.block(&seen), &points, watch)?))
+    let rows = rows.rows()?;
+    let seen = spread(seen, (&rows, config.loss), model, watch)?;
+    Ok(Some(settled((&of_rows.block(&seen), &rows), &points, watch)?))
 }
 
 /// What a machine without a summary is taken to have seen: `seen` rows, of which its terms are a

@@ -97,6 +97,10 @@ impl<F: Real> Recursive<F> {
             section.put_array(&format!("groups_{at}_labels"), Tensor::counts(labels));
             let numbers = numbers_of_groups(moments);
             section.put_array(&format!("groups_{at}"), Tensor::doubles(numbers));
+            if !moments.middles().is_empty() {
+                let middles = Tensor::doubles(moments.middles().to_vec());
+                section.put_array(&format!("groups_{at}_middles"), middles);
+            }
         }
         if !self.labels.rows().is_empty() {
             section.put_array("labels", Tensor::doubles(self.labels.rows().to_vec()));
@@ -176,7 +180,17 @@ impl<F: Real> Recursive<F> {
                 let moments = if section.has(&name) {
                     let numbers = section.take_doubles(&name)?;
                     let labels = section.take_sizes(&format!("{name}_labels"))?;
-                    Some(groups(labels, &numbers, (unknowns, n_classes))?)
+                    let mut known = groups(labels, &numbers, (unknowns, n_classes))?;
+                    let middles = format!("{name}_middles");
+                    if section.has(&middles) {
+                        let middles = section.take_doubles(&middles)?;
+                        if !middles.iter().all(|&v| F::from_f64(v).is_finite()) {
+                            return bad("mean rows");
+                        }
+                        let with = known.with_middles(middles, n_features);
+                        known = with.or_else(|e| bad(&e.to_string()))?;
+                    }
+                    Some(known)
                 } else {
                     None
                 };

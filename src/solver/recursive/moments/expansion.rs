@@ -13,7 +13,7 @@ use super::Moments;
 use crate::data::Targets;
 use crate::error::{Result, try_vec};
 use crate::linalg::{add_scaled_rows, axpy, dot, dots, symmetric_times};
-use crate::loss::Smoothed;
+use crate::loss::{Curve, Smoothed};
 use crate::solver::recursive::{Summary, gram};
 use crate::watch::Step;
 
@@ -67,25 +67,33 @@ impl Moments {
     }
 
     /// What an output loses a step `t` along a direction from a point, of each of which the values
-    /// are known.
-    pub(in crate::solver::recursive) fn loss_along(
+    /// are known, with its derivatives by t.
+    pub(in crate::solver::recursive) fn curve_along(
         &self,
         (loss, output): (Smoothed, usize),
         (point, at): (&[f64], &Values),
         (direction, along): (&[f64], &Values),
         t: f64,
-    ) -> f64 {
-        let square = dot(point, &at.pushed)
-            + 2.0 * t * dot(point, &along.pushed)
-            + t * t * dot(direction, &along.pushed);
+    ) -> Curve {
+        let (mixed, own) = (dot(point, &along.pushed), dot(direction, &along.pushed));
+        let square = dot(point, &at.pushed) + 2.0 * t * mixed + t * t * own;
         let spread = (square.max(0.0) + SOFT * SOFT).sqrt();
-        let of_group = |group: usize| {
-            let (y, f) = (self.target(group, output), at.means[group] + t * along.means[group]);
-            let mean =
-                NODES.iter().map(|(node, share)| share * loss.at(y, f + node * spread).value);
-            self.weights[group] * mean.sum::<f64>()
-        };
-        (0..self.labels.len()).map(of_group).sum()
+        // ds/dt and d²s/dt².
+        let widens = (mixed + t * own) / spread;
+        let bends = (own - widens * widens) / spread;
+        let mut out = Curve::default();
+        for (group, &weight) in self.weights.iter().enumerate() {
+            let (y, moves) = (self.target(group, output), along.means[group]);
+            let f = at.means[group] + t * moves;
+            for (node, share) in NODES {
+                let curve = loss.at(y, f + node * spread).times(weight * share);
+                let moves = moves + node * widens;
+                out.value += curve.value;
+                out.slope += curve.slope * moves;
+                out.curvature += curve.curvature * moves * moves + curve.slope * node * bends;
+            }
+        }
+        out
     }
 
     /// What an output loses at a point.
@@ -98,7 +106,7 @@ impl Moments {
         point: &[f64],
     ) -> Result<f64> {
         let at = self.values(point)?;
-        Ok(self.loss_along((loss, output), (point, &at), (point, &at), 0.0))
+        Ok(self.curve_along((loss, output), (point, &at), (point, &at), 0.0).value)
     }
 
     /// The same with its derivatives.

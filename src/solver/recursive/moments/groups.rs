@@ -5,7 +5,7 @@
 //! means move. The scatter is made of some of the rows.
 
 use super::Moments;
-use crate::data::Targets;
+use crate::data::{Rows, Targets};
 use crate::error::try_vec;
 use crate::float::Real;
 use crate::linalg::{axpy, dot, matrix, multiply};
@@ -13,25 +13,27 @@ use crate::solver::recursive::{Block, gram};
 use crate::watch::Step;
 
 /// Groups of all classes together; a class has one at least.
-const GROUPS: usize = 200;
+pub(super) const GROUPS: usize = 400;
 /// At most one row in so many of a block begins a group.
 const ROWS_A_GROUP: usize = 4;
 /// Rows of a block that the scatter is made of, about.
 const SCATTERED: usize = 256;
 /// Terms by whose values rows are put into groups, about.
-const TERMS: usize = 128;
+const TERMS: usize = 64;
 
 impl Moments {
-    /// The rows of a block of classes join; those of values are none.
+    /// The rows of a block of classes join, of which these are the features; those of values are none.
     ///
     /// # Errors
     /// `OutOfMemory`, and what `between` says.
     pub fn absorb<F: Real>(
         &mut self,
         block: &Block<'_, F>,
+        inputs: &Rows<'_, F>,
         between: &mut dyn FnMut() -> Step,
     ) -> Step {
         let Targets::Classes { index, .. } = block.targets else { return Ok(()) };
+        self.expect(inputs.n_cols());
         let n = self.unknowns;
         let mut of_class = vec![Vec::new(); self.n_classes];
         for i in (0..block.cost.len()).filter(|&i| block.cost[i] > 0.0) {
@@ -41,9 +43,9 @@ impl Moments {
         let mut apart: Vec<(usize, usize)> = Vec::new();
         for (class, rows) in of_class.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             between()?;
-            self.begin(block, class, rows)?;
+            self.begin((block, inputs), class, rows)?;
             let places = self.nearest(block, class, rows)?;
-            self.join(block, (rows, &places))?;
+            self.join((block, inputs), (rows, &places))?;
             let chosen = rows.iter().copied().zip(places);
             apart.extend(chosen.filter(|(i, _)| i % step == 0));
         }
@@ -68,18 +70,24 @@ impl Moments {
     }
 
     /// Begins groups of a class while it may have more.
-    fn begin<F: Real>(&mut self, block: &Block<'_, F>, class: usize, rows: &[usize]) -> Step {
+    fn begin<F: Real>(
+        &mut self,
+        (block, inputs): (&Block<'_, F>, &Rows<'_, F>),
+        class: usize,
+        rows: &[usize],
+    ) -> Step {
         let most = (GROUPS / self.n_classes).max(1);
         let there = self.labels.iter().filter(|&&label| label as usize == class).count();
         let new = most.saturating_sub(there).min(rows.len().div_ceil(ROWS_A_GROUP));
         let mut mean = try_vec("groups of a stream", self.unknowns, 0.0)?;
-        for k in 0..new {
-            features(block, rows[k * rows.len() / new], &mut mean);
+        let chosen: Vec<usize> = (0..new).map(|k| rows[k * rows.len() / new]).collect();
+        for &i in &chosen {
+            features(block, i, &mut mean);
             self.labels.push(class as u32);
             self.weights.push(0.0);
             self.means.extend_from_slice(&mean);
         }
-        Ok(())
+        Ok(self.begun(inputs, &chosen)?)
     }
 
     /// The group of each row: that of its class whose mean is nearest.
@@ -122,17 +130,23 @@ impl Moments {
     /// Weights and means of groups after their rows.
     fn join<F: Real>(
         &mut self,
-        block: &Block<'_, F>,
+        (block, inputs): (&Block<'_, F>, &Rows<'_, F>),
         (rows, places): (&[usize], &[usize]),
     ) -> Step {
         let n = self.unknowns;
         let mut sums = try_vec("groups of a stream", self.means.len(), 0.0)?;
         let mut costs = try_vec("groups of a stream", self.labels.len(), 0.0)?;
         let mut row = try_vec("groups of a stream", n, 0.0)?;
+        let kept = if self.middles.is_empty() { 0 } else { inputs.n_cols() };
+        let mut input = try_vec("groups of a stream", kept, F::zero())?;
         for (&i, &group) in rows.iter().zip(places) {
             features(block, i, &mut row);
             axpy(block.cost[i], &row, &mut sums[group * n..(group + 1) * n]);
             costs[group] += block.cost[i];
+            if kept > 0 {
+                inputs.copy_row(i, &mut input);
+                self.centre(&input, group, (block.cost[i], self.weights[group] + costs[group]));
+            }
         }
         for (group, &cost) in costs.iter().enumerate().filter(|(_, cost)| **cost > 0.0) {
             self.weights[group] += cost;

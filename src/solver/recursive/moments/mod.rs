@@ -12,12 +12,14 @@
 //!
 //! which is convex in β, and asks nothing of where β was ([`expansion`]). In another basis the means
 //! are `P φ_j`, and the scatter is `P S Pᵀ` with what rows see of a direction that the old basis
-//! lacked, at the price that it has in a summary's Hessian.
+//! lacked, at the price that it has in a summary's Hessian. What the old basis does not hold of the
+//! rows of a group is lost with it, but for what the mean row of the group tells ([`middles`]): where a
+//! class begins all points may be others, and without it each block would lose more of the others.
 //!
 //! What groups do not know shows where a block was learnt beside them: there the gradient of its rows
 //! was that of the groups they joined and something *beyond*. The sum of these vectors goes along, as
 //! a linear function of β, since rows of the same labels are learnt near by. Of what the solution so
-//! far lacks else of being the minimum of penalty and groups a share goes along, the root of the
+//! far lacks else of being the minimum of penalty and groups a share goes along, a power of the
 //! share of labels that the block has in common with those before ([`Moments::pull`]): of labels that
 //! were last learnt far away it says nothing of here.
 //!
@@ -25,6 +27,7 @@
 
 mod expansion;
 mod groups;
+mod middles;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +55,9 @@ pub struct Moments {
     /// Of each output, unknowns one after another: what the gradient of rows learnt beside groups was,
     /// where they were learnt, beyond that of their groups.
     beyond: Vec<f64>,
+    /// Groups x features, or of no features where they are not kept.
+    middles: Vec<f64>,
+    n_features: usize,
 }
 
 impl Moments {
@@ -70,6 +76,8 @@ impl Moments {
             scattered: 0.0,
             unseen: 0.0,
             beyond: try_vec("groups of a stream", outputs(n_classes) * unknowns, 0.0)?,
+            middles: Vec::new(),
+            n_features: 0,
         })
     }
 
@@ -102,7 +110,20 @@ impl Moments {
             let reason = "a class that is none, or a negative weight".into();
             return Err(Error::InvalidData { what, reason });
         }
-        Ok(Self { unknowns, n_classes, labels, weights, means, scatter, scattered, unseen, beyond })
+        let (middles, n_features) = (Vec::new(), 0);
+        Ok(Self {
+            unknowns,
+            n_classes,
+            labels,
+            weights,
+            means,
+            scatter,
+            scattered,
+            unseen,
+            beyond,
+            middles,
+            n_features,
+        })
     }
 
     /// Number of unknowns.
@@ -163,23 +184,20 @@ impl Moments {
         if all > 0.0 { self.unseen / all } else { 0.0 }
     }
 
-    /// The same in another basis.
+    /// The same in another basis; `middles` are the kernel values of the mean rows with the old points
+    /// and with the new ones, a row after another, of none where these are not kept.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn moved(&self, change: &Change) -> Result<Self> {
-        let new = change.unknowns();
-        let mut means = try_vec("groups of a stream", self.labels.len() * new, 0.0)?;
-        let old = self.means.chunks_exact(self.unknowns.max(1));
-        for (to, from) in means.chunks_exact_mut(new.max(1)).zip(old) {
-            change.vector(from, to);
-        }
+    pub fn moved(&self, change: &Change, middles: (&[f64], &[f64])) -> Result<Self> {
+        let means = self.moved_means(change, middles)?;
         let unseen = self.scattered * self.unseen_of_a_row();
         let scatter = change.form(&self.scatter, self.unknowns, unseen)?;
         let old = self.beyond.chunks_exact(self.unknowns.max(1));
         let beyond = old.map(|beyond| change.of(beyond)).collect::<Result<Vec<_>>>()?.concat();
         let (labels, weights) = (self.labels.clone(), self.weights.clone());
-        Ok(Self { unknowns: new, labels, weights, means, scatter, beyond, ..*self })
+        let (unknowns, middles) = (change.unknowns(), self.middles.clone());
+        Ok(Self { unknowns, labels, weights, means, scatter, beyond, middles, ..*self })
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::data::Targets;
+use crate::data::{Rows, Targets};
+use crate::linalg::dot;
 use crate::loss::{AnyLoss, Smoothed};
 use crate::rng::Rng;
 use crate::solver::recursive::{Block, Past, Place, Summary};
@@ -15,6 +16,7 @@ fn on() -> Step {
 /// Features, classes and costs of rows.
 struct Data {
     features: Vec<f64>,
+    inputs: Vec<f64>,
     index: Vec<u32>,
     cost: Vec<f64>,
     penalty: Vec<f64>,
@@ -27,15 +29,22 @@ fn data(n: usize) -> Data {
         let place: Vec<f64> = (0..B).map(|j| 0.3 * j as f64 + f64::from(class)).collect();
         place
     });
-    let features = features.map(|at| at + rng.uniform()).collect();
+    let features: Vec<f64> = features.map(|at| at + rng.uniform()).collect();
+    let inputs = features.chunks_exact(B).flat_map(|row| [row[0], row[1]]).collect();
     let mut penalty = vec![0.0; N * N];
     for i in 0..B {
         penalty[i * N + i] = 1.0;
     }
-    Data { features, index, cost: (0..n).map(|i| 0.5 + (i % 4) as f64).collect(), penalty }
+    let cost = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
+    Data { features, inputs, index, cost, penalty }
 }
 
 impl Data {
+    /// The rows themselves: what they are is theirs alone, here the first two features.
+    fn rows(&self) -> Rows<'_, f64> {
+        Rows::of_slice(&self.inputs, 2).unwrap()
+    }
+
     fn block(&self, loss: AnyLoss) -> Block<'_, f64> {
         Block {
             features: &self.features,
@@ -54,7 +63,7 @@ impl Data {
 
 fn known(data: &Data) -> Moments {
     let mut moments = Moments::new(N, 2).unwrap();
-    moments.absorb(&data.block(AnyLoss::Hinge), &mut on).unwrap();
+    moments.absorb(&data.block(AnyLoss::Hinge), &data.rows(), &mut on).unwrap();
     moments
 }
 
@@ -67,9 +76,16 @@ fn groups_have_the_weights_and_the_mean_of_their_rows() {
     let data = data(700);
     let mut moments = known(&data);
     // Rows that come in two parts join the groups that there are.
-    moments.absorb(&data.block(AnyLoss::Hinge), &mut on).unwrap();
+    moments.absorb(&data.block(AnyLoss::Hinge), &data.rows(), &mut on).unwrap();
     let (labels, weights, means) = moments.groups();
-    assert!(labels.len() > 100 && labels.len() <= 200);
+    assert!(labels.len() > 200 && labels.len() <= 400);
+    // The mean row of a group is that of its rows, as their features are.
+    let middles = moments.middles();
+    assert_eq!(middles.len(), 2 * labels.len());
+    for j in 0..labels.len() {
+        let near = |k: usize| (middles[2 * j + k] - means[j * N + k]).abs() < 1e-9;
+        assert!(near(0) && near(1));
+    }
     for class in 0..2 {
         let groups = (0..labels.len()).filter(|&j| labels[j] == class);
         let (mut weight, mut sum) = (0.0, [0.0; N]);
@@ -137,8 +153,13 @@ fn the_expansion_has_the_derivatives_of_the_loss() {
         let direction = sure(&mut rng);
         let (at, along) = (moments.values(&point).unwrap(), moments.values(&direction).unwrap());
         let there: Vec<f64> = point.iter().zip(&direction).map(|(p, d)| p + 0.7 * d).collect();
-        let stepped = moments.loss_along(of, (&point, &at), (&direction, &along), 0.7);
-        assert!((stepped - moments.loss(of, &there).unwrap()).abs() < 1e-9 * whole);
+        let on_ray = |t: f64| moments.curve_along(of, (&point, &at), (&direction, &along), t);
+        let stepped = on_ray(0.7);
+        assert!((stepped.value - moments.loss(of, &there).unwrap()).abs() < 1e-9 * whole);
+        let (up, down) = (on_ray(0.7 + 1e-5), on_ray(0.7 - 1e-5));
+        assert!((stepped.slope - (up.value - down.value) / 2e-5).abs() < 1e-5 * whole);
+        let bend = (up.slope - down.slope) / 2e-5;
+        assert!((stepped.curvature - bend).abs() < 1e-5 * whole || !smooth);
     }
 }
 
@@ -152,7 +173,7 @@ fn a_move_is_that_of_the_means_and_of_what_varies() {
     let cross = vec![0.5, 0.3, 0.4, 0.2, 0.1, 0.0];
     let kept = vec![Place::Old(2), Place::Changed(0), Place::Old(4), Place::Old(B)];
     let change = Change::new(kept, &penalty, (cross, vec![1.0]), true, &mut on).unwrap();
-    let moved = moments.moved(&change).unwrap();
+    let moved = moments.moved(&change, (&[], &[])).unwrap();
     assert_eq!(moved.unknowns(), 4);
     let mean = &moments.groups().2[6 * N..7 * N];
     let found = &moved.groups().2[24..28];
@@ -167,6 +188,39 @@ fn a_move_is_that_of_the_means_and_of_what_varies() {
     let apart = change.apart[0] * scattered * unseen / all;
     assert!((moved.scatter().0[4 + 1] - held - apart).abs() < 1e-9 * apart);
     assert!(apart > 0.0);
+    // Of mean rows more is known along the new point: as much as a group has of them otherwise.
+    let count = moments.groups().0.len();
+    let held: Vec<f64> = (0..count * B).map(|k| 0.1 + (k % 7) as f64).collect();
+    let there: Vec<f64> = (0..count * 3).map(|k| 0.3 + (k % 5) as f64).collect();
+    let lifted = moments.moved(&change, (&held, &there)).unwrap();
+    let (means, plain, found) = (moments.groups().2, moved.groups().2, lifted.groups().2);
+    let mut shares = 0.0;
+    for j in 0..count {
+        let own = &held[j * B..(j + 1) * B];
+        let share = dot(&means[j * N..j * N + B], own) / dot(own, own);
+        let share = share.clamp(0.0, 1.0);
+        shares += share;
+        let alone = change.of(&[own, &[0.0]].concat()).unwrap()[1];
+        let more = share * (there[j * 3 + 1] - alone);
+        assert!((found[j * 4 + 1] - plain[j * 4 + 1] - more).abs() < 1e-9);
+        assert!([0, 2, 3].iter().all(|k| found[j * 4 + k] == plain[j * 4 + k]));
+    }
+    assert!(shares > 0.1 * count as f64);
+}
+
+#[test]
+fn mean_rows_of_many_features_are_not_kept() {
+    let data = data(40);
+    let wide = 16 * (1 << 20) / (8 * 400) + 1;
+    for (features, kept) in [(wide, false), (wide - 1, true)] {
+        let inputs = vec![0.0; 40 * features];
+        let mut moments = Moments::new(N, 2).unwrap();
+        let rows = Rows::of_slice(&inputs, features).unwrap();
+        moments.absorb(&data.block(AnyLoss::Hinge), &rows, &mut on).unwrap();
+        assert_eq!(moments.middles().is_empty(), !kept);
+        moments.absorb(&data.block(AnyLoss::Hinge), &rows, &mut on).unwrap();
+        assert_eq!(moments.middles().is_empty(), !kept);
+    }
 }
 
 #[test]
@@ -205,9 +259,9 @@ fn a_block_after_groups_is_solved_for() {
 }
 
 fn data_of(data: &Data) -> Data {
-    let Data { features, index, cost, penalty } = data;
-    let (features, index) = (features.clone(), index.clone());
-    Data { features, index, cost: cost.clone(), penalty: penalty.clone() }
+    let Data { features, inputs, index, cost, penalty } = data;
+    let (features, inputs, index) = (features.clone(), inputs.clone(), index.clone());
+    Data { features, inputs, index, cost: cost.clone(), penalty: penalty.clone() }
 }
 
 #[test]
@@ -222,4 +276,8 @@ fn numbers_that_are_no_groups_are_refused() {
     assert!(made(1, 1.0, f64::NAN).is_err() && made(1, f64::INFINITY, 1.0).is_err());
     let few = (vec![0], vec![1.0], vec![0.0; N - 1]);
     assert!(Moments::from_parts((N, 2), few, (&lower, 1.0, 0.0), vec![0.0; N]).is_err());
+    let groups = made(1, 1.0, 1.0).unwrap();
+    assert!(groups.clone().with_middles(vec![1.0; 3], 3).is_ok());
+    assert!(groups.clone().with_middles(vec![1.0; 3], 2).is_err());
+    assert!(groups.with_middles(vec![1.0, f64::NAN], 2).is_err());
 }
