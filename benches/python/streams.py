@@ -44,10 +44,13 @@ STREAMS = [
     ("ijcnn1", 500, 32.0, 2.0, "shuffled"),
     ("ijcnn1", 500, 32.0, 2.0, "file"),
     ("cod-rna", 200, 32.0, 8.0, "shuffled"),
+    ("cod-rna", 200, 32.0, 8.0, "file"),
     ("cod-rna", 200, 32.0, 8.0, "by label"),
     ("cod-rna", 200, 32.0, 8.0, "by label, reversed"),
     ("letter", 1000, 16.0, 4.0, "shuffled"),
+    ("letter", 1000, 16.0, 4.0, "file"),
     ("california-housing", 300, 8.0, 0.5, "shuffled"),
+    ("california-housing", 300, 8.0, 0.5, "file"),
 ]
 #: Sets of values: (budget, C, gamma); standardised but for California.
 VALUES = [
