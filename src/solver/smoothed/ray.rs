@@ -116,9 +116,11 @@ impl Samples<'_> {
         fill: impl Fn(Range<usize>, &mut [f64]) + Sync,
         each: impl Fn(usize, Curve) -> [f64; N] + Sync,
     ) -> [f64; N] {
-        by_loss!(self, loss => {
-            let n = self.cost.len();
-            let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
+        let n = self.cost.len();
+        // Which loss it is, each task asks anew: handed over, parts of it that this loss has not would
+        // be read beside it.
+        let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
+            by_loss!(self, loss => {
                 let mut sum = [0.0; N];
                 for first in (c * CHUNK..((c + 1) * CHUNK).min(n)).step_by(BLOCK) {
                     let range = first..(first + BLOCK).min(n);
@@ -137,15 +139,15 @@ impl Samples<'_> {
                     }
                 }
                 sum
-            });
-            let mut sum = [0.0; N];
-            for part in parts {
-                for (sum, value) in sum.iter_mut().zip(part) {
-                    *sum += value;
-                }
+            })
+        });
+        let mut sum = [0.0; N];
+        for part in parts {
+            for (sum, value) in sum.iter_mut().zip(part) {
+                *sum += value;
             }
-            sum
-        })
+        }
+        sum
     }
 
     /// The loss of some samples, not weighed, where it is known which it is.
