@@ -18,8 +18,8 @@ record, so that one can be run again alone, and "bars" puts all beside what was 
 by it.
 
 `--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
-rows, at the end of the streams alone (`--held-out --only sorted`: Adult sorted by label, at the
-checkpoints too): by it the constants of src/estimator/budget/recursive were chosen
+rows, at the end of the streams alone (`--held-out --only sorted`: Adult and COD-RNA sorted by
+label, at the checkpoints too): by it the constants of src/estimator/budget/recursive were chosen
 (docs/defaults.md).
 """
 
@@ -413,7 +413,7 @@ def main() -> None:
     require(args.data, sorted({s[0] for s in chosen}))
     if args.held_out:
         if args.only and "sorted" in args.only:
-            sets = [s for s in STREAMS if s[0] == "adult"]
+            sets = [s for s in STREAMS if "by label" in s[4]]
             write(args.out / "streams_sorted.md", held_out_sorted(args.data, sets, seeds))
             return
         text = held_out_scores(args.data, chosen, seeds)

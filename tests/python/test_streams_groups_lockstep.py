@@ -11,7 +11,7 @@ from test_streams_lockstep import kernel, solved
 GAMMA, C = 2.0, 4.0
 #: The class of each block, all of whose rows are of it, and where it ends.
 BLOCKS = [(0, 256), (1, 512), (0, 1024), (1, 1536), (1, 2048), (0, 2560)]
-GROUPS, SOFT, PRICE = 200, 0.8, 0.3
+GROUPS, SOFT, PRICE = 400, 0.8, 0.3
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(5)
 SHARES = SHARES / SHARES.sum()
 

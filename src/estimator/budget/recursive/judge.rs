@@ -19,11 +19,11 @@ use crate::watch::{Step, Watch};
 const WORTH: f64 = 0.005;
 /// The share that a move must gain where no label of the block was seen before (chosen alike).
 const STRANGE: f64 = 0.25;
-/// The same where the groups of the rows before are asked what these lose, and the labels that the
-/// block has more of came before (chosen alike): the points have been where these are, and what else
-/// such a move gains, groups lose of the other rows without seeing it. Where a label begins the points
-/// are nowhere near its rows, and the share is that above.
-const STRANGE_BUT_ASKED: f64 = 1.0;
+/// The same where the groups of the rows before are asked what these lose (chosen alike): where a label
+/// begins, and where the labels that the block has more of came before. In between it is in between.
+/// Points that have been where such rows are need not move, and what else a move gains, groups lose of
+/// the other rows without seeing it; where a label begins no point is near its rows.
+const ASKED: (f64, f64) = (0.1, 1.0);
 /// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
 /// glance, and a share of what the block is worth on the other basis, which differs by less.
 const HOPELESS: f64 = 0.5;
@@ -52,11 +52,8 @@ pub(super) fn judge<F: Real>(
     let count = outputs.min(JUDGES);
     let output = |judge: usize| judge * outputs / count;
     let strange = (1.0 - familiar.share - VARIED).max(0.0) / (1.0 - VARIED);
-    let strangest = if known.is_asked() {
-        STRANGE + (STRANGE_BUT_ASKED - STRANGE) * familiar.known
-    } else {
-        STRANGE
-    };
+    let strangest =
+        if known.is_asked() { ASKED.0 + (ASKED.1 - ASKED.0) * familiar.known } else { STRANGE };
     let asked = WORTH + strangest * strange;
     let found = side_by_side(watch, count, &|judge, between| {
         let output = output(judge);

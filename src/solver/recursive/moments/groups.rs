@@ -13,7 +13,7 @@ use crate::solver::recursive::{Block, gram};
 use crate::watch::Step;
 
 /// Groups of all classes together; a class has one at least.
-pub(super) const GROUPS: usize = 400;
+pub(super) const GROUPS: usize = 800;
 /// At most one row in so many of a block begins a group.
 const ROWS_A_GROUP: usize = 4;
 /// Rows of a block that the scatter is made of, about.

@@ -17,7 +17,7 @@ use crate::linalg::{axpy, dot};
 use crate::solver::recursive::{Change, Place};
 
 /// Bytes that the mean rows may take: of more features none are kept.
-const MOST_BYTES: usize = 16 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 impl Moments {
     /// The mean rows of the groups, one after another; none where they are not kept.

@@ -78,7 +78,7 @@ fn groups_have_the_weights_and_the_mean_of_their_rows() {
     // Rows that come in two parts join the groups that there are.
     moments.absorb(&data.block(AnyLoss::Hinge), &data.rows(), &mut on).unwrap();
     let (labels, weights, means) = moments.groups();
-    assert!(labels.len() > 200 && labels.len() <= 400);
+    assert!(labels.len() > 200 && labels.len() <= 800);
     // The mean row of a group is that of its rows, as their features are.
     let middles = moments.middles();
     assert_eq!(middles.len(), 2 * labels.len());
@@ -211,7 +211,7 @@ fn a_move_is_that_of_the_means_and_of_what_varies() {
 #[test]
 fn mean_rows_of_many_features_are_not_kept() {
     let data = data(40);
-    let wide = 16 * (1 << 20) / (8 * 400) + 1;
+    let wide = 32 * (1 << 20) / (8 * 800) + 1;
     for (features, kept) in [(wide, false), (wide - 1, true)] {
         let inputs = vec![0.0; 40 * features];
         let mut moments = Moments::new(N, 2).unwrap();
