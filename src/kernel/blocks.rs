@@ -20,6 +20,16 @@ pub(super) fn norm_limit<F: Real>() -> f64 {
 /// read once for all of them.
 const POINTS: usize = 8;
 
+/// Bytes of centres above which they are read from afar: by as many points at once as share a tile
+/// (`simd`'s groups).
+const NEAR: usize = 1 << 19;
+
+/// Points that are to meet these centres at once, where their values are weighed next.
+pub(crate) fn points_at_once<F: Real>(centers: &Packed<F>) -> usize {
+    let bytes = (centers.padded_len() * size_of::<F>()).saturating_mul(centers.n_features());
+    if bytes <= NEAR { POINTS } else { 2 * POINTS }
+}
+
 /// Every slot of a set.
 fn all<F: Real>(centers: &Packed<F>) -> (&Packed<F>, (usize, usize)) {
     (centers, (0, centers.padded_len()))
@@ -166,13 +176,17 @@ impl AnyKernel {
             self.run(tile, (first, last), all(centers), None, Some(Sums { coef, out }));
             return;
         }
-        let stride = centers.padded_len();
-        values.resize(stride * POINTS.min(last - first), F::zero());
-        for (from, out) in (first..last).step_by(POINTS).zip(out.chunks_mut(POINTS * outputs)) {
-            let len = POINTS.min(last - from);
+        let (stride, at_once) = (centers.padded_len(), points_at_once(centers));
+        values.resize(stride * at_once.min(last - first), F::zero());
+        for (from, out) in (first..last).step_by(at_once).zip(out.chunks_mut(at_once * outputs)) {
+            let len = at_once.min(last - from);
             let values = &mut values[..len * stride];
             self.values(tile, (from, from + len), centers, values, stride);
-            simd::weighted_sums_of(values, len, (coef, outputs), &mut out[..len * outputs]);
+            for (part, out) in out.chunks_mut(POINTS * outputs).enumerate() {
+                let len = out.len() / outputs;
+                let values = &values[part * POINTS * stride..][..len * stride];
+                simd::weighted_sums_of(values, len, (coef, outputs), out);
+            }
         }
     }
 

@@ -111,6 +111,13 @@ const LINES: usize = 4;
 /// Sparse points that share the lines read.
 const SPARSE_POINTS: usize = 16;
 
+/// Values of sparse rows that are written out at once.
+const WRITTEN: usize = 1 << 16;
+
+/// Groups of dense points that share them: where features are many the lines of all centres come from
+/// afar.
+const GROUPS: usize = 16;
+
 #[inline(always)]
 pub(super) unsafe fn run_block<F: ExpConstants, L: Lanes<F>>(job: &mut Job<'_, F>) {
     job.check();
@@ -130,49 +137,66 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
     let d = job.tile.n_features();
     // SAFETY: rows of a dense tile are `d` values each; `check` has compared all other lengths.
     unsafe {
-        if !job.tile.dense {
-            if M == DOT || M == BY_NORMS {
-                let mut i = job.first;
-                while i < job.last {
-                    let len = SPARSE_POINTS.min(job.last - i);
-                    sparse_points::<F, L, M>(job, i, len);
-                    i += len;
-                }
-            } else {
-                // Nothing is read of a row that meets no centre, however many features it has.
-                let mut row = vec![F::zero(); if job.centers.is_empty() { 0 } else { d }];
-                for i in job.first..job.last {
-                    if !job.centers.is_empty() {
-                        job.tile.copy_row(i, &mut row);
-                    }
-                    dense_points::<F, L, M, 1, LINES>(job, i, row.as_ptr());
-                }
+        if job.tile.dense {
+            let tile = job.tile;
+            let rows = tile.values.as_ptr().add(job.first * d);
+            dense_points::<F, L, M>(job, (job.first, job.last), rows);
+        } else if M == DOT || M == BY_NORMS {
+            let mut i = job.first;
+            while i < job.last {
+                let len = SPARSE_POINTS.min(job.last - i);
+                sparse_points::<F, L, M>(job, i, len);
+                i += len;
             }
-            return;
+        } else {
+            // Nothing is read of a row that meets no centre, however many features it has.
+            let none = job.centers.is_empty();
+            let at_once = (WRITTEN / d.max(1)).clamp(1, (job.last - job.first).max(1));
+            let mut rows = vec![F::zero(); if none { 0 } else { at_once * d }];
+            let mut first = job.first;
+            while first < job.last {
+                let last = (first + at_once).min(job.last);
+                for (i, row) in (first..last).zip(rows.chunks_exact_mut(d.max(1))) {
+                    job.tile.copy_row(i, row);
+                }
+                dense_points::<F, L, M>(job, (first, last), rows.as_ptr());
+                first = last;
+            }
         }
-        let rows = job.tile.values.as_ptr();
-        let mut i = job.first;
+    }
+}
+
+/// The points `first..last`, their rows written out one after another, against all centres.
+#[inline(always)]
+unsafe fn dense_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
+    job: &mut Job<'_, F>,
+    (first, last): (usize, usize),
+    rows: *const F,
+) {
+    let d = job.tile.n_features();
+    let mut i = first;
+    // SAFETY: as for the caller.
+    unsafe {
         macro_rules! groups {
-            ($points:expr, $lines:expr) => {
-                while i + $points <= job.last {
-                    dense_points::<F, L, M, { $points }, { $lines }>(job, i, rows.add(i * d));
-                    i += $points;
+            ($points:expr, $lines:expr, $most:expr) => {
+                while last - i >= $points {
+                    let groups = ((last - i) / $points).min($most);
+                    let rows = rows.add((i - first) * d);
+                    dense_groups::<F, L, M, $points, $lines, $most>(job, (i, groups), rows);
+                    i += groups * $points;
                 }
             };
         }
         // Points x lines of sums fill the registers (constants of a trait cannot be const
         // arguments, so the shapes are matched here).
         if L::CHAINS >= 16 {
-            groups!(4, 4);
+            groups!(4, 4, GROUPS);
         } else if L::CHAINS >= 6 {
-            groups!(6, 1);
+            groups!(6, 1, GROUPS);
         } else {
-            groups!(4, 1);
+            groups!(4, 1, GROUPS);
         }
-        while i < job.last {
-            dense_points::<F, L, M, 1, LINES>(job, i, rows.add(i * d));
-            i += 1;
-        }
+        groups!(1, LINES, 1);
     }
 }
 
@@ -182,36 +206,47 @@ fn lines_of<F: Real>(job: &Job<'_, F>) -> (usize, usize) {
     (job.slots.0 / width::<F>(), job.slots.1 / width::<F>())
 }
 
-/// `P` dense points from point `first` on against all centres, `N` lines at a time.
+/// `groups` times `P` dense points from point `first` on, `G` groups at most, against all centres:
+/// `N` lines at a time serve all of them before the next are read.
 #[inline(always)]
-unsafe fn dense_points<
+unsafe fn dense_groups<
     F: ExpConstants,
     L: Lanes<F>,
     const M: u8,
     const P: usize,
     const N: usize,
+    const G: usize,
 >(
     job: &mut Job<'_, F>,
-    first: usize,
+    (first, groups): (usize, usize),
     rows: *const F,
 ) {
+    let d = job.tile.n_features();
     let (mut line, lines) = lines_of(job);
     // SAFETY: as for the caller.
     unsafe {
-        let mut wide = [L::wide_zero(); P];
+        let mut wide = [[L::wide_zero(); P]; G];
+        macro_rules! each_group {
+            ($lines:expr) => {
+                for (group, wide) in wide.iter_mut().enumerate().take(groups) {
+                    let (first, rows) = (first + group * P, rows.add(group * P * d));
+                    dense_lines::<F, L, M, P, $lines>(job, first, rows, line, wide);
+                }
+                line += $lines;
+            };
+        }
         while line + N <= lines {
-            dense_lines::<F, L, M, P, N>(job, first, rows, line, &mut wide);
-            line += N;
+            each_group!(N);
         }
         if N > 2 && line + 2 <= lines {
-            dense_lines::<F, L, M, P, 2>(job, first, rows, line, &mut wide);
-            line += 2;
+            each_group!(2);
         }
         while line < lines {
-            dense_lines::<F, L, M, P, 1>(job, first, rows, line, &mut wide);
-            line += 1;
+            each_group!(1);
         }
-        finish::<F, L, P>(job, first, &wide);
+        for (group, wide) in wide.iter().enumerate().take(groups) {
+            finish::<F, L, P>(job, first + group * P, wide);
+        }
     }
 }
 

@@ -165,3 +165,39 @@ fn a_row_in_parts_is_the_row() {
     parts_are_the_whole::<f32>();
     parts_are_the_whole::<f64>();
 }
+
+/// So many centres and features that several points meet them at once.
+#[test]
+fn a_row_among_others_is_the_row_alone() {
+    let mut rng = Rng::new(3);
+    let (n, d, b, outputs) = (37, 700, 200, 3);
+    let x = Array2::from_shape_fn((n + b, d), |_| {
+        if rng.below(5) == 0 { (10.0 * rng.uniform()) as f32 } else { 0.0 }
+    });
+    let mut packed = Packed::new(d).unwrap();
+    x.rows().into_iter().skip(n).for_each(|row| packed.push(row.as_slice().unwrap()).unwrap());
+    assert!(points_at_once(&packed) > POINTS);
+    let coef: Vec<f64> = (0..outputs * packed.padded_len()).map(|j| (j as f64).sin()).collect();
+    let mut sparse = Tile::new(d);
+    sparse.fill_sparse(n, |i, columns, entries| {
+        for (k, &v) in x.row(i).iter().enumerate().filter(|(_, v)| **v != 0.0) {
+            columns.push(k as u32);
+            entries.push(v);
+        }
+    });
+    let mut dense = Tile::new(d);
+    dense.fill_dense(n, |i, row| row.copy_from_slice(x.row(i).as_slice().unwrap()));
+    for gamma in [1e-5, 1e-3] {
+        let kernel = AnyKernel::Gaussian { gamma };
+        for tile in [&dense, &sparse] {
+            let sums = |from: usize, last: usize| {
+                let mut out = vec![0.0; (last - from) * outputs];
+                let to = (&mut out[..], &mut Vec::new());
+                kernel.sums(tile, (from, last), &packed, (&coef, outputs), to);
+                out
+            };
+            let one_by_one: Vec<f64> = (0..n).flat_map(|i| sums(i, i + 1)).collect();
+            assert_eq!(sums(0, n), one_by_one, "{gamma}");
+        }
+    }
+}
