@@ -18,6 +18,12 @@ const GRAM_CHUNK: usize = 16;
 /// Multiply-adds of them, about: a few tenths of a second of one core where rows are wide.
 const GRAM_WORK: usize = 1 << 29;
 
+/// Vectors, with an offset each, and which samples they are to meet.
+type Meeting<'v> = (&'v [(&'v [f64], f64)], Option<&'v dyn Fn(usize) -> bool>);
+
+/// Hears of every wave, and of the products of its rows with vectors.
+type Hears<'h, F> = dyn FnMut(&Wave<'_, F>, &[f64], &mut Watch<'_>) -> Step + 'h;
+
 /// The rows of K_nB, a wave at a time.
 pub(in crate::solver) struct Panels<'a, F: Real> {
     rows: &'a dyn KernelRows<F>,
@@ -120,35 +126,36 @@ impl<'a, F: Real> Panels<'a, F> {
         out: &mut [&mut [f64]],
         watch: &mut Watch<'_>,
     ) -> Step {
-        self.times_and(vectors, out, watch, &mut |_| ())
+        self.times_and((vectors, None), out, watch, &mut |_, _, _| Ok(()))
     }
 
-    /// [`Panels::times`], and every wave is given to `and` too.
+    /// [`Panels::times`] of the samples that are `wanted` (none: of all), and every wave is given to
+    /// `and` too, with `K_nB d_c`, a row of vectors for each of its rows.
     pub(in crate::solver) fn times_and(
         &mut self,
-        vectors: &[(&[f64], f64)],
+        (vectors, wanted): Meeting<'_>,
         out: &mut [&mut [f64]],
         watch: &mut Watch<'_>,
-        and: &mut dyn FnMut(&Wave<'_, F>),
+        and: &mut Hears<'_, F>,
     ) -> Step {
         let (m, b) = (vectors.len(), self.b);
         let mut products = try_vec("margins", self.wave.min(self.n) * m, 0.0)?;
         let packed = Packed::new(vectors, b);
-        self.for_each_wave(watch, None, |wave, _| {
-            let (first, block) = (wave.first, wave.block);
-            let count = wave.last - first;
-            let chunks = products[..count * m].chunks_mut(ROW_CHUNK * m);
+        self.for_each_wave(watch, wanted, |wave, watch| {
+            let (first, last, block) = (wave.first, wave.last, wave.block);
+            let products = &mut products[..block.len() / b.max(1) * m];
+            let chunks = products.chunks_mut(ROW_CHUNK * m);
             parallel::each(chunks.zip(block.chunks(ROW_CHUNK * b)), &|_, (out, rows)| {
                 packed.times(rows, b, out);
             });
-            for (c, (out, vector)) in out.iter_mut().zip(vectors).enumerate() {
-                let column = products[..count * m].iter().skip(c).step_by(m);
-                for (out, value) in out[first..first + count].iter_mut().zip(column) {
-                    *out = value + vector.1;
+            let chosen = (first..last).filter(|&i| wanted.is_none_or(|wanted| wanted(i)));
+            for i in chosen {
+                let row = &products[wave.place(i) as usize * m..][..m];
+                for ((out, value), vector) in out.iter_mut().zip(row).zip(vectors) {
+                    out[i] = value + vector.1;
                 }
             }
-            and(wave);
-            Ok(())
+            and(wave, products, watch)
         })
     }
 }

@@ -196,6 +196,8 @@ impl Group {
         let outputs = &self.outputs;
         let own = |pair: &Pair| &outputs[pair.output as usize];
         if outputs.iter().any(|own| own.since == 0) {
+            // In the order of rows, which they are in by runs: each is read once, after the one before.
+            self.rest.sort_by_key(|pair| pair.row);
             let (w, stride) = (&self.w, features.stride());
             let moves = |pair: &Pair| {
                 let w = &w[pair.output as usize * stride..][..stride];

@@ -100,6 +100,34 @@ impl Features {
         samples: &[u32],
         watch: &mut Watch<'_>,
     ) -> Step<bool> {
+        let sizes = (self.b, self.stride);
+        self.add_by(samples, &|first, out| fill(kernel, &samples[first..], out, sizes), watch)
+    }
+
+    /// The same where kernel values are at hand: those of `samples[k]` are the row `places[k]` of
+    /// `block`.
+    pub(super) fn add_made<F: Real>(
+        &mut self,
+        samples: &[u32],
+        (places, block): (&[u32], &[F]),
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
+        let (b, stride) = (self.b, self.stride);
+        let copy = |first: usize, out: &mut [f32]| {
+            for (to, &place) in out.chunks_exact_mut(stride).zip(&places[first..]) {
+                shorten(to, &block[place as usize * b..][..b]);
+            }
+        };
+        self.add_by(samples, &copy, watch)
+    }
+
+    /// `fill(first, out)` writes kernel values of `samples[first..]`, as many rows as `out` has.
+    fn add_by(
+        &mut self,
+        samples: &[u32],
+        fill: &(dyn Fn(usize, &mut [f32]) + Sync),
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
         let (before, stride, b) = (self.samples.len(), self.stride, self.b);
         if before + samples.len() > self.most {
             return Ok(false);
@@ -114,11 +142,11 @@ impl Features {
         let lower = MatRef::from_row_major_slice(&self.lower, b, b);
         let values = self.values[before * stride..].chunks_mut(WAVE * TASK * stride);
         let norms = self.norms[before..].chunks_mut(WAVE * TASK);
-        for ((values, norms), samples) in values.zip(norms).zip(samples.chunks(WAVE * TASK)) {
+        for (wave, (values, norms)) in values.zip(norms).enumerate() {
             let tasks = values.chunks_mut(TASK * stride).zip(norms.chunks_mut(TASK));
-            parallel::each(tasks.zip(samples.chunks(TASK)), &|_, ((values, norms), samples)| {
-                fill(kernel, samples, values, (b, stride));
-                let rows = samples.len();
+            parallel::each(tasks, &|task, (values, norms)| {
+                fill((wave * WAVE + task) * TASK, values);
+                let rows = norms.len();
                 let columns =
                     MatMut::from_column_major_slice_with_stride_mut(values, b, rows, stride);
                 solve_lower_triangular_in_place(lower, columns, Par::Seq);
@@ -140,20 +168,25 @@ fn grow<T: Clone>(values: &mut Vec<T>, by: usize, value: T) -> Result<()> {
     Ok(())
 }
 
-/// Kernel values of these samples in single precision.
+/// Kernel values of the first of these samples in single precision, as many as `out` has rows.
 fn fill<F: Real>(
     kernel: &dyn KernelRows<F>,
     samples: &[u32],
     out: &mut [f32],
     (b, stride): (usize, usize),
 ) {
+    let samples = &samples[..out.len() / stride];
     let mut values = vec![F::zero(); ROW_CHUNK.min(samples.len()) * b];
     for (samples, out) in samples.chunks(ROW_CHUNK).zip(out.chunks_mut(ROW_CHUNK * stride)) {
         let chosen: Vec<usize> = samples.iter().map(|&i| i as usize).collect();
         let values = &mut values[..samples.len() * b];
         kernel.fill(&chosen, values);
-        for (to, from) in out.chunks_exact_mut(stride).zip(values.chunks_exact(b)) {
-            to.iter_mut().zip(from).for_each(|(to, v)| *to = Real::to_f64(*v) as f32);
-        }
+        let rows = out.chunks_exact_mut(stride).zip(values.chunks_exact(b));
+        rows.for_each(|(to, from)| shorten(to, from));
     }
+}
+
+/// A row in single precision.
+fn shorten<F: Real>(to: &mut [f32], from: &[F]) {
+    to.iter_mut().zip(from).for_each(|(to, v)| *to = Real::to_f64(*v) as f32);
 }

@@ -139,6 +139,35 @@ fn a_gap_that_was_asked_for_is_met() {
     assert!(alone >= 12 * OTHERS.len(), "{alone}");
 }
 
+/// Most samples are far from every margin, and memory holds features of the others alone.
+#[test]
+fn outputs_share_features_of_some_samples_where_memory_holds_no_more() {
+    let mut toy = Toy::<f64>::new(17, 4000, 40, 4);
+    toy.kernel.gamma = 0.4;
+    toy.cost.fill(30.0);
+    let mut rng = Rng::new(2);
+    let rows = toy.kernel.x.chunks(3);
+    let along: Vec<f64> = rows.map(|row| row[0] + 0.02 * rng.uniform()).collect();
+    let mut sorted = along.clone();
+    sorted.sort_by(f64::total_cmp);
+    let band = |x: f64| (1..4).filter(|k| x > sorted[k * 1000]).count() as u32;
+    toy.classes = along.iter().map(|&x| band(x)).collect();
+    for loss in [AnyLoss::Hinge, AnyLoss::SquaredHinge] {
+        let best = solve(&toy, Choice::Newton, &polish(loss, false, 1e-9), &toy.random_coef(loss));
+        // Not where it is to end.
+        let start: Vec<f64> = best.coef.iter().map(|c| 0.8 * c).collect();
+        for tol in [1e-2, 1e-4] {
+            let tight = Polish { cache_bytes: 4 * 48 * 3200, ..polish(loss, false, tol) };
+            let found = solve(&toy, Choice::Dual, &tight, &start);
+            let above = found.smoothed / best.smoothed - 1.0;
+            assert!(found.converged && above <= tol, "{loss:?}: {above:.1e}");
+            assert!(above > 1e-9, "{loss:?}: another solver went on, {above:.1e}");
+            let bits = crate::parallel::run(3, |_| solve(&toy, Choice::Dual, &tight, &start));
+            assert_eq!(bits.unwrap(), found, "{loss:?}");
+        }
+    }
+}
+
 #[test]
 fn no_solver_ends_above_its_start() {
     for loss in LOSSES {
