@@ -1,7 +1,7 @@
 """Seconds of a fit that polishes, beside our exact machine: what the solvers of `src/solver/polish`
 are chosen by.
 
-    python benches/python/polish.py [--jobs 2] [--rounds 3] [--only letter usps]
+    python benches/python/polish.py [--jobs 2] [--rounds 3] [--only letter usps] [--tol 1e-4]
 
 Minima over interleaved rounds, of wall and of processor seconds; PYTHONPATH says which build. Where
 passes take most of a fit, `passes` says how much.
@@ -55,7 +55,7 @@ def rows(options):
         shared = {**settings, "n_jobs": options.jobs}
         models = {}
         for budget in budgets:
-            machine_of = {**shared, "budget": budget, "random_state": 0}
+            machine_of = {**shared, "budget": budget, "tol": options.tol, "random_state": 0}
             models[f"B = {budget}"] = BudgetSVC(**machine_of)
             models[f"B = {budget}, passes"] = BudgetSVC(**machine_of, polishing=False)
             if options.refine:
@@ -84,6 +84,7 @@ def main():
     options.add_argument("--jobs", type=int, default=2)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--only", nargs="*", default=[])
+    options.add_argument("--tol", type=float, default=1e-3, help="of the machines on a budget")
     options.add_argument("--refine", action="store_true")
     options = options.parse_args()
     require(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from budgetsvm import BudgetSVC
+from budgetsvm import BudgetSVC, BudgetSVR
 
 TERMS = 820
 
@@ -74,3 +74,35 @@ def test_the_objective_is_that_of_the_model(case):
     step = -np.linalg.solve(hessian, gradient)
     for length in (0.01, 0.1, 0.5, 1.0):
         assert objective(coef + length * step) >= here * (1 - 2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("terms", [60, TERMS])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log_loss"])
+def test_tol_says_how_near_the_minimum(loss, n_classes, terms, dtype):
+    X, _ = waves(1500, 4, dtype)
+    y = np.digitize(np.sin(4 * X[:, 0]) + X[:, 1], np.linspace(-1, 1, n_classes + 1)[1:-1])
+    model = BudgetSVC(C=3, gamma=4.0, budget=terms, loss=loss, random_state=0)
+    ends = {
+        tol: model.set_params(tol=tol).fit(X, y).objective_["smoothed"]
+        for tol in (0, 1e-9, 1e-5, 1e-3, 0.3)
+    }
+    assert ends[0] == ends[1e-9]
+    for tol, end in ends.items():
+        # The step that is left out promises `tol`; what it would lead to is seen from there.
+        assert end <= ends[1e-9] * (1 + 2 * tol)
+    assert ends[1e-9] < ends[1e-3]
+    # Both are the minimum to 3e-6 where the first step that tells leads there.
+    assert ends[1e-5] <= ends[0.3]
+
+
+def test_tol_of_values_says_how_near_the_minimum():
+    X, _ = waves(1500, 4, np.float64)
+    model = BudgetSVR(C=3, gamma=4.0, budget=60, random_state=0)
+    ends = [
+        model.set_params(tol=tol).fit(X, np.sin(4 * X[:, 0])).objective_["smoothed"]
+        for tol in (1e-9, 1e-3, 0.3)
+    ]
+    assert ends[0] < ends[1] <= ends[0] * (1 + 2e-3)
+    assert ends[1] < ends[2]

@@ -24,8 +24,10 @@ use crate::solver::{Budgeted, Method};
 pub(in crate::estimator::budget) const ROWS_A_TERM: usize = 3000;
 /// Newton steps of a polish at most.
 const POLISH_STEPS: usize = 200;
-/// Polishing ends when a step would lower the objective by less than this share of it.
-const POLISH_TOL: f64 = 1e-3;
+/// The least `tol` of polishing: less is lost in rounding.
+const LEAST_TOL: f64 = 1e-9;
+/// Points that are to move want coefficients as near as this at first.
+const BEFORE_REFINING: f64 = 1e-2;
 
 /// What happens to a term too many, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +91,9 @@ config! {
         /// Passes over the data, at least 1. Before polishing, which is on all rows, a pass in random
         /// order visits at most 3,000 rows a term of the budget: more make the terms worse.
         max_iter: usize = 1;
-        /// Passes end when the largest step of a pass is below this, at least 0.
+        /// Passes end when the largest step of a pass is below this, polishing when a step would
+        /// lower the objective by less than this share of it (or the gap is less); at least 0,
+        /// which polishing takes for 1e-9.
         tol: f64 = 1e-3;
         /// Order of a pass.
         order: SampleOrder = SampleOrder::Shuffled;
@@ -172,10 +176,17 @@ impl BudgetConfig {
             fit_intercept: self.fit_intercept,
             h: self.smoothing,
             max_steps: POLISH_STEPS,
-            tol: POLISH_TOL,
+            tol: self.tol.max(LEAST_TOL),
             near: false,
             cache_bytes: megabytes(self.cache_size),
         }
+    }
+
+    /// The same before points move, and coefficients are solved for again.
+    pub(super) fn polisher_at_first(&self) -> Polish {
+        let how = self.polisher();
+        let least = if self.refine { BEFORE_REFINING } else { 0.0 };
+        Polish { tol: how.tol.max(least), ..how }
     }
 
     /// How the points are moved.
