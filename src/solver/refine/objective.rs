@@ -1,5 +1,7 @@
 //! The objective as a function of one vector: points, then coefficients, then offsets.
 
+use std::sync::Mutex;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, Par};
 
@@ -64,6 +66,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                 kernel: model.kernel(),
                 origin: model.origin().to_vec(),
                 loss: Smoothed { loss: refine.loss, h: refine.h },
+                rooms: Mutex::default(),
             },
             fit_intercept: refine.fit_intercept,
             gamma,

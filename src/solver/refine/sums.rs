@@ -1,5 +1,7 @@
 //! Sums over a stripe of samples: the loss and its gradient, and the estimates of curvature.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::data::Problem;
 use crate::error::{Result, try_reserve, try_vec};
 use crate::float::Real;
@@ -27,6 +29,9 @@ pub(super) struct Samples<'a, 'p, F: Real> {
     pub(super) kernel: AnyKernel,
     pub(super) origin: Vec<F>,
     pub(super) loss: Smoothed,
+    /// Memory for kernel values and rows of a stripe that nobody uses: new pages, and asking whether
+    /// the system has them, take long.
+    pub(super) rooms: Mutex<Vec<[Vec<F>; 2]>>,
 }
 
 /// Sums over a stripe.
@@ -93,8 +98,12 @@ impl<F: Real> Samples<'_, '_, F> {
         let m = at.intercept.len();
         let rows = self.problem.rows();
         // The samples with a slope: kernel rows, slopes, places.
-        let mut kernel = Vec::new();
-        try_reserve("kernel values", &mut kernel, stripe.len() * terms)?;
+        let room = self.rooms.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let [mut kernel, mut dense] = room.unwrap_or_default();
+        kernel.clear();
+        if kernel.capacity() < stripe.len() * terms {
+            try_reserve("kernel values", &mut kernel, stripe.len() * terms)?;
+        }
         let mut slopes = try_vec("slopes", stripe.len() * m, 0.0)?;
         let mut active = try_vec("samples", 0, 0u32)?;
         let mut value = 0.0;
@@ -133,12 +142,16 @@ impl<F: Real> Samples<'_, '_, F> {
         }
         let ones: Vec<(u32, f64)> = (0..a as u32).map(|k| (k, 1.0)).collect();
         add_scaled_rows(&kernel, &ones, &mut sums.weights);
-        let mut dense = try_vec("rows", a * d, F::zero())?;
+        if dense.capacity() < a * d {
+            dense = try_vec("rows", stripe.len() * d, F::zero())?;
+        }
+        dense.resize(a * d, F::zero());
         for (row, &sample) in dense.chunks_exact_mut(d).zip(&active) {
             rows.copy_row(sample as usize, row);
             row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
         }
         multiply(&mut sums.points, matrix(&kernel, terms).transpose(), matrix(&dense, d));
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push([kernel, dense]);
         Ok(sums)
     }
 
