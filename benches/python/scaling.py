@@ -79,7 +79,6 @@ def fit_point(n, d, budget, threads, polishing):
         C=10,
         gamma=3 / d,
         polishing=polishing,
-        tol=0,
         random_state=0,
         n_jobs=threads,
     )

@@ -147,7 +147,8 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
     tol : float, default=1e-3
         With solver "bsca", passes end when none of a pass's steps changed its sample's decision
         value by more than this, >= 0. Polishing ends when a step would lower the objective by less
-        than this share of it (several classes: when primal less dual is less); it takes 0 for 1e-9.
+        than this share of it (several classes: when primal less dual is less); it keeps to 1e-9 and
+        0.1.
     early_stopping : bool, default=False
         Whether to hold out a validation part and stop when its score no longer rises; the best
         model seen is kept.

@@ -25,7 +25,7 @@ const POINTS: usize = 8;
 const NEAR: usize = 1 << 19;
 
 /// Points that are to meet these centres at once, where their values are weighed next.
-pub(crate) fn points_at_once<F: Real>(centers: &Packed<F>) -> usize {
+fn points_at_once<F: Real>(centers: &Packed<F>) -> usize {
     let bytes = (centers.padded_len() * size_of::<F>()).saturating_mul(centers.n_features());
     if bytes <= NEAR { POINTS } else { 2 * POINTS }
 }

@@ -24,7 +24,6 @@ mod sample_rows;
 mod slopes;
 
 pub use any::AnyKernel;
-pub(crate) use blocks::points_at_once;
 pub use buffers::{AnyBuffers, Buffers};
 pub use cache::RowCache;
 pub use classes::{AnyColumns, Classes};

@@ -181,7 +181,8 @@ unsafe fn dense_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
             ($points:expr, $lines:expr, $most:expr) => {
                 while last - i >= $points {
                     let groups = ((last - i) / $points).min($most);
-                    let rows = rows.add((i - first) * d);
+                    // Of points that meet no centre there may be no rows.
+                    let rows = rows.wrapping_add((i - first) * d);
                     dense_groups::<F, L, M, $points, $lines, $most>(job, (i, groups), rows);
                     i += groups * $points;
                 }
@@ -229,7 +230,7 @@ unsafe fn dense_groups<
         macro_rules! each_group {
             ($lines:expr) => {
                 for (group, wide) in wide.iter_mut().enumerate().take(groups) {
-                    let (first, rows) = (first + group * P, rows.add(group * P * d));
+                    let (first, rows) = (first + group * P, rows.wrapping_add(group * P * d));
                     dense_lines::<F, L, M, P, $lines>(job, first, rows, line, wide);
                 }
                 line += $lines;

@@ -9,10 +9,13 @@ use crate::budget::Event;
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
-use crate::kernel::{AnyKernel, SampleRows, points_at_once};
+use crate::kernel::{AnyKernel, SampleRows};
 use crate::model::Expansion;
 use crate::parallel::{MIN_PARALLEL_BLOCK, each_if};
 use crate::simd::Packed;
+
+/// Points of one unit of parallel work inside a block.
+const PART: usize = 8;
 
 /// The model that a block was filled against, and which slots have changed since.
 #[derive(Clone, Debug)]
@@ -161,16 +164,14 @@ impl<F: Real> Block<F> {
         self.margins.resize(n * outputs, 0.0);
         let (kernel, centers) = (self.kernel, &snapshot.centers);
         let (tile, stored) = self.samples.parts();
-        // Points of one unit of parallel work.
-        let at_once = points_at_once(centers);
         let part = |at: usize, (stored, margins): (&mut [F], &mut [f64])| {
-            let first = at * at_once;
+            let first = at * PART;
             let range = (first, first + margins.len() / outputs);
             let sums = (&snapshot.coef[..], margins);
             kernel.stored_and_sums(tile, range, centers, (stored, stride), sums);
         };
-        let margins = self.margins.chunks_mut(at_once * outputs);
-        let parts = stored.chunks_mut(at_once * stride).zip(margins);
+        let margins = self.margins.chunks_mut(PART * outputs);
+        let parts = stored.chunks_mut(PART * stride).zip(margins);
         let work = (n * centers.len()).saturating_mul(tile.n_features());
         each_if(work >= MIN_PARALLEL_BLOCK, parts, &part);
     }

@@ -24,10 +24,10 @@ use crate::solver::{Budgeted, Method};
 pub(in crate::estimator::budget) const ROWS_A_TERM: usize = 3000;
 /// Newton steps of a polish at most.
 const POLISH_STEPS: usize = 200;
-/// The least `tol` of polishing: less is lost in rounding.
-const LEAST_TOL: f64 = 1e-9;
-/// Points that are to move want coefficients as near as this at first.
-const BEFORE_REFINING: f64 = 1e-2;
+/// The least `tol` of polishing, less is lost in rounding, and the largest: passes may end by more.
+const POLISH_TOL: (f64, f64) = (1e-9, 0.1);
+/// That of solving without a fold.
+pub(super) const FOLD_TOL: f64 = 1e-3;
 
 /// What happens to a term too many, as the user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,8 +92,8 @@ config! {
         /// order visits at most 3,000 rows a term of the budget: more make the terms worse.
         max_iter: usize = 1;
         /// Passes end when the largest step of a pass is below this, polishing when a step would
-        /// lower the objective by less than this share of it (or the gap is less); at least 0,
-        /// which polishing takes for 1e-9.
+        /// lower the objective by less than this share of it (or the gap is less); at least 0.
+        /// Polishing keeps to 1e-9 and 0.1.
         tol: f64 = 1e-3;
         /// Order of a pass.
         order: SampleOrder = SampleOrder::Shuffled;
@@ -176,17 +176,10 @@ impl BudgetConfig {
             fit_intercept: self.fit_intercept,
             h: self.smoothing,
             max_steps: POLISH_STEPS,
-            tol: self.tol.max(LEAST_TOL),
+            tol: self.tol.clamp(POLISH_TOL.0, POLISH_TOL.1),
             near: false,
             cache_bytes: megabytes(self.cache_size),
         }
-    }
-
-    /// The same before points move, and coefficients are solved for again.
-    pub(super) fn polisher_at_first(&self) -> Polish {
-        let how = self.polisher();
-        let least = if self.refine { BEFORE_REFINING } else { 0.0 };
-        Polish { tol: how.tol.max(least), ..how }
     }
 
     /// How the points are moved.

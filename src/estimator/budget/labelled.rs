@@ -1,6 +1,6 @@
 //! Machines on a budget with labels or values.
 
-use super::config::BudgetConfig;
+use super::config::{BudgetConfig, FOLD_TOL};
 use super::train::Start;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::Result;
@@ -13,6 +13,7 @@ use crate::estimator::machine::Machine;
 use crate::estimator::report::Report;
 use crate::float::Real;
 use crate::loss::AnyLoss;
+use crate::solver::smoothed::Polish;
 use crate::watch::{Observer, Silent, Watch};
 
 /// A kernel support vector classifier with a bounded number of support vectors, to be fitted.
@@ -123,7 +124,8 @@ impl Trains for BudgetConfig {
         if !self.polishing || self.budget.is_none() {
             return Ok(None);
         }
-        on_its_terms(&self.polisher(), problem, machine, folds, watch)
+        let how = Polish { tol: FOLD_TOL, ..self.polisher() };
+        on_its_terms(&how, problem, machine, folds, watch)
     }
 
     fn train<F: Real>(

@@ -15,7 +15,6 @@ use crate::model::KernelModel;
 use crate::solver::primal::Distinct;
 use crate::solver::recursive::Summary;
 use crate::solver::refine::Refined;
-
 use crate::solver::smoothed::{Polish, Polished, basis_gram};
 use crate::solver::{Look, Looks, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, Progress, Reader, StopReason, Watch, Words};
@@ -116,7 +115,7 @@ fn finish<F: Real>(
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
         watch.limit(config.max_time, 1.0);
-        let polished = polished(&config.polisher_at_first(), problem, &trained.part, watch)?;
+        let polished = polished(&config.polisher(), problem, &trained.part, watch)?;
         let (outcome, last) = (&mut trained.outcome, polished.outcome);
         outcome.entries.extend(last.entries);
         (outcome.smoothed, outcome.primal, outcome.advice) =

@@ -8,6 +8,9 @@ use crate::solver::smoothed::Polished;
 use crate::solver::smoothed::panels::Panels;
 use crate::watch::{Step, Watch};
 
+/// Values of features that all outputs meet between two looks at the watch.
+const BLOCK: usize = 1 << 20;
+
 impl Dual<'_, '_> {
     /// `Σ C a φ` of every output, in `f64`, in the place of v.
     fn whole_sums(&mut self) {
@@ -40,17 +43,22 @@ impl Dual<'_, '_> {
         });
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let mut margins: Vec<_> = outputs.iter_mut().map(|o| o.f.as_mut_slice()).collect();
-        let absent = |i: usize| !features.has(i);
+        let cost = shared.samples(0, shared.polish.h).cost;
+        let absent = |i: usize| cost[i] > 0.0 && !features.has(i);
         let wanted = (&vectors[..], Some(&absent as &dyn Fn(usize) -> bool));
         panels.times_and(wanted, &mut margins, watch, &mut |_, _, _| Ok(()))?;
-        parallel::each(outputs.iter_mut(), &|_, o| {
-            let mut w = o.v.clone();
-            w.resize(features.stride(), 0.0);
-            for (row, &sample) in features.values().chunks_exact(w.len()).zip(features.samples()) {
-                dots(row, &w, &mut o.f[sample as usize..][..1]);
-            }
-        });
-        watch.poll()?;
+        let mut w: Vec<Vec<f64>> = outputs.iter().map(|o| o.v.clone()).collect();
+        w.iter_mut().for_each(|w| w.resize(features.stride(), 0.0));
+        let at_once = (BLOCK / features.stride()).max(1);
+        let blocks = features.values().chunks(at_once * features.stride());
+        for (rows, samples) in blocks.zip(features.samples().chunks(at_once)) {
+            parallel::each(outputs.iter_mut().zip(&w), &|_, (o, w)| {
+                for (row, &sample) in rows.chunks_exact(w.len()).zip(samples) {
+                    dots(row, w, &mut o.f[sample as usize..][..1]);
+                }
+            });
+            watch.poll()?;
+        }
         let sums = parallel::map(outputs.len(), &|index| {
             let (o, samples) = (&outputs[index], shared.samples(index, shared.polish.h));
             let half = 0.5 * dot(&o.v, &o.v);

@@ -88,6 +88,19 @@ impl Features {
         self.most >= self.rows.len()
     }
 
+    /// Rows that the memory holds.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Forgets all of them; the memory stays.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.norms.clear();
+        self.samples.clear();
+        self.rows.fill(ABSENT);
+    }
+
     /// Whether this sample has features.
     pub(super) fn has(&self, sample: usize) -> bool {
         self.rows[sample] != ABSENT

@@ -26,7 +26,7 @@
 //!    `C (L_h + a f - T)`, as they were met, is a small share of its dual objective.
 //! 4. `w = Σ C a φ` anew. Where features are of some samples, primal less dual is about known by `w·φ`
 //!    of these and the kernel values of the others alone: if that is far from what is wanted, again
-//!    from 2 (stopped then, what was certified last is the result). Else `β = L⁻ᵀ w` in `f64`;
+//!    from 2 (where a limit ends it then, what was certified last is the result). Else `β = L⁻ᵀ w` in `f64`;
 //!    margins `K_nB β` of all samples and `v = Σ C a k(S, x)` in one pass over them. Primal less
 //!    dual is known by these: done, or again from 2 with `w = L⁻¹ v`.
 //!
@@ -133,19 +133,22 @@ pub(super) fn solve<F: Real>(
     let mut dual = Dual { shared, exact, white, features, outputs: Vec::new() };
     dual.step_1_start(panels, result, watch)?;
     let (tol, mut last) = (shared.polish.tol, f64::INFINITY);
+    // Whether what the passes came to is not in `result` yet.
+    let mut ahead = false;
     for round in 0..ROUNDS {
         result.steps = round;
         watch.at(round, result.smoothed);
         watch.poll()?;
         let Some(groups) = dual.step_2_candidates(round == 0, rows, watch)? else {
-            return Ok(false);
+            break;
         };
         dual.step_3_passes(groups, watch)?;
         let mut gap = 0.0;
         if !dual.features.holds_all() {
             gap = dual.step_4_estimate(panels, watch)?;
         }
-        if gap.is_nan() || gap <= NEARLY * tol {
+        ahead = gap > NEARLY * tol;
+        if !ahead {
             gap = dual.step_4_certify(panels, result, watch)?;
             if gap <= tol {
                 result.steps = round + 1;
@@ -153,12 +156,14 @@ pub(super) fn solve<F: Real>(
             }
             dual.outputs.iter_mut().for_each(|o| dual.white.solve_lower(&mut o.v));
         }
-        if gap > 0.5 * last {
-            return Ok(false);
+        // (A gap that was about what is wanted may be a little above it.)
+        if gap > (0.5 * last).max(2.0 * tol) {
+            break;
         }
         last = gap;
     }
-    Ok(false)
+    // Others go on from there.
+    Ok(ahead && dual.step_4_certify(panels, result, watch)? <= tol)
 }
 
 impl Dual<'_, '_> {
@@ -185,7 +190,7 @@ impl Dual<'_, '_> {
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let mut margins: Vec<_> = self.outputs.iter_mut().map(|o| o.f.as_mut_slice()).collect();
         let (features, loss) = (&mut self.features, shared.polish.final_loss());
-        let early = !features.holds_all();
+        let (mut early, n) = (!features.holds_all(), features.n_samples());
         let (mut samples, mut places) = (Vec::new(), Vec::new());
         panels.times_and((&vectors, None), &mut margins, watch, &mut |wave, f, watch| {
             if early {
@@ -199,7 +204,10 @@ impl Dual<'_, '_> {
                         places.push(wave.place(i));
                     }
                 }
-                features.add_made(&samples, (&places, wave.block), watch)?;
+                // Not where there is no room for as many of all samples.
+                let so_far = features.samples().len() + samples.len();
+                early = so_far.saturating_mul(n) <= features.most().saturating_mul(wave.last)
+                    && features.add_made(&samples, (&places, wave.block), watch)?;
             }
             Ok(())
         })?;
@@ -254,7 +262,16 @@ impl Dual<'_, '_> {
             .map(|(i, _)| i)
             .collect();
         if !self.features.add(rows, &absent, watch)? {
-            return Ok(None);
+            if !first {
+                return Ok(None);
+            }
+            // Without those that mattered before the start was scaled.
+            self.features.clear();
+            let all: Vec<u32> =
+                (0u32..).zip(&wanted).filter(|&(_, &wanted)| wanted).map(|(i, _)| i).collect();
+            if !self.features.add(rows, &all, watch)? {
+                return Ok(None);
+            }
         }
         Ok(Some(self.groups(&candidates, watch.pool().threads())))
     }
