@@ -15,7 +15,7 @@ use crate::model::KernelModel;
 use crate::solver::primal::Distinct;
 use crate::solver::recursive::Summary;
 use crate::solver::refine::Refined;
-use crate::solver::smoothed::{Polish, Polished, basis_gram};
+use crate::solver::smoothed::{Polished, basis_gram};
 use crate::solver::{Look, Looks, Method, PassRecord, State, Stop, run_watched};
 use crate::watch::{Phase, Progress, Reader, StopReason, Watch, Words};
 
@@ -115,7 +115,7 @@ fn finish<F: Real>(
     let stopped = trained.outcome.stop == StopReason::Callback;
     if polishing && !stopped && trained.part.model.n_terms() > 0 {
         watch.limit(config.max_time, 1.0);
-        let polished = polished(&config.polisher(), problem, &trained.part, watch)?;
+        let polished = polished(config, problem, &trained.part, watch)?;
         let (outcome, last) = (&mut trained.outcome, polished.outcome);
         outcome.entries.extend(last.entries);
         (outcome.smoothed, outcome.primal, outcome.advice) =
@@ -204,13 +204,13 @@ pub(super) fn polish<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
     watch.limit(config.max_time, 1.0);
-    let mut trained = polished(&config.polisher(), problem, part, watch)?;
+    let mut trained = polished(config, problem, part, watch)?;
     keep(config, problem, (&mut trained, part.model.coef()), watch)?;
     Ok(trained)
 }
 
 fn polished<F: Real>(
-    how: &Polish,
+    config: &BudgetConfig,
     problem: &Problem<'_, F>,
     part: &Part<F>,
     watch: &mut Watch<'_>,
@@ -219,7 +219,7 @@ fn polished<F: Real>(
     enter(watch, Phase::Polish, problem.len(), n_terms);
     let polished = match watch.found(POLISHED) {
         Some(mut reader) => Polished::read((n_terms, model.n_outputs()), &mut reader)?,
-        None => coefficients::polish(how, problem, model, watch)?,
+        None => coefficients::polish(&config.polisher(), problem, model, watch)?,
     };
     if polished.stop != StopReason::Callback {
         watch.keep(POLISHED, false, |words| polished.leave(words))?;

@@ -26,9 +26,9 @@
 //!    `C (L_h + a f - T)`, as they were met, is a small share of its dual objective.
 //! 4. `w = Σ C a φ` anew. Where features are of some samples, primal less dual is about known by `w·φ`
 //!    of these and the kernel values of the others alone: if that is far from what is wanted, again
-//!    from 2 (where a limit ends it then, what was certified last is the result). Else `β = L⁻ᵀ w` in `f64`;
-//!    margins `K_nB β` of all samples and `v = Σ C a k(S, x)` in one pass over them. Primal less
-//!    dual is known by these: done, or again from 2 with `w = L⁻¹ v`.
+//!    from 2 (where a limit ends it then, what was certified last is the result). Else
+//!    `β = L⁻ᵀ w` in `f64`; margins `K_nB β` of all samples and `v = Σ C a k(S, x)` in one pass
+//!    over them. Primal less dual is known by these: done, or again from 2 with `w = L⁻¹ v`.
 //!
 //! # Cost
 //!
@@ -71,8 +71,6 @@ const SLACK: f64 = 0.3;
 /// Rounds of passes, and passes of a round at most.
 const ROUNDS: usize = 8;
 const PASSES: usize = 150;
-/// A round leaves this share of the gap wanted, by sums made on the way: a third of it is left then.
-const SHARE: f64 = 1.0;
 /// A gap that features say to be this share of the one wanted is certified.
 const NEARLY: f64 = 0.9;
 /// Ridge, in units of the mean of K_BB's diagonal, with which `f32` makes features of length 1.
@@ -319,7 +317,8 @@ impl Dual<'_, '_> {
     fn step_3_passes(&mut self, mut groups: Vec<Group>, watch: &mut Watch<'_>) -> Step {
         let loss = self.shared.polish.final_loss();
         let features = &self.features;
-        let share = SHARE * self.shared.polish.tol;
+        // By sums made on the way, which are more than what is left.
+        let share = self.shared.polish.tol;
         for pass in 0..PASSES {
             parallel::each(groups.iter_mut(), &|_, group| group.pass(features, loss, pass, share));
             watch.poll()?;
