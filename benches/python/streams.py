@@ -5,7 +5,8 @@
 For every set and order: the test score at checkpoints of one pass over the training rows in calls
 of `CALL` rows, the score of `fit` on the same rows with the same budget, and the processor time of
 both. Then: the same stream cut into calls of other lengths (the same bits), a fit of half of the
-rows that goes on with the rest, and two synthetic drifts with `forgetting`, beside a machine fitted
+rows that goes on with the rest, a made-up set that turns to rows of another kind, and two synthetic
+drifts with `forgetting`, beside a machine fitted
 to 5,000 rows of the present concept alone and one fitted to the 2,000 rows since it came. What the
 summary that a fit leaves costs it (`--times`: what a pass costs, beside river's adaptive random
 forest). And IJCNN1 in file order, which drifts, scored apart on rows
@@ -19,8 +20,8 @@ by it.
 
 `--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
 rows, at the end of the streams alone (`--held-out --only sorted`: Adult and COD-RNA sorted by
-label, at the checkpoints too): by it the constants of src/estimator/budget/recursive were chosen
-(docs/defaults.md).
+label, at the checkpoints too; `--only turning`: IJCNN1 in file order): by it the constants of
+src/estimator/budget/recursive were chosen (docs/defaults.md).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import time
 from itertools import product
 
 import numpy as np
+from sklearn.base import clone
 
 from budgetsvm import BudgetSVC, BudgetSVR
 from common import load, markdown, parser, require, write
@@ -100,19 +102,18 @@ def held_out_scores(folder, streams, seeds):
     return markdown(["set", "order", "held-out rows, end"], lines)
 
 
-def held_out_sorted(folder, chosen, seeds):
-    """Streams sorted by label, scored on held-out training rows, at checkpoints beside `fit`."""
+def held_out_beside(folder, chosen, seeds):
+    """Streams scored on held-out training rows, at checkpoints beside `fit`."""
     lines = []
     for name, budget, C, gamma, order in chosen:
-        if "by label" in order:
-            runs = [
-                beside_fit(folder, name, budget, C, gamma, order, seed, fits=True, held_out=True)
-                for seed in seeds
-            ]
-            gaps = np.array([run["gaps"] for run in runs])
-            ends = [np.median([run["seen"][-1] for run in runs]), np.median(gaps, axis=0).max()]
-            lines.append([name, order, *(f"{v:.2f}" for v in (*ends, gaps.max()))])
-            print(*lines[-1], flush=True)
+        runs = [
+            beside_fit(folder, name, budget, C, gamma, order, seed, fits=True, held_out=True)
+            for seed in seeds
+        ]
+        gaps = np.array([run["gaps"] for run in runs])
+        ends = [np.median([run["seen"][-1] for run in runs]), np.median(gaps, axis=0).max()]
+        lines.append([name, order, *(f"{v:.2f}" for v in (*ends, gaps.max()))])
+        print(*lines[-1], flush=True)
     header = ["set", "order", "end", "most below fit at a checkpoint", "on any seed"]
     return markdown(header, lines)
 
@@ -237,6 +238,37 @@ def halves(folder, name, budget, C, gamma, seed):
     )  # fmt: skip
     whole = 100 * estimator(name, budget, C, gamma, seed).fit(X, y).score(X_test, y_test)
     return before, min(scores), scores[-1], whole
+
+
+def board(n, turn, share, rng):
+    """A board of nine squares; from row `turn` on this share of rows is on one that is far away."""
+    X = rng.uniform(0, 3, size=(n, 2))
+    y = (np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2
+    new = (np.arange(n) >= turn) & (rng.random(n) < share)
+    X[new, 0] += 6
+    return X, y.astype(int)
+
+
+def turning(seeds, turn=2048):
+    """Accuracy on the board that comes after 2,048 rows of another, and on that: of a stream after
+    so many rows, and of `fit` on these."""
+    lines = []
+    for budget, share, rows in product((40, 100), (1.0, 0.5, 0.2), (2400, 2900, 4000)):
+        found = []
+        for seed in seeds:
+            X, y = board(rows, turn, share, np.random.default_rng(seed))
+            X_there, y_there = board(2000, 0, 1.0, np.random.default_rng(100 + seed))
+            model = BudgetSVC(budget=budget, C=10, gamma=4.0, random_state=seed)
+            streamed = clone(model).partial_fit(X, y, classes=[0, 1])
+            fitted = clone(model).fit(X, y)
+            given = ((X_there, y_there), (X[:turn], y[:turn]))
+            found.append([100 * m.score(*of) for of in given for m in (streamed, fitted)])
+        lines.append([budget, share, rows, *np.median(found, axis=0)])
+        print(*lines[-1], flush=True)
+    return lines
+
+
+TURN = ["B", "share of rows", "rows", "new board: stream", "fit", "old board: stream", "fit "]
 
 
 def concept(angle, n, rng):
@@ -412,10 +444,14 @@ def main() -> None:
     chosen = [s for s in STREAMS if s[0] in wanted]
     require(args.data, sorted({s[0] for s in chosen}))
     if args.held_out:
-        if args.only and "sorted" in args.only:
-            sets = [s for s in STREAMS if "by label" in s[4]]
-            write(args.out / "streams_sorted.md", held_out_sorted(args.data, sets, seeds))
-            return
+        for word, fits in (
+            ("sorted", lambda s: "by label" in s[4]),
+            ("turning", lambda s: s[::4] == ("ijcnn1", "file")),
+        ):
+            if args.only and word in args.only:
+                text = held_out_beside(args.data, [s for s in STREAMS if fits(s)], seeds)
+                write(args.out / f"streams_{word}.md", text)
+                return
         text = held_out_scores(args.data, chosen, seeds)
         if not args.only:
             text += "\n" + held_out_values(args.data, seeds)
@@ -473,6 +509,8 @@ def rest(args, record, numbers, seeds):
     record.table("drifts", "Two drifts", DRIFT, numbers["drifts"])
     numbers.put("past", past_and_future(args.data, seeds))
     record.table("past", "IJCNN1 in file order, a fifth held out", PAST, numbers["past"])
+    numbers.put("turning", turning(seeds))
+    record.table("turning", "From one board to another at row 2,048", TURN, numbers["turning"])
     record.table("cost", "What a summary costs", COST, cost_of_summaries(args.data, seeds))
 
 

@@ -73,6 +73,35 @@ pub struct Summary {
     linear: Vec<f64>,
     /// τ: the curvature along a direction that the bases lacked.
     unseen: f64,
+    lost: Lost,
+}
+
+/// What rows lose.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lost {
+    /// At the solutions that learnt them.
+    pub learnt: f64,
+    /// Where nothing but the offset decides.
+    pub untold: f64,
+}
+
+impl Lost {
+    /// With more rows.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { learnt: self.learnt + other.learnt, untold: self.untold + other.untold }
+    }
+
+    /// How much more of what these rows lose stays once they are learnt than of what those `before`
+    /// lost, as a share of the most that it could be; 0 where nothing is known of those.
+    #[must_use]
+    pub fn beyond(self, before: Self) -> f64 {
+        if self.untold <= 0.0 || before.untold <= 0.0 {
+            return 0.0;
+        }
+        let (now, then) = (self.learnt / self.untold, before.learnt / before.untold);
+        if then < 1.0 { ((now - then) / (1.0 - then)).clamp(0.0, 1.0) } else { 0.0 }
+    }
 }
 
 impl Summary {
@@ -85,6 +114,7 @@ impl Summary {
             hessian: try_square("summary of a stream", unknowns, 0.0)?,
             linear: try_vec("summary of a stream", unknowns, 0.0)?,
             unseen: 0.0,
+            lost: Lost::default(),
         })
     }
 
@@ -106,7 +136,7 @@ impl Summary {
             let reason = "not symmetric, or a negative curvature".into();
             return Err(Error::InvalidData { what: "summary of a stream", reason });
         }
-        Ok(Self { hessian, linear, unseen })
+        Ok(Self { hessian, linear, unseen, lost: Lost::default() })
     }
 
     /// Number of unknowns.
@@ -134,9 +164,28 @@ impl Summary {
         self.unseen
     }
 
+    /// What the rows so far lost when they were learnt, as far as it is known.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        self.lost
+    }
+
+    /// The summary where the rows lost so much.
+    ///
+    /// # Errors
+    /// `InvalidData` unless both are finite and not negative.
+    pub fn with_lost(self, lost: Lost) -> Result<Self> {
+        if ![lost.learnt, lost.untold].iter().all(|v| v.is_finite() && *v >= 0.0) {
+            let reason = "losses that are none".into();
+            return Err(Error::InvalidData { what: "summary of a stream", reason });
+        }
+        Ok(Self { lost, ..self })
+    }
+
     /// What was seen counts this much of what it did.
     pub fn decay(&mut self, factor: f64) {
         self.unseen *= factor;
+        self.lost = Lost { learnt: factor * self.lost.learnt, untold: factor * self.lost.untold };
         self.hessian.iter_mut().chain(&mut self.linear).for_each(|v| *v *= factor);
     }
 
@@ -182,13 +231,13 @@ impl Summary {
         Cholesky::factor("summary", curved, self.unknowns(), JITTER, between)
     }
 
-    /// The same in another basis.
+    /// The same in another basis, where new directions have this share of the price.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn moved(&self, change: &Change) -> Result<Self> {
-        let hessian = change.form(&self.hessian, self.unknowns(), self.unseen)?;
-        Ok(Self { hessian, linear: change.of(&self.linear)?, unseen: self.unseen })
+    pub fn moved(&self, change: &Change, priced: f64) -> Result<Self> {
+        let hessian = change.form(&self.hessian, self.unknowns(), priced * self.unseen)?;
+        Ok(Self { hessian, linear: change.of(&self.linear)?, ..*self })
     }
 }
 

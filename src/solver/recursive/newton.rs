@@ -1,7 +1,7 @@
 //! A block of rows beside what was seen before them.
 
 use super::whitened::Whitened;
-use super::{Summary, WIDER, gram};
+use super::{Lost, Summary, WIDER, gram};
 use crate::data::Targets;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
@@ -293,6 +293,24 @@ impl<F: Real> Block<'_, F> {
         gram(b + usize::from(self.with_offset), &rows, between).map(Some)
     }
 
+    /// What the block loses at a point, where it has these decision values.
+    fn lost(&self, output: usize, point: &[f64], f: &[f64]) -> Lost {
+        let samples = self.samples(output, self.loss.h);
+        let offset = if self.with_offset { point[point.len() - 1] } else { 0.0 };
+        let untold = (0..f.len()).map(|i| samples.at(i, offset).value).sum();
+        Lost { learnt: samples.loss_at(f), untold }
+    }
+
+    /// What the block loses at a point.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn lost_at(&self, output: usize, point: &[f64]) -> Result<Lost> {
+        let mut f = try_vec("margins", self.cost.len(), 0.0)?;
+        self.decide(point, &mut f);
+        Ok(self.lost(output, point, &f))
+    }
+
     /// Rows that have curvature where wide corners are, with `point` the solution.
     ///
     /// # Errors
@@ -341,6 +359,7 @@ impl<F: Real> Block<'_, F> {
         let top = most_curvature(wide.loss);
         // Rows with the curvature that they have, and with what they lack of the most.
         let (mut pulls, mut rows, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
+        summary.lost = summary.lost.and(self.lost(output, point, &f));
         for (i, &f) in f.iter().enumerate().filter(|(i, _)| self.cost[*i] > 0.0) {
             let (slope, curvature) = (samples.at(i, f).slope, wide.at(i, f).curvature);
             let pull = curvature * f - slope;

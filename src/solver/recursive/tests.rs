@@ -176,6 +176,43 @@ fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
     assert!((after.unseen - 0.5 * (summary.unseen + 0.25 * curvature)).abs() < 1e-9 * curvature);
 }
 
+#[test]
+fn what_rows_lost_is_told_with_and_without_the_basis() {
+    let data = data(60, 4, true);
+    let loss = Smoothed { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, h: 0.2 };
+    let (mut summary, _) = learn(&data, loss, &[60]);
+    let before = summary.lost();
+    let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
+    data.block(loss, 0..60).absorb(&mut summary, 0, &point, None, &mut on).unwrap();
+    let (mut learnt, mut untold) = (before.learnt, before.untold);
+    for (i, row) in data.features.chunks(data.b).enumerate() {
+        let f = row.iter().zip(&point).map(|(a, b)| a * b).sum::<f64>() + point[4];
+        learnt += data.cost[i] * loss.at(data.values[i], f).value;
+        untold += data.cost[i] * loss.at(data.values[i], point[4]).value;
+    }
+    let found = summary.lost();
+    assert!((found.learnt - learnt).abs() < 1e-9 * learnt, "{found:?} {learnt}");
+    assert!((found.untold - untold).abs() < 1e-9 * untold, "{found:?} {untold}");
+    summary.decay(0.5);
+    assert_eq!(summary.lost(), Lost { learnt: 0.5 * found.learnt, untold: 0.5 * found.untold });
+    assert!(summary.clone().with_lost(Lost { learnt: f64::NAN, untold: 1.0 }).is_err());
+    assert!(summary.with_lost(Lost { learnt: 1.0, untold: -1.0 }).is_err());
+}
+
+#[test]
+fn what_a_basis_cannot_tell_is_measured_by_what_it_could() {
+    let lost = |learnt, untold| Lost { learnt, untold };
+    assert_eq!(lost(5.0, 10.0).beyond(lost(0.0, 10.0)), 0.5);
+    assert_eq!(lost(10.0, 10.0).beyond(lost(9.0, 10.0)), 1.0);
+    // Noise that the basis never could tell is no news, nor is what it tells better.
+    assert_eq!(lost(9.0, 10.0).beyond(lost(90.0, 100.0)), 0.0);
+    assert_eq!(lost(10.0, 10.0).beyond(lost(10.0, 10.0)), 0.0);
+    assert_eq!(lost(1.0, 10.0).beyond(lost(2.0, 10.0)), 0.0);
+    // Of nothing nothing is known.
+    assert_eq!(lost(5.0, 10.0).beyond(Lost::default()), 0.0);
+    assert_eq!(Lost::default().beyond(lost(1.0, 10.0)), 0.0);
+}
+
 fn data_of(data: &Data) -> Data {
     Data {
         penalty: data.penalty.clone(),
@@ -214,12 +251,15 @@ fn a_move_is_that_of_the_features() {
     let kept = vec![Place::Old(2), Place::Changed(0), Place::Old(0), Place::Old(3)];
     let change = Change::new(kept, &penalty, (cross, vec![1.0]), true, &mut on).unwrap();
     // A part of the new point that the old ones do not hold costs what is not seen.
-    let moved = summary.moved(&change).unwrap();
+    let moved = summary.moved(&change, 1.0).unwrap();
     let apart = 1.0 - (0..3).map(|j| change.rows[j] * kernel(1.2, old[j])).sum::<f64>();
     assert!(apart > 1e-3 && (change.apart[0] - apart).abs() < 1e-12);
-    let wary = Summary { unseen: 7.0, ..summary.clone() }.moved(&change).unwrap();
+    let wary = Summary { unseen: 7.0, ..summary.clone() }.moved(&change, 1.0).unwrap();
     assert!((wary.hessian[n + 1] - moved.hessian[n + 1] - 7.0 * apart).abs() < 1e-12);
     assert_eq!(wary.unseen, 7.0);
+    let bold = Summary { unseen: 7.0, ..summary.clone() }.moved(&change, 0.25).unwrap();
+    assert!((bold.hessian[n + 1] - moved.hessian[n + 1] - 1.75 * apart).abs() < 1e-12);
+    assert_eq!(bold.unseen, 7.0);
     let others = (0..n * n).filter(|&at| at != n + 1);
     assert!(others.into_iter().all(|at| wary.hessian[at] == moved.hessian[at]));
     // The same of the features that the new basis sees: the new one is what the old ones know.

@@ -4,11 +4,13 @@
 //! noise: on Adult every block would have nine terms in ten anew, for 1 % of its loss. The objective
 //! of summary and block is known on both bases, to the same constant (the summary moves with its
 //! points), so a move is made where it lowers this objective by more than `WORTH` of what penalty and
-//! block are worth: more where the block's labels are not those of the rows so far.
+//! block are worth: more where the block's labels are not those of the rows so far. What the block
+//! comes to on the basis that there is, is known before ([`super::surprise`]).
 
 use super::familiar::{Familiar, VARIED};
 use super::known::Known;
 use super::seen::side_by_side;
+use super::surprise::{Held, output_of};
 use crate::data::Rows;
 use crate::float::Real;
 use crate::solver::recursive::{Block, Summary};
@@ -27,9 +29,6 @@ const ASKED: (f64, f64) = (0.1, 1.0);
 /// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
 /// glance, and a share of what the block is worth on the other basis, which differs by less.
 const HOPELESS: f64 = 0.5;
-/// Outputs that are asked at most.
-const JUDGES: usize = 4;
-
 /// What is known of an output on one basis, or nothing yet.
 pub(super) type Points = Vec<Option<Vec<f64>>>;
 
@@ -40,44 +39,40 @@ pub(super) struct Judged {
     pub(super) moved: Points,
 }
 
-/// Solves for some outputs on the old basis and on the new one, for a block whose labels are so like
-/// those of the rows so far.
+/// Solves for some outputs on the new basis too, for a block whose labels are so like those of the
+/// rows so far.
 pub(super) fn judge<F: Real>(
     familiar: Familiar,
-    (old, known): (&Block<'_, F>, &Known),
+    (known, held): (&Known, Held),
     (new, moved): (&Block<'_, F>, &Known),
     watch: &mut Watch<'_>,
 ) -> Step<Judged> {
     let outputs = known.outputs();
-    let count = outputs.min(JUDGES);
-    let output = |judge: usize| judge * outputs / count;
+    let count = held.judges().len();
     let strange = (1.0 - familiar.share - VARIED).max(0.0) / (1.0 - VARIED);
     let strangest =
         if known.is_asked() { ASKED.0 + (ASKED.1 - ASKED.0) * familiar.known } else { STRANGE };
     let asked = WORTH + strangest * strange;
     let found = side_by_side(watch, count, &|judge, between| {
-        let output = output(judge);
-        let held = solution(old, known, output, None, between)?;
-        let before = old.value_after(known.of(output), output, &held)?;
+        let (output, before) = (output_of(judge, outputs), held.judges()[judge].1);
         // Of several outputs one may gain what others lose.
         let ceiling =
             if count > 1 { f64::INFINITY } else { before.0 - HOPELESS * asked * before.1 };
         match new.solve_after((moved.of(output), ceiling), output, None, between)? {
             Some(there) => {
                 let after = new.value_after(moved.of(output), output, &there)?;
-                Ok((before.0 - after.0, after.1, held, Some(there)))
+                Ok((before.0 - after.0, after.1, Some(there)))
             }
-            None => Ok((0.0, before.1, held, None)),
+            None => Ok((0.0, before.1, None)),
         }
     })?;
     let (mut gain, mut worth) = (0.0, 0.0);
     let mut judged =
-        Judged { worth_it: false, held: vec![None; outputs], moved: vec![None; outputs] };
-    for (judge, (less, share, held, there)) in found.into_iter().enumerate() {
+        Judged { worth_it: false, held: held.points(outputs), moved: vec![None; outputs] };
+    for (judge, (less, share, there)) in found.into_iter().enumerate() {
         gain += less;
         worth += share;
-        judged.held[output(judge)] = Some(held);
-        judged.moved[output(judge)] = there;
+        judged.moved[output_of(judge, outputs)] = there;
     }
     judged.worth_it = gain > asked * worth;
     Ok(judged)

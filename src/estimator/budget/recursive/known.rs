@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::estimator::basis::ModelRows;
 use crate::float::Real;
 use crate::model::KernelModel;
-use crate::solver::recursive::{Block, Change, Moments, Past, Summary};
+use crate::solver::recursive::{Block, Change, Lost, Moments, Past, Summary};
 use crate::watch::{Step, Watch};
 
 /// What the solution so far lacks of being the minimum of penalty and groups is kept by this power of
@@ -85,15 +85,16 @@ impl Known {
         self.summaries.len()
     }
 
-    /// The same on the basis of `new`, of that of `old`.
+    /// The same on the basis of `new`, of that of `old`, where new directions have this share of the
+    /// price.
     pub(super) fn moved<F: Real>(
         &self,
-        change: &Change,
+        (change, priced): (&Change, f64),
         (old, new): (&KernelModel<F>, &KernelModel<F>),
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let summaries = side_by_side(watch, self.outputs(), &|output, _| {
-            Ok(self.summaries[output].moved(change)?)
+            Ok(self.summaries[output].moved(change, priced)?)
         })?;
         let moments = match &self.moments {
             Some(moments) => {
@@ -124,7 +125,12 @@ impl Known {
                     known.about(block, (output, &points[output], &pulls[output]), between)
                 })?;
                 let beyond: Vec<Vec<f64>>;
+                let lost: Vec<Lost> = summaries.iter().map(Summary::lost).collect();
                 (summaries, beyond) = found.into_iter().unzip();
+                for (output, (summary, lost)) in summaries.iter_mut().zip(lost).enumerate() {
+                    let lost = lost.and(block.lost_at(output, &points[output])?);
+                    *summary = summary.clone().with_lost(lost)?;
+                }
                 moments = Some(known.with_beyond(beyond.concat()));
             }
             None => {

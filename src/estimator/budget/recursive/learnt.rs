@@ -4,39 +4,21 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::familiar::Familiar;
-use super::judge::{judge, settled, solution, solved};
+use super::judge::solution;
 use super::known::Known;
 use super::seen::{Seen, Terms, bordered, features, side_by_side};
-use super::unseen::{covered, spread};
+use super::surprise::hold;
 use crate::data::{Gathered, Problem};
 use crate::error::{Result, try_vec};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::config::BudgetConfig;
 use crate::estimator::budget::units::Units;
-use crate::estimator::coefficients;
 use crate::estimator::passes::Passes;
 use crate::float::Real;
-use crate::kernel::origin_for;
 use crate::model::KernelModel;
-use crate::solver::recursive::{Change, Moments, Place, Summary};
-use crate::solver::smoothed::{Polish, basis_gram};
-use crate::solver::{State, run_part};
-use crate::watch::{Halt, Step, Watch};
-
-/// The first block is solved for to this tolerance.
-const FIRST_TOL: f64 = 1e-4;
-
-/// How a block is learnt.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct How<'a> {
-    pub(super) config: &'a BudgetConfig,
-    /// ν of one class.
-    pub(super) nu: Option<f64>,
-    /// Whether the block is whole; one that is not answers for the rows of the first block so far.
-    pub(super) whole: bool,
-    /// How like its labels are to those of the rows before.
-    pub(super) familiar: Familiar,
-}
+use crate::solver::recursive::{Block, Change, Moments, Place, Summary};
+use crate::solver::smoothed::basis_gram;
+use crate::watch::{Step, Watch};
 
 /// An expansion with the coefficients that are best for the blocks so far, and what they say.
 #[derive(Clone, Debug)]
@@ -56,128 +38,13 @@ pub(in crate::estimator::budget) struct Learnt<F: Real> {
 }
 
 impl<F: Real> Learnt<F> {
-    /// After one block more.
-    pub(super) fn block(
-        How { config, nu, whole, familiar }: How<'_>,
-        problem: &Problem<'_, F>,
-        from: Option<&Self>,
-        watch: &mut Watch<'_>,
-    ) -> Step<Self> {
-        let rows = problem.rows();
-        let factor = config.forgetting.powf(problem.len() as f64);
-        let units = match (nu, from) {
-            (None, _) => None,
-            (Some(_), Some(from)) => from.units,
-            (Some(nu), None) => Some(Units::new(config.kernel, nu, problem, watch)?),
-        };
-        let cost = config.fading(problem.cost());
-        let units = units.map(|units| units.and(factor, &cost));
-        let loss = config.loss.of_passes();
-        let solver = BudgetConfig { loss, ..config.clone() }.solver()?;
-        let mut state = match from {
-            Some(from) => {
-                let Passes { seen, steps } = from.passes;
-                // What counts less goes first when there is no room. Steps of gradient descent
-                // shrink what was: they are as long as those of so many rows as count.
-                let most = (1.0 / (1.0 - config.forgetting)).ceil() as u64;
-                let (factor, steps) =
-                    if units.is_some() { (1.0, steps.min(most)) } else { (factor, steps) };
-                let stepped: Vec<f64> = from.stepped.iter().map(|a| factor * a).collect();
-                let model = from.model.with_coef(&stepped, from.model.intercept().to_vec())?;
-                State::from_model(&solver, &model, steps, seen)?
-            }
-            None => {
-                let (origin, d) = (origin_for(config.kernel, &rows), rows.n_cols());
-                let outputs = problem.targets().n_outputs();
-                let intercept = config.beginning(problem)?;
-                State::new(&solver, origin, d, outputs)?.with_intercept(intercept)
-            }
-        };
-        let of_steps = match (units, from) {
-            (Some(units), None) => Some(units.of_steps(config, problem, watch)?),
-            (units, _) => units,
-        };
-        match of_steps {
-            Some(units) => {
-                let cost = units.costs(problem.cost(), problem.cost().iter().sum());
-                let steps = Problem::new(rows.view(), problem.targets(), &cost)?;
-                run_part(&solver, &steps, &mut state, watch)?;
-            }
-            None => run_part(&solver, problem, &mut state, watch)?,
-        }
-        let passes = Passes { seen: state.seen(), steps: state.steps() };
-        let mut model = state.model(config.solver)?;
-        if whole {
-            model = covered(config, &rows, model, watch)?;
-        }
-        let (outputs, mut stepped) = (model.n_outputs(), model.coef());
-        if let (Some(units), Some(of_steps)) = (units, of_steps) {
-            units.take(&of_steps, &mut stepped);
-        }
-        let seen = Seen::new(&rows, &model, config.fit_intercept, watch)?.weigh(units.as_ref());
-        let Some(from) = from else {
-            let model = model.with_coef(&stepped, model.intercept().to_vec())?;
-            let model = first_solution(config, (problem, units.as_ref()), &model, watch)?;
-            let points = points_of(&model, config);
-            let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
-            let seen = spread(seen, (&rows, config.loss), &model, watch)?;
-            let block = terms.block(&seen);
-            let summaries = settled((&block, &rows), &points, watch)?;
-            let unknowns = summaries.first().map_or(0, Summary::unknowns);
-            let keeps = whole && nu.is_none();
-            let moments =
-                if keeps { Known::first((&block, &rows), unknowns, watch)? } else { None };
-            return Ok(Self { model, stepped, passes, summaries, moments, units });
-        };
-        let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &from.model));
-        let block = terms.block(&seen);
-        let known = from.decayed(config, problem.len());
-        let (basis, is_new) = from.change((&model, &seen), config.fit_intercept, watch)?;
-        let is_judged = is_new && model.n_terms() <= from.model.n_terms();
-        let is_asked = familiar.strange && known.moments.is_some();
-        let held = if is_judged || is_asked {
-            let held = Seen::new(&rows, &from.model, config.fit_intercept, watch)?;
-            Some(held.weigh(units.as_ref()))
-        } else {
-            None
-        };
-        let known = match &held {
-            Some(held) if is_asked => {
-                let solutions = points_of(&from.model, config);
-                known.asked(&terms.block(held), &solutions, (factor, familiar.share), watch)?
-            }
-            _ => known,
-        };
-        let moved = known.moved(&basis, (&from.model, &model), watch)?;
-        let mut points = vec![None; outputs];
-        if let Some(held) = held.filter(|_| is_judged) {
-            let old = terms.block(&held);
-            let judged = judge(familiar, (&old, &known), (&block, &moved), watch)?;
-            points = if judged.worth_it { judged.moved } else { judged.held };
-            if !judged.worth_it {
-                let held = spread(held, (&rows, config.loss), &from.model, watch)?;
-                let old = terms.block(&held);
-                let (points, Known { summaries, moments, .. }) =
-                    solved((&old, &rows), known, points, watch)?;
-                let model = with_points(&from.model, &points, config)?;
-                let stepped = from.stepped.clone();
-                return Ok(Self { model, stepped, passes, summaries, moments, units });
-            }
-        }
-        let seen = spread(seen, (&rows, config.loss), &model, watch)?;
-        let (points, Known { summaries, moments, .. }) =
-            solved((&terms.block(&seen), &rows), moved, points, watch)?;
-        let model = with_points(&model, &points, config)?;
-        Ok(Self { model, stepped, passes, summaries, moments, units })
-    }
-
     /// Whether a class begins with rows of which this knows nothing.
     pub(super) fn begins(&self, familiar: Familiar) -> bool {
         familiar.begins && self.moments.is_some()
     }
 
     /// What is known when so many rows more have come.
-    fn decayed(&self, config: &BudgetConfig, rows: usize) -> Known {
+    pub(super) fn decayed(&self, config: &BudgetConfig, rows: usize) -> Known {
         let (mut summaries, mut moments) = (self.summaries.clone(), self.moments.clone());
         if config.forgetting < 1.0 {
             let factor = config.forgetting.powf(rows as f64);
@@ -187,13 +54,14 @@ impl<F: Real> Learnt<F> {
         Known::new(summaries, moments)
     }
 
-    /// The coefficients that are best with these rows too, on the basis as it is.
-    pub(super) fn answer(
+    /// Calls `work` on these rows as a block on the basis as it is, and what is known before it.
+    fn beside<T>(
         &self,
         (config, familiar): (&BudgetConfig, Familiar),
         problem: &Problem<'_, F>,
         watch: &mut Watch<'_>,
-    ) -> Step<KernelModel<F>> {
+        work: impl FnOnce(&Block<'_, F>, &Known, &mut Watch<'_>) -> Step<T>,
+    ) -> Step<T> {
         let cost = config.fading(problem.cost());
         let factor = config.forgetting.powf(problem.len() as f64);
         let units = self.units.map(|units| units.and(factor, &cost));
@@ -202,14 +70,43 @@ impl<F: Real> Learnt<F> {
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &self.model));
         let block = terms.block(&seen);
         let mut known = self.decayed(config, problem.len());
-        let starts = points_of(&self.model, config);
         if familiar.strange {
+            let starts = points_of(&self.model, config);
             known = known.asked(&block, &starts, (factor, familiar.share), watch)?;
         }
-        let points = side_by_side(watch, starts.len(), &|output, between| {
-            solution(&block, &known, output, Some(starts[output].clone()), between)
+        work(&block, &known, watch)
+    }
+
+    /// The coefficients that are best with these rows too, on the basis as it is.
+    pub(super) fn answer(
+        &self,
+        (config, familiar): (&BudgetConfig, Familiar),
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Step<KernelModel<F>> {
+        let starts = points_of(&self.model, config);
+        let points = self.beside((config, familiar), problem, watch, |block, known, watch| {
+            side_by_side(watch, starts.len(), &|output, between| {
+                solution(block, known, output, Some(starts[output].clone()), between)
+            })
         })?;
+        let cost = config.fading(problem.cost());
+        let factor = config.forgetting.powf(problem.len() as f64);
+        let units = self.units.map(|units| units.and(factor, &cost));
         Ok(outside(units.as_ref(), with_points(&self.model, &points, config)?)?)
+    }
+
+    /// Whether these rows surprise.
+    pub(super) fn is_surprised(
+        &self,
+        (config, familiar): (&BudgetConfig, Familiar),
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Step<bool> {
+        let starts = points_of(&self.model, config);
+        self.beside((config, familiar), problem, watch, |block, known, watch| {
+            Ok(hold((block, known), &starts, watch)?.surprises())
+        })
     }
 
     /// The model as others see it.
@@ -218,7 +115,7 @@ impl<F: Real> Learnt<F> {
     }
 
     /// How the basis of `model` follows from this one, and whether it is another.
-    fn change(
+    pub(super) fn change(
         &self,
         (model, seen): (&KernelModel<F>, &Seen<F>),
         with_offset: bool,
@@ -271,27 +168,6 @@ fn outside<F: Real>(units: Option<&Units>, model: KernelModel<F>) -> Result<Kern
     }
 }
 
-/// The best coefficients for the first block, of which nothing was known: as a batch fit has them.
-fn first_solution<F: Real>(
-    config: &BudgetConfig,
-    (problem, units): (&Problem<'_, F>, Option<&Units>),
-    model: &KernelModel<F>,
-    watch: &mut Watch<'_>,
-) -> Step<KernelModel<F>> {
-    let how = Polish { tol: FIRST_TOL, ..config.polisher() };
-    let cost = config.fading(problem.cost());
-    let rows = problem.rows();
-    let problem = Problem::new(rows.view(), problem.targets(), &cost)?;
-    let polished = match units {
-        Some(units) => units.solve(&how, &problem, model, watch)?,
-        None => coefficients::polish(&how, &problem, model, watch)?,
-    };
-    if polished.stop.is_early() {
-        return Err(Halt::Stop(polished.stop));
-    }
-    Ok(model.with_coef(&polished.coef, polished.intercept)?)
-}
-
 /// Where each term of `new` is in `old`, and those that are nowhere there.
 fn places<F: Real>(old: &KernelModel<F>, new: &KernelModel<F>) -> Result<(Vec<Place>, Vec<usize>)> {
     let d = new.n_features();
@@ -328,7 +204,7 @@ pub(super) fn points_of<F: Real>(model: &KernelModel<F>, config: &BudgetConfig) 
 }
 
 /// The model with these unknowns.
-fn with_points<F: Real>(
+pub(super) fn with_points<F: Real>(
     model: &KernelModel<F>,
     points: &[Vec<f64>],
     config: &BudgetConfig,

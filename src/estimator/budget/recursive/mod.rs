@@ -8,13 +8,15 @@
 //! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); 2. the
 //! summaries move to it, where that is worth it (`judge`); 3. the coefficients are solved for; 4. the
 //! summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
-//! basis as it is; where there is none yet, or where a class begins of which it knows nothing, they
-//! are learnt as a block.
+//! basis as it is; where there is none yet, where a class begins of which it knows nothing, or where
+//! they are of another kind than those before (`surprise`, `ahead`), they are learnt as a block.
 //!
 //! A stream whose first block lacks a class, as one sorted by label does, keeps groups of its rows
 //! beside the summaries (`known`), and asks them where the labels of a block are others than those
 //! before (`familiar`).
 
+mod ahead;
+mod block;
 mod familiar;
 mod judge;
 mod known;
@@ -22,6 +24,7 @@ mod learnt;
 mod left;
 mod saved;
 mod seen;
+mod surprise;
 mod unseen;
 mod waiting;
 
@@ -36,11 +39,12 @@ use crate::float::Real;
 use crate::model::{KernelModel, Model};
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
+use ahead::Ahead;
+use block::How;
 use familiar::{Familiar, Labels};
-use learnt::How;
 pub(super) use learnt::Learnt;
 pub(super) use left::{summaries_of_fit, summaries_of_terms};
-use waiting::{Waiting, block_len};
+use waiting::{Piece, Waiting, block_len};
 
 /// A stream under training.
 #[derive(Clone, Debug)]
@@ -53,6 +57,8 @@ pub struct Recursive<F: Real> {
     /// Of the whole blocks.
     labels: Labels,
     waiting: Waiting<F>,
+    /// Where rows that wait surprise, for answers.
+    ahead: Ahead<F>,
     outputs: usize,
     n_features: usize,
 }
@@ -70,6 +76,7 @@ impl<F: Real> Recursive<F> {
             parts: Arc::default(),
             labels: Labels::default(),
             waiting: Waiting::default(),
+            ahead: Ahead::default(),
             outputs: problem.targets().n_outputs(),
             n_features: problem.rows().n_cols(),
         }
@@ -81,8 +88,8 @@ impl<F: Real> Recursive<F> {
         let n_features = parts.first().map_or(0, |part| part.model.n_features());
         let nu = parts.first().and_then(|part| part.units).map(|units| units.nu);
         let (config, parts) = (Arc::new(config.clone()), Arc::new(parts));
-        let (labels, waiting) = (Labels::default(), Waiting::default());
-        Self { config, nu, parts, labels, waiting, outputs, n_features }
+        let (labels, waiting, ahead) = (Labels::default(), Waiting::default(), Ahead::default());
+        Self { config, nu, parts, labels, waiting, ahead, outputs, n_features }
     }
 
     /// Goes on with new rows: the stream, and why it ended. Stopped early, it holds the blocks that
@@ -96,6 +103,7 @@ impl<F: Real> Recursive<F> {
         let mut stream = start.cloned().unwrap_or_else(|| Self::new((config, nu), problem));
         if *stream.config != *config {
             stream.config = Arc::new(config.clone());
+            stream.ahead = Ahead::default();
         }
         let n = problem.len();
         let mut first = 0;
@@ -115,7 +123,7 @@ impl<F: Real> Recursive<F> {
             match stream.whole_block(watch) {
                 Ok((parts, labels)) => {
                     (stream.parts, stream.labels) = (Arc::new(parts), labels);
-                    stream.waiting = Waiting::default();
+                    (stream.waiting, stream.ahead) = (Waiting::default(), Ahead::default());
                     first = next;
                     watch.tick.seen = first;
                     if let Err(halt) = watch.poll() {
@@ -134,6 +142,7 @@ impl<F: Real> Recursive<F> {
                 }
             }
         }
+        stream.keep_ahead();
         let tick = Progress { seen: first, n_samples: n, iteration: 1, ..Progress::default() };
         watch.enter(Phase::EndOfPass, Progress { n_terms: stream.known_terms(), ..tick });
         if !stop.is_early() {
@@ -172,23 +181,28 @@ impl<F: Real> Recursive<F> {
         let targets = gathered.targets.view();
         let familiar = labels.shared([targets])?;
         let how = How { config: &self.config, nu: self.nu, whole: true, familiar };
-        let parts = self
-            .each_part(watch, &|part, problem, watch| Learnt::block(how, problem, part, watch))?;
+        let parts = self.each_part((&self.parts, &gathered), watch, &|part, problem, watch| {
+            Learnt::block(how, problem, part, watch)
+        })?;
         if self.nu.is_none() {
             labels.count(targets, self.parts.is_empty(), self.config.forgetting)?;
         }
         Ok((parts, labels))
     }
 
-    /// Calls `work` on every part and the rows that wait, as its problem.
-    fn each_part<T: Send>(&self, watch: &mut Watch<'_>, work: &OfPart<'_, F, T>) -> Step<Vec<T>> {
-        let gathered = self.waiting.gather()?;
-        let problem = gathered.problem()?;
+    /// Calls `work` on every part and these rows, as its problem.
+    fn each_part<T: Send>(
+        &self,
+        (parts, piece): (&[Learnt<F>], &Piece<F>),
+        watch: &mut Watch<'_>,
+        work: &OfPart<'_, F, T>,
+    ) -> Step<Vec<T>> {
+        let problem = piece.problem()?;
         if self.outputs < 2 || self.config.shared {
-            return Ok(vec![work(self.parts.first(), &problem, watch)?]);
+            return Ok(vec![work(parts.first(), &problem, watch)?]);
         }
         watch.all_side_by_side(self.outputs, |class, watch| {
-            let part = self.parts.get(class);
+            let part = parts.get(class);
             against_rest(&problem, class, |binary| Ok(work(part, binary, watch)))?
         })
     }
@@ -198,27 +212,36 @@ impl<F: Real> Recursive<F> {
     /// # Errors
     /// `OutOfMemory`; `Interrupted` by a wish to have nothing.
     pub(in crate::estimator) fn model(&self, watch: &mut Watch<'_>) -> Result<Model<F>> {
-        let models: Vec<KernelModel<F>> = if self.waiting.len() == 0 {
-            self.parts.iter().map(Learnt::outside).collect::<Result<_>>()?
-        } else {
-            let familiar = self.familiar()?;
-            let (config, nu) = (&*self.config, self.nu);
-            watch.unbroken(|watch| {
-                self.each_part(watch, &|part, problem, watch| match part {
-                    Some(part) if !part.begins(familiar) => {
-                        part.answer((config, familiar), problem, watch)
-                    }
-                    part => {
-                        let how = How { config, nu, whole: part.is_some(), familiar };
-                        Ok(Learnt::block(how, problem, part, watch)?.outside()?)
-                    }
-                })
-            })?
-        };
+        let models = watch.unbroken(|watch| self.models(watch))?;
         if models.is_empty() {
             return Err(Error::Unsupported("a stream that has learnt nothing".into()));
         }
         Ok(Model::of_expansions(models))
+    }
+
+    /// One a part, with the rows that wait.
+    fn models(&self, watch: &mut Watch<'_>) -> Step<Vec<KernelModel<F>>> {
+        if self.waiting.len() == 0 {
+            return Ok(self.parts.iter().map(Learnt::outside).collect::<Result<_>>()?);
+        }
+        let familiar = self.familiar()?;
+        let as_they_are = (Arc::clone(&self.parts), 0);
+        let (parts, learnt) = if familiar.strange { as_they_are } else { self.ahead(watch)? };
+        let mut piece = self.waiting.gather()?;
+        if learnt == self.waiting.len() {
+            return Ok(parts.iter().map(Learnt::outside).collect::<Result<_>>()?);
+        }
+        if learnt > 0 {
+            piece = Arc::new(piece.range(learnt, self.waiting.len())?);
+        }
+        let (config, nu) = (&*self.config, self.nu);
+        self.each_part((&parts, &piece), watch, &|part, problem, watch| match part {
+            Some(part) if !part.begins(familiar) => part.answer((config, familiar), problem, watch),
+            part => {
+                let how = How { config, nu, whole: part.is_some(), familiar };
+                Ok(Learnt::block(how, problem, part, watch)?.outside()?)
+            }
+        })
     }
 
     /// How like the labels of the rows that wait are to those before, where a part asks.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Recursive;
+use super::ahead::Ahead;
 use super::familiar::Labels;
 use super::learnt::Learnt;
 use super::waiting::{MOST, Piece, Waiting};
@@ -18,7 +19,7 @@ use crate::linalg::{lower, mirrored};
 use crate::loss::AnyLoss;
 use crate::model::persist::{Section, Tensor};
 use crate::model::{KernelModel, Model};
-use crate::solver::recursive::{Moments, Summary};
+use crate::solver::recursive::{Lost, Moments, Summary};
 
 fn bad<T>(what: &str) -> Result<T> {
     Err(Error::Format(format!("stream: {what}")))
@@ -67,6 +68,11 @@ fn groups(labels: Vec<usize>, numbers: &[f64], (n, n_classes): (usize, usize)) -
 }
 
 impl<F: Real> Recursive<F> {
+    /// Of each summary.
+    fn lost(&self) -> impl Iterator<Item = Lost> + '_ {
+        self.parts.iter().flat_map(|part| &part.summaries).map(Summary::lost)
+    }
+
     /// What a file holds of it.
     ///
     /// # Errors
@@ -90,6 +96,10 @@ impl<F: Real> Recursive<F> {
         let summaries = self.parts.iter().flat_map(|part| &part.summaries);
         for (at, summary) in summaries.enumerate() {
             section.put_array(&format!("summary_{at}"), Tensor::doubles(numbers(summary)));
+        }
+        let lost: Vec<f64> = self.lost().flat_map(|lost| [lost.learnt, lost.untold]).collect();
+        if lost.iter().any(|v| *v > 0.0) {
+            section.put_array("lost", Tensor::doubles(lost));
         }
         for (at, part) in self.parts.iter().enumerate() {
             let Some(moments) = &part.moments else { continue };
@@ -166,13 +176,24 @@ impl<F: Real> Recursive<F> {
                 return bad("model");
             }
             let mut at = 0;
+            // Older files do not say it.
+            let lost = if section.has("lost") { section.take_doubles("lost")? } else { Vec::new() };
+            if !lost.is_empty() && lost.len() != 2 * outputs {
+                return bad("losses");
+            }
+            let mut lost = lost.chunks_exact(2);
             let n_classes = if separate { 2 } else { outputs.max(2) };
             for (part, (model, &passes)) in model.expansions().iter().zip(&passes).enumerate() {
                 let unknowns = model.n_terms() + usize::from(config.fit_intercept);
                 let mut summaries = Vec::new();
                 for _ in 0..model.n_outputs() {
                     let numbers = section.take_doubles(&format!("summary_{at}"))?;
-                    summaries.push(summary(&numbers, unknowns)?);
+                    let mut summary = summary(&numbers, unknowns)?;
+                    if let Some(lost) = lost.next() {
+                        let lost = Lost { learnt: lost[0], untold: lost[1] };
+                        summary = summary.with_lost(lost).or_else(|e| bad(&e.to_string()))?;
+                    }
+                    summaries.push(summary);
                     at += 1;
                 }
                 // Older files do not have them, nor has what a fit left.
@@ -255,6 +276,7 @@ impl<F: Real> Recursive<F> {
         section.end()?;
         let (config, parts) = (Arc::new(config), Arc::new(parts));
         let labels = Labels::of(labels);
-        Ok(Self { config, nu, parts, labels, waiting, outputs, n_features })
+        let ahead = Ahead::default();
+        Ok(Self { config, nu, parts, labels, waiting, ahead, outputs, n_features })
     }
 }

@@ -54,6 +54,16 @@ impl<F: Real> Piece<F> {
     pub(super) fn problem(&self) -> Result<Problem<'_, F>> {
         Problem::new(self.rows.rows()?, self.targets.view(), &self.cost)
     }
+
+    /// The samples from `first` to before `last`.
+    pub(super) fn range(&self, first: usize, last: usize) -> Result<Self> {
+        let chosen: Vec<usize> = (first..last).collect();
+        Ok(Self {
+            rows: Gathered::new(&self.rows.rows()?, &chosen)?,
+            targets: SomeTargets::new(self.targets.view(), first..last),
+            cost: self.cost[first..last].to_vec(),
+        })
+    }
 }
 
 impl<F: Real> Waiting<F> {

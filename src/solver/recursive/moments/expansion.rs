@@ -14,7 +14,7 @@ use crate::data::Targets;
 use crate::error::{Result, try_vec};
 use crate::linalg::{add_scaled_rows, axpy, dot, dots, symmetric_times};
 use crate::loss::{Curve, Smoothed};
-use crate::solver::recursive::{Summary, gram};
+use crate::solver::recursive::{Lost, Summary, gram};
 use crate::watch::Step;
 
 /// The spread of decision values in a group that its rows do not say: wide, since what is beyond the
@@ -173,7 +173,7 @@ impl Moments {
         (penalty, point): (&[f64], &[f64]),
     ) -> Summary {
         let (linear, unseen) = (Vec::new(), self.unseen_of_a_row() * bend);
-        let mut out = Summary { hessian, linear, unseen };
+        let mut out = Summary { hessian, linear, unseen, lost: Lost::default() };
         out.settle(penalty, point);
         out
     }
