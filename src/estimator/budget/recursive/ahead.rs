@@ -17,10 +17,17 @@ use crate::watch::{Step, Watch};
 /// The rows that are learnt ahead are so many parts of a block.
 const PARTS: usize = 8;
 
-/// What was learnt ahead of a whole block, of how many of the rows that wait; or that these do not
-/// surprise.
+/// What was learnt ahead of a whole block, once it was asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Ahead<F: Real>(OnceLock<(usize, Option<Arc<Vec<Learnt<F>>>>)>);
+pub(super) struct Ahead<F: Real>(OnceLock<Made<F>>);
+
+#[derive(Clone, Debug)]
+struct Made<F: Real> {
+    /// Of the rows that wait.
+    rows: usize,
+    /// None where these do not surprise.
+    parts: Option<Arc<Vec<Learnt<F>>>>,
+}
 
 impl<F: Real> Default for Ahead<F> {
     fn default() -> Self {
@@ -31,7 +38,7 @@ impl<F: Real> Default for Ahead<F> {
 impl<F: Real> Ahead<F> {
     /// Forgets what is not of so many rows.
     fn keep(&mut self, rows: usize) {
-        if self.0.get().is_some_and(|(of, _)| *of != rows) {
+        if self.0.get().is_some_and(|made| made.rows != rows) {
             self.0.take();
         }
     }
@@ -60,16 +67,16 @@ impl<F: Real> Recursive<F> {
         if rows == 0 || self.parts.is_empty() || told || self.nu.is_some() {
             return Ok(as_they_are);
         }
-        let made = match self.ahead.0.get() {
-            Some((of, made)) if *of == rows => made.clone(),
+        let parts = match self.ahead.0.get() {
+            Some(made) if made.rows == rows => made.parts.clone(),
             _ => {
-                let made = self.learnt_ahead(rows, watch)?.map(Arc::new);
+                let parts = self.learnt_ahead(rows, watch)?.map(Arc::new);
                 // Another thread may have been quicker, with the same.
-                let _ = self.ahead.0.set((rows, made.clone()));
-                made
+                let _ = self.ahead.0.set(Made { rows, parts: parts.clone() });
+                parts
             }
         };
-        Ok(made.map_or(as_they_are, |parts| (parts, rows)))
+        Ok(parts.map_or(as_they_are, |parts| (parts, rows)))
     }
 
     /// The parts with the first `rows` of those that wait as a block, where these surprise.
