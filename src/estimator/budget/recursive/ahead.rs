@@ -6,7 +6,7 @@
 //! depends on their number alone, so that rows one by one are answered with one such block for many
 //! rows, which is kept until there are more.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::Recursive;
 use super::block::How;
@@ -16,33 +16,6 @@ use crate::watch::{Step, Watch};
 
 /// The rows that are learnt ahead are so many parts of a block.
 const PARTS: usize = 8;
-
-/// What was learnt ahead of a whole block, once it was asked for.
-#[derive(Clone, Debug)]
-pub(super) struct Ahead<F: Real>(OnceLock<Made<F>>);
-
-#[derive(Clone, Debug)]
-struct Made<F: Real> {
-    /// Of the rows that wait.
-    rows: usize,
-    /// None where these do not surprise.
-    parts: Option<Arc<Vec<Learnt<F>>>>,
-}
-
-impl<F: Real> Default for Ahead<F> {
-    fn default() -> Self {
-        Self(OnceLock::new())
-    }
-}
-
-impl<F: Real> Ahead<F> {
-    /// Forgets what is not of so many rows.
-    fn keep(&mut self, rows: usize) {
-        if self.0.get().is_some_and(|made| made.rows != rows) {
-            self.0.take();
-        }
-    }
-}
 
 impl<F: Real> Recursive<F> {
     /// Rows that wait and may be learnt ahead.
@@ -54,7 +27,7 @@ impl<F: Real> Recursive<F> {
     /// Forgets what was learnt ahead of other rows than those that wait now.
     pub(super) fn keep_ahead(&mut self) {
         let rows = self.before_answers();
-        self.ahead.keep(rows);
+        self.ahead.forget_others(rows);
     }
 
     /// The parts with the first rows that wait as a block, and how many these are; the parts as they
@@ -67,14 +40,9 @@ impl<F: Real> Recursive<F> {
         if rows == 0 || self.parts.is_empty() || told || self.nu.is_some() {
             return Ok(as_they_are);
         }
-        let parts = match self.ahead.0.get() {
-            Some(made) if made.rows == rows => made.parts.clone(),
-            _ => {
-                let parts = self.learnt_ahead(rows, watch)?.map(Arc::new);
-                // Another thread may have been quicker, with the same.
-                let _ = self.ahead.0.set(Made { rows, parts: parts.clone() });
-                parts
-            }
+        let parts = match self.ahead.of(rows) {
+            Some(made) => made,
+            None => self.ahead.keep(rows, self.learnt_ahead(rows, watch)?.map(Arc::new)),
         };
         Ok(parts.map_or(as_they_are, |parts| (parts, rows)))
     }

@@ -23,6 +23,7 @@ use crate::watch::{Halt, Step, Watch};
 
 /// The first block is solved for to this tolerance.
 const FIRST_TOL: f64 = 1e-4;
+
 /// How a block is learnt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How<'a> {

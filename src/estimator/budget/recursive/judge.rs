@@ -8,7 +8,7 @@
 //! comes to on the basis that there is, is known before ([`super::surprise`]).
 
 use super::familiar::{Familiar, VARIED};
-use super::known::Known;
+use super::known::{Known, Points, solution};
 use super::seen::side_by_side;
 use super::surprise::{Held, output_of};
 use crate::data::Rows;
@@ -29,9 +29,6 @@ const ASKED: (f64, f64) = (0.1, 1.0);
 /// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
 /// glance, and a share of what the block is worth on the other basis, which differs by less.
 const HOPELESS: f64 = 0.5;
-/// What is known of an output on one basis, or nothing yet.
-pub(super) type Points = Vec<Option<Vec<f64>>>;
-
 /// What the judges found: their solutions on both bases, and which one is to be.
 pub(super) struct Judged {
     pub(super) worth_it: bool,
@@ -76,18 +73,6 @@ pub(super) fn judge<F: Real>(
     }
     judged.worth_it = gain > asked * worth;
     Ok(judged)
-}
-
-/// The solution of an output.
-pub(super) fn solution<F: Real>(
-    block: &Block<'_, F>,
-    known: &Known,
-    output: usize,
-    start: Option<Vec<f64>>,
-    between: &mut dyn FnMut() -> Step,
-) -> Step<Vec<f64>> {
-    let found = block.solve_after((known.of(output), f64::INFINITY), output, start, between)?;
-    Ok(found.unwrap_or_default())
 }
 
 /// Solutions of all outputs, and what is known with the block: where a solution is known already it

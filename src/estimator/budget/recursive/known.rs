@@ -19,6 +19,9 @@ use crate::watch::{Step, Watch};
 /// of rows of one label, which says nothing of it.
 const ALIKE: i32 = 4;
 
+/// What is known of an output on one basis, or nothing yet.
+pub(super) type Points = Vec<Option<Vec<f64>>>;
+
 /// On one basis.
 pub(super) struct Known {
     /// One an output.
@@ -145,6 +148,18 @@ impl Known {
         }
         Ok(Self::new(summaries, moments))
     }
+}
+
+/// The solution of an output.
+pub(super) fn solution<F: Real>(
+    block: &Block<'_, F>,
+    known: &Known,
+    output: usize,
+    start: Option<Vec<f64>>,
+    between: &mut dyn FnMut() -> Step,
+) -> Step<Vec<f64>> {
+    let found = block.solve_after((known.of(output), f64::INFINITY), output, start, between)?;
+    Ok(found.unwrap_or_default())
 }
 
 /// Kernel values of the mean rows of groups with the terms; none where these are not kept.

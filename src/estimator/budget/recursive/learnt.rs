@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::familiar::Familiar;
-use super::judge::solution;
-use super::known::Known;
+use super::known::{Known, solution};
 use super::seen::{Seen, Terms, bordered, features, side_by_side};
 use super::surprise::hold;
 use crate::data::{Gathered, Problem};

@@ -22,6 +22,7 @@ mod judge;
 mod known;
 mod learnt;
 mod left;
+mod made;
 mod saved;
 mod seen;
 mod surprise;
@@ -39,11 +40,11 @@ use crate::float::Real;
 use crate::model::{KernelModel, Model};
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
 
-use ahead::Ahead;
 use block::How;
 use familiar::{Familiar, Labels};
 pub(super) use learnt::Learnt;
 pub(super) use left::{summaries_of_fit, summaries_of_terms};
+use made::Ahead;
 use waiting::{Piece, Waiting, block_len};
 
 /// A stream under training.

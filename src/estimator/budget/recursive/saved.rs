@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Recursive;
-use super::ahead::Ahead;
 use super::familiar::Labels;
 use super::learnt::Learnt;
+use super::made::Ahead;
 use super::waiting::{MOST, Piece, Waiting};
 use crate::config::{Config as _, exactly};
 use crate::data::SomeTargets;

@@ -12,8 +12,7 @@
 //! cannot tell, is where they were not, and new directions there have that much less of a price
 //! ([`Summary::moved`](crate::solver::recursive::Summary::moved)).
 
-use super::judge::{Points, solution};
-use super::known::Known;
+use super::known::{Known, Points, solution};
 use super::seen::side_by_side;
 use crate::float::Real;
 use crate::solver::recursive::{Block, Lost};
