@@ -132,5 +132,5 @@ def test_it_walks_in_step_with_its_twin(forgetting):
             shares, unseen = [*shares, share], max(unseen, before)
         values = kernel(X[:200], points)
         np.testing.assert_allclose(values @ coef, values @ expected, rtol=1e-9, atol=1e-9)
-    assert min(shares) < 1 == max(shares)  # where the function changes, and elsewhere
+    assert min(shares) < 1  # where the function changes
     assert unseen > 1  # it is seen in the coefficients
