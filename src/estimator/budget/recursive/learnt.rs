@@ -53,13 +53,14 @@ impl<F: Real> Learnt<F> {
         Known::new(summaries, moments)
     }
 
-    /// Calls `work` on these rows as a block on the basis as it is, and what is known before it.
+    /// Calls `work` on these rows as a block on the basis as it is, what is known before it, and the
+    /// units of one class with it.
     fn beside<T>(
         &self,
         (config, familiar): (&BudgetConfig, Familiar),
         problem: &Problem<'_, F>,
         watch: &mut Watch<'_>,
-        work: impl FnOnce(&Block<'_, F>, &Known, &mut Watch<'_>) -> Step<T>,
+        work: impl FnOnce(&Block<'_, F>, (&Known, Option<&Units>), &mut Watch<'_>) -> Step<T>,
     ) -> Step<T> {
         let cost = config.fading(problem.cost());
         let factor = config.forgetting.powf(problem.len() as f64);
@@ -73,7 +74,7 @@ impl<F: Real> Learnt<F> {
             let starts = points_of(&self.model, config);
             known = known.asked(&block, &starts, (factor, familiar.share), watch)?;
         }
-        work(&block, &known, watch)
+        work(&block, (&known, units.as_ref()), watch)
     }
 
     /// The coefficients that are best with these rows too, on the basis as it is.
@@ -84,15 +85,12 @@ impl<F: Real> Learnt<F> {
         watch: &mut Watch<'_>,
     ) -> Step<KernelModel<F>> {
         let starts = points_of(&self.model, config);
-        let points = self.beside((config, familiar), problem, watch, |block, known, watch| {
-            side_by_side(watch, starts.len(), &|output, between| {
+        self.beside((config, familiar), problem, watch, |block, (known, units), watch| {
+            let points = side_by_side(watch, starts.len(), &|output, between| {
                 solution(block, known, output, Some(starts[output].clone()), between)
-            })
-        })?;
-        let cost = config.fading(problem.cost());
-        let factor = config.forgetting.powf(problem.len() as f64);
-        let units = self.units.map(|units| units.and(factor, &cost));
-        Ok(outside(units.as_ref(), with_points(&self.model, &points, config)?)?)
+            })?;
+            Ok(outside(units, with_points(&self.model, &points, config)?)?)
+        })
     }
 
     /// Whether these rows surprise.
@@ -103,7 +101,7 @@ impl<F: Real> Learnt<F> {
         watch: &mut Watch<'_>,
     ) -> Step<bool> {
         let starts = points_of(&self.model, config);
-        self.beside((config, familiar), problem, watch, |block, known, watch| {
+        self.beside((config, familiar), problem, watch, |block, (known, _), watch| {
             Ok(hold((block, known), &starts, watch)?.surprises())
         })
     }

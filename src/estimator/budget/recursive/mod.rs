@@ -228,10 +228,10 @@ impl<F: Real> Recursive<F> {
         let familiar = self.familiar()?;
         let as_they_are = (Arc::clone(&self.parts), 0);
         let (parts, learnt) = if familiar.strange { as_they_are } else { self.ahead(watch)? };
-        let mut piece = self.waiting.gather()?;
         if learnt == self.waiting.len() {
             return Ok(parts.iter().map(Learnt::outside).collect::<Result<_>>()?);
         }
+        let mut piece = self.waiting.gather()?;
         if learnt > 0 {
             piece = Arc::new(piece.range(learnt, self.waiting.len())?);
         }
