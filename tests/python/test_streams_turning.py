@@ -32,21 +32,17 @@ THERE, Y_THERE = board(2000, 0, 1)
 MODEL = BudgetSVC(budget=40, C=10, gamma=4.0, random_state=0)
 
 
-@pytest.mark.parametrize("budget", [40, 100])
+@pytest.mark.parametrize(("budget", "least"), [(40, (0.8, 0.85, 0.9)), (100, (0.83, 0.95, 0.96))])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_kind_that_no_point_is_near_is_learnt(budget, seed):
-    """The price of new directions kept every point where it was: .53 to the end of the stream."""
+def test_a_kind_that_no_point_is_near_is_learnt_and_none_forgotten(budget, least, seed):
+    """The price of new directions kept every point where it was: .53 to the end of the stream; then
+    passes from less than what steps had come to merged the other board away: .80 of it left."""
     X, y = board(4000, TURN, seed)
     model = clone(MODEL).set_params(budget=budget, random_state=seed)
-    scores = {}
-    for end in (2400, 2900, 4000):
+    for end, new in zip((2400, 2900, 4000), least, strict=True):
         streamed = clone(model).partial_fit(X[:end], y[:end], classes=[0, 1])
-        scores[end] = streamed.score(THERE, Y_THERE)
-        # The budget is for twice as many squares now.
-        assert streamed.score(X[:TURN], y[:TURN]) > 0.75, end
-    assert scores[2400] > 0.88
-    assert scores[2900] > 0.95
-    assert scores[4000] > 0.96
+        assert streamed.score(THERE, Y_THERE) > new, end
+        assert streamed.score(X[:TURN], y[:TURN]) > 0.95, end
 
 
 def test_a_kind_that_is_half_of_the_rows_is_learnt_by_few_points():
@@ -144,20 +140,22 @@ THREE_THERE = Y_THERE + (THERE[:, 1] > 2)
 @pytest.mark.parametrize("kind", ["dense", "csr", "float32"])
 def test_every_machine_follows(given, kind):
     """Three classes; no point was near the rows that are asked about."""
-    model = clone(MODEL).set_params(**given)
+    model = clone(MODEL).set_params(budget=80, **given)
     as_kind = {"dense": np.asarray, "csr": sp.csr_matrix, "float32": np.float32}[kind]
     weights = np.where(np.arange(4000) % 3 == 0, 2.0, 1.0)
     streamed = fed(
         model, as_kind(X), THREE, [TURN, 2300, 3500], classes=[0, 1, 2], sample_weight=weights
     )
     assert streamed.score(as_kind(THERE), THREE_THERE) > 0.95  # .55 to .97 before
-    assert streamed.n_terms_ <= 40 * (1 if given.get("shared", True) else 3)
+    assert streamed.score(as_kind(X[:TURN]), THREE[:TURN]) > 0.95  # .50 to .98 before
+    assert streamed.n_terms_ <= 80 * (1 if given.get("shared", True) else 3)
 
 
-def test_values_follow_too():
+@pytest.mark.parametrize(("budget", "least"), [(20, 0.8), (40, 0.95)])
+def test_values_follow_too(budget, least):
     wave = np.sin(3 * X[:, 0]) + X[:, 1]
-    model = BudgetSVR(budget=40, C=10, gamma=2.0, random_state=0)
+    model = BudgetSVR(budget=budget, C=10, gamma=2.0, random_state=0)
     streamed = model.partial_fit(X[:3400], wave[:3400])
     there = np.sin(3 * THERE[:, 0]) + THERE[:, 1]
-    assert streamed.score(THERE, there) > 0.9  # .0 before
-    assert streamed.score(X[:TURN], wave[:TURN]) > 0.9
+    assert streamed.score(THERE, there) > least  # .0 before
+    assert streamed.score(X[:TURN], wave[:TURN]) > 0.97

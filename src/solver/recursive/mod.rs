@@ -45,6 +45,7 @@ mod past;
 #[cfg(test)]
 mod tests;
 mod whitened;
+mod worth;
 
 use crate::error::{Error, Result, check_len, try_square, try_vec};
 use crate::float::Real;
@@ -56,6 +57,7 @@ use crate::watch::{Halt, Step};
 pub use moments::Moments;
 pub use newton::Block;
 pub use past::Past;
+pub use worth::Worth;
 
 /// How much wider the corners are whose curvature is absorbed.
 pub(super) const WIDER: f64 = 2.0;

@@ -176,6 +176,71 @@ fn what_is_absorbed_keeps_the_minimum_and_has_the_curvature_of_wide_corners() {
     assert!((after.unseen - 0.5 * (summary.unseen + 0.25 * curvature)).abs() < 1e-9 * curvature);
 }
 
+/// The minimum of `½ βᵀAβ - gᵀβ` over β that are 0 where `gone`, by elimination, and its value.
+fn minimum_without(a: &[f64], g: &[f64], gone: &[usize]) -> (Vec<f64>, f64) {
+    let n = g.len();
+    let (mut a, mut g) = (a.to_vec(), g.to_vec());
+    let (whole, linear) = (a.clone(), g.clone());
+    for &j in gone {
+        (0..n).for_each(|i| (a[i * n + j], a[j * n + i]) = (0.0, 0.0));
+        (a[j * n + j], g[j]) = (1.0, 0.0);
+    }
+    for k in 0..n {
+        for i in (0..n).filter(|&i| i != k) {
+            let factor = a[i * n + k] / a[k * n + k];
+            (0..n).for_each(|j| a[i * n + j] -= factor * a[k * n + j]);
+            g[i] -= factor * g[k];
+        }
+    }
+    let point: Vec<f64> = (0..n).map(|i| g[i] / a[i * n + i]).collect();
+    let half = |i: usize| 0.5 * dot(&whole[i * n..(i + 1) * n], &point) * point[i];
+    let value = (0..n).map(half).sum::<f64>() - dot(&linear, &point);
+    (point, value)
+}
+
+#[test]
+fn a_term_is_worth_what_the_objective_loses_without_it() {
+    for with_offset in [false, true] {
+        let data = data(120, 6, with_offset);
+        let loss = Smoothed { loss: AnyLoss::SquaredEpsilonInsensitive { epsilon: 0.0 }, h: 0.1 };
+        let (summary, _) = learn(&data, loss, &[70]);
+        let block = data.block(loss, 70..120);
+        let point = block.solve(&summary, 0, None, &mut on).unwrap();
+        // A squared loss is a parabola: with the block in the summary that is all of the objective.
+        let mut all = summary.clone();
+        block.absorb(&mut all, 0, &point, None, &mut on).unwrap();
+        let a: Vec<f64> = all.hessian.iter().zip(&data.penalty).map(|(h, k)| h + k).collect();
+        let mut worth = block.worth(&summary, (0, &point), &mut on).unwrap();
+        let mut gone = Vec::new();
+        for j in [2, 5, 0] {
+            let (_, with) = minimum_without(&a, &all.linear, &gone);
+            gone.push(j);
+            let (expected, without) = minimum_without(&a, &all.linear, &gone);
+            let lost = worth.of(j);
+            assert!((lost - (without - with)).abs() < 1e-6 * (1.0 + lost), "{j} {lost}");
+            worth.without(j).unwrap();
+            assert!(far(worth.point(), &expected) < 1e-6, "{:?} {expected:?}", worth.point());
+            assert_eq!((worth.point()[j], worth.of(j)), (0.0, 0.0));
+        }
+    }
+}
+
+#[test]
+fn slopes_are_those_of_the_losses() {
+    let data = data(60, 4, true);
+    let loss = Smoothed { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, h: 0.2 };
+    let mut data = data;
+    data.cost[7] = 0.0;
+    let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
+    let found = data.block(loss, 0..60).slopes(0, &point).unwrap();
+    for (i, row) in data.features.chunks(data.b).enumerate() {
+        let f = row.iter().zip(&point).map(|(a, b)| a * b).sum::<f64>() + point[4];
+        let at = |f: f64| data.cost[i] * loss.at(data.values[i], f).value;
+        let slope = (at(f + 1e-6) - at(f - 1e-6)) / 2e-6;
+        assert!((found[i] - slope).abs() < 1e-5 * (1.0 + slope.abs()), "{i} {} {slope}", found[i]);
+    }
+}
+
 #[test]
 fn what_rows_lost_is_told_with_and_without_the_basis() {
     let data = data(60, 4, true);

@@ -1,9 +1,10 @@
 //! A block of a stream, learnt.
 
 use super::familiar::Familiar;
-use super::judge::{judge, settled, solved};
+use super::judge::{settled, solved};
 use super::known::Known;
 use super::learnt::{Learnt, at, points_of, with_points};
+use super::proposal::{Around, Proposal};
 use super::seen::{Seen, Terms};
 use super::surprise::{Held, hold};
 use super::unseen::{covered, spread};
@@ -55,7 +56,7 @@ impl How<'_> {
         problem: &Problem<'_, F>,
         units: Option<&Units>,
         watch: &mut Watch<'_>,
-    ) -> Step<Passed<F>> {
+    ) -> Step<(KernelModel<F>, Passes)> {
         let rows = problem.rows();
         match units {
             Some(units) => {
@@ -70,16 +71,8 @@ impl How<'_> {
         if self.whole {
             model = covered(self.config, &rows, model, watch)?;
         }
-        let stepped = model.coef();
-        Ok(Passed { model, stepped, passes })
+        Ok((model, passes))
     }
-}
-
-/// What the pass over a block leaves.
-struct Passed<F: Real> {
-    model: KernelModel<F>,
-    stepped: Vec<f64>,
-    passes: Passes,
 }
 
 impl<F: Real> Learnt<F> {
@@ -115,8 +108,8 @@ impl<F: Real> Learnt<F> {
         let intercept = config.beginning(problem)?;
         let state = State::new(&solver, origin, d, problem.targets().n_outputs())?;
         let state = state.with_intercept(intercept);
-        let Passed { model, mut stepped, passes } =
-            how.pass((solver, state), problem, of_steps.as_ref(), watch)?;
+        let (model, passes) = how.pass((solver, state), problem, of_steps.as_ref(), watch)?;
+        let mut stepped = model.coef();
         if let (Some(units), Some(of_steps)) = (units, of_steps) {
             units.take(&of_steps, &mut stepped);
         }
@@ -142,16 +135,20 @@ impl<F: Real> Learnt<F> {
         let units = self.units.map(|units| units.and(factor, &cost));
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &self.model));
         let starts = points_of(&self.model, config);
-        let seen_with = |model: &KernelModel<F>, watch: &mut Watch<'_>| {
-            let seen = Seen::new(&rows, model, config.fit_intercept, watch)?;
-            Ok::<_, Halt>(seen.weigh(units.as_ref()))
+        let around = Around {
+            rows: &rows,
+            terms: &terms,
+            units: units.as_ref(),
+            with_offset: config.fit_intercept,
+            familiar,
+            is_values: !config.loss.is_classification(),
         };
         let mut known = self.decayed(config, problem.len());
         let is_asked = familiar.strange && known.moments.is_some();
         let is_full = config.budget.is_some_and(|budget| self.model.n_terms() >= budget);
         let mut old = None;
         if is_asked || is_full {
-            let seen = seen_with(&self.model, watch)?;
+            let seen = around.seen(&self.model, watch)?;
             if is_asked {
                 let share = (factor, familiar.share);
                 known = known.asked(&terms.block(&seen), &starts, share, watch)?;
@@ -164,44 +161,54 @@ impl<F: Real> Learnt<F> {
         }
         // Groups tell when points are to move, where labels come one after another.
         let tells = known.moments.is_none() && !familiar.strange && units.is_none();
+        let priced = held.as_ref().filter(|_| tells).map_or(1.0, |held| 1.0 - held.beyond);
         let kept = held.as_ref().filter(|_| tells).map_or(1.0, Held::kept);
         let (solver, state) = self.steps_on(how, factor.min(kept))?;
-        let Passed { model, stepped, passes } =
-            how.pass((solver, state), problem, units.as_ref(), watch)?;
-        let seen = seen_with(&model, watch)?;
-        let (basis, is_new) = self.change((&model, &seen), config.fit_intercept, watch)?;
-        let is_judged = is_new && model.n_terms() <= self.model.n_terms();
-        if is_judged && held.is_none() {
+        let (model, passes) = how.pass((solver, state), problem, units.as_ref(), watch)?;
+        let mut proposal = Proposal::new(&around, (model, 0), (self, &known, priced), watch)?;
+        let is_judged = proposal.is_new && proposal.model.n_terms() <= self.model.n_terms();
+        if is_judged {
             let seen = match old.take() {
                 Some(seen) => seen,
-                None => seen_with(&self.model, watch)?,
+                None => around.seen(&self.model, watch)?,
             };
-            held = Some(hold((&terms.block(&seen), &known), &starts, watch)?);
-            old = Some(seen);
+            let found = match held.take() {
+                Some(held) => held,
+                None => hold((&terms.block(&seen), &known), &starts, watch)?,
+            };
+            proposal = proposal.judged(&around, (&known, &found), None, watch)?;
+            (old, held) = (Some(seen), Some(found));
         }
-        let priced = held.as_ref().filter(|_| tells).map_or(1.0, |held| 1.0 - held.beyond);
-        let moved = known.moved((&basis, priced), (&self.model, &model), watch)?;
-        let mut points = vec![None; starts.len()];
-        match (held, old) {
-            (Some(held), Some(old)) if is_judged => {
-                let judged = judge(familiar, (&known, held), (&terms.block(&seen), &moved), watch)?;
-                if !judged.worth_it {
-                    let seen = spread(old, (&rows, config.loss), &self.model, watch)?;
-                    let (points, Known { summaries, moments, .. }) =
-                        solved((&terms.block(&seen), &rows), known, judged.held, watch)?;
-                    let model = with_points(&self.model, &points, config)?;
-                    let stepped = self.stepped.clone();
-                    return Ok(Self { model, stepped, passes, summaries, moments, units });
-                }
-                points = judged.moved;
+        if let (Some(held), Some(seen)) = (&held, &old)
+            && is_full
+            && tells
+            && (held.surprises() || !config.loss.is_classification())
+        {
+            let from = (self, &known, priced);
+            proposal = proposal.or_traded(&around, from, (held, seen), watch)?;
+        }
+        let points = match (&proposal.judged, held) {
+            (Some(judged), Some(held)) if !judged.worth_it => {
+                let seen = match old {
+                    Some(seen) => seen,
+                    None => around.seen(&self.model, watch)?,
+                };
+                proposal = Proposal::held(self, (seen, known))?;
+                held.points(starts.len())
             }
-            (Some(held), _) if !is_new => points = held.points(starts.len()),
-            _ => {}
-        }
+            (Some(_), _) => proposal.judged.map_or_else(Vec::new, |judged| judged.moved),
+            (None, Some(held)) if !proposal.is_new => held.points(starts.len()),
+            _ => vec![None; starts.len()],
+        };
+        let Proposal { model, fresh, seen, known, .. } = proposal;
         let seen = spread(seen, (&rows, config.loss), &model, watch)?;
         let (points, Known { summaries, moments, .. }) =
-            solved((&terms.block(&seen), &rows), moved, points, watch)?;
+            solved((&terms.block(&seen), &rows), known, points, watch)?;
+        let mut stepped = model.coef();
         let model = with_points(&model, &points, config)?;
+        // Steps go on from the best coefficients of terms that they have not made.
+        let made = stepped.len() - fresh * starts.len();
+        stepped[made..].copy_from_slice(&model.coef()[made..]);
         Ok(Self { model, stepped, passes, summaries, moments, units })
     }
 

@@ -29,19 +29,24 @@ const ASKED: (f64, f64) = (0.1, 1.0);
 /// Less than this part of that share is no gain, whatever the new basis comes to: it is known at a
 /// glance, and a share of what the block is worth on the other basis, which differs by less.
 const HOPELESS: f64 = 0.5;
-/// What the judges found: their solutions on both bases, and which one is to be.
+
+/// What the judges found.
 pub(super) struct Judged {
+    /// How much less the objective is on the new basis.
+    pub(super) gain: f64,
+    /// What penalty and block are worth.
+    pub(super) worth: f64,
     pub(super) worth_it: bool,
-    pub(super) held: Points,
+    /// The solutions on it.
     pub(super) moved: Points,
 }
 
 /// Solves for some outputs on the new basis too, for a block whose labels are so like those of the
-/// rows so far.
+/// rows so far, from these points if there are any.
 pub(super) fn judge<F: Real>(
     familiar: Familiar,
-    (known, held): (&Known, Held),
-    (new, moved): (&Block<'_, F>, &Known),
+    (known, held): (&Known, &Held),
+    ((new, there), starts): ((&Block<'_, F>, &Known), Option<&Points>),
     watch: &mut Watch<'_>,
 ) -> Step<Judged> {
     let outputs = known.outputs();
@@ -55,24 +60,23 @@ pub(super) fn judge<F: Real>(
         // Of several outputs one may gain what others lose.
         let ceiling =
             if count > 1 { f64::INFINITY } else { before.0 - HOPELESS * asked * before.1 };
-        match new.solve_after((moved.of(output), ceiling), output, None, between)? {
-            Some(there) => {
-                let after = new.value_after(moved.of(output), output, &there)?;
-                Ok((before.0 - after.0, after.1, Some(there)))
+        let start = starts.and_then(|starts| starts[output].clone());
+        match new.solve_after((there.of(output), ceiling), output, start, between)? {
+            Some(point) => {
+                let after = new.value_after(there.of(output), output, &point)?;
+                Ok((before.0 - after.0, after.1, Some(point)))
             }
             None => Ok((0.0, before.1, None)),
         }
     })?;
     let (mut gain, mut worth) = (0.0, 0.0);
-    let mut judged =
-        Judged { worth_it: false, held: held.points(outputs), moved: vec![None; outputs] };
-    for (judge, (less, share, there)) in found.into_iter().enumerate() {
+    let mut moved = vec![None; outputs];
+    for (judge, (less, share, point)) in found.into_iter().enumerate() {
         gain += less;
         worth += share;
-        judged.moved[output_of(judge, outputs)] = there;
+        moved[output_of(judge, outputs)] = point;
     }
-    judged.worth_it = gain > asked * worth;
-    Ok(judged)
+    Ok(Judged { gain, worth, worth_it: gain > asked * worth, moved })
 }
 
 /// Solutions of all outputs, and what is known with the block: where a solution is known already it

@@ -5,8 +5,9 @@
 //! wait. So any cut of a stream gives the same model.
 //!
 //! A block: 1. one pass of the machine's own steps, with maintenance, from the solution so far
-//! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); 2. the
-//! summaries move to it, where that is worth it (`judge`); 3. the coefficients are solved for; 4. the
+//! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); where
+//! rows are of another kind, or targets are values, so do terms traded for rows (`trade`); 2. the
+//! summaries move to what gains most (`proposal`), where that is worth it (`judge`); 3. the coefficients are solved for; 4. the
 //! summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
 //! basis as it is; where there is none yet, where a class begins of which it knows nothing, or where
 //! they are of another kind than those before (`surprise`, `ahead`), they are learnt as a block.
@@ -23,9 +24,12 @@ mod known;
 mod learnt;
 mod left;
 mod made;
+mod proposal;
+mod rest;
 mod saved;
 mod seen;
 mod surprise;
+mod trade;
 mod unseen;
 mod waiting;
 

@@ -5,7 +5,8 @@
 //! when it is. Where it falls by more than half ([`Held::fallen`]), rows are of another kind. Steps
 //! then go on from less than what they have come to ([`Held::kept`]): terms that came first have grown
 //! with every row near them, and one that is new is merged away before it has grown, where in a
-//! shuffled pass over all rows both grow together.
+//! shuffled pass over all rows both grow together. Terms are traded for rows then, too
+//! (`trade`).
 //!
 //! Where the basis cannot tell the rows at all, nothing falls either. So the part of what they lose
 //! that stays is compared with that of the rows before ([`Held::beyond`]): what a basis that told those

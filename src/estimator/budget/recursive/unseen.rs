@@ -10,13 +10,13 @@ use crate::error::try_vec;
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::estimator::budget::config::BudgetConfig;
 use crate::float::Real;
-use crate::linalg::{Cholesky, PivotedCholesky, dot};
+use crate::linalg::dot;
 use crate::loss::AnyLoss;
 use crate::model::KernelModel;
-use crate::solver::recursive::MOVE_JITTER;
 use crate::solver::smoothed::basis_gram;
-use crate::watch::{Halt, Step, Watch};
+use crate::watch::{Step, Watch};
 
+use super::rest::{Rest, times_inverse};
 use super::seen::{Seen, features};
 
 /// Rows that are compared with each other.
@@ -67,7 +67,8 @@ fn alike<F: Real>(
     for (to, &i) in known.chunks_exact_mut(terms.max(1)).zip(&chosen) {
         to.iter_mut().zip(seen.row(i, terms)).for_each(|(to, &v)| *to = Real::to_f64(v));
     }
-    let solved = solved(&seen.gram(terms)?, known.clone(), terms, watch)?;
+    let mut solved = known.clone();
+    times_inverse(&seen.gram(terms)?, &mut solved, terms, watch)?;
     let (mut own, mut pairs, mut whole) = (0.0, 0.0, 0.0);
     for i in 0..count {
         let held = &solved[i * terms..(i + 1) * terms];
@@ -101,57 +102,25 @@ pub(super) fn covered<F: Real>(
         return Ok(model);
     }
     let values = ModelRows::new(rows.view(), &model)?;
-    let held = features(&values, n, watch)?;
-    let held: Vec<f64> = held.iter().map(|&v| Real::to_f64(v)).collect();
-    let solved = solved(&basis_gram(&values, watch)?, held.clone(), terms, watch)?;
-    let (mut rest, mut most, mut row) = (Vec::with_capacity(n), 0.0_f64, vec![F::zero(); d]);
-    for i in 0..n {
-        rows.copy_row(i, &mut row);
-        let wide: Vec<f64> = row.iter().map(|&v| Real::to_f64(v)).collect();
-        let own = config.kernel.eval(&wide, &wide);
-        let part = i * terms..(i + 1) * terms;
-        (most, _) = (most.max(own), rest.push(own - dot(&solved[part.clone()], &held[part])));
-    }
-    let largest = rest.iter().fold(0.0_f64, |a, &b| a.max(b));
-    if largest <= COVERED * most {
+    let held = features(&values, n, watch)?.into_iter().map(Real::to_f64).collect();
+    let all: Vec<usize> = (0..n).collect();
+    let gram = basis_gram(&values, watch)?;
+    let rest = Rest::new((rows, &all), &model, (held, &gram), watch)?;
+    let largest = rest.largest();
+    if largest <= COVERED {
         return Ok(model);
     }
-    let column = |pivot: usize, out: &mut [f64]| {
-        let one = model_on(config.kernel, rows, &[pivot], 1)?;
-        let values = features(&ModelRows::new(rows.view(), &one)?, n, watch)?;
-        let own = &held[pivot * terms..(pivot + 1) * terms];
-        for (i, (to, &value)) in out.iter_mut().zip(&values).enumerate() {
-            *to = Real::to_f64(value) - dot(&solved[i * terms..(i + 1) * terms], own);
-        }
-        Ok::<(), Halt>(())
-    };
-    let limits = (room, COVERED * most / largest);
-    let go_on = &mut || Ok(true);
-    let found = PivotedCholesky::<f64>::new("basis", rest, limits, column, go_on)?;
+    let pivots = rest.spanning(&vec![1.0; n], (room, COVERED / largest), watch)?;
     let (mut centers, mut coef) = (model.shifted_centers()?, model.coef());
-    for &pivot in &found.pivots {
+    let mut row = vec![F::zero(); d];
+    for &pivot in &pivots {
         rows.copy_row(pivot, &mut row);
         row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v -= o);
         centers.extend_from_slice(&row);
     }
-    coef.resize(coef.len() + found.rank() * model.n_outputs(), 0.0);
+    coef.resize(coef.len() + pivots.len() * model.n_outputs(), 0.0);
     let (origin, intercept) = (model.origin().to_vec(), model.intercept().to_vec());
     Ok(KernelModel::from_parts(config.kernel, origin, (centers, d), &coef, intercept)?)
-}
-
-/// Each row of `values` times K⁻¹.
-fn solved(
-    gram: &[f64],
-    mut values: Vec<f64>,
-    terms: usize,
-    watch: &mut Watch<'_>,
-) -> Step<Vec<f64>> {
-    if terms > 0 {
-        let between = &mut || watch.glance();
-        let factor = Cholesky::factor::<Halt>("basis", gram, terms, MOVE_JITTER, between)?;
-        factor.solve_columns(&mut values, between)?;
-    }
-    Ok(values)
 }
 
 #[cfg(test)]
@@ -213,6 +182,43 @@ mod tests {
             let expected = pairs / 39.0 / own;
             assert!((found.unwrap() - expected).abs() < 1e-4 * expected, "{terms}");
         }
+    }
+
+    #[test]
+    fn rows_span_the_rest_by_their_weights() {
+        let points = plane(40);
+        let rows = Rows::from(&points);
+        let model = model(&points, 4);
+        let samples: Vec<usize> = (0..40).filter(|i| i % 3 > 0).collect();
+        let weights: Vec<f64> = samples.iter().map(|i| 1.0 + (i % 7) as f64).collect();
+        let span = |watch: &mut Watch<'_>| {
+            let values = ModelRows::new(rows.view(), &model)?;
+            let held = features(&values, 40, watch)?;
+            let held = samples.iter().flat_map(|i| held[i * 4..(i + 1) * 4].to_vec()).collect();
+            let gram = basis_gram(&values, watch)?;
+            let rest = Rest::new((&rows, &samples), &model, (held, &gram), watch)?;
+            rest.spanning(&weights, (5, 1e-9), watch)
+        };
+        let found = Watch::run_here(&mut Silent, |watch| watch.unbroken(span)).unwrap();
+        // By elimination of the weighed rest, the largest diagonal first.
+        let left = rest(&points, 4);
+        let n = samples.len();
+        let of = |i: usize, j: usize| weights[i] * left[[samples[i], samples[j]]] * weights[j];
+        let mut weighed = ndarray::Array2::from_shape_fn((n, n), |(i, j)| of(i, j));
+        let mut expected = Vec::new();
+        for _ in 0..5 {
+            let largest = (0..n).max_by(|&a, &b| weighed[[a, a]].total_cmp(&weighed[[b, b]]));
+            let pivot = largest.unwrap();
+            expected.push(samples[pivot]);
+            let before = weighed.clone();
+            for i in 0..n {
+                for j in 0..n {
+                    let part = before[[i, pivot]] * before[[pivot, j]] / before[[pivot, pivot]];
+                    weighed[[i, j]] -= part;
+                }
+            }
+        }
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! Terms traded for rows of a block.
+//!
+//! What a pass proposes for a block of another kind is often no gain: its steps go on with old terms
+//! that have grown with every row near them, and merge away what is new before it has grown, or
+//! merge so much that the past loses more than the block gains; and what it merges does not know the
+//! past. So some terms are traded: those go without which past and block lose least ([`Worth`]), for
+//! rows that span most of what the basis does not hold of those that still lose something, each
+//! weighed by its slope ([`Rest`]). Where targets are values that is tried at every block, since there
+//! it is mostly the basis that is lacking.
+
+use super::known::{Known, Points};
+use super::learnt::Learnt;
+use super::rest::Rest;
+use super::seen::{Seen, side_by_side};
+use super::surprise::{Held, output_of};
+use crate::data::Rows;
+use crate::error::{Result, try_vec};
+use crate::float::Real;
+use crate::model::KernelModel;
+use crate::solver::recursive::{Block, Worth};
+use crate::watch::{Step, Watch};
+
+/// Rows of which less than this part of the most is left are held.
+const HELD: f64 = 1e-6;
+
+/// Which terms go, and which rows come.
+pub(super) struct Trade {
+    stays: Vec<bool>,
+    coming: Vec<usize>,
+    /// Of each judge, the best coefficients without those that go.
+    points: Points,
+}
+
+impl Trade {
+    /// Of `count` terms at most, where `held` are the solutions with the block on the basis that
+    /// there is.
+    pub(super) fn new<F: Real>(
+        (model, count): (&KernelModel<F>, usize),
+        (block, seen): (&Block<'_, F>, &Seen<F>),
+        (known, held): (&Known, &Held),
+        rows: &Rows<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
+        let (terms, outputs, judges) = (model.n_terms(), known.outputs(), held.judges());
+        let mut weights = try_vec("weights", rows.n_rows(), 0.0)?;
+        for (judge, (point, _)) in judges.iter().enumerate() {
+            let slopes = block.slopes(output_of(judge, outputs), point)?;
+            weights.iter_mut().zip(slopes).for_each(|(w, slope)| *w += slope * slope);
+        }
+        let lossy: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let weights: Vec<f64> = lossy.iter().map(|&i| weights[i].sqrt()).collect();
+        let held_values = (lossy.iter())
+            .flat_map(|&i| seen.row(i, terms).iter().map(|&v| Real::to_f64(v)))
+            .collect();
+        let gram = seen.gram(terms)?;
+        let rest = Rest::new((rows, &lossy), model, (held_values, &gram), watch)?;
+        let coming = rest.spanning(&weights, (count, HELD), watch)?;
+        let mut worth = side_by_side(watch, judges.len(), &|judge, between| {
+            let (output, point) = (output_of(judge, outputs), &judges[judge].0);
+            block.worth(known.of(output).summary, (output, point), between)
+        })?;
+        let mut stays = vec![true; terms];
+        for _ in 0..coming.len() {
+            watch.glance()?;
+            let of = |term: usize| worth.iter().map(|worth| worth.of(term)).sum::<f64>();
+            let left = (0..terms).filter(|&term| stays[term]).map(|term| (of(term), term));
+            let Some((_, term)) = left.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+            worth.iter_mut().try_for_each(|worth: &mut Worth| worth.without(term))?;
+            stays[term] = false;
+        }
+        let mut points = vec![None; outputs];
+        for (judge, worth) in worth.iter().enumerate() {
+            let (of_terms, offset) = worth.point().split_at(terms);
+            let kept = of_terms.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(v, _)| *v);
+            let new = std::iter::repeat_n(0.0, coming.len());
+            let point = kept.chain(new).chain(offset.iter().copied()).collect();
+            points[output_of(judge, outputs)] = Some(point);
+        }
+        Ok(Self { stays, coming, points })
+    }
+
+    /// How many terms are traded.
+    pub(super) fn count(&self) -> usize {
+        self.coming.len()
+    }
+
+    /// Of each judge, a point to begin with.
+    pub(super) fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// The model with these terms traded, the new ones last, with what steps have come to as
+    /// coefficients, 0 for those that are new.
+    pub(super) fn model<F: Real>(
+        &self,
+        from: &Learnt<F>,
+        rows: &Rows<'_, F>,
+    ) -> Result<KernelModel<F>> {
+        let (model, d, outputs) = (&from.model, rows.n_cols(), from.model.n_outputs());
+        let old = model.shifted_centers()?;
+        let (mut centers, mut coef) = (Vec::new(), Vec::new());
+        for term in (0..self.stays.len()).filter(|&term| self.stays[term]) {
+            centers.extend_from_slice(&old[term * d..(term + 1) * d]);
+            coef.extend_from_slice(&from.stepped[term * outputs..(term + 1) * outputs]);
+        }
+        let mut row = try_vec("row", d, F::zero())?;
+        for &sample in &self.coming {
+            rows.copy_row(sample, &mut row);
+            row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v -= o);
+            centers.extend_from_slice(&row);
+        }
+        coef.resize(coef.len() + self.count() * outputs, 0.0);
+        let (origin, intercept) = (model.origin().to_vec(), model.intercept().to_vec());
+        KernelModel::from_parts(model.kernel(), origin, (centers, d), &coef, intercept)
+    }
+}
