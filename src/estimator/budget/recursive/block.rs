@@ -176,7 +176,7 @@ impl<F: Real> Learnt<F> {
                 Some(held) => held,
                 None => hold((&terms.block(&seen), &known), &starts, watch)?,
             };
-            proposal = proposal.judged(&around, (&known, &found), None, watch)?;
+            proposal = proposal.judged(&around, (&known, &found), watch)?;
             (old, held) = (Some(seen), Some(found));
         }
         if let (Some(held), Some(seen)) = (&held, &old)

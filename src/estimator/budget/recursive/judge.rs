@@ -42,11 +42,11 @@ pub(super) struct Judged {
 }
 
 /// Solves for some outputs on the new basis too, for a block whose labels are so like those of the
-/// rows so far, from these points if there are any.
+/// rows so far.
 pub(super) fn judge<F: Real>(
     familiar: Familiar,
     (known, held): (&Known, &Held),
-    ((new, there), starts): ((&Block<'_, F>, &Known), Option<&Points>),
+    (new, there): (&Block<'_, F>, &Known),
     watch: &mut Watch<'_>,
 ) -> Step<Judged> {
     let outputs = known.outputs();
@@ -60,8 +60,7 @@ pub(super) fn judge<F: Real>(
         // Of several outputs one may gain what others lose.
         let ceiling =
             if count > 1 { f64::INFINITY } else { before.0 - HOPELESS * asked * before.1 };
-        let start = starts.and_then(|starts| starts[output].clone());
-        match new.solve_after((there.of(output), ceiling), output, start, between)? {
+        match new.solve_after((there.of(output), ceiling), output, None, between)? {
             Some(point) => {
                 let after = new.value_after(there.of(output), output, &point)?;
                 Ok((before.0 - after.0, after.1, Some(point)))

@@ -2,7 +2,7 @@
 
 use super::familiar::Familiar;
 use super::judge::{Judged, judge};
-use super::known::{Known, Points};
+use super::known::Known;
 use super::learnt::Learnt;
 use super::seen::{Seen, Terms};
 use super::surprise::Held;
@@ -73,16 +73,15 @@ impl<F: Real> Proposal<F> {
         Ok(Self { model, fresh: 0, seen, known, is_new: false, judged: None })
     }
 
-    /// Judged beside the basis that there is, with points to begin with where there are some.
+    /// Judged beside the basis that there is.
     pub(super) fn judged(
         self,
         around: &Around<'_, '_, F>,
         (known, held): (&Known, &Held),
-        starts: Option<&Points>,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let new = (&around.terms.block(&self.seen), &self.known);
-        let judged = judge(around.familiar, (known, held), (new, starts), watch)?;
+        let judged = judge(around.familiar, (known, held), new, watch)?;
         Ok(Self { judged: Some(judged), ..self })
     }
 
@@ -101,19 +100,19 @@ impl<F: Real> Proposal<F> {
     ) -> Step<Self> {
         let block = around.terms.block(seen);
         let (mut best, mut before) = (self, 0.0);
+        let trade = Trade::new(&from.model, (&block, seen), (known, held), around.rows, watch);
+        let mut trade = match trade {
+            // Nothing to be had by these numbers.
+            Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(best),
+            other => other?,
+        };
         let parts = if around.is_values { FIRST_OF_VALUES } else { FIRST };
         let (terms, mut count) = (from.model.n_terms(), (from.model.n_terms() / parts).max(1));
         while count <= terms / 2 {
-            let of = (&from.model, count);
-            let trade = match Trade::new(of, (&block, seen), (known, held), around.rows, watch) {
-                Ok(trade) if trade.count() > 0 => trade,
-                // Nothing to be had by these numbers.
-                Ok(_) | Err(Halt::Fail(Error::NotPositiveDefinite(_))) => break,
-                Err(halt) => return Err(halt),
-            };
+            trade.grow(count, watch)?;
             let model = (trade.model(from, around.rows)?, trade.count());
             let found = Self::new(around, model, (from, known, priced), watch)?;
-            let found = found.judged(around, (known, held), Some(trade.points()), watch)?;
+            let found = found.judged(around, (known, held), watch)?;
             let Some(judged) = &found.judged else { break };
             let (gain, more) = (judged.gain, MORE * judged.worth);
             if gain <= before {
@@ -127,10 +126,6 @@ impl<F: Real> Proposal<F> {
                 break;
             }
             (before, count) = (gain, 2 * count);
-        }
-        if let Some(judged) = best.judged.as_mut().filter(|_| best.fresh > 0) {
-            // The solution is found from where it is without a trade, whatever was traded before.
-            judged.moved.fill(None);
         }
         Ok(best)
     }

@@ -9,14 +9,18 @@ use crate::float::Real;
 use crate::linalg::{Cholesky, PivotedCholesky, dot};
 use crate::model::KernelModel;
 use crate::solver::recursive::MOVE_JITTER;
+use crate::solver::smoothed::KernelRows as _;
 use crate::watch::{Halt, Step, Watch};
 
 use super::seen::features;
 
+/// Rows of no more numbers than these are laid side by side, as terms are.
+const SIDE_BY_SIDE: usize = 1 << 22;
+
 /// Of some rows.
 pub(super) struct Rest<'a, 'r, F: Real> {
     rows: &'a Rows<'r, F>,
-    samples: &'a [usize],
+    samples: Vec<usize>,
     model: &'a KernelModel<F>,
     /// Kernel values with the terms, and those times K⁻¹.
     held: Vec<f64>,
@@ -30,7 +34,7 @@ pub(super) struct Rest<'a, 'r, F: Real> {
 impl<'a, 'r, F: Real> Rest<'a, 'r, F> {
     /// Of these rows, of which `held` are the kernel values with the terms, and `gram` is K.
     pub(super) fn new(
-        (rows, samples): (&'a Rows<'r, F>, &'a [usize]),
+        (rows, samples): (&'a Rows<'r, F>, Vec<usize>),
         model: &'a KernelModel<F>,
         (held, gram): (Vec<f64>, &[f64]),
         watch: &mut Watch<'_>,
@@ -41,7 +45,7 @@ impl<'a, 'r, F: Real> Rest<'a, 'r, F> {
         times_inverse(gram, &mut solved, terms, watch)?;
         let mut row = try_vec("row", rows.n_cols(), F::zero())?;
         let (mut own, mut most) = (try_vec("kernel values", samples.len(), 0.0)?, 0.0_f64);
-        for (k, (to, &i)) in own.iter_mut().zip(samples).enumerate() {
+        for (k, (to, &i)) in own.iter_mut().zip(&samples).enumerate() {
             rows.copy_row(i, &mut row);
             let wide: Vec<f64> = row.iter().map(|&v| Real::to_f64(v)).collect();
             let value = model.kernel().eval(&wide, &wide);
@@ -66,12 +70,26 @@ impl<'a, 'r, F: Real> Rest<'a, 'r, F> {
         limits: (usize, f64),
         watch: &mut Watch<'_>,
     ) -> Step<Vec<usize>> {
-        let terms = self.model.n_terms();
+        let (terms, kernel) = (self.model.n_terms(), self.model.kernel());
+        let side_by_side = self.samples.len().saturating_mul(self.rows.n_cols()) <= SIDE_BY_SIDE;
+        let all =
+            side_by_side.then(|| model_on(kernel, self.rows, &self.samples, 1)).transpose()?;
+        let all = all.as_ref().map(|all| ModelRows::new(self.rows.view(), all)).transpose()?;
+        let mut values = try_vec("kernel values", self.samples.len(), F::zero())?;
         let diagonal = self.own.iter().zip(weights).map(|(r, w)| r * w * w).collect();
         let column = |pivot: usize, out: &mut [f64]| {
-            let one = model_on(self.model.kernel(), self.rows, &[self.samples[pivot]], 1)?;
-            let values = ModelRows::of_some(self.rows.view(), self.samples, &one)?;
-            let values = features(&values, self.samples.len(), watch)?;
+            let row = [self.samples[pivot]];
+            match &all {
+                Some(all) => {
+                    watch.glance()?;
+                    all.fill(&row, &mut values);
+                }
+                None => {
+                    let one = model_on(kernel, self.rows, &row, 1)?;
+                    let each = ModelRows::of_some(self.rows.view(), &self.samples, &one)?;
+                    values = features(&each, self.samples.len(), watch)?;
+                }
+            }
             let own = &self.held[pivot * terms..(pivot + 1) * terms];
             for (i, (to, &value)) in out.iter_mut().zip(&values).enumerate() {
                 let rest = Real::to_f64(value) - dot(&self.solved[i * terms..(i + 1) * terms], own);

@@ -8,7 +8,7 @@
 //! weighed by its slope ([`Rest`]). Where targets are values that is tried at every block, since there
 //! it is mostly the basis that is lacking.
 
-use super::known::{Known, Points};
+use super::known::Known;
 use super::learnt::Learnt;
 use super::rest::Rest;
 use super::seen::{Seen, side_by_side};
@@ -23,22 +23,24 @@ use crate::watch::{Step, Watch};
 /// Rows of which less than this part of the most is left are held.
 const HELD: f64 = 1e-6;
 
-/// Which terms go, and which rows come.
-pub(super) struct Trade {
+/// Which terms go, and which rows come; none at first.
+pub(super) struct Trade<'a, 'r, F: Real> {
+    rest: Rest<'a, 'r, F>,
+    /// Of the rows that lose something.
+    weights: Vec<f64>,
+    /// Of each judge, without those that go.
+    worth: Vec<Worth>,
     stays: Vec<bool>,
     coming: Vec<usize>,
-    /// Of each judge, the best coefficients without those that go.
-    points: Points,
 }
 
-impl Trade {
-    /// Of `count` terms at most, where `held` are the solutions with the block on the basis that
-    /// there is.
-    pub(super) fn new<F: Real>(
-        (model, count): (&KernelModel<F>, usize),
+impl<'a, 'r, F: Real> Trade<'a, 'r, F> {
+    /// Where `held` are the solutions with the block on the basis that there is.
+    pub(super) fn new(
+        model: &'a KernelModel<F>,
         (block, seen): (&Block<'_, F>, &Seen<F>),
         (known, held): (&Known, &Held),
-        rows: &Rows<'_, F>,
+        rows: &'a Rows<'r, F>,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let (terms, outputs, judges) = (model.n_terms(), known.outputs(), held.judges());
@@ -48,35 +50,33 @@ impl Trade {
             weights.iter_mut().zip(slopes).for_each(|(w, slope)| *w += slope * slope);
         }
         let lossy: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
-        let weights: Vec<f64> = lossy.iter().map(|&i| weights[i].sqrt()).collect();
+        let weights = lossy.iter().map(|&i| weights[i].sqrt()).collect();
         let held_values = (lossy.iter())
             .flat_map(|&i| seen.row(i, terms).iter().map(|&v| Real::to_f64(v)))
             .collect();
         let gram = seen.gram(terms)?;
-        let rest = Rest::new((rows, &lossy), model, (held_values, &gram), watch)?;
-        let coming = rest.spanning(&weights, (count, HELD), watch)?;
-        let mut worth = side_by_side(watch, judges.len(), &|judge, between| {
+        let rest = Rest::new((rows, lossy), model, (held_values, &gram), watch)?;
+        let worth = side_by_side(watch, judges.len(), &|judge, between| {
             let (output, point) = (output_of(judge, outputs), &judges[judge].0);
             block.worth(known.of(output).summary, (output, point), between)
         })?;
-        let mut stays = vec![true; terms];
-        for _ in 0..coming.len() {
+        Ok(Self { rest, weights, worth, stays: vec![true; terms], coming: Vec::new() })
+    }
+
+    /// Trades so many terms, those before among them, or as many as there are rows for.
+    pub(super) fn grow(&mut self, count: usize, watch: &mut Watch<'_>) -> Step {
+        let before = self.coming.len();
+        self.coming = self.rest.spanning(&self.weights, (count, HELD), watch)?;
+        for _ in before..self.coming.len() {
             watch.glance()?;
-            let of = |term: usize| worth.iter().map(|worth| worth.of(term)).sum::<f64>();
-            let left = (0..terms).filter(|&term| stays[term]).map(|term| (of(term), term));
+            let of = |term: usize| self.worth.iter().map(|worth| worth.of(term)).sum::<f64>();
+            let left = (0..self.stays.len()).filter(|&term| self.stays[term]);
+            let left = left.map(|term| (of(term), term));
             let Some((_, term)) = left.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
-            worth.iter_mut().try_for_each(|worth: &mut Worth| worth.without(term))?;
-            stays[term] = false;
+            self.worth.iter_mut().try_for_each(|worth| worth.without(term))?;
+            self.stays[term] = false;
         }
-        let mut points = vec![None; outputs];
-        for (judge, worth) in worth.iter().enumerate() {
-            let (of_terms, offset) = worth.point().split_at(terms);
-            let kept = of_terms.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(v, _)| *v);
-            let new = std::iter::repeat_n(0.0, coming.len());
-            let point = kept.chain(new).chain(offset.iter().copied()).collect();
-            points[output_of(judge, outputs)] = Some(point);
-        }
-        Ok(Self { stays, coming, points })
+        Ok(())
     }
 
     /// How many terms are traded.
@@ -84,18 +84,9 @@ impl Trade {
         self.coming.len()
     }
 
-    /// Of each judge, a point to begin with.
-    pub(super) fn points(&self) -> &Points {
-        &self.points
-    }
-
     /// The model with these terms traded, the new ones last, with what steps have come to as
     /// coefficients, 0 for those that are new.
-    pub(super) fn model<F: Real>(
-        &self,
-        from: &Learnt<F>,
-        rows: &Rows<'_, F>,
-    ) -> Result<KernelModel<F>> {
+    pub(super) fn model(&self, from: &Learnt<F>, rows: &Rows<'_, F>) -> Result<KernelModel<F>> {
         let (model, d, outputs) = (&from.model, rows.n_cols(), from.model.n_outputs());
         let old = model.shifted_centers()?;
         let (mut centers, mut coef) = (Vec::new(), Vec::new());

@@ -105,7 +105,7 @@ pub(super) fn covered<F: Real>(
     let held = features(&values, n, watch)?.into_iter().map(Real::to_f64).collect();
     let all: Vec<usize> = (0..n).collect();
     let gram = basis_gram(&values, watch)?;
-    let rest = Rest::new((rows, &all), &model, (held, &gram), watch)?;
+    let rest = Rest::new((rows, all), &model, (held, &gram), watch)?;
     let largest = rest.largest();
     if largest <= COVERED {
         return Ok(model);
@@ -196,7 +196,7 @@ mod tests {
             let held = features(&values, 40, watch)?;
             let held = samples.iter().flat_map(|i| held[i * 4..(i + 1) * 4].to_vec()).collect();
             let gram = basis_gram(&values, watch)?;
-            let rest = Rest::new((&rows, &samples), &model, (held, &gram), watch)?;
+            let rest = Rest::new((&rows, samples.clone()), &model, (held, &gram), watch)?;
             rest.spanning(&weights, (5, 1e-9), watch)
         };
         let found = Watch::run_here(&mut Silent, |watch| watch.unbroken(span)).unwrap();
