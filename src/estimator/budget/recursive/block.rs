@@ -141,7 +141,6 @@ impl<F: Real> Learnt<F> {
             units: units.as_ref(),
             with_offset: config.fit_intercept,
             familiar,
-            is_values: !config.loss.is_classification(),
         };
         let mut known = self.decayed(config, problem.len());
         let is_asked = familiar.strange && known.moments.is_some();
@@ -182,7 +181,7 @@ impl<F: Real> Learnt<F> {
         if let (Some(held), Some(seen)) = (&held, &old)
             && is_full
             && tells
-            && (held.surprises() || !config.loss.is_classification())
+            && held.surprises()
         {
             let from = (self, &known, priced);
             proposal = proposal.or_traded(&around, from, (held, seen), watch)?;

@@ -6,11 +6,12 @@
 //!
 //! A block: 1. one pass of the machine's own steps, with maintenance, from the solution so far
 //! proposes a basis, and where it has room left rows that it does not hold join it (`unseen`); where
-//! rows are of another kind, or targets are values, so do terms traded for rows (`trade`); 2. the
-//! summaries move to what gains most (`proposal`), where that is worth it (`judge`); 3. the coefficients are solved for; 4. the
-//! summaries take the block in ([`crate::solver::recursive`]). Rows that wait are solved for on the
-//! basis as it is; where there is none yet, where a class begins of which it knows nothing, or where
-//! they are of another kind than those before (`surprise`, `ahead`), they are learnt as a block.
+//! rows are of another kind than those before, terms traded for rows are another proposal (`trade`);
+//! 2. the summaries move to the one that gains most (`proposal`), where that is worth it (`judge`);
+//! 3. the coefficients are solved for; 4. the summaries take the block in
+//! ([`crate::solver::recursive`]). Rows that wait are solved for on the basis as it is; where there is
+//! none yet, where a class begins of which it knows nothing, or where they are of another kind than
+//! those before (`surprise`, `ahead`), they are learnt as a block.
 //!
 //! A stream whose first block lacks a class, as one sorted by label does, keeps groups of its rows
 //! beside the summaries (`known`), and asks them where the labels of a block are others than those

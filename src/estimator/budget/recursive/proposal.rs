@@ -16,8 +16,6 @@ use crate::watch::{Halt, Step, Watch};
 
 /// The first trade is of one term in so many.
 const FIRST: usize = 8;
-/// The same where targets are values.
-const FIRST_OF_VALUES: usize = 4;
 /// Twice as many are traded where one gains this share of penalty and block more than the one before,
 /// or than none.
 const MORE: f64 = 0.2;
@@ -29,7 +27,6 @@ pub(super) struct Around<'a, 'r, F: Real> {
     pub(super) units: Option<&'a Units>,
     pub(super) with_offset: bool,
     pub(super) familiar: Familiar,
-    pub(super) is_values: bool,
 }
 
 impl<F: Real> Around<'_, '_, F> {
@@ -106,8 +103,7 @@ impl<F: Real> Proposal<F> {
             Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(best),
             other => other?,
         };
-        let parts = if around.is_values { FIRST_OF_VALUES } else { FIRST };
-        let (terms, mut count) = (from.model.n_terms(), (from.model.n_terms() / parts).max(1));
+        let (terms, mut count) = (from.model.n_terms(), (from.model.n_terms() / FIRST).max(1));
         while count <= terms / 2 {
             trade.grow(count, watch)?;
             let model = (trade.model(from, around.rows)?, trade.count());

@@ -5,8 +5,7 @@
 //! merge so much that the past loses more than the block gains; and what it merges does not know the
 //! past. So some terms are traded: those go without which past and block lose least ([`Worth`]), for
 //! rows that span most of what the basis does not hold of those that still lose something, each
-//! weighed by its slope ([`Rest`]). Where targets are values that is tried at every block, since there
-//! it is mostly the basis that is lacking.
+//! weighed by its slope ([`Rest`]).
 
 use super::known::Known;
 use super::learnt::Learnt;
