@@ -138,17 +138,23 @@ THREE_THERE = Y_THERE + (THERE[:, 1] > 2)
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["dense", "csr", "float32"])
-def test_every_machine_follows(given, kind):
-    """Three classes; no point was near the rows that are asked about."""
-    model = clone(MODEL).set_params(budget=80, **given)
+@pytest.mark.parametrize(("budget", "each", "both"), [(40, 0.65, 0.8), (80, 0.95, 0.95)])
+def test_every_machine_follows_and_forgets_nothing(given, kind, budget, each, both):
+    """Three classes; no point was near the rows that are asked about. 40 terms are few for both
+    boards: the old one is kept at the cost of the new one."""
+    model = clone(MODEL).set_params(budget=budget, **given)
     as_kind = {"dense": np.asarray, "csr": sp.csr_matrix, "float32": np.float32}[kind]
     weights = np.where(np.arange(4000) % 3 == 0, 2.0, 1.0)
     streamed = fed(
         model, as_kind(X), THREE, [TURN, 2300, 3500], classes=[0, 1, 2], sample_weight=weights
     )
-    assert streamed.score(as_kind(THERE), THREE_THERE) > 0.95  # .55 to .97 before
-    assert streamed.score(as_kind(X[:TURN]), THREE[:TURN]) > 0.95  # .50 to .98 before
-    assert streamed.n_terms_ <= 80 * (1 if given.get("shared", True) else 3)
+    scores = [
+        streamed.score(as_kind(THERE), THREE_THERE),
+        streamed.score(as_kind(X[:TURN]), THREE[:TURN]),
+    ]
+    assert min(scores) > each
+    assert np.mean(scores) > both
+    assert streamed.n_terms_ <= budget * (1 if given.get("shared", True) else 3)
 
 
 @pytest.mark.parametrize(("budget", "least"), [(20, 0.6), (40, 0.9)])

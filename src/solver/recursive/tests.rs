@@ -219,18 +219,17 @@ fn a_term_is_worth_what_the_objective_loses_without_it() {
             let lost = worth.of(j);
             assert!((lost - (without - with)).abs() < 1e-6 * (1.0 + lost), "{j} {lost}");
             worth.without(j).unwrap();
-            assert!(far(worth.point(), &expected) < 1e-6, "{:?} {expected:?}", worth.point());
-            assert_eq!((worth.point()[j], worth.of(j)), (0.0, 0.0));
+            assert!(far(&worth.point, &expected) < 1e-6, "{:?} {expected:?}", worth.point);
+            assert_eq!((worth.point[j], worth.of(j)), (0.0, 0.0));
         }
     }
 }
 
 #[test]
 fn slopes_are_those_of_the_losses() {
-    let data = data(60, 4, true);
-    let loss = Smoothed { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, h: 0.2 };
-    let mut data = data;
+    let mut data = data(60, 4, true);
     data.cost[7] = 0.0;
+    let loss = Smoothed { loss: AnyLoss::EpsilonInsensitive { epsilon: 0.1 }, h: 0.2 };
     let point = vec![0.4, -0.2, 0.7, 0.1, 1.5];
     let found = data.block(loss, 0..60).slopes(0, &point).unwrap();
     for (i, row) in data.features.chunks(data.b).enumerate() {

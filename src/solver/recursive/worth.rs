@@ -14,7 +14,8 @@ use crate::watch::Step;
 pub struct Worth {
     /// A⁻¹, of the terms that are left.
     inverse: Vec<f64>,
-    point: Vec<f64>,
+    /// The minimum without those that are gone.
+    pub(super) point: Vec<f64>,
 }
 
 impl Worth {
@@ -23,12 +24,6 @@ impl Worth {
     pub fn of(&self, j: usize) -> f64 {
         let own = self.inverse[j * self.point.len() + j];
         if own > 0.0 { 0.5 * self.point[j] * self.point[j] / own } else { 0.0 }
-    }
-
-    /// The minimum without the terms that are gone.
-    #[must_use]
-    pub fn point(&self) -> &[f64] {
-        &self.point
     }
 
     /// Term j goes; the others are at their best without it.

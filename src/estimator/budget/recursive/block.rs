@@ -186,17 +186,13 @@ impl<F: Real> Learnt<F> {
             let from = (self, &known, priced);
             proposal = proposal.or_traded(&around, from, (held, seen), watch)?;
         }
-        let points = match (&proposal.judged, held) {
-            (Some(judged), Some(held)) if !judged.worth_it => {
-                let seen = match old {
-                    Some(seen) => seen,
-                    None => around.seen(&self.model, watch)?,
-                };
+        let points = match (proposal.judged.take(), held, old) {
+            (Some(judged), Some(held), Some(seen)) if !judged.worth_it => {
                 proposal = Proposal::held(self, (seen, known))?;
                 held.points(starts.len())
             }
-            (Some(_), _) => proposal.judged.map_or_else(Vec::new, |judged| judged.moved),
-            (None, Some(held)) if !proposal.is_new => held.points(starts.len()),
+            (Some(judged), ..) => judged.moved,
+            (None, Some(held), _) if !proposal.is_new => held.points(starts.len()),
             _ => vec![None; starts.len()],
         };
         let Proposal { model, fresh, seen, known, .. } = proposal;

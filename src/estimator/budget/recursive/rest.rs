@@ -3,7 +3,7 @@
 //! `r(x, x') = k(x, x') - k(x, S) K⁻¹ k(S, x')`
 
 use crate::data::Rows;
-use crate::error::try_vec;
+use crate::error::{Result, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::linalg::{Cholesky, PivotedCholesky, dot};
@@ -101,6 +101,23 @@ impl<'a, 'r, F: Real> Rest<'a, 'r, F> {
         let found = PivotedCholesky::<f64>::new("basis", diagonal, limits, column, go_on)?;
         Ok(found.pivots.iter().map(|&pivot| self.samples[pivot]).collect())
     }
+}
+
+/// A model like this one of these terms, and of rows after them with 0 as coefficients.
+pub(super) fn with_rows<F: Real>(
+    model: &KernelModel<F>,
+    (mut centers, mut coef): (Vec<F>, Vec<f64>),
+    (rows, chosen): (&Rows<'_, F>, &[usize]),
+) -> Result<KernelModel<F>> {
+    let mut row = try_vec("row", rows.n_cols(), F::zero())?;
+    for &sample in chosen {
+        rows.copy_row(sample, &mut row);
+        row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v -= o);
+        centers.extend_from_slice(&row);
+    }
+    coef.resize(coef.len() + chosen.len() * model.n_outputs(), 0.0);
+    let (origin, intercept) = (model.origin().to_vec(), model.intercept().to_vec());
+    KernelModel::from_parts(model.kernel(), origin, (centers, rows.n_cols()), &coef, intercept)
 }
 
 /// Overwrites each row of `values` by it times K⁻¹.

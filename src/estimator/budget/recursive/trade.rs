@@ -9,7 +9,7 @@
 
 use super::known::Known;
 use super::learnt::Learnt;
-use super::rest::Rest;
+use super::rest::{Rest, with_rows};
 use super::seen::{Seen, side_by_side};
 use super::surprise::{Held, output_of};
 use crate::data::Rows;
@@ -93,14 +93,6 @@ impl<'a, 'r, F: Real> Trade<'a, 'r, F> {
             centers.extend_from_slice(&old[term * d..(term + 1) * d]);
             coef.extend_from_slice(&from.stepped[term * outputs..(term + 1) * outputs]);
         }
-        let mut row = try_vec("row", d, F::zero())?;
-        for &sample in &self.coming {
-            rows.copy_row(sample, &mut row);
-            row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v -= o);
-            centers.extend_from_slice(&row);
-        }
-        coef.resize(coef.len() + self.count() * outputs, 0.0);
-        let (origin, intercept) = (model.origin().to_vec(), model.intercept().to_vec());
-        KernelModel::from_parts(model.kernel(), origin, (centers, d), &coef, intercept)
+        with_rows(model, (centers, coef), (rows, &self.coming))
     }
 }

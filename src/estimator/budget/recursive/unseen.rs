@@ -16,7 +16,7 @@ use crate::model::KernelModel;
 use crate::solver::smoothed::basis_gram;
 use crate::watch::{Step, Watch};
 
-use super::rest::{Rest, times_inverse};
+use super::rest::{Rest, times_inverse, with_rows};
 use super::seen::{Seen, features};
 
 /// Rows that are compared with each other.
@@ -96,7 +96,7 @@ pub(super) fn covered<F: Real>(
     model: KernelModel<F>,
     watch: &mut Watch<'_>,
 ) -> Step<KernelModel<F>> {
-    let (n, d, terms) = (rows.n_rows(), rows.n_cols(), model.n_terms());
+    let (n, terms) = (rows.n_rows(), model.n_terms());
     let room = config.budget.map_or(0, |budget| budget.saturating_sub(terms)).min(n / ROWS_A_TERM);
     if room == 0 {
         return Ok(model);
@@ -111,16 +111,7 @@ pub(super) fn covered<F: Real>(
         return Ok(model);
     }
     let pivots = rest.spanning(&vec![1.0; n], (room, COVERED / largest), watch)?;
-    let (mut centers, mut coef) = (model.shifted_centers()?, model.coef());
-    let mut row = vec![F::zero(); d];
-    for &pivot in &pivots {
-        rows.copy_row(pivot, &mut row);
-        row.iter_mut().zip(model.origin()).for_each(|(v, &o)| *v -= o);
-        centers.extend_from_slice(&row);
-    }
-    coef.resize(coef.len() + pivots.len() * model.n_outputs(), 0.0);
-    let (origin, intercept) = (model.origin().to_vec(), model.intercept().to_vec());
-    Ok(KernelModel::from_parts(config.kernel, origin, (centers, d), &coef, intercept)?)
+    Ok(with_rows(&model, (model.shifted_centers()?, model.coef()), (rows, &pivots))?)
 }
 
 #[cfg(test)]
