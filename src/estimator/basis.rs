@@ -25,6 +25,8 @@ pub(super) struct ModelRows<'a, F: Real> {
     samples: Option<&'a [usize]>,
     model: &'a KernelModel<F>,
     centers: &'a Packed<F>,
+    /// Those meant, where they are not all.
+    some: Option<Packed<F>>,
     /// The centres in double precision: K_BB in single precision has eigenvalues below 0, along
     /// which the objective would have no bound. None where they are in it.
     exact: Option<Packed<f64>>,
@@ -32,23 +34,22 @@ pub(super) struct ModelRows<'a, F: Real> {
 
 impl<'a, F: Real> ModelRows<'a, F> {
     pub(super) fn new(rows: Rows<'a, F>, model: &'a KernelModel<F>) -> Result<Self> {
-        let (d, centers) = (model.n_features(), model.packed_centers()?);
-        let mut made = Self { rows, samples: None, model, centers, exact: None };
+        let centers = model.packed_centers()?;
+        let mut made = Self { rows, samples: None, model, centers, some: None, exact: None };
         if made.doubles().is_none() {
-            let exact = made.exact.insert(Packed::with_capacity(d, model.n_terms())?);
-            let (mut row, mut wide) = (vec![F::zero(); d], vec![0.0; d]);
-            for term in 0..model.n_terms() {
-                centers.get(term, &mut row);
-                wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
-                exact.push(&wide)?;
-            }
+            made.exact = Some(doubled(centers)?);
         }
         Ok(made)
     }
 
+    /// The centres meant.
+    fn centers(&self) -> &Packed<F> {
+        self.some.as_ref().unwrap_or(self.centers)
+    }
+
     /// The centres in double precision.
     fn doubles(&self) -> Option<&Packed<f64>> {
-        let centers: &dyn Any = self.centers;
+        let centers: &dyn Any = self.centers();
         self.exact.as_ref().or_else(|| centers.downcast_ref())
     }
 
@@ -69,7 +70,7 @@ impl<'a, F: Real> ModelRows<'a, F> {
     }
 
     fn values(&self, tile: &Tile<F>, len: usize, out: &mut [F]) {
-        let centers = self.centers;
+        let centers = self.centers();
         let (terms, stride) = (centers.len(), centers.padded_len());
         if terms == stride {
             return self.model.kernel().values(tile, (0, len), centers, out, stride);
@@ -89,7 +90,18 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
     }
 
     fn n_terms(&self) -> usize {
-        self.model.n_terms()
+        self.centers().len()
+    }
+
+    fn of_terms(&self, terms: &[u32]) -> Result<Option<Box<dyn KernelRows<F> + '_>>> {
+        let d = self.model.n_features();
+        let (mut some, mut row) = (Packed::with_capacity(d, terms.len())?, vec![F::zero(); d]);
+        for &term in terms {
+            self.centers().get(term as usize, &mut row);
+            some.push(&row)?;
+        }
+        let exact = self.exact.is_some().then(|| doubled(&some)).transpose()?;
+        Ok(Some(Box::new(Self { some: Some(some), exact, ..*self })))
     }
 
     fn fill(&self, samples: &[usize], out: &mut [F]) {
@@ -98,15 +110,15 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
 
     fn weigh(&self, samples: &[usize], coef: &[f64], out: &mut [f64]) {
         let tile = self.tile(samples);
-        let mut padded = vec![0.0; self.centers.padded_len()];
+        let mut padded = vec![0.0; self.centers().padded_len()];
         padded[..coef.len()].copy_from_slice(coef);
         let points = (0, out.len());
         let kernel = self.model.kernel();
-        kernel.sums(&tile, points, self.centers, (&padded, 1), (out, &mut Vec::new()));
+        kernel.sums(&tile, points, self.centers(), (&padded, 1), (out, &mut Vec::new()));
     }
 
     fn gram_work(&self) -> usize {
-        self.model.n_terms().saturating_mul(self.model.n_features())
+        self.n_terms().saturating_mul(self.model.n_features())
     }
 
     fn fill_gram(&self, first: usize, out: &mut [f64]) {
@@ -125,6 +137,19 @@ impl<F: Real> KernelRows<F> for ModelRows<'_, F> {
             }
         }
     }
+}
+
+/// Centres in double precision.
+fn doubled<F: Real>(centers: &Packed<F>) -> Result<Packed<f64>> {
+    let d = centers.n_features();
+    let mut exact = Packed::with_capacity(d, centers.len())?;
+    let (mut row, mut wide) = (vec![F::zero(); d], vec![0.0; d]);
+    for term in 0..centers.len() {
+        centers.get(term, &mut row);
+        wide.iter_mut().zip(&row).for_each(|(w, v)| *w = Real::to_f64(*v));
+        exact.push(&wide)?;
+    }
+    Ok(exact)
 }
 
 /// [`ModelRows`] whose values are held, where they take no more bytes than allowed.

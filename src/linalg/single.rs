@@ -37,6 +37,11 @@ fn square(panel: &[f32], (first, width): (usize, usize)) -> Result<Vec<f64>> {
     Ok(square)
 }
 
+/// Whether a panel's part of a solution is worth the pool.
+fn worth(p: usize) -> bool {
+    parallel::MIN_PARALLEL_BLOCK <= p * PANEL * PANEL
+}
+
 impl Single {
     /// The factor rounded, from its tiles; `between` runs on the calling thread after every panel, and
     /// its error ends the work.
@@ -94,13 +99,22 @@ impl Single {
         Ok(Self { n, panels, blocks })
     }
 
+    /// Where the rows of a panel end.
+    fn stride(&self, p: usize) -> usize {
+        (p * PANEL + PANEL).min(self.n)
+    }
+
     /// Overwrites a right side by `L⁻ᵀ L⁻¹` times it, in `f64`, by the pool where the matrix is large:
     /// two passes over the factor, cut into fixed parts.
     pub(crate) fn solve(&self, x: &mut [f64]) {
-        let stride = |p: usize| (p * PANEL + PANEL).min(self.n);
-        let worth = |p: usize| parallel::MIN_PARALLEL_BLOCK <= p * PANEL * PANEL;
+        self.solve_lower(x);
+        self.solve_upper(x);
+    }
+
+    /// By `L⁻¹` times it.
+    fn solve_lower(&self, x: &mut [f64]) {
         for (p, panel) in self.panels.iter().enumerate() {
-            let (first, stride) = (p * PANEL, stride(p));
+            let (first, stride) = (p * PANEL, self.stride(p));
             let (known, rest) = x.split_at_mut(first);
             let target = &mut rest[..stride - first];
             let parts = target.chunks_mut(STRIP).zip(panel.chunks(STRIP * stride));
@@ -116,8 +130,12 @@ impl Single {
             let target = MatMut::from_column_major_slice_mut(target, width, 1);
             solve_lower_triangular_in_place(block, target, Par::Seq);
         }
+    }
+
+    /// By `L⁻ᵀ` times it.
+    pub(crate) fn solve_upper(&self, x: &mut [f64]) {
         for (p, panel) in self.panels.iter().enumerate().rev() {
-            let (first, stride) = (p * PANEL, stride(p));
+            let (first, stride) = (p * PANEL, self.stride(p));
             let (others, rest) = x.split_at_mut(first);
             let target = &mut rest[..stride - first];
             let width = stride - first;

@@ -43,6 +43,13 @@ pub trait KernelRows<F: Real>: Sync {
     }
     /// Rows `first..` of K_BB, row-major, as many as `out` holds. Called from several threads.
     fn fill_gram(&self, first: usize, out: &mut [f64]);
+    /// The same samples with these terms alone; none where that would save nothing.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn of_terms(&self, _terms: &[u32]) -> Result<Option<Box<dyn KernelRows<F> + '_>>> {
+        Ok(None)
+    }
     /// Multiply-adds of a row of K_BB, about.
     fn gram_work(&self) -> usize {
         self.n_terms()

@@ -1,6 +1,8 @@
 //! K_BB as the steps need it: in `f32` for products with directions, and in `f64` for what is to be
 //! exact. Where the latter takes too much memory its rows are made again for every product.
 
+use std::borrow::Cow;
+
 use crate::data::check_finite;
 use crate::error::{Result, try_square, try_vec};
 use crate::float::Real;
@@ -16,7 +18,7 @@ pub(in crate::solver::polish) struct Basis<'k, F: Real> {
     kernel: &'k dyn KernelRows<F>,
     pub(super) b: usize,
     /// With the ridge; empty where it is made again.
-    gram: &'k [f64],
+    gram: Cow<'k, [f64]>,
     /// The same in `f32`.
     single: Vec<f32>,
     ridge: f64,
@@ -31,7 +33,7 @@ impl<'k, F: Real> Basis<'k, F> {
         let gram = &shared.gram[..];
         let mut single = try_vec("kernel matrix", gram.len(), 0.0_f32)?;
         single.iter_mut().zip(gram).for_each(|(to, &v)| *to = v as f32);
-        Ok(Self { kernel, b: kernel.n_terms(), gram, single, ridge: 0.0 })
+        Ok(Self { kernel, b: kernel.n_terms(), gram: Cow::Borrowed(gram), single, ridge: 0.0 })
     }
 
     /// Of one that is not, without a ridge.
@@ -52,7 +54,27 @@ impl<'k, F: Real> Basis<'k, F> {
         }
         let diagonal: Vec<f64> = (0..b).map(|j| f64::from(single[j * b + j])).collect();
         check_finite("kernel matrix", &diagonal, 1)?;
-        Ok(Self { kernel, b, gram: &[], single, ridge: 0.0 })
+        Ok(Self { kernel, b, gram: Cow::Borrowed(&[]), single, ridge: 0.0 })
+    }
+
+    /// Of some of the terms, whose rows these are.
+    pub(super) fn some<'s>(
+        &self,
+        kernel: &'s dyn KernelRows<F>,
+        terms: &[u32],
+    ) -> Result<Basis<'s, F>> {
+        let b = terms.len();
+        let held = if self.gram.is_empty() { 0 } else { b };
+        let mut gram = try_vec("kernel matrix", held * b, 0.0)?;
+        let mut single = try_square("kernel matrix", b, 0.0_f32)?;
+        let from = |i: usize, j: usize| terms[i] as usize * self.b + terms[j] as usize;
+        parallel::each(gram.chunks_mut(b), &|i, row| {
+            row.iter_mut().enumerate().for_each(|(j, to)| *to = self.gram[from(i, j)]);
+        });
+        parallel::each(single.chunks_mut(b), &|i, row| {
+            row.iter_mut().enumerate().for_each(|(j, to)| *to = self.single[from(i, j)]);
+        });
+        Ok(Basis { kernel, b, gram: Cow::Owned(gram), single, ridge: self.ridge })
     }
 
     /// The same with this ridge.

@@ -2,24 +2,22 @@
 
 use super::basis::Basis;
 use super::rows::Rows;
-use crate::error::{Error, Result, try_square, try_vec};
+use super::sketch::{SEED, sketch_rows};
+use crate::error::{Result, try_square, try_vec};
 use crate::float::Real;
-use crate::linalg::{ATTEMPTS, Cholesky, GROWTH, GramAccumulator, Single, axpy, dot};
+use crate::linalg::{Cholesky, GramAccumulator, Single, axpy, dot};
 use crate::parallel::ROW_CHUNK;
 use crate::rng::Rng;
 use crate::watch::{Step, Watch};
 
-/// Rows of the preconditioner: so many for each of its columns, but beyond one a column no more than
-/// so many.
-const SKETCH: usize = 4;
-const BEYOND: usize = 3000;
 /// Its relative jitter a column: products are in `f32`.
-const JITTER: f64 = 1e-10;
-/// The residual is to fall to this share, in the metric of the preconditioner.
-const ENOUGH: f64 = 0.1;
+pub(super) const JITTER: f64 = 1e-10;
+/// The residual is to fall to the first share, in the metric of the preconditioner, or where so many
+/// steps do not do to the second.
+const ENOUGH: [f64; 2] = [0.1, 0.2];
+const FEW_STEPS: usize = 8;
 /// Where so many steps do not do, the preconditioner is made anew.
 const MAX_STEPS: usize = 60;
-const SEED: u64 = 3;
 
 /// Multiply-adds of rows that many preconditioners share, about.
 const SHARED: usize = 1 << 31;
@@ -56,11 +54,6 @@ impl Like {
     }
 }
 
-/// Rows of the preconditioner, of so many.
-fn sketch_rows(rows: usize, order: usize) -> usize {
-    rows.min(SKETCH * order).min(order + BEYOND)
-}
-
 fn factored(matrix: &[f64], order: usize, watch: &mut Watch<'_>) -> Step<Cholesky> {
     let jitter = JITTER * order as f64;
     Cholesky::factor("Hessian", matrix, order, jitter, &mut || watch.poll())
@@ -78,28 +71,8 @@ impl<F: Real> Hessian<'_, '_, F> {
         Ok(out)
     }
 
-    /// The Hessian of some rows, factored.
-    pub(super) fn sketch(&self, order: usize, watch: &mut Watch<'_>) -> Step<Like> {
-        let mut chosen = self.zone.to_vec();
-        let some = sketch_rows(chosen.len(), order);
-        Rng::new(SEED).shuffle(&mut chosen);
-        chosen.truncate(some);
-        chosen.sort_unstable();
-        let share = self.zone.len() as f64 / some.max(1) as f64;
-        let mut jitter = JITTER * order as f64;
-        for _ in 0..ATTEMPTS {
-            let mut matrix = self.sum((&chosen, share), order, watch)?.into_tiles();
-            matrix.add(&|i, j| self.beside(i, j), || watch.poll())?;
-            if matrix.factor(jitter, || watch.poll())? {
-                return Ok(Like::Rounded(Single::new(&matrix, || watch.poll())?));
-            }
-            jitter *= GROWTH;
-        }
-        Err(Error::NotPositiveDefinite("Hessian").into())
-    }
-
     /// What stands in it beside the rows.
-    fn beside(&self, i: usize, j: usize) -> f64 {
+    pub(super) fn beside(&self, i: usize, j: usize) -> f64 {
         let b = self.basis.b;
         match (i < b, j < b) {
             (true, true) => self.basis.at(i, j),
@@ -136,7 +109,7 @@ impl<F: Real> Hessian<'_, '_, F> {
                 return Ok(None);
             }
             let mut sum = try_vec("Hessian", size, 0.0)?;
-            self.sum((&own, share), order, watch)?.add_to(&mut sum);
+            self.sum((&own, &|_| share), order, watch)?.add_to(&mut sum);
             sums.push(sum);
         }
         let mut factors = Vec::with_capacity(n_groups);
@@ -150,10 +123,10 @@ impl<F: Real> Hessian<'_, '_, F> {
         Ok(Some(factors))
     }
 
-    /// `share Σ D_i k_i k_iᵀ` of these places.
-    fn sum(
+    /// `Σ w_i D_i k_i k_iᵀ` of these places, whose weights `weight` says.
+    pub(super) fn sum(
         &self,
-        (places, share): (&[u32], f64),
+        (places, weight): (&[u32], &(dyn Fn(usize) -> f64 + Sync)),
         order: usize,
         watch: &mut Watch<'_>,
     ) -> Step<GramAccumulator> {
@@ -161,9 +134,11 @@ impl<F: Real> Hessian<'_, '_, F> {
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(true)?;
         let mut values = Vec::new();
-        for places in places.chunks(ROW_CHUNK) {
+        for (chunk, places) in places.chunks(ROW_CHUNK).enumerate() {
             self.rows.copy(places, &mut values);
-            let scale = |i: usize| (share * self.curvature[places[i] as usize]).sqrt();
+            let scale = |i: usize| {
+                (weight(chunk * ROW_CHUNK + i) * self.curvature[places[i] as usize]).sqrt()
+            };
             sum.push(places.len(), |i| (&values[i * b..(i + 1) * b], scale(i)));
             if sum.room() < ROW_CHUNK {
                 sum.flush(|| watch.poll())?;
@@ -194,9 +169,9 @@ impl<F: Real> Hessian<'_, '_, F> {
         like.solve(&mut z);
         let mut p = z.clone();
         let mut norm = dot(&residual, &z);
-        let enough = ENOUGH * ENOUGH * norm;
-        for _ in 0..MAX_STEPS {
-            if norm.is_nan() || norm <= enough {
+        let enough = ENOUGH.map(|share| share * share * norm);
+        for steps in 0..MAX_STEPS {
+            if norm.is_nan() || norm <= enough[usize::from(steps >= FEW_STEPS)] {
                 return Ok((d, true));
             }
             let hp = self.times(&p, watch)?;

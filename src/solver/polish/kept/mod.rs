@@ -11,12 +11,13 @@
 //! 2. Done when that is the minimum on the rows kept and no other row has come to matter.
 //! 3. Rows are kept whose loss slopes or bends, or would if the margin moved by `SLACK`; in
 //!    memory those that matter as it is, as many as `cache_bytes` holds; the others are made again
-//!    when they are needed. Far from the minimum, where less than half of them would find room, they
-//!    are held in 16 bits, twice as many, and those stand for all.
+//!    when they are needed. Far from the minimum, where they are many, they are held in 16 bits: a
+//!    product takes as long as reading them. What is held then stands for all.
 //! 4. Newton's steps on these ([`newton`]); a long one alone.
 //!
-//! The first long steps are taken on a part of the samples where these are many ([`part`]), those
-//! after them on the samples near the margin ([`near`]).
+//! The first long steps are taken on a part of the samples where these are many ([`part`]), or along
+//! some of the terms where these are ([`coarse`]), those after them on the samples near the margin
+//! ([`near`]).
 //!
 //! # Cost
 //!
@@ -34,6 +35,7 @@
 //! References: ours; \[PRIMAL\] section 4 for Newton's steps by conjugate gradients.
 
 mod basis;
+mod coarse;
 mod direction;
 mod held;
 mod left_out;
@@ -41,6 +43,9 @@ mod near;
 mod newton;
 mod part;
 mod rows;
+mod sketch;
+#[cfg(test)]
+mod sketch_tests;
 mod trail;
 
 use std::sync::{Mutex, PoisonError};
@@ -74,6 +79,8 @@ const WORD: usize = 64;
 const BESIDE: usize = 36;
 /// One in so many of the bytes is for kernel values however many rows there are.
 const LEAST_HELD: usize = 32;
+/// Bytes of rows that caches do not hold: how many are read is how long a product takes.
+const FROM_MEMORY: usize = 128 << 20;
 /// Passes over all samples at most.
 const ROUNDS: usize = 40;
 const SEED: u64 = 7;
@@ -163,11 +170,10 @@ fn solve_one<F: Real>(
     };
     let mut last = Last::default();
     let start = (&point[..], &mut last);
-    let done = if !trail.is_at(leg) && solver.begin(&mut place, start, &mut tell, watch)? {
-        tell(&place, watch).map(|()| true)
-    } else {
-        solver.descend(&mut place, &mut last, &mut tell, watch)
-    };
+    if !trail.is_at(leg) {
+        solver.begin(&mut place, start, &mut tell, watch)?;
+    }
+    let done = solver.descend(&mut place, &mut last, &mut tell, watch);
     result.steps = result.steps.max(place.steps);
     done
 }
@@ -222,6 +228,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
                 shared,
                 rows: &rows,
                 basis: self.basis,
+                from: None,
                 samples: self.samples,
                 tol: polish.tol,
                 until: self.until,
@@ -232,12 +239,17 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             found.copy_from_slice(&place.point);
             let settled = stage.minimise(found, steps, &place.f, last, watch)? == End::Minimum;
             self.spare(rows);
-            if settled && point == place.point {
+            if settled && (self.until > 0.0 || point == place.point) {
+                // Where it is left to others, these look.
+                place.point.copy_from_slice(&point);
                 return Ok(true);
             }
             // Steps 1 and 2.
+            let before = place.value;
             let whole = self.step_1_look(place, (&point, settled), watch)?;
-            if settled && whole && !self.others_matter(&kept, place) {
+            // All the way, or no way at all: what is left then is in the rounding of the rows kept.
+            let there = whole || place.value >= before;
+            if settled && there && !self.others_matter(&kept, place) {
                 tell(place, watch)?;
                 return Ok(true);
             }
@@ -342,10 +354,10 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         rows.extend(set(&marks[1]));
         let matter = rows.len();
         let bytes = held_bytes(self.bytes, count);
-        let needed = matter.saturating_mul(Width::Full.bytes(self.kernel.n_terms()));
-        let far = last.cautious && last.is_long() && needed / 2 > bytes;
+        let needed = |width: Width| matter.saturating_mul(width.bytes(self.kernel.n_terms()));
+        let far = last.cautious && last.is_long() && needed(Width::Full) > FROM_MEMORY;
         let width = if far { Width::Short } else { Width::Full };
-        if last.cautious && needed > bytes {
+        if last.cautious && needed(width) > bytes {
             // Those that are held stand for all.
             Rng::new(SEED).shuffle(&mut rows);
         }

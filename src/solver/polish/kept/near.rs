@@ -16,21 +16,22 @@ use crate::watch::{Step, Watch};
 const REACH: f64 = 2.0;
 /// ... and the share of all that those near may be.
 const MOST: f64 = 0.6;
+/// A step on them that promises less than this share of the objective is left to all samples.
+const UNTIL: f64 = 2e-3;
 /// Samples from which on this is worth the trouble.
 const LEAST: usize = 4096;
 
 impl<F: Real> Solver<'_, '_, '_, F> {
-    /// To the minimum over the samples near the margin, or the best place on the way there; whether it
-    /// is that of all.
+    /// To about the minimum over the samples near the margin, or the best place on the way there.
     pub(super) fn go_near(
         &self,
         place: &mut Place,
         last: &mut Last,
         watch: &mut Watch<'_>,
-    ) -> Step<bool> {
+    ) -> Step {
         let n = self.kernel.n_rows();
         if n < LEAST || self.until > 0.0 {
-            return Ok(false);
+            return Ok(());
         }
         // A bit a sample.
         let mut is_near = try_vec("samples", n.div_ceil(WORD), 0_u64)?;
@@ -43,7 +44,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         });
         let count = is_near.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         if count as f64 > MOST * n as f64 {
-            return Ok(false);
+            return Ok(());
         }
         let mut samples: Vec<u32> = Vec::with_capacity(count);
         samples.extend(set(&is_near));
@@ -53,7 +54,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let near = Solver {
             kernel: &kernel,
             samples: Samples { targets: targets.view(), cost: &cost, ..self.samples },
-            until: 0.0,
+            until: UNTIL,
             leg: Leg::NEAR,
             outer: Some(&*place),
             ..*self
@@ -62,7 +63,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let mut there = Place { point, f, value, steps };
         let done = near.descend(&mut there, last, &mut |_, _| Ok(()), watch)?;
         place.steps = there.steps;
-        let whole = self.step_1_look(place, (&there.point, done), watch)?;
-        Ok(done && whole && !self.others_matter(&is_near, place))
+        self.step_1_look(place, (&there.point, done), watch)?;
+        Ok(())
     }
 }

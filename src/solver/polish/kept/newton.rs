@@ -6,8 +6,10 @@
 //!    the steps become many. D is the curvature of parabolas above the loss: few rows lie where the
 //!    loss bends, a step that knows of these alone throws the others across, and a path of widths
 //!    took three times as many steps. Near the minimum D is the second derivative.
-//! 3. Done when d by second derivatives promises less than `tol` of the objective; where M is of all
-//!    rows, when `M⁻¹ g` does.
+//! 3. Done when d by second derivatives promises less than half of `tol` of the objective (what it
+//!    promises is too little where samples are yet to bend), or, after other steps, less than `tol`: it
+//!    is then taken, since all samples are looked at again anyway. Where M is of all rows, when `M⁻¹ g`
+//!    promises less than `tol`.
 //! 4. Line search; of a long step on all samples, by the caller.
 
 use super::basis::Basis;
@@ -26,6 +28,8 @@ use crate::watch::{Step, Watch};
 /// derivatives, unless these have made a step as short as that.
 const SURE: f64 = 2e-3;
 const SHORT: f64 = 0.5;
+/// Share of `tol` that one which is not taken may promise.
+const SAFE: f64 = 0.5;
 /// One that promises more moves samples that are not kept.
 const LONG: f64 = 5e-3;
 
@@ -42,8 +46,9 @@ pub(super) enum End {
 
 /// What a step leaves for the next.
 pub(super) struct Last {
-    /// The factor of a preconditioner.
+    /// The factor of a preconditioner, and whether it serves: one that does not says which rows matter.
     pub(super) like: Option<Like>,
+    pub(super) serves: bool,
     /// Whether D is of parabolas.
     pub(super) cautious: bool,
     /// What it promised, as a share of the objective.
@@ -52,7 +57,7 @@ pub(super) struct Last {
 
 impl Default for Last {
     fn default() -> Self {
-        Self { like: None, cautious: true, promise: f64::INFINITY }
+        Self { like: None, serves: false, cautious: true, promise: f64::INFINITY }
     }
 }
 
@@ -68,6 +73,9 @@ pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     pub(super) shared: &'r Shared<'a>,
     pub(super) rows: &'r Rows<'k, F>,
     pub(super) basis: &'r Basis<'k, F>,
+    /// Where the unknowns are steps from somewhere, the objective there without its losses, and that
+    /// part's slope.
+    pub(super) from: Option<(f64, &'r [f64])>,
     /// All samples, at the last width.
     pub(super) samples: Samples<'r>,
     pub(super) tol: f64,
@@ -105,11 +113,16 @@ impl<F: Real> Stage<'_, '_, '_, F> {
         let cost = picked(&rows.samples, self.samples.cost)?;
         let mut f = picked(&rows.samples, from)?;
         let mut pull = basis.times(&point[..b], watch)?;
+        let (there, slope) = self.from.unwrap_or((0.0, &[]));
+        if !slope.is_empty() {
+            axpy(1.0, slope, &mut pull);
+        }
         let mean = basis.mean();
         let samples = Samples { targets: targets.view(), cost: &cost, ..self.samples };
         // Of many samples there is room for a number each: slopes, curvatures and margins of directions
         // take turns. (Made anew for each they would leave holes that stay.)
         let (mut numbers, mut zone) = (zeroed("samples", f.len())?, Vec::new());
+        let mut moved = false;
         for _ in 0..self.max_steps {
             // Step 1.
             each_into(&mut numbers, &f, &|i, f| samples.at(i, f).slope);
@@ -120,10 +133,14 @@ impl<F: Real> Stage<'_, '_, '_, F> {
                 *offset += tilt;
             }
             let tilted = |v: &[f64]| v.get(b).map_or(0.0, |offset| tilt * offset);
-            let base = 0.5 * dot(&point[..b], &pull) + tilted(point);
+            let ahead = if slope.is_empty() { 0.0 } else { dot(&point[..b], slope) };
+            let base = there + 0.5 * (dot(&point[..b], &pull) + ahead) + tilted(point);
             let value = base + samples.loss_at(&f);
             let first = self.alone && *steps == 0;
-            if !first && let Some(Like::Whole(factor)) = &last.like {
+            if !first
+                && last.serves
+                && let Some(Like::Whole(factor)) = &last.like
+            {
                 let mut d = gradient.clone();
                 factor.solve(&mut d);
                 if 0.5 * dot(&d, &gradient) <= self.tol * value.abs() {
@@ -145,17 +162,22 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let flat = if zone.is_empty() { mean } else { 0.0 };
             let hessian = Hessian { basis, rows, zone: &zone, curvature: &numbers, flat };
             let factor = match last.like.take() {
-                Some(factor) => factor,
-                None => hessian.sketch(order, watch)?,
+                Some(factor) if last.serves => factor,
+                before => hessian.sketch(order, before, watch)?,
             };
             let (d, serves) = hessian.direction(&gradient, &factor, watch)?;
-            last.like = serves.then_some(factor);
+            (last.like, last.serves) = (Some(factor), serves);
             // Step 3.
             let predicted = -0.5 * dot(&d, &gradient);
             let promise = predicted / value.abs();
             let exact = !last.cautious;
             last.promise = promise;
-            if !first && (promise <= self.until || exact && promise <= self.tol) {
+            let left = promise <= self.until;
+            let taken = moved && !self.alone;
+            let enough = if taken || self.alone { self.tol } else { SAFE * self.tol };
+            let done = !first && (left || exact && promise <= enough);
+            if done && (left || !taken) {
+                last.cautious &= promise > SURE;
                 return Ok(End::Minimum);
             }
             // Step 4, by who sees all samples.
@@ -175,13 +197,12 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             axpy(t, &pushed, &mut pull);
             axpy(t, s, &mut f);
             *steps += 1;
+            moved = true;
             watch.poll()?;
-            last.cautious = !self.alone && promise > SURE || exact && t < SHORT;
-            // A line search guards those that are alone, and conjugate gradients say when a factor
-            // does not do.
-            if last.cautious == exact && !self.alone {
-                last.like = None;
+            if done {
+                return Ok(End::Minimum);
             }
+            last.cautious = !self.alone && promise > SURE || exact && t < SHORT;
             if t == 0.0 {
                 return Ok(End::Stuck);
             }

@@ -47,36 +47,43 @@ impl<F: Real> KernelRows<F> for Few<'_, F> {
 impl<F: Real> Solver<'_, '_, '_, F> {
     /// From the zero model to `start`, times the scalar that is best for it, or to where the first long
     /// steps from there lead on a part of the samples; a part is begun on a part of its own. Then on
-    /// the samples near the margin; whether to the minimum.
+    /// the samples near the margin.
     pub(super) fn begin(
         &self,
         place: &mut Place,
         (start, last): (&[f64], &mut Last),
         tell: &mut Tell<'_>,
         watch: &mut Watch<'_>,
-    ) -> Step<bool> {
+    ) -> Step {
+        // One in so many samples is a part.
+        let order = place.point.len();
+        let every = (self.kernel.n_rows() / (SAMPLES * order).max(1)).min(MOST_THINNED);
         if self.leg == Leg::ALL && self.trail.is_at(Leg::NEAR) {
             self.trail.outer(place)?;
         } else {
-            let led = self.on_a_part(place, start, watch)?;
+            let led = match every {
+                0 | 1 => None,
+                _ => self.on_a_part(every, place, start, watch)?,
+            };
             self.step_1_look(place, (led.as_deref().unwrap_or(start), false), watch)?;
+            if every < 2 && self.leg == Leg::ALL {
+                tell(place, watch)?;
+                self.on_some_terms(place, watch)?;
+            }
         }
         tell(place, watch)?;
         self.go_near(place, last, watch)
     }
 
-    /// Where they lead; none where `start` is not far from the minimum, or samples are few.
+    /// Where they lead; none where `start` is not far from the minimum.
     fn on_a_part(
         &self,
+        every: usize,
         place: &mut Place,
         start: &[f64],
         watch: &mut Watch<'_>,
     ) -> Step<Option<Vec<f64>>> {
-        let (n, order) = (self.kernel.n_rows(), place.point.len());
-        let every = (n / (SAMPLES * order).max(1)).min(MOST_THINNED);
-        if every < 2 {
-            return Ok(None);
-        }
+        let n = self.kernel.n_rows();
         let mut rng = Rng::new(SEED);
         let samples: Vec<u32> = (0..n as u32).filter(|_| rng.below(every) == 0).collect();
         let targets = SomeTargets::of(self.samples.targets, &samples)?;

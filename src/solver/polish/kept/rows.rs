@@ -3,7 +3,7 @@
 
 use super::held::{Held, Width};
 use crate::data::pick;
-use crate::error::Result;
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
@@ -255,6 +255,41 @@ impl<'k, F: Real> Rows<'k, F> {
             watch.poll()?;
         }
         Ok(sum)
+    }
+
+    /// `Σ (k·p + p_b)²` over these directions, for each of these places, which rise.
+    pub(super) fn squares(
+        &self,
+        places: &[u32],
+        directions: &[Vec<f64>],
+        watch: &mut Watch<'_>,
+    ) -> Step<Vec<f64>> {
+        let b = self.b;
+        let narrow = |p: &Vec<f64>| {
+            let coef: Vec<f32> = p[..b].iter().map(|&v| v as f32).collect();
+            (coef, p.get(b).copied().unwrap_or(0.0))
+        };
+        let directions: Vec<_> = directions.iter().map(narrow).collect();
+        let mut found = try_vec("rows", places.len(), 0.0)?;
+        let waves = found.chunks_mut(WAVE * TASK).zip(places.chunks(WAVE * TASK));
+        for (found, places) in waves {
+            let tasks = found.chunks_mut(TASK).zip(places.chunks(TASK));
+            parallel::each(tasks, &|_, (found, places)| {
+                let mut sums = Vec::with_capacity(places.len());
+                self.each_near(places, |places, rows| {
+                    for (&place, row) in places.iter().zip(rows) {
+                        let value =
+                            |(p, offset): &(Vec<f32>, f64)| f64::from(inner(row, p)) + offset;
+                        let sum = directions.iter().map(|p| value(p) * value(p)).sum::<f64>();
+                        sums.push((place, sum));
+                    }
+                });
+                sums.sort_unstable_by_key(|(place, _)| *place);
+                found.iter_mut().zip(sums).for_each(|(to, (_, sum))| *to = sum);
+            });
+            watch.poll()?;
+        }
+        Ok(found)
     }
 
     /// Up to `ROW_CHUNK` rows of places in order, as near as they are held.

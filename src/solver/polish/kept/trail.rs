@@ -106,7 +106,9 @@ impl Trail {
         }
         let Some((_, mut reader)) = self.found().take() else { return Ok(0) };
         place.read(&mut reader)?;
-        (last.cautious, last.promise) = (reader.take()? == 1, reader.take_float()?);
+        let bits = reader.take()?;
+        (last.cautious, last.serves) = (bits & 1 == 1, bits & 2 == 2);
+        last.promise = reader.take_float()?;
         last.like = match reader.take()? {
             0 => None,
             _ => Some(Like::Rounded(Single::read(place.point.len(), &mut reader)?)),
@@ -126,7 +128,7 @@ impl Trail {
             words.put(leg.0);
             outer.iter().for_each(|outer| outer.put(words));
             place.put(words);
-            words.put(u64::from(last.cautious));
+            words.put(u64::from(last.cautious) | u64::from(last.serves) << 1);
             words.put_float(last.promise);
             let like = match &last.like {
                 Some(Like::Rounded(factor)) => Some(factor),

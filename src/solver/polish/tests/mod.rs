@@ -38,6 +38,11 @@ impl<F: Real> KernelRows<F> for Dense<F> {
             }
         }
     }
+    fn of_terms(&self, terms: &[u32]) -> Result<Option<Box<dyn KernelRows<F> + '_>>> {
+        let point = |&term: &u32| &self.basis[term as usize * self.d..][..self.d];
+        let basis = terms.iter().flat_map(point).copied().collect();
+        Ok(Some(Box::new(Self { x: self.x.clone(), basis, ..*self })))
+    }
     fn fill_gram(&self, first: usize, out: &mut [f64]) {
         for (k, row) in out.chunks_mut(self.n_terms()).enumerate() {
             let a = &self.basis[(first + k) * self.d..(first + k + 1) * self.d];
