@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-#[path = "common/naive.rs"]
+#[path = "../common/naive.rs"]
 mod naive;
 
 use budgetsvm::budget::{AnyMaintenance, MergeSearch};
