@@ -68,7 +68,7 @@ def test_every_file_belongs_to_a_case():
 
 @pytest.mark.parametrize("path", sorted((FILES / "rust").iterdir()), ids=lambda path: path.stem)
 def test_what_the_rust_crate_wrote_loads(path):
-    """The files of `tests/machines/saved.rs`: rows on a line, of which the greater half is positive."""
+    """The files of `tests/machines/saved.rs`: rows on a line, the greater half positive."""
     loaded = budgetsvm.load(path)
     assert type(loaded).__name__ == path.stem.partition("-")[0]
     if path.stem.endswith("-scaled"):
