@@ -27,7 +27,7 @@ CASES = [
     ("usps", {"C": 10, "gamma": 1 / 128}, [1000], True),
     ("letter", {"C": 16, "gamma": 4}, [1000], True),
     ("mnist", {"C": 10, "gamma": 0.02}, [1000], True),
-    ("covtype-2v3", {"C": 32, "gamma": 32}, [1000, 4000], True),
+    ("covtype-2v3", {"C": 32, "gamma": 32}, [1000, 2000, 4000], True),
 ]
 SCALED = {"satimage", "covtype-2v3"}
 

@@ -79,7 +79,8 @@ pub(super) struct Stage<'r, 'a, 'k, F: Real> {
     /// All samples, at the last width.
     pub(super) samples: Samples<'r>,
     pub(super) tol: f64,
-    /// A step that promises less, as a share of the objective, is not taken.
+    /// A step that promises less, as a share of the objective, is the last, and not taken where this is
+    /// more than a long one promises.
     pub(super) until: f64,
     pub(super) max_steps: usize,
     /// Whether no other samples are to be looked at: long steps, too, are taken here, and the first
@@ -176,8 +177,10 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let taken = moved && !self.alone;
             let enough = if taken || self.alone { self.tol } else { SAFE * self.tol };
             let done = !first && (left || exact && promise <= enough);
-            if done && (left || !taken) {
-                last.cautious &= promise > SURE;
+            last.cautious &= !done || promise > SURE;
+            // The last one of a part is not worth a look: its minimum is another one.
+            let refused = if left { self.until > LONG } else { !taken };
+            if done && refused {
                 return Ok(End::Minimum);
             }
             // Step 4, by who sees all samples.
