@@ -36,6 +36,8 @@
 
 mod basis;
 mod coarse;
+#[cfg(test)]
+mod coarse_tests;
 mod direction;
 mod held;
 mod left_out;

@@ -16,7 +16,7 @@ use crate::watch::{Step, Watch};
 const REACH: f64 = 2.0;
 /// ... and the share of all that those near may be.
 const MOST: f64 = 0.6;
-/// A step on them that promises less than this share of the objective is left to all samples.
+/// A step on them that promises less than this share of the objective is the last.
 const UNTIL: f64 = 2e-3;
 /// Samples from which on this is worth the trouble.
 const LEAST: usize = 4096;

@@ -174,12 +174,11 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let exact = !last.cautious;
             last.promise = promise;
             let left = promise <= self.until;
-            let taken = moved && !self.alone;
-            let enough = if taken || self.alone { self.tol } else { SAFE * self.tol };
+            let enough = if moved || self.alone { self.tol } else { SAFE * self.tol };
             let done = !first && (left || exact && promise <= enough);
             last.cautious &= !done || promise > SURE;
             // The last one of a part is not worth a look: its minimum is another one.
-            let refused = if left { self.until > LONG } else { !taken };
+            let refused = if left { self.until > LONG } else { !moved || self.alone };
             if done && refused {
                 return Ok(End::Minimum);
             }

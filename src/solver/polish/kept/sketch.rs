@@ -71,7 +71,8 @@ impl<F: Real> Hessian<'_, '_, F> {
             }
             before => {
                 drop(before);
-                self.evenly(some)
+                let (chosen, share) = self.evenly(some);
+                (chosen, vec![share; some])
             }
         };
         let mut jitter = JITTER * order as f64;
@@ -87,13 +88,13 @@ impl<F: Real> Hessian<'_, '_, F> {
         Err(Error::NotPositiveDefinite("Hessian").into())
     }
 
-    fn evenly(&self, some: usize) -> Drawn {
+    /// So many places, and what each stands for.
+    fn evenly(&self, some: usize) -> (Vec<u32>, f64) {
         let mut chosen = self.zone.to_vec();
         Rng::new(SEED).shuffle(&mut chosen);
         chosen.truncate(some);
         chosen.sort_unstable();
-        let share = self.zone.len() as f64 / some.max(1) as f64;
-        (chosen, vec![share; some])
+        (chosen, self.zone.len() as f64 / some.max(1) as f64)
     }
 
     fn by_leverage(
@@ -149,12 +150,9 @@ impl<F: Real> Hessian<'_, '_, F> {
         if order > FEW || needed > bytes {
             return Ok(None);
         }
-        let mut chosen = self.zone.to_vec();
-        let some = sketch_rows(chosen.len(), order).max(SHARED / size).min(chosen.len());
-        Rng::new(SEED).shuffle(&mut chosen);
-        chosen.truncate(some);
-        chosen.sort_unstable();
-        let share = self.zone.len() as f64 / some.max(1) as f64;
+        let rows = self.zone.len();
+        let some = sketch_rows(rows, order).max(SHARED / size).min(rows);
+        let (chosen, share) = self.evenly(some);
         let mut sums = Vec::with_capacity(n_groups);
         for wanted in 0..n_groups {
             let own: Vec<u32> = chosen.iter().copied().filter(|&i| group(i) == wanted).collect();
