@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+use super::rings;
 use budgetsvm::Saved as _;
 use budgetsvm::data::{Rows, Targets};
 use budgetsvm::error::Error;
@@ -13,23 +14,9 @@ use budgetsvm::loss::AnyLoss;
 use budgetsvm::rng::Rng;
 use ndarray::Array2;
 
-/// Three noisy rings.
-fn rings(n: usize) -> (Array2<f64>, Vec<i32>) {
-    let mut rng = Rng::new(1);
-    let labels: Vec<i32> = (0..n).map(|i| [-7, 0, 12][i % 3]).collect();
-    let mut rows = Array2::zeros((n, 2));
-    for i in 0..n {
-        let angle = std::f64::consts::TAU * rng.uniform();
-        let radius = 1.0 + (i % 3) as f64 + 0.3 * (rng.uniform() - 0.5);
-        rows[(i, 0)] = radius * angle.cos();
-        rows[(i, 1)] = radius * angle.sin();
-    }
-    (rows, labels)
-}
-
 #[test]
 fn classes_shared_and_separate() {
-    let (x, labels) = rings(900);
+    let (x, labels) = rings(900, 0.3);
     let rows = Rows::Dense(x.view());
     for shared in [true, false] {
         let svc = BudgetSvc::builder()
@@ -50,7 +37,7 @@ fn classes_shared_and_separate() {
 
 #[test]
 fn gradients_are_those_of_differences() {
-    let (x, labels) = rings(300);
+    let (x, labels) = rings(300, 0.3);
     let svc = BudgetSvc::builder().budget(40).build().unwrap();
     let model = svc.fit(&Rows::Dense(x.view()), &labels).unwrap();
     let slopes = model.gradient(&Rows::Dense(x.view())).unwrap();
@@ -70,7 +57,7 @@ fn gradients_are_those_of_differences() {
 
 #[test]
 fn files_give_back_the_same_bits_and_refuse_other_types() {
-    let (x, labels) = rings(300);
+    let (x, labels) = rings(300, 0.3);
     let rows = Rows::Dense(x.view());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rings.safetensors");
@@ -94,7 +81,7 @@ fn files_give_back_the_same_bits_and_refuse_other_types() {
 
 #[test]
 fn a_stream_of_values() {
-    let (x, _) = rings(600);
+    let (x, _) = rings(600, 0.3);
     let rows = Rows::Dense(x.view());
     let values: Vec<f64> = x.rows().into_iter().map(|r| r[0].sin() + r[1]).collect();
     let svr = BudgetSvr::builder()
@@ -135,7 +122,7 @@ fn errors_name_the_parameter() {
     let merging = linear.clone().maintenance(Maintenance::Merge).build().unwrap_err();
     assert!(merging.to_string().contains("project"), "{merging}");
     assert!(linear.build().is_ok());
-    let (x, mut labels) = rings(30);
+    let (x, mut labels) = rings(30, 0.3);
     let rows = Rows::Dense(x.view());
     let model = build().build().unwrap().fit(&rows, &labels).unwrap();
     labels[3] = 5;
@@ -151,7 +138,7 @@ fn columns(x: &Array2<f64>) -> Vec<f64> {
 
 #[test]
 fn several_values_share_their_terms() {
-    let (x, _) = rings(900);
+    let (x, _) = rings(900, 0.3);
     let (rows, values) = (Rows::Dense(x.view()), columns(&x));
     let kernel = Gaussian::new(1.0).unwrap();
     let svr = BudgetSvr::builder().budget(60).c(10.0).kernel(kernel).build().unwrap();
@@ -179,7 +166,7 @@ fn several_values_share_their_terms() {
 
 #[test]
 fn columns_that_are_none_are_refused() {
-    let (x, _) = rings(30);
+    let (x, _) = rings(30, 0.3);
     let (rows, values) = (Rows::Dense(x.view()), columns(&x));
     let svr = BudgetSvr::builder().build().unwrap();
     let says = |targets: Targets<'_>| svr.fit(&rows, targets).unwrap_err().to_string();
@@ -201,7 +188,7 @@ fn columns_that_are_none_are_refused() {
 
 #[test]
 fn several_quantiles_rise_and_files_hold_them() {
-    let (x, _) = rings(900);
+    let (x, _) = rings(900, 0.3);
     let rows = Rows::Dense(x.view());
     let mut rng = Rng::new(3);
     let values: Vec<f64> = x.rows().into_iter().map(|row| row[0] + rng.uniform()).collect();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+use super::rings;
 use budgetsvm::data::Rows;
 use budgetsvm::error::Error;
 use budgetsvm::estimator::{AssetFeatures, AssetSolver, AssetSvc, AssetSvr, Choice};
@@ -9,23 +10,8 @@ use budgetsvm::estimator::{PrimalSolver, PrimalSvc, PrimalSvr};
 use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
 use budgetsvm::loss::AnyLoss;
-use budgetsvm::rng::Rng;
 use budgetsvm::watch::{Silent, Watch};
 use ndarray::{Array2, s};
-
-/// Three noisy rings.
-fn rings(n: usize) -> (Array2<f64>, Vec<i32>) {
-    let mut rng = Rng::new(1);
-    let labels: Vec<i32> = (0..n).map(|i| [-7, 0, 12][i % 3]).collect();
-    let mut rows = Array2::zeros((n, 2));
-    for i in 0..n {
-        let angle = std::f64::consts::TAU * rng.uniform();
-        let radius = 1.0 + (i % 3) as f64 + 0.8 * (rng.uniform() - 0.5);
-        rows[(i, 0)] = radius * angle.cos();
-        rows[(i, 1)] = radius * angle.sin();
-    }
-    (rows, labels)
-}
 
 fn right(predicted: &[i32], labels: &[i32]) -> usize {
     predicted.iter().zip(labels).filter(|(a, b)| a == b).count()
@@ -33,7 +19,7 @@ fn right(predicted: &[i32], labels: &[i32]) -> usize {
 
 #[test]
 fn bases_solvers_and_points_of_ones_own() {
-    let (x, labels) = rings(600);
+    let (x, labels) = rings(600, 0.8);
     let rows = Rows::Dense(x.view());
     let builder = || PrimalSvc::builder().c(10.0).kernel(Gaussian::new(1.0).unwrap());
     let full = builder().build().unwrap().fit(&rows, &labels).unwrap();
@@ -63,7 +49,7 @@ fn bases_solvers_and_points_of_ones_own() {
 
 #[test]
 fn a_start_changes_the_time_alone() {
-    let (x, labels) = rings(600);
+    let (x, labels) = rings(600, 0.8);
     let rows = Rows::Dense(x.view());
     let part = Rows::Dense(x.slice(s![..400, ..]));
     for kernel in [AnyKernel::Gaussian { gamma: 1.0 }, AnyKernel::Linear] {
@@ -91,7 +77,7 @@ fn a_start_changes_the_time_alone() {
 
 #[test]
 fn values_and_linear_machines() {
-    let (x, _) = rings(400);
+    let (x, _) = rings(400, 0.8);
     let rows = Rows::Dense(x.view());
     let values: Vec<f64> = x.rows().into_iter().map(|r| 2.0 * r[0] - r[1] + 0.5).collect();
     let svr = PrimalSvr::builder().c(100.0).kernel(AnyKernel::Linear).build().unwrap();
@@ -115,7 +101,7 @@ fn values_and_linear_machines() {
 
 #[test]
 fn features_of_both_kinds() {
-    let (x, labels) = rings(600);
+    let (x, labels) = rings(600, 0.8);
     let x = x.mapv(|v| v as f32);
     let rows = Rows::Dense(x.view());
     for features in [
@@ -161,7 +147,7 @@ fn errors_name_the_parameter() {
     assert_eq!(name(AssetSvc::builder().n_components(0).build().unwrap_err()), "n_components");
     assert_eq!(name(AssetSvc::builder().c(-1.0).build().unwrap_err()), "C");
     assert_eq!(name(AssetSvr::builder().loss(AnyLoss::Hinge).build().unwrap_err()), "loss");
-    let (x, mut labels) = rings(30);
+    let (x, mut labels) = rings(30, 0.8);
     let rows = Rows::Dense(x.view());
     let refine = build().refine(true).build().unwrap().fit(&rows, &labels).unwrap_err();
     assert!(refine.to_string().contains("basis"), "{refine}");
@@ -173,7 +159,7 @@ fn errors_name_the_parameter() {
 
 #[test]
 fn a_start_of_other_features_is_refused() {
-    let (x, labels) = rings(90);
+    let (x, labels) = rings(90, 0.8);
     let narrow = x.slice(s![.., ..1]);
     for builder in [
         PrimalSvc::builder()
@@ -191,7 +177,7 @@ fn a_start_of_other_features_is_refused() {
 
 #[test]
 fn landmark_machines_predict_by_their_expansion() {
-    let (x, labels) = rings(300);
+    let (x, labels) = rings(300, 0.8);
     let rows = Rows::Dense(x.view());
     let features = AssetFeatures::Nystroem { threshold: None };
     let builder = AssetSvc::builder().c(10.0).kernel(Gaussian::new(1.0).unwrap());
