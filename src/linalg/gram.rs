@@ -9,6 +9,7 @@ use super::Tiles;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::parallel;
+use crate::simd::add_rows;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -167,9 +168,7 @@ fn add_product<F: Real>(rows: &[F], n: usize, at: (usize, usize), tile: &mut [f6
         let target = MatMut::from_column_major_slice_mut(&mut product, height, width);
         matmul(target, Accum::Replace, left, right, F::one(), Par::Seq);
         for (sum, column) in tile.chunks_exact_mut(size).zip(product.chunks_exact(height)) {
-            for (s, p) in sum.iter_mut().zip(column) {
-                *s += (*p).to_f64();
-            }
+            add_rows(&[(column, 1.0)], &mut sum[..height]);
         }
     }
 }

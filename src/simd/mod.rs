@@ -13,15 +13,19 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod blanks;
 mod block;
 mod corners;
 mod dispatch;
+mod emit;
+mod job;
 mod lanes;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod norms;
 mod packed;
 mod pairs;
+mod parted;
 mod primitives;
 mod products;
 mod pulls;
@@ -36,9 +40,9 @@ mod strides;
 mod waves;
 mod zeroed;
 
-pub use block::{Job, Map, Metric, Sums, Values};
 pub(crate) use corners::Tube;
 pub use dispatch::{Level, level, levels};
+pub use job::{Job, Map, Metric, Sums, Values};
 pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::blanks::Blanks;
 use super::lanes::width;
 use super::norms::{interleave, sq_norm, sq_norms};
 use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
@@ -331,6 +332,8 @@ pub struct Tile<F: Real> {
     pub(super) dense: bool,
     /// Dense rows; empty for a sparse tile.
     pub(super) values: Vec<F>,
+    /// Which parts of them are blank.
+    pub(super) blanks: Blanks,
     /// Sparse rows: `starts[i]..starts[i + 1]` of `columns` and `entries`.
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
@@ -441,6 +444,7 @@ impl<F: Real> Tile<F> {
         for (i, row) in self.values.chunks_exact_mut(self.n_features.max(1)).enumerate() {
             write(i, row);
         }
+        self.blanks.find(&self.values, self.n_features);
         self.sq_norms.take();
     }
 

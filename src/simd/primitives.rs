@@ -1,8 +1,9 @@
 //! The primitives by name: what each computes. Their bodies are in the files beside.
 
-use super::block::{self, Job};
+use super::block;
 use super::corners::Tube;
 use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
+use super::job::Job;
 use super::side::Side;
 use super::strides::{Stride, Strides};
 use super::{corners, pairs, products, pulls, side, slices, strides};
@@ -41,7 +42,7 @@ primitives! {
 
     /// `a · b` for equal lengths, in the precision of the values.
     #[must_use]
-    pub(crate) fn inner(a: &[F], b: &[F]) -> F = products::inner::<F>;
+    pub(crate) fn inner(a: &[F], b: &[F]) -> F = products::inner::<F, L>;
 
     /// `y += a row` for equal lengths, in the precision of the values.
     pub(crate) fn add_scaled(a: F, row: &[F], y: &mut [F]) = products::add_scaled::<F>;
@@ -207,6 +208,14 @@ pub(crate) fn exp_in_place_at<F: Real>(level: Level, values: &mut [F]) {
     assert!(levels().contains(&level), "a level the processor has");
     // SAFETY: the level was just checked.
     unsafe { at::exp_in_place(level, values) }
+}
+
+/// [`inner`] at a level of one's own choice.
+#[cfg(test)]
+pub(crate) fn inner_at<F: Real>(level: Level, a: &[F], b: &[F]) -> F {
+    assert!(levels().contains(&level), "a level the processor has");
+    // SAFETY: the level was just checked.
+    unsafe { at::inner(level, a, b) }
 }
 
 /// [`weighted_sums_of`] one row, for as many outputs as `out` is long.

@@ -2,6 +2,7 @@
 //!
 //! Sums run in eight lanes without FMA, so every level gives the same bits.
 
+use super::lanes::{Lanes, width};
 use crate::float::Real;
 
 const LANES: usize = 8;
@@ -41,33 +42,43 @@ fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + tail
 }
 
-/// `a · b` for equal lengths, in the precision of the values.
+/// `a · b` for equal lengths, in the precision of the values: four lines at once, as a sum waits for its
+/// own last step. (Of a plain loop of lanes the compiler makes shuffles.)
 #[inline(always)]
-pub(super) fn inner<F: Real>(a: &[F], b: &[F]) -> F {
-    const WIDE: usize = 16;
-    let mut sums = [[F::zero(); WIDE]; 4];
-    let b = &b[..a.len()];
-    let (mut left, mut right) = (a.chunks_exact(4 * WIDE), b.chunks_exact(4 * WIDE));
-    for (a, b) in (&mut left).zip(&mut right) {
-        for (part, sums) in sums.iter_mut().enumerate() {
-            for lane in 0..WIDE {
-                sums[lane] += a[part * WIDE + lane] * b[part * WIDE + lane];
+pub(super) unsafe fn inner<F: Real, L: Lanes<F>>(a: &[F], b: &[F]) -> F {
+    const LINES: usize = 4;
+    assert!(a.len() == b.len(), "equal lengths");
+    let (width, n) = (width::<F>(), a.len());
+    // Room for a line of either precision.
+    let mut s = [F::zero(); 16];
+    let mut at = 0;
+    // SAFETY: the caller enables the features of `L`; no line is read that does not end within n.
+    unsafe {
+        let (a, b) = (a.as_ptr(), b.as_ptr());
+        let mut sums = [L::splat(F::zero()); LINES];
+        while at + LINES * width <= n {
+            for (line, sum) in sums.iter_mut().enumerate() {
+                let from = at + line * width;
+                *sum = L::add(*sum, L::mul(L::load(a.add(from)), L::load(b.add(from))));
             }
+            at += LINES * width;
         }
-    }
-    for (a, b) in left.remainder().chunks(WIDE).zip(right.remainder().chunks(WIDE)) {
-        for (lane, (a, b)) in a.iter().zip(b).enumerate() {
-            sums[0][lane] += *a * *b;
+        while at + width <= n {
+            sums[0] = L::add(sums[0], L::mul(L::load(a.add(at)), L::load(b.add(at))));
+            at += width;
         }
+        let sum = L::add(L::add(sums[0], sums[2]), L::add(sums[1], sums[3]));
+        L::store(s.as_mut_ptr(), sum);
     }
-    let mut s = [F::zero(); WIDE];
-    for lane in 0..WIDE {
-        s[lane] = (sums[0][lane] + sums[2][lane]) + (sums[1][lane] + sums[3][lane]);
+    for (s, (a, b)) in s.iter_mut().zip(a[at..].iter().zip(&b[at..])) {
+        *s += *a * *b;
     }
-    for half in [8, 4, 2, 1] {
+    let mut half = width / 2;
+    while half > 0 {
         for lane in 0..half {
             s[lane] += s[lane + half];
         }
+        half /= 2;
     }
     s[0]
 }
@@ -84,16 +95,22 @@ pub(super) fn lengthen(from: &[i16], scale: f32, out: &mut [f32]) {
 #[inline(always)]
 pub(super) fn shorten(from: &[f32], out: &mut [i16]) -> f32 {
     const WIDE: usize = 16;
+    /// Added to a number that is small against it, rounds that to a whole one, which its bits then end in.
+    const ROUNDS: f32 = 1.5 / f32::EPSILON;
     let mut most = [0.0_f32; WIDE];
-    for values in from.chunks(WIDE) {
+    let lines = from.chunks_exact(WIDE);
+    let rest = lines.remainder();
+    for values in lines {
         for (most, value) in most.iter_mut().zip(values) {
-            *most = most.max(value.abs());
+            *most = if value.abs() > *most { value.abs() } else { *most };
         }
     }
-    let scale = most.iter().fold(0.0, |a: f32, &b| a.max(b)) / f32::from(i16::MAX);
+    let most = rest.iter().fold(most.into_iter().fold(0.0, f32::max), |most, v| most.max(v.abs()));
+    let scale = most / f32::from(i16::MAX);
     let over = if scale > 0.0 { scale.recip() } else { 0.0 };
     for (out, &value) in out.iter_mut().zip(from) {
-        *out = (value * over).round_ties_even() as i16;
+        let whole = (value * over + ROUNDS).to_bits().wrapping_sub(ROUNDS.to_bits());
+        *out = whole as i16;
     }
     scale
 }

@@ -5,8 +5,9 @@
 //! which the point holds `x`. The lists come in the order of the features, so a sum has the bits
 //! that the block kernel gives the same rows written out: zeros add nothing.
 
-use super::block::{Map, mapped};
 use super::dispatch::{Level, compiled, level, primitives, same};
+use super::emit::mapped;
+use super::job::Map;
 use super::lanes::{ExpConstants, Lanes, width};
 use crate::float::Real;
 

@@ -1,6 +1,6 @@
 //! Every level against naive twins.
 
-use super::primitives::exp_in_place_at;
+use super::primitives::{exp_in_place_at, inner_at};
 use super::*;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -84,6 +84,20 @@ fn naive(metric: Metric, gamma: f64, x: &[f64], s: &[f64]) -> f64 {
     }
 }
 
+/// A third of the values are 0, and of a third of eights of them all.
+fn row_with_blanks<F: Real>(rng: &mut Rng, d: usize) -> Vec<F> {
+    let mut row = Vec::with_capacity(d + 8);
+    while row.len() < d {
+        let blank = rng.below(3) == 0;
+        row.extend((0..8).map(|_| match rng.below(3) {
+            0 => 0.0,
+            _ if blank => 0.0,
+            _ => rng.uniform() * 2.0 - 1.0,
+        }));
+    }
+    row[..d].iter().map(|&v| F::from_f64(v)).collect()
+}
+
 fn blocks_agree<F: Real>(tolerance: f64) {
     let mut rng = Rng::new(7);
     let metrics = [Metric::Dot, Metric::SquaredByNorms, Metric::Squared, Metric::Absolute];
@@ -92,10 +106,7 @@ fn blocks_agree<F: Real>(tolerance: f64) {
     // More points than share lines, and more values than are written out of sparse rows at once.
     let sizes = [&sizes[..], &[(5, 150, 16), (1100, 70, 20)]].concat();
     for &(d, n, b) in if cfg!(miri) { &sizes[..3] } else { &sizes[..] } {
-        let mut row = || -> Vec<F> {
-            let value = |r: &mut Rng| if r.below(3) == 0 { 0.0 } else { r.uniform() * 2.0 - 1.0 };
-            (0..d).map(|_| F::from_f64(value(&mut rng))).collect()
-        };
+        let mut row = || row_with_blanks::<F>(&mut rng, d);
         let points: Vec<Vec<F>> = (0..n).map(|_| row()).collect();
         let centers: Vec<Vec<F>> = (0..b).map(|_| row()).collect();
         let mut packed = Packed::new(d).unwrap();
@@ -327,4 +338,77 @@ fn sums_of_several_rows_are_the_bits_of_one_row_at_a_time() {
             }
         }
     }
+}
+
+/// Lengths about those of a line and of four, at every level.
+#[test]
+fn inner_products_are_sums_of_products() {
+    fn check<F: Real>() {
+        for n in (0..70).chain([127, 128, 200, 1000, 1008]) {
+            let value = |i: usize, k: usize| F::from_f64(((i * k) % 17) as f64 - 8.0);
+            let a: Vec<F> = (0..n).map(|i| value(i, 5)).collect();
+            let b: Vec<F> = (0..n).map(|i| value(i, 7)).collect();
+            let plain: f64 =
+                a.iter().zip(&b).map(|(a, b)| Real::to_f64(*a) * Real::to_f64(*b)).sum();
+            for level in levels() {
+                // Whole numbers: no sum of them is rounded.
+                assert_eq!(Real::to_f64(inner_at(level, &a, &b)), plain, "{level:?} {n}");
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+/// Alone, among others, and kept sparse: a point meets a centre with the same bits.
+#[test]
+fn blank_parts_change_no_bit_with_the_block() {
+    fn check<F: Real>() {
+        let (d, n, b) = if cfg!(miri) { (70, 5, 17) } else { (203, 77, 210) };
+        let mut rng = Rng::new(11);
+        let mut rows =
+            |n: usize| -> Vec<Vec<F>> { (0..n).map(|_| row_with_blanks(&mut rng, d)).collect() };
+        let (points, centers) = (rows(n), rows(b));
+        let mut packed = Packed::new(d).unwrap();
+        centers.iter().for_each(|c| packed.push(c).unwrap());
+        let stride = packed.padded_len();
+        let (mut dense, mut sparse) = (Tile::new(d), Tile::new(d));
+        dense.fill_dense(n, |i, out| out.copy_from_slice(&points[i]));
+        sparse.fill_sparse(n, |i, columns, entries| {
+            for (k, &v) in points[i].iter().enumerate().filter(|(_, v)| !v.is_zero()) {
+                columns.push(k as u32);
+                entries.push(v);
+            }
+        });
+        for (level, metric) in levels().into_iter().flat_map(|level| {
+            [Metric::Dot, Metric::SquaredByNorms, Metric::Squared].map(|metric| (level, metric))
+        }) {
+            let values = |tile: &Tile<F>, (first, last): (usize, usize)| {
+                let mut out = vec![F::zero(); (last - first) * stride];
+                let values = Values { out: &mut out, stride, mapped: false };
+                run_block_at(
+                    level,
+                    &mut Job {
+                        tile,
+                        first,
+                        last,
+                        centers: &packed,
+                        slots: (0, stride),
+                        metric,
+                        gamma: F::one(),
+                        map: Map::Identity,
+                        values: Some(values),
+                        sums: None,
+                    },
+                );
+                out
+            };
+            let all = values(&dense, (0, n));
+            assert!(all == values(&sparse, (0, n)), "{level:?} {metric:?}: sparse");
+            let alone: Vec<F> = (0..n).flat_map(|i| values(&dense, (i, i + 1))).collect();
+            assert!(all == alone, "{level:?} {metric:?}: alone");
+        }
+    }
+    check::<f32>();
+    check::<f64>();
 }

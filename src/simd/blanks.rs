@@ -1,0 +1,40 @@
+//! Which parts of long dense rows hold nothing.
+
+use crate::float::Real;
+
+/// Parts of dense rows, [`Blanks::PART`] features each, that hold nothing but zeros: the block kernel
+/// need not look at them one by one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blanks {
+    /// Whether each is, row by row; empty where none is or a row is short.
+    are: Vec<bool>,
+}
+
+impl Blanks {
+    /// Features of a part.
+    pub(super) const PART: usize = 8;
+    /// Up to this many features a row has no parts.
+    const SHORT: usize = 64;
+
+    /// Parts of a row of d features.
+    pub(super) fn parts(d: usize) -> usize {
+        d.div_ceil(Self::PART)
+    }
+
+    /// Looks through rows of d features.
+    pub(super) fn find<F: Real>(&mut self, rows: &[F], d: usize) {
+        self.are.clear();
+        if d > Self::SHORT {
+            let parts = rows.chunks_exact(d).flat_map(|row| row.chunks(Self::PART));
+            self.are.extend(parts.map(|part| part.iter().all(F::is_zero)));
+            if !self.are.contains(&true) {
+                self.are.clear();
+            }
+        }
+    }
+
+    /// Those from a row of d features on, if any part is blank.
+    pub(super) fn of(&self, row: usize, d: usize) -> Option<&[bool]> {
+        (!self.are.is_empty()).then(|| &self.are[row * Self::parts(d)..])
+    }
+}
