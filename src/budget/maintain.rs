@@ -152,6 +152,14 @@ impl<F: Real> Maintainer<F> {
         self
     }
 
+    /// The distances of term `slot` to all terms as the kernel stores them, one for each; that to
+    /// itself is not looked at. What [`Maintainer::reduce`] does next may need them.
+    pub(crate) fn know(&mut self, slot: usize, distances: &[F]) {
+        if let State::Merging { rows, .. } = &mut self.0 {
+            rows.know(slot, distances);
+        }
+    }
+
     /// Brings the expansion, whose last slot is the newest term, back to at most `budget` terms
     /// and returns the sum of the squared weight degradations of all outputs (in units of the
     /// coefficients, whatever scale they count by), or `None` when nothing was done.

@@ -9,7 +9,7 @@
 //! term. Several: any term is a partner of one (`P < 0` puts the point beside the larger), and of
 //! more than one those with `β_a·β_b > 0`, of which the sign is the case of one output.
 //!
-//! *Cost* of an event: one kernel row, O(B d), and O(B) for the search.
+//! *Cost* of an event: one kernel row, O(B d), unless it is known, and O(B) for the search.
 //!
 //! *References*: \[BSCA\] Alg. 1; \[QG18\] for more than two terms.
 
@@ -40,6 +40,12 @@ impl<F: Real> Merging<F> {
     /// Has threads share the search from other sizes on.
     pub(super) fn share_from(&mut self, row: usize, search: usize) {
         self.partners.shared = Shared { row, search };
+    }
+
+    /// The distances of term `a` to all (that to itself is not looked at): the next event needs not
+    /// measure them. One who follows samples has those of the newest, mostly the smallest.
+    pub(super) fn know(&mut self, a: usize, distances: &[F]) {
+        self.partners.know(a, distances);
     }
 
     /// One event: the smallest term and its `size - 1` best partners become one term. Returns

@@ -1,8 +1,8 @@
 //! The search for merge partners: how far every term is from one of them, and what a merge with
 //! each of those that can win would lose.
 //!
-//! *Method*: 1. The distances, one kernel row, with the sign of one output's coefficients looked at
-//! on the way (another sign is infinitely far). 2. The nearest partner sets a bar; what is farther
+//! *Method*: 1. The distances, one kernel row unless they are known, with the sign of one output's
+//! coefficients looked at on the way (another sign is infinitely far). 2. The nearest partner sets a bar; what is farther
 //! than `distance_limit` of it cannot win. 3. What is left is judged.
 //!
 //! *Cost*: O(B d), and O(B) for the search. Both are cut into parts of fixed size, shared among
@@ -59,6 +59,8 @@ pub(super) struct Partners<F: Real> {
     tile: Tile<F>,
     /// Distances of all terms, padded; infinity for the term itself.
     row: Vec<F>,
+    /// The term whose distances somebody has put into the row.
+    known: Option<usize>,
     /// Those of the terms that may be partners; infinity for the others.
     near: Vec<F>,
     least: Vec<F>,
@@ -80,15 +82,25 @@ pub(super) struct Part<F> {
 }
 
 impl<F: Real> Partners<F> {
-    /// Measures the distances of term `a`. Returns the least of a partner; infinity when there is
-    /// none.
+    /// The distances of term `a` to all: the next search needs not measure them.
+    pub(super) fn know(&mut self, a: usize, distances: &[F]) {
+        self.row.clear();
+        self.row.extend_from_slice(distances);
+        self.known = Some(a);
+    }
+
+    /// Measures the distances of term `a`, unless they are known. Returns the least of a partner;
+    /// infinity when there is none.
     pub(super) fn measure(&mut self, expansion: &Expansion<F>, a: usize) -> F {
         let (centers, kernel) = (expansion.centers(), expansion.kernel());
         let (d, len, padded) = (centers.n_features(), expansion.len(), centers.padded_len());
-        if self.tile.n_features() != d {
-            self.tile.reset(d);
+        let known = self.known.take() == Some(a) && self.row.len() == len;
+        if !known {
+            if self.tile.n_features() != d {
+                self.tile.reset(d);
+            }
+            kernel.load_center(centers, a, &mut self.tile);
         }
-        kernel.load_center(centers, a, &mut self.tile);
         let part = (ROW_PART / d.max(1)).max(1).next_multiple_of(4 * Packed::<F>::line());
         self.row.resize(padded, F::zero());
         self.near.resize(len, F::zero());
@@ -98,7 +110,9 @@ impl<F: Real> Partners<F> {
         let tile = &self.tile;
         let measure = |at: usize, ((row, near), least): ((&mut [F], &mut [F]), &mut F)| {
             let first = at * part;
-            kernel.stored_part(tile, centers, first, row);
+            if !known {
+                kernel.stored_part(tile, centers, first, row);
+            }
             if let Some(own) = a.checked_sub(first).and_then(|own| row.get_mut(own)) {
                 *own = F::infinity();
             }
@@ -114,7 +128,8 @@ impl<F: Real> Partners<F> {
             };
         };
         let parts = self.row.chunks_mut(part).zip(self.near.chunks_mut(part));
-        each_if(padded * d >= self.shared.row, parts.zip(&mut self.least), &measure);
+        let work = if known { 0 } else { padded * d };
+        each_if(work >= self.shared.row, parts.zip(&mut self.least), &measure);
         simd::least(&self.least)
     }
 

@@ -8,6 +8,7 @@ use crate::kernel::AnyKernel;
 use crate::model::Expansion;
 use crate::parallel::run;
 use crate::rng::Rng;
+use crate::simd::Tile;
 
 const D: usize = 60;
 /// Several parts of a row, two of a search.
@@ -107,6 +108,40 @@ fn the_partner_of_all_parts_is_the_best_of_all() {
                 assert_eq!(merged.0, want, "{outputs} {size} {search:?}");
             }
         }
+    }
+}
+
+/// Distances that are known are taken for those measured, of the lightest term alone and once; wrong
+/// ones lead elsewhere.
+#[test]
+fn distances_that_are_known_are_not_measured() {
+    for (outputs, size) in [(1, 2), (1, 3), (3, 2), (3, 4)] {
+        let merge = AnyMaintenance::Merge { size, search: MergeSearch::Auto };
+        let reduced = |known: &dyn Fn(usize, &mut [f64]) -> usize| {
+            let mut model = expansion::<f64>(outputs);
+            let mut maintainer = Maintainer::new(merge, KERNEL, 0).unwrap();
+            let a = model.lightest();
+            let (mut tile, mut row) = (Tile::new(D), vec![0.0; model.centers().padded_len()]);
+            KERNEL.load_center(model.centers(), a, &mut tile);
+            KERNEL.stored_part(&tile, model.centers(), 0, &mut row);
+            let row = &mut row[..TERMS + 1];
+            let slot = known(a, row);
+            maintainer.know(slot, row);
+            let lost = maintainer.reduce(&mut model, TERMS - 3, &mut ()).unwrap().unwrap();
+            (model.padded_coef().to_vec(), model.centers().rows(), lost)
+        };
+        let measured = reduced(&|a, _| a + 1);
+        // (Nobody looks at the distance to itself.)
+        let same = |a: usize, row: &mut [f64]| {
+            row[a] = f64::NAN;
+            a
+        };
+        assert!(reduced(&same) == measured, "{outputs} {size}");
+        let turned = |a: usize, row: &mut [f64]| {
+            row.reverse();
+            a
+        };
+        assert!(reduced(&turned) != measured, "{outputs} {size}");
     }
 }
 

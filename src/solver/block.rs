@@ -265,6 +265,12 @@ impl<F: Real> Block<F> {
         Ok(())
     }
 
+    /// What is stored of the sample whose turn it is and the terms; of itself, if it has just become
+    /// one, nothing that means something.
+    pub(super) fn stored(&self) -> &[F] {
+        &self.samples.rows()[self.turn * self.samples.stride()..][..self.samples.stride()]
+    }
+
     /// Adds `column · delta` to the margins of the samples still to come: `column` holds a row of
     /// kernel values a sample, `delta` a row of outputs for each of them.
     fn add_columns(&mut self, delta: &[f64]) {

@@ -297,7 +297,7 @@ fn sweep<F: Real>(
         } else if place.is_none()
             && let Some(budget) = solver.budget
             // 3. Maintenance.
-            && let Some(lost) = state.maintainer.reduce(expansion, budget, &mut followers)?
+            && let Some(lost) = reduce(budget, state, slot, &mut followers)?
         {
             counts.maintained += 1;
             let scale = state.scale(solver.method);
@@ -305,6 +305,20 @@ fn sweep<F: Real>(
         }
     }
     Ok(())
+}
+
+/// Maintenance after the sample whose turn it is has become the term in `slot`.
+fn reduce<F: Real>(
+    budget: usize,
+    state: &mut State<F>,
+    slot: usize,
+    followers: &mut Followers<'_, F>,
+) -> Result<Option<f64>> {
+    let (expansion, maintainer) = (&mut state.expansion, &mut state.maintainer);
+    if expansion.len() > budget {
+        maintainer.know(slot, &followers.block.stored()[..expansion.len()]);
+    }
+    maintainer.reduce(expansion, budget, followers)
 }
 
 /// The sample's dual variables after its step: BSGD's are what \[BSCA\] eq. 4 adds up.
