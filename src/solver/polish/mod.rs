@@ -68,6 +68,7 @@ mod choice;
 mod common;
 mod curvature;
 mod dual;
+mod held;
 mod kept;
 mod line;
 mod newton;

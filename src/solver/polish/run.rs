@@ -70,7 +70,7 @@ fn by_choice<F: Real>(
     let shared = made.inspect_err(|_| result.forget())?;
     if choice == Choice::Dual {
         let bytes = polish.cache_bytes;
-        let features = rows.n_rows().saturating_mul(4 * rows.n_terms());
+        let features = rows.n_rows().saturating_mul(dual::feature_bytes(b, polish.tol));
         // Kernel values are kept beside the features where there is room for all of both.
         let left = bytes.saturating_sub(features);
         result.forget();

@@ -4,15 +4,17 @@
 use super::features::Features;
 use super::order::Order;
 use crate::loss::Smoothed;
-use crate::simd::{add_scaled, inner, prefetch};
+use crate::simd::{add_scaled, inner};
 
 /// A coordinate is left out when it would rest even if its margin moved by this share of the farthest
 /// that any moved by in a pass ...
 const REACH: f32 = 0.2;
 /// ... and comes back after so many passes.
 const PATIENCE: usize = 12;
-/// Marks a pair that came to rest.
-const RESTS: u32 = 1 << 31;
+/// Marks a pair that came to rest, or came back.
+const MARK: u32 = 1 << 31;
+/// Rows of those at rest that are looked at for all outputs: no more than stay near.
+const TOGETHER: usize = 64;
 
 /// A coordinate: a sample of one output.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,10 @@ pub(super) struct Pair {
 }
 
 impl Pair {
+    fn unmarked(self) -> Self {
+        Self { output: self.output & !MARK, ..self }
+    }
+
     /// Whether it stays as it is while its margin is within `reach` of this one.
     fn rests(&self, loss: Smoothed, f: f64, reach: f32) -> bool {
         let (y, reach) = (f64::from(self.y), f64::from(reach));
@@ -76,8 +82,8 @@ pub(super) struct Group {
     w: Vec<f32>,
     /// Those that move, by row.
     pairs: Vec<Pair>,
-    /// Those that came to rest.
-    rest: Vec<Pair>,
+    /// Those that came to rest, of every output.
+    rest: Vec<Vec<Pair>>,
     /// The first pair of every row.
     begins: Vec<u32>,
     /// Passes until all pairs of an output come back whatever its gap.
@@ -87,13 +93,14 @@ pub(super) struct Group {
 impl Group {
     /// Pairs in any order.
     pub(super) fn new(outputs: Vec<Own>, w: Vec<f32>, pairs: Vec<Pair>) -> Self {
-        let (rest, begins) = (Vec::new(), Vec::new());
+        let (rest, begins) = (vec![Vec::new(); outputs.len()], Vec::new());
         Self { outputs, w, pairs, rest, begins, patience: PATIENCE }
     }
 
     /// With pairs that rest until the others are done.
-    pub(super) fn with_resting(self, rest: Vec<Pair>) -> Self {
-        Self { rest, patience: usize::MAX, ..self }
+    pub(super) fn with_resting(mut self, rest: Vec<Pair>) -> Self {
+        rest.into_iter().for_each(|pair| self.rest[pair.output as usize].push(pair));
+        Self { patience: usize::MAX, ..self }
     }
 
     pub(super) fn done(&self) -> bool {
@@ -107,7 +114,7 @@ impl Group {
 
     /// All pairs.
     pub(super) fn pairs(&self) -> impl Iterator<Item = &Pair> {
-        self.pairs.iter().chain(&self.rest)
+        self.pairs.iter().chain(self.rest.iter().flatten())
     }
 
     /// One pass; an output whose gap is at most this share of its dual objective is done.
@@ -119,18 +126,24 @@ impl Group {
         let n_rows = features.samples().len();
         self.by_row(n_rows);
         let mut order = Order::of_pass(n_rows, pass);
-        let mut next = order.next(&self.begins);
+        // Rows come from far: two are on their way.
+        let [mut next, mut after] = [(); 2].map(|()| order.next(&self.begins));
+        let mut buffer = Vec::new();
         while let Some(row) = next {
-            next = order.next(&self.begins);
-            if let Some(ahead) = next {
-                features.row(ahead as u32).iter().step_by(16).for_each(prefetch);
+            next = after;
+            after = order.next(&self.begins);
+            if let Some(ahead) = after {
+                features.prefetch(ahead);
             }
+            let values = features.row(row as u32, &mut buffer);
+            let norm = features.norm(row as u32);
             for at in self.begins[row] as usize..self.begins[row + 1] as usize {
-                self.visit(at, features, loss);
+                self.visit(at, (values, norm), loss);
             }
         }
-        let resting = self.pairs.extract_if(.., |pair| pair.output & RESTS != 0);
-        self.rest.extend(resting.map(|pair| Pair { output: pair.output & !RESTS, ..pair }));
+        let resting = self.pairs.extract_if(.., |pair| pair.output & MARK != 0);
+        let resting = resting.map(Pair::unmarked);
+        resting.for_each(|pair| self.rest[pair.output as usize].push(pair));
         self.judge(features, loss, share);
     }
 
@@ -157,20 +170,19 @@ impl Group {
         self.pairs = sorted;
     }
 
-    /// Moves one coordinate.
-    fn visit(&mut self, at: usize, features: &Features, loss: Smoothed) {
-        let (pair, stride) = (&mut self.pairs[at], features.stride());
+    /// Moves one coordinate, of this row and its squared length.
+    fn visit(&mut self, at: usize, (row, norm): (&[f32], f32), loss: Smoothed) {
+        let (pair, stride) = (&mut self.pairs[at], row.len());
         let own = &mut self.outputs[pair.output as usize];
-        let row = features.row(pair.row);
         let w = &mut self.w[pair.output as usize * stride..][..stride];
         let (y, held, cost) = (f64::from(pair.y), f64::from(pair.a), f64::from(pair.cost));
         let f = f64::from(inner(row, w));
-        let norm = f64::from(features.norm(pair.row));
+        let norm = f64::from(norm);
         let a = loss.dual_step(y, held, f, norm * cost) as f32;
         if a == pair.a {
             // At rest as far as the others reach?
             if pair.rests(loss, f, own.reach) {
-                pair.output |= RESTS;
+                pair.output |= MARK;
             }
             return;
         }
@@ -193,21 +205,41 @@ impl Group {
             own.since =
                 if own.done || !(small || own.since >= self.patience) { own.since + 1 } else { 0 };
         }
+        self.look_at_rest(features, loss);
         let outputs = &self.outputs;
-        let own = |pair: &Pair| &outputs[pair.output as usize];
-        if outputs.iter().any(|own| own.since == 0) {
-            // In the order of rows, which they are in by runs: each is read once, after the one before.
-            self.rest.sort_by_key(|pair| pair.row);
-            let (w, stride) = (&self.w, features.stride());
-            let moves = |pair: &Pair| {
-                let w = &w[pair.output as usize * stride..][..stride];
-                let f = f64::from(inner(features.row(pair.row), w));
-                !pair.rests(loss, f, REACH * own(pair).moved)
-            };
-            let back = self.rest.extract_if(.., |pair| own(pair).since == 0 && moves(pair));
-            self.pairs.extend(back);
+        let done = self.pairs.extract_if(.., |pair| outputs[pair.output as usize].done);
+        done.for_each(|pair| self.rest[pair.output as usize].push(pair));
+    }
+
+    /// Takes those back that might move, of the outputs that all of whose pairs are asked for.
+    fn look_at_rest(&mut self, features: &Features, loss: Smoothed) {
+        let stride = features.stride();
+        let outputs = self.outputs.iter().zip(&mut self.rest).zip(self.w.chunks_exact(stride));
+        let mut asked: Vec<_> = outputs.filter(|((own, _), _)| own.since == 0).collect();
+        if asked.is_empty() {
+            return;
         }
-        let done = self.pairs.extract_if(.., |pair| own(pair).done);
-        self.rest.extend(done);
+        // They are in order by runs.
+        asked.iter_mut().for_each(|((_, rest), _)| rest.sort_by_key(|pair| pair.row));
+        let mut next = vec![0; asked.len()];
+        let (n_rows, mut buffer) = (features.samples().len(), Vec::new());
+        // Some rows for all outputs, then the next ones.
+        for first in (0..n_rows).step_by(TOGETHER) {
+            let last = (first + TOGETHER).min(n_rows);
+            let rows = features.block((first, last), &mut buffer);
+            for (((own, rest), w), next) in asked.iter_mut().zip(&mut next) {
+                while let Some(pair) = rest.get_mut(*next).filter(|p| (p.row as usize) < last) {
+                    let row = &rows[(pair.row as usize - first) * stride..][..stride];
+                    if !pair.rests(loss, f64::from(inner(row, w)), REACH * own.moved) {
+                        pair.output |= MARK;
+                    }
+                    *next += 1;
+                }
+            }
+        }
+        for ((_, rest), _) in asked {
+            let back = rest.extract_if(.., |pair| pair.output & MARK != 0);
+            self.pairs.extend(back.map(Pair::unmarked));
+        }
     }
 }

@@ -22,9 +22,7 @@ impl Dual<'_, '_> {
                 .map(|(&i, row)| (row, cost[i as usize] * f64::from(o.a[i as usize])))
                 .filter(|(_, scale)| *scale != 0.0)
                 .collect();
-            let mut sum = vec![0.0; features.stride()];
-            add_scaled_rows(features.values(), &scaled, &mut sum);
-            o.v.copy_from_slice(&sum[..b]);
+            o.v.copy_from_slice(&features.sum(&scaled)[..b]);
         });
     }
 
@@ -50,8 +48,10 @@ impl Dual<'_, '_> {
         let mut w: Vec<Vec<f64>> = outputs.iter().map(|o| o.v.clone()).collect();
         w.iter_mut().for_each(|w| w.resize(features.stride(), 0.0));
         let at_once = (BLOCK / features.stride()).max(1);
-        let blocks = features.values().chunks(at_once * features.stride());
-        for (rows, samples) in blocks.zip(features.samples().chunks(at_once)) {
+        let mut buffer = Vec::new();
+        for (block, samples) in features.samples().chunks(at_once).enumerate() {
+            let first = block * at_once;
+            let rows = features.block((first, first + samples.len()), &mut buffer);
             parallel::each(outputs.iter_mut().zip(&w), &|_, (o, w)| {
                 for (row, &sample) in rows.chunks_exact(w.len()).zip(samples) {
                     dots(row, w, &mut o.f[sample as usize..][..1]);

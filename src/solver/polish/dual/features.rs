@@ -1,13 +1,15 @@
-//! Whitened features `φ_i = L⁻¹ k(S, x_i)` in `f32`, made when they are asked for.
+//! Whitened features `φ_i = L⁻¹ k(S, x_i)`, made in `f32` when they are asked for. In 16 bits, where
+//! that is near enough, twice as many fit into memory, and passes read half as much.
 
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{MatMut, MatRef, Par};
 
-use crate::error::{Error, Result, try_square, try_vec};
+use crate::error::{Result, try_reserve, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::inner;
+use crate::simd::{add_rows, inner};
+use crate::solver::polish::held::{Held, Width};
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
@@ -16,16 +18,29 @@ const LINE: usize = 16;
 /// Rows that one task whitens, and tasks between two looks at the watch.
 const TASK: usize = 2 * ROW_CHUNK;
 const WAVE: usize = 16;
+/// Rows that are added together.
+const TOGETHER: usize = 16;
 /// No features were made of a sample yet.
 const ABSENT: u32 = u32::MAX;
+/// The least `tol` that 16 bits are near enough for: a margin is off by 1e-5 of ‖w‖ by them.
+const LEAST_TOL: f64 = 1e-5;
+
+/// How features are held for this `tol`.
+fn width(tol: f64) -> Width {
+    if tol >= LEAST_TOL { Width::Short } else { Width::Full }
+}
+
+/// Values of a row for b terms: whole lines.
+fn stride(b: usize) -> usize {
+    b.next_multiple_of(LINE)
+}
 
 pub(super) struct Features {
     b: usize,
-    /// Values of a row: whole lines.
     stride: usize,
     /// L, row-major.
     lower: Vec<f32>,
-    values: Vec<f32>,
+    values: Held,
     /// ‖φ‖² of every row.
     norms: Vec<f32>,
     /// The sample of every row, and the row of every sample.
@@ -36,30 +51,33 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// None yet, of n samples.
-    pub(super) fn new(factor: &Cholesky, b: usize, n: usize, bytes: usize) -> Result<Self> {
-        let stride = b.next_multiple_of(LINE);
+    /// None yet, of n samples; `tol` says how near they are to be.
+    pub(super) fn new(
+        factor: &Cholesky,
+        (n, b): (usize, usize),
+        (bytes, tol): (usize, f64),
+    ) -> Result<Self> {
         let mut lower = try_square("whitening", b, 0.0)?;
         lower.iter_mut().zip(factor.lower()).for_each(|(to, &v)| *to = v as f32);
         Ok(Self {
             b,
-            stride,
+            stride: stride(b),
             lower,
-            values: Vec::new(),
+            values: Held::none(width(tol)),
             norms: Vec::new(),
             samples: Vec::new(),
             rows: try_vec("whitening", n, ABSENT)?,
-            most: bytes / (4 * stride),
+            most: bytes / Self::row_bytes(b, tol),
         })
+    }
+
+    /// Bytes of a row.
+    pub(super) fn row_bytes(b: usize, tol: f64) -> usize {
+        width(tol).bytes(stride(b))
     }
 
     pub(super) fn n_samples(&self) -> usize {
         self.rows.len()
-    }
-
-    /// All rows, each `stride` long.
-    pub(super) fn values(&self) -> &[f32] {
-        &self.values
     }
 
     pub(super) fn stride(&self) -> usize {
@@ -71,12 +89,44 @@ impl Features {
         &self.samples
     }
 
+    /// ‖φ‖² of every row: not finite where a value is not.
+    pub(super) fn norms(&self) -> &[f32] {
+        &self.norms
+    }
+
     pub(super) fn norm(&self, row: u32) -> f32 {
         self.norms[row as usize]
     }
 
-    pub(super) fn row(&self, row: u32) -> &[f32] {
-        &self.values[row as usize * self.stride..][..self.stride]
+    /// As it lies, or written to `buffer`.
+    #[inline]
+    pub(super) fn row<'r>(&'r self, row: u32, buffer: &'r mut Vec<f32>) -> &'r [f32] {
+        self.block((row as usize, row as usize + 1), buffer)
+    }
+
+    /// Rows `first..last`, each `stride` long.
+    #[inline]
+    pub(super) fn block<'r>(&'r self, rows: (usize, usize), buffer: &'r mut Vec<f32>) -> &'r [f32] {
+        self.values.rows(rows, self.stride, buffer)
+    }
+
+    /// Asks for a row to be brought near.
+    #[inline]
+    pub(super) fn prefetch(&self, row: usize) {
+        self.values.prefetch(row, self.stride);
+    }
+
+    /// `Σ a φ` over pairs of a row and `a`, in `f64`, as long as a row.
+    pub(super) fn sum(&self, scaled: &[(u32, f64)]) -> Vec<f64> {
+        let mut sum = vec![0.0; self.stride];
+        let mut buffers = vec![Vec::new(); TOGETHER];
+        for scaled in scaled.chunks(TOGETHER) {
+            let rows = scaled.iter().zip(&mut buffers);
+            let rows: Vec<(&[f32], f64)> =
+                rows.map(|(&(row, a), buffer)| (self.row(row, buffer), a)).collect();
+            add_rows(&rows, &mut sum);
+        }
+        sum
     }
 
     pub(super) fn row_of(&self, sample: usize) -> u32 {
@@ -99,6 +149,14 @@ impl Features {
         self.norms.clear();
         self.samples.clear();
         self.rows.fill(ABSENT);
+    }
+
+    /// Sets memory aside for those of all samples.
+    pub(super) fn reserve(&mut self) -> Result<()> {
+        let n = self.n_samples();
+        self.values.reserve((n, self.stride))?;
+        try_reserve("whitened features", &mut self.norms, n)?;
+        try_reserve("whitened features", &mut self.samples, n)
     }
 
     /// Whether this sample has features.
@@ -145,40 +203,37 @@ impl Features {
         if before + samples.len() > self.most {
             return Ok(false);
         }
-        grow(&mut self.values, samples.len() * stride, 0.0)?;
-        grow(&mut self.norms, samples.len(), 0.0)?;
-        grow(&mut self.samples, samples.len(), 0)?;
-        self.samples[before..].copy_from_slice(samples);
+        self.values.grow((samples.len(), stride))?;
+        try_reserve("whitened features", &mut self.norms, samples.len())?;
+        try_reserve("whitened features", &mut self.samples, samples.len())?;
+        self.norms.resize(before + samples.len(), 0.0);
+        self.samples.extend_from_slice(samples);
         for (row, &sample) in (before as u32..).zip(samples) {
             self.rows[sample as usize] = row;
         }
         let lower = MatRef::from_row_major_slice(&self.lower, b, b);
-        let values = self.values[before * stride..].chunks_mut(WAVE * TASK * stride);
-        let norms = self.norms[before..].chunks_mut(WAVE * TASK);
-        for (wave, (values, norms)) in values.zip(norms).enumerate() {
-            let tasks = values.chunks_mut(TASK * stride).zip(norms.chunks_mut(TASK));
-            parallel::each(tasks, &|task, (values, norms)| {
-                fill((wave * WAVE + task) * TASK, values);
-                let rows = norms.len();
-                let columns =
-                    MatMut::from_column_major_slice_with_stride_mut(values, b, rows, stride);
-                solve_lower_triangular_in_place(lower, columns, Par::Seq);
-                for (norm, row) in norms.iter_mut().zip(values.chunks_exact(stride)) {
-                    *norm = inner(row, row);
-                }
+        let parts = self.values.parts((before, before + samples.len()), (stride, TASK));
+        let mut tasks = parts.into_iter().zip(self.norms[before..].chunks_mut(TASK)).enumerate();
+        loop {
+            let wave: Vec<_> = tasks.by_ref().take(WAVE).collect();
+            if wave.is_empty() {
+                return Ok(true);
+            }
+            parallel::each(wave.into_iter(), &|_, (task, (part, norms))| {
+                part.put((stride, TASK), &mut |_, values| {
+                    fill(task * TASK, values);
+                    let rows = norms.len();
+                    let columns =
+                        MatMut::from_column_major_slice_with_stride_mut(values, b, rows, stride);
+                    solve_lower_triangular_in_place(lower, columns, Par::Seq);
+                    for (norm, row) in norms.iter_mut().zip(values.chunks_exact(stride)) {
+                        *norm = inner(row, row);
+                    }
+                });
             });
             watch.poll()?;
         }
-        Ok(true)
     }
-}
-
-fn grow<T: Clone>(values: &mut Vec<T>, by: usize, value: T) -> Result<()> {
-    let bytes = by.saturating_mul(size_of::<T>());
-    let full = |_| Error::OutOfMemory { what: "whitened features", bytes };
-    values.try_reserve_exact(by).map_err(full)?;
-    values.resize(values.len() + by, value);
-    Ok(())
 }
 
 /// Kernel values of the first of these samples in single precision, as many as `out` has rows.

@@ -20,7 +20,7 @@ use super::{PASSES, RIDGE, SLACK};
 use crate::data::check_finite;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
-use crate::linalg::{Cholesky, add_scaled_rows, dot};
+use crate::linalg::{Cholesky, dot};
 use crate::parallel;
 use crate::simd::inner;
 use crate::solver::polish::steps::Shared;
@@ -50,23 +50,23 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
     let (polish, b, n) = (shared.polish, kernel.n_terms(), kernel.n_rows());
     let (gram, m) = (&shared.gram, start.targets.n_outputs());
     let white = Cholesky::factor("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
-    let mut features = Features::new(&white, b, n, polish.cache_bytes)?;
+    let mut features = Features::new(&white, (n, b), (polish.cache_bytes, polish.tol))?;
     // Step 1.
     let everyone: Vec<u32> = (0..n as u32).collect();
     if !features.holds_all() || !features.add(kernel, &everyone, watch)? {
         return Ok(None);
     }
     let features = &features;
-    check_finite("kernel matrix", features.values(), b)?;
+    check_finite("kernel matrix", features.norms(), 1)?;
     let points =
         (0..m).map(|c| Ok(start.of_output(polish, c)?.0)).collect::<Result<Vec<Vec<f64>>>>()?;
     // Step 2.
     let outputs = parallel::map(m, &|c| {
         let w = turned(&white, &points[c], features.stride());
         let samples = shared.samples(c, polish.h);
-        let (mut a, mut near) = (vec![0.0_f32; n], vec![false; n]);
+        let (mut a, mut near, mut buffer) = (vec![0.0_f32; n], vec![false; n], Vec::new());
         for i in (0..n).filter(|&i| samples.cost[i] > 0.0) {
-            let f = f64::from(inner(features.row(i as u32), &w));
+            let f = f64::from(inner(features.row(i as u32, &mut buffer), &w));
             let slope = |f: f64| samples.loss.at(samples.y(i), f).slope;
             a[i] = -slope(f) as f32;
             near[i] = slope(f - SLACK) != slope(f + SLACK);
@@ -75,9 +75,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
             let own = (0..n).filter(|&i| folds[i] as usize == fold && a[i] != 0.0);
             let scaled: Vec<(u32, f64)> =
                 own.map(|i| (i as u32, samples.cost[i] * f64::from(a[i]))).collect();
-            let mut sum = vec![0.0; features.stride()];
-            add_scaled_rows(features.values(), &scaled, &mut sum);
-            sum
+            features.sum(&scaled)
         });
         let sums = sums.collect();
         Output { a, near, sums }
@@ -102,9 +100,10 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         let own: Vec<usize> = (0..n).filter(|&i| folds[i] as usize == fold).collect();
         let stride = features.stride();
         let values = parallel::map(count, &|g| {
-            let value = |i: &usize, w| f64::from(inner(features.row(*i as u32), w));
-            let of = |w| own.iter().map(move |i| value(i, w)).collect::<Vec<f64>>();
-            groups[g].weights().chunks(stride).map(of).collect::<Vec<_>>()
+            let mut buffer = Vec::new();
+            let mut value = |i: usize, w| f64::from(inner(features.row(i as u32, &mut buffer), w));
+            let mut of = |w| own.iter().map(|&i| value(i, w)).collect::<Vec<f64>>();
+            groups[g].weights().chunks(stride).map(&mut of).collect::<Vec<_>>()
         });
         for (group, values) in groups.iter().zip(&values) {
             for (output, values) in group.outputs.iter().zip(values) {

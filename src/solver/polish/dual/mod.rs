@@ -12,8 +12,8 @@
 //! # Method
 //!
 //! 1. Margins of the start, times the scalar that is best for it: the objective not to be exceeded.
-//!    Where memory does not hold the features of all samples, those of the samples that matter then
-//!    are made in the same pass, of the kernel values at hand.
+//!    In the same pass features are made of the kernel values at hand: those of all samples, or where
+//!    memory does not hold these, of the samples that matter then.
 //! 2. The samples that matter to an output: at first all, where their features fit into memory, then
 //!    those whose loss has a slope, or would have one if the margin moved by `SLACK`, or that have
 //!    `a ≠ 0`. The features of those that matter to any output are made. Every `a` begins at 0: the
@@ -32,9 +32,9 @@
 //!
 //! # Cost
 //!
-//! B²/2 multiply-adds for the features of a sample, 2 B a visit. Memory: a row of B numbers in `f32`
-//! for every sample that matters to any output, within `cache_bytes`, and 3 numbers an output and a
-//! sample.
+//! B²/2 multiply-adds for the features of a sample, 2 B a visit. Memory: a row of B numbers, in 16 bits
+//! or for a `tol` below 1e-5 in `f32`, for every sample that matters to any output, within
+//! `cache_bytes`, and 3 numbers an output and a sample.
 //!
 //! # Certificate
 //!
@@ -65,6 +65,11 @@ use ascent::{Group, Own, Pair};
 use features::Features;
 
 pub(super) use left_out::left_out;
+
+/// Bytes of the features of a sample, for b terms and this `tol`.
+pub(super) fn feature_bytes(b: usize, tol: f64) -> usize {
+    Features::row_bytes(b, tol)
+}
 
 /// How far margins may move before a sample that they bring in is missed.
 const SLACK: f64 = 0.3;
@@ -127,7 +132,7 @@ pub(super) fn solve<F: Real>(
     let (gram, b, n) = (&shared.gram, rows.n_terms(), rows.n_rows());
     let exact = Cholesky::factor("kernel matrix", gram, b, 0.0, &mut || watch.poll())?;
     let white = Cholesky::factor("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
-    let features = Features::new(&white, b, n, bytes)?;
+    let features = Features::new(&white, (n, b), (bytes, shared.polish.tol))?;
     let mut dual = Dual { shared, exact, white, features, outputs: Vec::new() };
     dual.step_1_start(panels, result, watch)?;
     let (tol, mut last) = (shared.polish.tol, f64::INFINITY);
@@ -188,16 +193,25 @@ impl Dual<'_, '_> {
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let mut margins: Vec<_> = self.outputs.iter_mut().map(|o| o.f.as_mut_slice()).collect();
         let (features, loss) = (&mut self.features, shared.polish.final_loss());
-        let (mut early, n) = (!features.holds_all(), features.n_samples());
-        let (mut samples, mut places) = (Vec::new(), Vec::new());
+        // Their kernel values are at hand: features of all, or where memory does not hold these, of most
+        // that matter, which do so as the start is.
+        let (all, n) = (features.holds_all(), features.n_samples());
+        if all {
+            features.reserve()?;
+        }
+        let (mut early, mut samples, mut places) = (true, Vec::new(), Vec::new());
         panels.times_and((&vectors, None), &mut margins, watch, &mut |wave, f, watch| {
             if early {
-                // Most that matter do so as the start is, and their kernel values are at hand.
                 samples.clear();
                 places.clear();
                 for (i, f) in (wave.first..wave.last).zip(f.chunks_exact(m)) {
                     let of = |c| shared.samples(c, shared.polish.h);
-                    if (0..m).any(|c| is_near(loss, &of(c), i, f[c])) {
+                    let matters = if all {
+                        of(0).cost[i] > 0.0
+                    } else {
+                        (0..m).any(|c| is_near(loss, &of(c), i, f[c]))
+                    };
+                    if matters {
                         samples.push(i as u32);
                         places.push(wave.place(i));
                     }

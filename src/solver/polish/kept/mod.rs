@@ -39,7 +39,6 @@ mod coarse;
 #[cfg(test)]
 mod coarse_tests;
 mod direction;
-mod held;
 mod left_out;
 mod near;
 mod newton;
@@ -52,6 +51,7 @@ mod trail;
 
 use std::sync::{Mutex, PoisonError};
 
+use super::held::{Held, Width};
 use super::steps::Shared;
 use crate::data::check_finite;
 use crate::error::try_vec;
@@ -63,7 +63,6 @@ use crate::simd::zeroed;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
-use held::{Held, Width};
 use newton::{End, Last, Stage};
 use rows::{CHUNK, Rows};
 use trail::{Leg, Place, Trail};

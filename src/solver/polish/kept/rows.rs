@@ -1,13 +1,13 @@
 //! The rows that matter: kernel values, as many as memory holds, the others made again. Those in 16
 //! bits serve curvatures alone; for sums that are to be exact they are made again too.
 
-use super::held::{Held, Width};
 use crate::data::pick;
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{add_rows, add_scaled, inner, lengthen, prefetch, zeroed};
+use crate::simd::{add_rows, add_scaled, inner, prefetch, zeroed};
+use crate::solver::polish::held::{Held, Width};
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
@@ -106,15 +106,15 @@ impl<'k, F: Real> Rows<'k, F> {
 
     /// Gives every place, with its row as near as it is held, to `work`, up to `ROW_CHUNK` at a time.
     fn each_near(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
-        let Held::Short(values, scales) = &self.held else { return self.each(places, work) };
-        let b = self.b;
-        let mut row = vec![0.0; b];
+        if self.are_full() {
+            return self.each(places, work);
+        }
+        let mut buffer = Vec::new();
         let is_held = |place: &&u32| (**place as usize) < self.n_held;
         for &place in places.iter().filter(is_held) {
             // One at a time: it stays where it was written.
             let at = place as usize;
-            lengthen(&values[at * b..][..b], scales[at], &mut row);
-            work(&[place], &[&row]);
+            work(&[place], &[self.held.rows((at, at + 1), self.b, &mut buffer)]);
         }
         let others: Vec<u32> = places.iter().filter(|place| !is_held(place)).copied().collect();
         self.each(&others, work);

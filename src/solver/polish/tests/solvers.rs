@@ -157,7 +157,8 @@ fn outputs_share_features_of_some_samples_where_memory_holds_no_more() {
         // Not where it is to end.
         let start: Vec<f64> = best.coef.iter().map(|c| 0.8 * c).collect();
         for tol in [1e-2, 1e-4] {
-            let tight = Polish { cache_bytes: 4 * 48 * 3200, ..polish(loss, false, tol) };
+            let held = 3200 * dual::feature_bytes(40, tol);
+            let tight = Polish { cache_bytes: held, ..polish(loss, false, tol) };
             let found = solve(&toy, Choice::Dual, &tight, &start);
             let above = found.smoothed / best.smoothed - 1.0;
             assert!(found.converged && above <= tol, "{loss:?}: {above:.1e}");

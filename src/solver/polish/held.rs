@@ -1,7 +1,10 @@
-//! Rows of kernel values in memory: in `f32`, or twice as many in 16 bits with a scale each.
+//! Rows of numbers in memory: in `f32`, or twice as many in 16 bits with a scale each.
 
-use crate::error::Result;
-use crate::simd::{shorten, zeroed, zeroed_shorts};
+use crate::error::{Result, try_reserve};
+use crate::simd::{lengthen, prefetch, shorten, zeroed, zeroed_shorts};
+
+/// Bytes of a line of memory.
+const LINE_BYTES: usize = 64;
 
 /// How a row's values are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,79 @@ impl Held {
         })
     }
 
+    /// None yet, of this width.
+    pub(super) fn none(width: Width) -> Self {
+        match width {
+            Width::Full => Self::Full(Vec::new()),
+            Width::Short => Self::Short(Vec::new(), Vec::new()),
+        }
+    }
+
+    /// Room for so many rows of b values in all, so that growing moves none.
+    pub(super) fn reserve(&mut self, (count, b): (usize, usize)) -> Result<()> {
+        match self {
+            Self::Full(values) => try_reserve("rows", values, count * b),
+            Self::Short(values, scales) => {
+                try_reserve("rows", values, count * b)?;
+                try_reserve("rows", scales, count)
+            }
+        }
+    }
+
+    /// So many more rows of b values, zeros. What is there stays.
+    pub(super) fn grow(&mut self, (count, b): (usize, usize)) -> Result<()> {
+        match self {
+            Self::Full(values) => grow(values, count * b, 0.0),
+            Self::Short(values, scales) => {
+                grow(values, count * b, 0)?;
+                grow(scales, count, 0.0)
+            }
+        }
+    }
+
+    /// Forgets all rows; the memory stays.
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Full(values) => values.clear(),
+            Self::Short(values, scales) => {
+                values.clear();
+                scales.clear();
+            }
+        }
+    }
+
+    /// Rows `first..last` of b values in `f32`: as they lie, or written to `buffer`.
+    #[inline]
+    pub(super) fn rows<'r>(
+        &'r self,
+        (first, last): (usize, usize),
+        b: usize,
+        buffer: &'r mut Vec<f32>,
+    ) -> &'r [f32] {
+        match self {
+            Self::Full(values) => &values[first * b..last * b],
+            Self::Short(values, scales) => {
+                buffer.resize((last - first) * b, 0.0);
+                let rows = values[first * b..last * b].chunks_exact(b);
+                for ((from, scale), to) in
+                    rows.zip(&scales[first..last]).zip(buffer.chunks_exact_mut(b))
+                {
+                    lengthen(from, *scale, to);
+                }
+                buffer
+            }
+        }
+    }
+
+    /// Asks for a row of b values to be brought near.
+    #[inline]
+    pub(super) fn prefetch(&self, row: usize, b: usize) {
+        match self {
+            Self::Full(values) => near(&values[row * b..][..b]),
+            Self::Short(values, _) => near(&values[row * b..][..b]),
+        }
+    }
+
     /// Rows `first..last` of b values, to be written in parts of `per` rows.
     pub(super) fn parts(
         &mut self,
@@ -83,6 +159,19 @@ impl Held {
             Self::Short(..) => None,
         }
     }
+}
+
+/// So many more values.
+fn grow<T: Copy>(values: &mut Vec<T>, by: usize, value: T) -> Result<()> {
+    try_reserve("rows", values, by)?;
+    values.resize(values.len() + by, value);
+    Ok(())
+}
+
+/// Asks for every line of memory that holds these values.
+#[inline]
+fn near<T>(values: &[T]) {
+    values.iter().step_by(LINE_BYTES / size_of::<T>()).for_each(prefetch);
 }
 
 /// Some rows that follow each other.
@@ -116,7 +205,6 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::lengthen;
 
     #[test]
     fn rows_come_back_and_memory_is_used_again() {
@@ -142,21 +230,40 @@ mod tests {
                     }
                 });
             }
-            let mut row = vec![0.0; b];
+            let mut buffer = Vec::new();
             for i in 0..count {
-                let within = match &held {
-                    Held::Full(values) => {
-                        row.copy_from_slice(&values[i * b..][..b]);
-                        0.0
-                    }
-                    Held::Short(values, scales) => {
-                        lengthen(&values[i * b..][..b], scales[i], &mut row);
+                let row = held.rows((i, i + 1), b, &mut buffer);
+                let within = match width {
+                    Width::Full => 0.0,
+                    Width::Short => {
                         (0..b).map(|j| value(i, j).abs()).fold(0.0, f32::max) / 65_000.0
                     }
                 };
                 let off = |(j, v): (usize, &f32)| (v - value(i, j)).abs() <= within;
                 assert!(row.iter().enumerate().all(off), "{width:?} {i}");
             }
+        }
+    }
+
+    #[test]
+    fn rows_stay_where_others_come() {
+        let b = 20;
+        for width in [Width::Full, Width::Short] {
+            let mut held = Held::none(width);
+            held.reserve((5, b)).unwrap();
+            for (first, last) in [(0, 2), (2, 5)] {
+                held.grow((last - first, b)).unwrap();
+                for (part, rows) in held.parts((first, last), (b, 2)).into_iter().enumerate() {
+                    rows.put((b, 1), &mut |at, row| row.fill((1 + first + 2 * part + at) as f32));
+                }
+            }
+            let mut buffer = Vec::new();
+            let rows = held.rows((0, 5), b, &mut buffer);
+            let near = |(at, v): (usize, &f32)| (v - (1 + at / b) as f32).abs() < 1e-3;
+            assert!(rows.len() == 5 * b && rows.iter().enumerate().all(near), "{rows:?}");
+            held.clear();
+            held.grow((1, b)).unwrap();
+            assert_eq!(held.rows((0, 1), b, &mut buffer), vec![0.0; b]);
         }
     }
 }
