@@ -6,8 +6,9 @@
 //! environment variable `BUDGETSVM_SIMD` (`scalar`, `avx2`, `avx512`, `neon`) forces a level; a level
 //! that the processor lacks falls back to the best it has.
 //!
-//! A kernel value is a chain of multiply-adds in the order of the features, whatever the shape
-//! of the block around it, so cutting the points into other tiles changes no bit.
+//! A kernel value is a chain of multiply-adds in the order of the features (parts that a point is blank
+//! of come by themselves: `parted.rs`), whatever the shape of the block around it, so cutting the points
+//! into other tiles changes no bit.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
