@@ -58,10 +58,11 @@ impl<F: Real> Merging<F> {
         event: &mut dyn Event,
     ) -> Result<f64> {
         let a = expansion.lightest();
+        let known = self.partners.knew(a, expansion.len());
         if expansion.len() == 1 || expansion.weight(a) == 0.0 {
             return Ok(remove(expansion, a, event));
         }
-        let least = self.partners.measure(expansion, a);
+        let least = self.partners.measure(expansion, a, known);
         if size > 2 {
             let members = self.members(expansion, a, size, search);
             if members.len() > 1 {

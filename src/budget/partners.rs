@@ -89,12 +89,16 @@ impl<F: Real> Partners<F> {
         self.known = Some(a);
     }
 
-    /// Measures the distances of term `a`, unless they are known. Returns the least of a partner;
+    /// Whether those of term `a` to this many are; nobody is told again.
+    pub(super) fn knew(&mut self, a: usize, terms: usize) -> bool {
+        self.known.take() == Some(a) && self.row.len() == terms
+    }
+
+    /// Measures the distances of term `a`, unless they are `known`. Returns the least of a partner;
     /// infinity when there is none.
-    pub(super) fn measure(&mut self, expansion: &Expansion<F>, a: usize) -> F {
+    pub(super) fn measure(&mut self, expansion: &Expansion<F>, a: usize, known: bool) -> F {
         let (centers, kernel) = (expansion.centers(), expansion.kernel());
         let (d, len, padded) = (centers.n_features(), expansion.len(), centers.padded_len());
-        let known = self.known.take() == Some(a) && self.row.len() == len;
         if !known {
             if self.tile.n_features() != d {
                 self.tile.reset(d);

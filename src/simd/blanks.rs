@@ -15,6 +15,8 @@ impl Blanks {
     pub(super) const PART: usize = 8;
     /// Up to this many features a row has no parts.
     const SHORT: usize = 64;
+    /// Eighths of its parts that a row has blank, or none counts: below that looking at all is as quick.
+    const EIGHTHS: usize = 3;
 
     /// Parts of a row of d features.
     pub(super) fn parts(d: usize) -> usize {
@@ -25,8 +27,14 @@ impl Blanks {
     pub(super) fn find<F: Real>(&mut self, rows: &[F], d: usize) {
         self.are.clear();
         if d > Self::SHORT {
-            let parts = rows.chunks_exact(d).flat_map(|row| row.chunks(Self::PART));
-            self.are.extend(parts.map(|part| part.iter().all(F::is_zero)));
+            for row in rows.chunks_exact(d) {
+                let first = self.are.len();
+                self.are.extend(row.chunks(Self::PART).map(|part| part.iter().all(F::is_zero)));
+                let own = &mut self.are[first..];
+                if 8 * own.iter().filter(|&&blank| blank).count() < Self::EIGHTHS * own.len() {
+                    own.fill(false);
+                }
+            }
             if !self.are.contains(&true) {
                 self.are.clear();
             }

@@ -5,7 +5,7 @@ use super::blanks::Blanks;
 use super::emit::{emit, finish, taken};
 use super::job::{ABSOLUTE, BY_NORMS, DOT, Job, LINES, Metric, SQUARED, lines_of};
 use super::lanes::{ExpConstants, Lanes, width};
-use super::parted::{AT_ONCE, parted_points};
+use super::parted::{AT_ONCE, FEW, parted_points};
 
 /// Sparse points that share the lines read.
 const SPARSE_POINTS: usize = 16;
@@ -39,7 +39,7 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
         if job.tile.dense {
             let tile = job.tile;
             let rows = tile.values.as_ptr().add(job.first * d);
-            let blanks = tile.blanks.of(job.first, d);
+            let blanks = if M == SQUARED { tile.blanks().of(job.first, d) } else { None };
             dense_points::<F, L, M>(job, (job.first, job.last), (rows, blanks));
         } else if M == DOT || M == BY_NORMS {
             let mut i = job.first;
@@ -60,7 +60,9 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
                 for (i, row) in (first..last).zip(rows.chunks_exact_mut(d.max(1))) {
                     job.tile.copy_row(i, row);
                 }
-                blanks.find(&rows, d);
+                if M == SQUARED {
+                    blanks.find(&rows, d);
+                }
                 dense_points::<F, L, M>(job, (first, last), (rows.as_ptr(), blanks.of(0, d)));
                 first = last;
             }
@@ -77,12 +79,18 @@ unsafe fn dense_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
 ) {
     let d = job.tile.n_features();
     let mut i = first;
-    if let Some(blanks) = blanks.filter(|_| M != ABSOLUTE) {
+    if let Some(blanks) = blanks {
         while i < last {
             let len = AT_ONCE.min(last - i);
             let (at, rows) = ((i - first) * Blanks::parts(d), rows.wrapping_add((i - first) * d));
+            let seen = (rows, &blanks[at..]);
             // SAFETY: as for the caller.
-            unsafe { parted_points::<F, L, M>(job, (i, len), (rows, &blanks[at..])) };
+            unsafe {
+                match len {
+                    0..=FEW => parted_points::<F, L, FEW>(job, (i, len), seen),
+                    _ => parted_points::<F, L, AT_ONCE>(job, (i, len), seen),
+                }
+            }
             i += len;
         }
         return;

@@ -332,8 +332,8 @@ pub struct Tile<F: Real> {
     pub(super) dense: bool,
     /// Dense rows; empty for a sparse tile.
     pub(super) values: Vec<F>,
-    /// Which parts of them are blank.
-    pub(super) blanks: Blanks,
+    /// Which parts of them are blank, looked for when first asked for.
+    blanks: OnceLock<Blanks>,
     /// Sparse rows: `starts[i]..starts[i + 1]` of `columns` and `entries`.
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
@@ -444,7 +444,7 @@ impl<F: Real> Tile<F> {
         for (i, row) in self.values.chunks_exact_mut(self.n_features.max(1)).enumerate() {
             write(i, row);
         }
-        self.blanks.find(&self.values, self.n_features);
+        self.blanks.take();
         self.sq_norms.take();
     }
 
@@ -469,6 +469,15 @@ impl<F: Real> Tile<F> {
         let widest = self.columns.iter().fold(0, |most, &column| most.max(column));
         assert!(self.columns.len() == self.entries.len(), "a column for every entry");
         assert!(self.columns.is_empty() || (widest as usize) < self.n_features, "columns in range");
+    }
+
+    /// Which parts of dense rows are blank.
+    pub(super) fn blanks(&self) -> &Blanks {
+        self.blanks.get_or_init(|| {
+            let mut blanks = Blanks::default();
+            blanks.find(&self.values, self.n_features);
+            blanks
+        })
     }
 
     /// Row `i` written out densely.

@@ -1,9 +1,9 @@
 //! Long dense points of which parts are blank against packed centres.
 //!
 //! A part of a long dense row that holds nothing but zeros (after the origin was taken off: pixels of a
-//! background, marks of categories) adds nothing to a product, and to a distance what the centre has
-//! there, which is summed once for many points. So it is by itself, one addition, for every point that
-//! has the part blank, in whatever block it stands.
+//! background, marks of categories) adds to a squared distance what the centre has there, which is
+//! summed once for many points. So it is by itself, one addition, for every point that has enough parts
+//! blank, in whatever block it stands. (Products skip nothing: they take half the work a feature.)
 
 use super::blanks::Blanks;
 use super::emit::{emit, finish, taken};
@@ -12,13 +12,15 @@ use super::lanes::{ExpConstants, Lanes, width};
 
 /// Dense points that share the part of the lines at hand: their sums fit the nearest cache with it.
 pub(super) const AT_ONCE: usize = 32;
+/// As many as need no more room for sums than these.
+pub(super) const FEW: usize = 4;
 /// The lines, where registers hold as many sums.
 const LINES_AT_ONCE: usize = 8;
 
-/// `len` dense points from point `first` on, some parts of which are blank, against all centres: a
-/// part of a few lines serves all of them before the next is read.
+/// Squared distances of `len` dense points from point `first` on, `P` at most, some parts of which are
+/// blank, to all centres: a part of a few lines serves all of them before the next is read.
 #[inline(always)]
-pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
+pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const P: usize>(
     job: &mut Job<'_, F>,
     (first, len): (usize, usize),
     seen: (*const F, &[bool]),
@@ -26,17 +28,17 @@ pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
     let (mut line, lines) = lines_of(job);
     // SAFETY: as for the caller.
     unsafe {
-        let mut wide = [L::wide_zero(); AT_ONCE];
+        let mut wide = [L::wide_zero(); P];
         while L::CHAINS >= 16 && line + LINES_AT_ONCE <= lines {
-            parted_lines::<F, L, M, LINES_AT_ONCE>(job, first, seen, line, &mut wide[..len]);
+            parted_lines::<F, L, P, LINES_AT_ONCE>(job, first, seen, line, &mut wide[..len]);
             line += LINES_AT_ONCE;
         }
         while line + LINES <= lines {
-            parted_lines::<F, L, M, LINES>(job, first, seen, line, &mut wide[..len]);
+            parted_lines::<F, L, P, LINES>(job, first, seen, line, &mut wide[..len]);
             line += LINES;
         }
         while line < lines {
-            parted_lines::<F, L, M, 1>(job, first, seen, line, &mut wide[..len]);
+            parted_lines::<F, L, P, 1>(job, first, seen, line, &mut wide[..len]);
             line += 1;
         }
         for (p, &wide) in wide.iter().enumerate().take(len) {
@@ -46,7 +48,7 @@ pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
 }
 
 #[inline(always)]
-unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const N: usize>(
+unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const P: usize, const N: usize>(
     job: &mut Job<'_, F>,
     first: usize,
     (rows, blanks): (*const F, &[bool]),
@@ -58,7 +60,7 @@ unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const N: usize
     // SAFETY: block `line` of the packed centres is `d` lines; a point's row is `d` values.
     unsafe {
         let centers = job.centers.values().as_ptr().add(line * d * w);
-        let mut sums = [[L::splat(F::zero()); N]; AT_ONCE];
+        let mut sums = [[L::splat(F::zero()); N]; P];
         for part in 0..parts {
             let features = part * Blanks::PART..((part + 1) * Blanks::PART).min(d);
             let mut away = None;
@@ -71,7 +73,7 @@ unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const N: usize
                                 let x = L::splat(*rows.add(p * d + k));
                                 for (l, acc) in acc.iter_mut().enumerate() {
                                     let s = L::load(centers.add((l * d + k) * w));
-                                    *acc = taken::<F, L, M>(x, s, *acc);
+                                    *acc = taken::<F, L, SQUARED>(x, s, *acc);
                                 }
                             }
                         };
@@ -83,32 +85,41 @@ unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const N: usize
                         take!(features.clone());
                     }
                     *sums = acc;
-                } else if M == SQUARED {
-                    // What the centres have there is summed for the first who asks.
-                    let away = match away {
-                        Some(away) => away,
-                        None => {
-                            let mut acc = [L::splat(F::zero()); N];
-                            for k in features.clone() {
-                                for (l, acc) in acc.iter_mut().enumerate() {
-                                    let s = L::load(centers.add((l * d + k) * w));
-                                    *acc = L::fma(s, s, *acc);
-                                }
-                            }
-                            away = Some(acc);
-                            acc
-                        }
-                    };
-                    for (sum, away) in sums.iter_mut().zip(away) {
-                        *sum = L::add(*sum, away);
-                    }
+                    continue;
+                }
+                // What the centres have there is summed for the first who asks.
+                if away.is_none() {
+                    away = Some(squares::<F, L, N>(centers, features.clone(), d));
+                }
+                for (sum, away) in sums.iter_mut().zip(away.into_iter().flatten()) {
+                    *sum = L::add(*sum, away);
                 }
             }
         }
         for (p, wide) in wide.iter_mut().enumerate() {
             for (l, &sum) in sums[p].iter().enumerate() {
-                emit::<F, L, M>(job, first + p, line + l, sum, wide);
+                emit::<F, L, SQUARED>(job, first + p, line + l, sum, wide);
             }
         }
+    }
+}
+
+/// `Σ s²` over some features of `N` lines of centres.
+#[inline(always)]
+unsafe fn squares<F: ExpConstants, L: Lanes<F>, const N: usize>(
+    centers: *const F,
+    features: std::ops::Range<usize>,
+    d: usize,
+) -> [L::Line; N] {
+    // SAFETY: `centers` are `N` blocks of `d` lines, by the caller.
+    unsafe {
+        let mut acc = [L::splat(F::zero()); N];
+        for k in features {
+            for (l, acc) in acc.iter_mut().enumerate() {
+                let s = L::load(centers.add((l * d + k) * width::<F>()));
+                *acc = L::fma(s, s, *acc);
+            }
+        }
+        acc
     }
 }

@@ -36,7 +36,7 @@ pub(super) enum Held {
 
 impl Default for Held {
     fn default() -> Self {
-        Self::Full(Vec::new())
+        Self::none(Width::Full)
     }
 }
 
@@ -170,7 +170,7 @@ fn grow<T: Copy>(values: &mut Vec<T>, by: usize, value: T) -> Result<()> {
 
 /// Asks for every line of memory that holds these values.
 #[inline]
-fn near<T>(values: &[T]) {
+pub(super) fn near<T>(values: &[T]) {
     values.iter().step_by(LINE_BYTES / size_of::<T>()).for_each(prefetch);
 }
 

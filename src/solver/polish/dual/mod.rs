@@ -196,6 +196,7 @@ impl Dual<'_, '_> {
         // Their kernel values are at hand: features of all, or where memory does not hold these, of most
         // that matter, which do so as the start is.
         let (all, n) = (features.holds_all(), features.n_samples());
+        let cost = shared.samples(0, shared.polish.h).cost;
         if all {
             features.reserve()?;
         }
@@ -207,7 +208,7 @@ impl Dual<'_, '_> {
                 for (i, f) in (wave.first..wave.last).zip(f.chunks_exact(m)) {
                     let of = |c| shared.samples(c, shared.polish.h);
                     let matters = if all {
-                        of(0).cost[i] > 0.0
+                        cost[i] > 0.0
                     } else {
                         (0..m).any(|c| is_near(loss, &of(c), i, f[c]))
                     };

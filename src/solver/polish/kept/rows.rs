@@ -6,13 +6,11 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{add_rows, add_scaled, inner, prefetch, zeroed};
-use crate::solver::polish::held::{Held, Width};
+use crate::simd::{add_rows, add_scaled, inner, zeroed};
+use crate::solver::polish::held::{Held, Width, near};
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
-/// Values of a line of memory.
-const LINE: usize = 16;
 /// Rows of a task, and tasks between two looks at the watch. Sums of tasks are added in order.
 const TASK: usize = 4 * ROW_CHUNK;
 const WAVE: usize = 64;
@@ -240,7 +238,7 @@ impl<'k, F: Real> Rows<'k, F> {
             self.each_near(task, |places, rows| {
                 for (at, (&place, row)) in places.iter().zip(rows).enumerate() {
                     if let Some(next) = rows.get(at + 1) {
-                        next.iter().step_by(LINE).for_each(prefetch);
+                        near(next);
                     }
                     let t = f64::from(inner(row, &coef)) + offset;
                     let a = curvature[place as usize] * t;
