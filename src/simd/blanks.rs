@@ -29,7 +29,11 @@ impl Blanks {
         if d > Self::SHORT {
             for row in rows.chunks_exact(d) {
                 let first = self.are.len();
-                self.are.extend(row.chunks(Self::PART).map(|part| part.iter().all(F::is_zero)));
+                // Without leaving off at the first value: no branch, and whole parts at once.
+                let blank = |part: &[F]| part.iter().fold(true, |blank, v| blank & v.is_zero());
+                let (whole, rest) = row.as_chunks::<{ Self::PART }>();
+                self.are.extend(whole.iter().map(|part| blank(part)));
+                self.are.extend((!rest.is_empty()).then(|| blank(rest)));
                 let own = &mut self.are[first..];
                 if 8 * own.iter().filter(|&&blank| blank).count() < Self::EIGHTHS * own.len() {
                     own.fill(false);
