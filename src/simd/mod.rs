@@ -38,6 +38,7 @@ mod side;
 mod slices;
 mod sparse;
 mod strides;
+mod together;
 mod waves;
 mod zeroed;
 
@@ -48,11 +49,12 @@ pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
-    absolute_differences, add_rows, add_scaled, add_scaled_rows, add_to_side, cosines, descents,
-    dots, exp_in_place, find_sum, first_at_most, indices_at_most, inner, least, lengthen,
-    merge_degradations, move_scores, pair_gains, prefetch, products_with_next, rounded,
-    same_sign_distances, shared_degradations, shorten, side_add, side_products, side_shrink,
-    signed, tube_sums, waves, weighted_sums, weighted_sums_of, widen,
+    absolute_differences, add_rows, add_scaled, add_scaled_rows, add_shorts, add_singles,
+    add_to_side, cosines, descents, dots, exp_in_place, find_sum, first_at_most, indices_at_most,
+    inner, least, lengthen, merge_degradations, move_scores, pair_gains, prefetch,
+    products_with_next, rounded, same_sign_distances, shared_degradations, short_products, shorten,
+    side_add, side_products, side_shrink, signed, single_products, tube_sums, waves, weighted_sums,
+    weighted_sums_of, widen,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use super::dispatch::{Level, compiled, fixed, level, levels, primitives, same};
 use super::job::Job;
 use super::side::Side;
 use super::strides::{Stride, Strides};
-use super::{corners, pairs, products, pulls, side, slices, strides};
+use super::{corners, pairs, products, pulls, side, slices, strides, together};
 use crate::float::Real;
 
 primitives! {
@@ -128,6 +128,21 @@ fixed! {
     /// The nearest whole numbers of 16 bits times the scale that is returned, as long as each other.
     pub(crate) fn shorten(from: &[f32], out: &mut [i16]) -> f32 = products::shorten;
 
+    /// `out_k = rows_k · x` in `f32`, of rows as long as x in whole numbers.
+    pub(crate) fn short_products(rows: &[&[i16]], x: &[f32], out: &mut [f32])
+        = together::products::<i16, L>;
+
+    /// The same of rows in `f32`.
+    pub(crate) fn single_products(rows: &[&[f32]], x: &[f32], out: &mut [f32])
+        = together::products::<f32, L>;
+
+    /// `y += Σ by_k rows_k` in `f32`, one row after the other, of rows in whole numbers.
+    pub(crate) fn add_shorts(rows: &[&[i16]], by: &[f32], y: &mut [f32]) = together::add::<i16, L>;
+
+    /// The same of rows in `f32`.
+    pub(crate) fn add_singles(rows: &[&[f32]], by: &[f32], y: &mut [f32])
+        = together::add::<f32, L>;
+
     /// `max(0, t)` rounded by h, its slope and its curvature, for every t: 0 for `t <= -h`, t for
     /// `t >= h`, else `(t + h)²/(4h)`. Slices are as long as t.
     pub(crate) fn rounded(t: &[f64], h: f64, out: (&mut [f64], &mut [f64], &mut [f64]))
@@ -216,6 +231,32 @@ pub(crate) fn inner_at<F: Real>(level: Level, a: &[F], b: &[F]) -> F {
     assert!(levels().contains(&level), "a level the processor has");
     // SAFETY: the level was just checked.
     unsafe { at::inner(level, a, b) }
+}
+
+/// [`short_products`] and [`add_shorts`] of their products at a level of one's own choice.
+#[cfg(test)]
+pub(crate) fn meet_shorts_at(level: Level, rows: &[&[i16]], x: &[f32], y: &mut [f32]) -> Vec<f32> {
+    assert!(levels().contains(&level), "a level the processor has");
+    let mut products = vec![0.0; rows.len()];
+    // SAFETY: the level was just checked.
+    unsafe {
+        fixed::short_products(level, rows, x, &mut products);
+        fixed::add_shorts(level, rows, &products, y);
+    }
+    products
+}
+
+/// The same of rows in `f32`.
+#[cfg(test)]
+pub(crate) fn meet_singles_at(level: Level, rows: &[&[f32]], x: &[f32], y: &mut [f32]) -> Vec<f32> {
+    assert!(levels().contains(&level), "a level the processor has");
+    let mut products = vec![0.0; rows.len()];
+    // SAFETY: the level was just checked.
+    unsafe {
+        fixed::single_products(level, rows, x, &mut products);
+        fixed::add_singles(level, rows, &products, y);
+    }
+    products
 }
 
 /// [`weighted_sums_of`] one row, for as many outputs as `out` is long.

@@ -1,6 +1,6 @@
 //! Every level against naive twins.
 
-use super::primitives::{exp_in_place_at, inner_at};
+use super::primitives::{exp_in_place_at, inner_at, meet_shorts_at, meet_singles_at};
 use super::*;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -358,6 +358,41 @@ fn inner_products_are_sums_of_products() {
     }
     check::<f32>();
     check::<f64>();
+}
+
+/// Alone or with others, of either width, at every level: a row's product has the same bits, and a vector
+/// that rows are added to.
+#[test]
+fn rows_that_meet_a_vector_together_change_no_bit() {
+    let mut rng = Rng::new(3);
+    // Below and beyond the length from which on some are taken at once, of both widths.
+    for n in (0..70).chain([1000, 1024, 1031, 2048, 2500]) {
+        let count = 19;
+        let shorts: Vec<Vec<i16>> =
+            (0..count).map(|_| (0..n).map(|_| rng.below(60_001) as i16).collect()).collect();
+        let singles: Vec<Vec<f32>> =
+            shorts.iter().map(|row| row.iter().map(|&v| f32::from(v)).collect()).collect();
+        let x: Vec<f32> = (0..n).map(|_| rng.uniform() as f32 - 0.5).collect();
+        let shorts: Vec<&[i16]> = shorts.iter().map(Vec::as_slice).collect();
+        let singles: Vec<&[f32]> = singles.iter().map(Vec::as_slice).collect();
+        let mut alone = (Vec::new(), vec![1.0; n]);
+        for row in &singles {
+            let product = meet_singles_at(Level::Scalar, &[row], &x, &mut alone.1);
+            let plain = |(a, b): (&f32, &f32)| f64::from(*a) * f64::from(*b);
+            let exact: f64 = row.iter().zip(&x).map(plain).sum();
+            let size: f64 = row.iter().zip(&x).map(|pair| plain(pair).abs()).sum();
+            assert!((f64::from(product[0]) - exact).abs() <= 1e-5 * size, "{n}");
+            alone.0.extend(product);
+        }
+        for level in levels() {
+            let mut y = vec![1.0; n];
+            let products = meet_shorts_at(level, &shorts, &x, &mut y);
+            assert_eq!((products, y), alone, "{level:?} {n}");
+            let mut y = vec![1.0; n];
+            let products = meet_singles_at(level, &singles, &x, &mut y);
+            assert_eq!((products, y), alone, "{level:?} {n}");
+        }
+    }
 }
 
 /// Alone, among others, and kept sparse: a point meets a centre with the same bits.

@@ -1,10 +1,8 @@
 //! Rows of numbers in memory: in `f32`, or twice as many in 16 bits with a scale each.
 
+use super::row::Row;
 use crate::error::{Result, try_reserve};
-use crate::simd::{lengthen, prefetch, shorten, zeroed, zeroed_shorts};
-
-/// Bytes of a line of memory.
-const LINE_BYTES: usize = 64;
+use crate::simd::{lengthen, shorten, zeroed, zeroed_shorts};
 
 /// How a row's values are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,12 +124,12 @@ impl Held {
         }
     }
 
-    /// Asks for a row of b values to be brought near.
+    /// A row of b values as it lies.
     #[inline]
-    pub(super) fn prefetch(&self, row: usize, b: usize) {
+    pub(super) fn row(&self, row: usize, b: usize) -> Row<'_> {
         match self {
-            Self::Full(values) => near(&values[row * b..][..b]),
-            Self::Short(values, _) => near(&values[row * b..][..b]),
+            Self::Full(values) => Row::Full(&values[row * b..][..b], 1.0),
+            Self::Short(values, scales) => Row::Short(&values[row * b..][..b], scales[row]),
         }
     }
 
@@ -166,12 +164,6 @@ fn grow<T: Copy>(values: &mut Vec<T>, by: usize, value: T) -> Result<()> {
     try_reserve("rows", values, by)?;
     values.resize(values.len() + by, value);
     Ok(())
-}
-
-/// Asks for every line of memory that holds these values.
-#[inline]
-pub(super) fn near<T>(values: &[T]) {
-    values.iter().step_by(LINE_BYTES / size_of::<T>()).for_each(prefetch);
 }
 
 /// Some rows that follow each other.

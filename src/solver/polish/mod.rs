@@ -75,6 +75,7 @@ mod newton;
 mod output;
 mod prune;
 mod rounds;
+mod row;
 mod run;
 mod steps;
 mod sums;

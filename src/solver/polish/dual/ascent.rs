@@ -4,7 +4,7 @@
 use super::features::Features;
 use super::order::Order;
 use crate::loss::Smoothed;
-use crate::simd::{add_scaled, inner};
+use crate::solver::polish::row::Row;
 
 /// A coordinate is left out when it would rest even if its margin moved by this share of the farthest
 /// that any moved by in a pass ...
@@ -13,6 +13,8 @@ const REACH: f32 = 0.2;
 const PATIENCE: usize = 12;
 /// Marks a pair that came to rest, or came back.
 const MARK: u32 = 1 << 31;
+/// Pairs of a row from which on its values are made `f32` once for all of them.
+const SEVERAL: usize = 3;
 /// Rows of those at rest that are looked at for all outputs: no more than stay near.
 const TOGETHER: usize = 64;
 
@@ -133,11 +135,13 @@ impl Group {
             next = after;
             after = order.next(&self.begins);
             if let Some(ahead) = after {
-                features.prefetch(ahead);
+                features.row(ahead).prefetch();
             }
-            let values = features.row(row as u32, &mut buffer);
-            let norm = features.norm(row as u32);
-            for at in self.begins[row] as usize..self.begins[row + 1] as usize {
+            let (values, norm) = (features.row(row), features.norm(row as u32));
+            let pairs = self.begins[row] as usize..self.begins[row + 1] as usize;
+            let several = pairs.len() >= SEVERAL;
+            let values = if several { values.lengthened(&mut buffer) } else { values };
+            for at in pairs {
                 self.visit(at, (values, norm), loss);
             }
         }
@@ -171,12 +175,12 @@ impl Group {
     }
 
     /// Moves one coordinate, of this row and its squared length.
-    fn visit(&mut self, at: usize, (row, norm): (&[f32], f32), loss: Smoothed) {
+    fn visit(&mut self, at: usize, (row, norm): (Row<'_>, f32), loss: Smoothed) {
         let (pair, stride) = (&mut self.pairs[at], row.len());
         let own = &mut self.outputs[pair.output as usize];
         let w = &mut self.w[pair.output as usize * stride..][..stride];
         let (y, held, cost) = (f64::from(pair.y), f64::from(pair.a), f64::from(pair.cost));
-        let f = f64::from(inner(row, w));
+        let f = f64::from(row.dot(w));
         let norm = f64::from(norm);
         let a = loss.dual_step(y, held, f, norm * cost) as f32;
         if a == pair.a {
@@ -191,7 +195,7 @@ impl Group {
         let curved = change * (f + 0.5 * change * cost * norm);
         own.dual += cost * (loss.dual_value(y, f64::from(a)) - before - curved);
         own.moved = own.moved.max((change.abs() * norm * cost) as f32);
-        add_scaled((cost * change) as f32, row, w);
+        row.add_to((cost * change) as f32, w);
         pair.a = a;
     }
 
@@ -222,15 +226,14 @@ impl Group {
         // They are in order by runs.
         asked.iter_mut().for_each(|((_, rest), _)| rest.sort_by_key(|pair| pair.row));
         let mut next = vec![0; asked.len()];
-        let (n_rows, mut buffer) = (features.samples().len(), Vec::new());
+        let n_rows = features.samples().len();
         // Some rows for all outputs, then the next ones.
         for first in (0..n_rows).step_by(TOGETHER) {
             let last = (first + TOGETHER).min(n_rows);
-            let rows = features.block((first, last), &mut buffer);
             for (((own, rest), w), next) in asked.iter_mut().zip(&mut next) {
                 while let Some(pair) = rest.get_mut(*next).filter(|p| (p.row as usize) < last) {
-                    let row = &rows[(pair.row as usize - first) * stride..][..stride];
-                    if !pair.rests(loss, f64::from(inner(row, w)), REACH * own.moved) {
+                    let f = f64::from(features.row(pair.row as usize).dot(w));
+                    if !pair.rests(loss, f, REACH * own.moved) {
                         pair.output |= MARK;
                     }
                     *next += 1;

@@ -10,6 +10,7 @@ use crate::linalg::Cholesky;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::{add_rows, inner};
 use crate::solver::polish::held::{Held, Width};
+use crate::solver::polish::row::Row;
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
@@ -98,22 +99,15 @@ impl Features {
         self.norms[row as usize]
     }
 
-    /// As it lies, or written to `buffer`.
+    /// As it lies, `stride` long.
     #[inline]
-    pub(super) fn row<'r>(&'r self, row: u32, buffer: &'r mut Vec<f32>) -> &'r [f32] {
-        self.block((row as usize, row as usize + 1), buffer)
+    pub(super) fn row(&self, row: usize) -> Row<'_> {
+        self.values.row(row, self.stride)
     }
 
-    /// Rows `first..last`, each `stride` long.
-    #[inline]
+    /// Rows `first..last` in `f32`, each `stride` long.
     pub(super) fn block<'r>(&'r self, rows: (usize, usize), buffer: &'r mut Vec<f32>) -> &'r [f32] {
         self.values.rows(rows, self.stride, buffer)
-    }
-
-    /// Asks for a row to be brought near.
-    #[inline]
-    pub(super) fn prefetch(&self, row: usize) {
-        self.values.prefetch(row, self.stride);
     }
 
     /// `Σ a φ` over pairs of a row and `a`, in `f64`, as long as a row.
@@ -122,8 +116,11 @@ impl Features {
         let mut buffers = vec![Vec::new(); TOGETHER];
         for scaled in scaled.chunks(TOGETHER) {
             let rows = scaled.iter().zip(&mut buffers);
-            let rows: Vec<(&[f32], f64)> =
-                rows.map(|(&(row, a), buffer)| (self.row(row, buffer), a)).collect();
+            let rows: Vec<(&[f32], f64)> = rows
+                .map(|(&(row, a), buffer)| {
+                    (self.block((row as usize, row as usize + 1), buffer), a)
+                })
+                .collect();
             add_rows(&rows, &mut sum);
         }
         sum

@@ -22,7 +22,6 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, dot};
 use crate::parallel;
-use crate::simd::inner;
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::{KernelRows, Start};
 use crate::watch::{Step, Watch};
@@ -64,9 +63,9 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
     let outputs = parallel::map(m, &|c| {
         let w = turned(&white, &points[c], features.stride());
         let samples = shared.samples(c, polish.h);
-        let (mut a, mut near, mut buffer) = (vec![0.0_f32; n], vec![false; n], Vec::new());
+        let (mut a, mut near) = (vec![0.0_f32; n], vec![false; n]);
         for i in (0..n).filter(|&i| samples.cost[i] > 0.0) {
-            let f = f64::from(inner(features.row(i as u32, &mut buffer), &w));
+            let f = f64::from(features.row(i).dot(&w));
             let slope = |f: f64| samples.loss.at(samples.y(i), f).slope;
             a[i] = -slope(f) as f32;
             near[i] = slope(f - SLACK) != slope(f + SLACK);
@@ -100,8 +99,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         let own: Vec<usize> = (0..n).filter(|&i| folds[i] as usize == fold).collect();
         let stride = features.stride();
         let values = parallel::map(count, &|g| {
-            let mut buffer = Vec::new();
-            let mut value = |i: usize, w| f64::from(inner(features.row(i as u32, &mut buffer), w));
+            let value = |i: usize, w: &[f32]| f64::from(features.row(i).dot(w));
             let mut of = |w| own.iter().map(|&i| value(i, w)).collect::<Vec<f64>>();
             groups[g].weights().chunks(stride).map(&mut of).collect::<Vec<_>>()
         });

@@ -8,7 +8,7 @@ use crate::error::{Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::dots;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::inner;
+use crate::simd::single_products;
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::{KernelRows, gram_rows};
 use crate::watch::{Step, Watch};
@@ -125,9 +125,10 @@ impl<'k, F: Real> Basis<'k, F> {
         let mut out = vec![0.0; b];
         let parts = out.chunks_mut(ROW_CHUNK).zip(self.single.chunks(ROW_CHUNK * b));
         parallel::each_if(worth(b), parts, &|_, (out, rows)| {
-            for (out, row) in out.iter_mut().zip(rows.chunks_exact(b)) {
-                *out = f64::from(inner(row, &p));
-            }
+            let rows: Vec<&[f32]> = rows.chunks_exact(b).collect();
+            let mut products = vec![0.0; rows.len()];
+            single_products(&rows, &p, &mut products);
+            out.iter_mut().zip(products).for_each(|(out, v)| *out = f64::from(v));
         });
         out
     }

@@ -6,8 +6,9 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{add_rows, add_scaled, inner, zeroed};
-use crate::solver::polish::held::{Held, Width, near};
+use crate::simd::{add_rows, zeroed};
+use crate::solver::polish::held::{Held, Width};
+use crate::solver::polish::row::{GROUP, Row, meet};
 use crate::solver::smoothed::KernelRows;
 use crate::watch::{Step, Watch};
 
@@ -102,20 +103,28 @@ impl<'k, F: Real> Rows<'k, F> {
         }
     }
 
-    /// Gives every place, with its row as near as it is held, to `work`, up to `ROW_CHUNK` at a time.
-    fn each_near(&self, places: &[u32], mut work: impl FnMut(&[u32], &[&[f32]])) {
-        if self.are_full() {
-            return self.each(places, work);
+    /// Gives every place, with its row as near as it is held, to `work`: up to `GROUP` at a time, which
+    /// are held alike.
+    fn each_near(&self, places: &[u32], mut work: impl FnMut(&[u32], &[Row<'_>])) {
+        let mut group = [Row::Full(&[], 1.0); GROUP];
+        let is_held = |&place: &u32| (place as usize) < self.n_held;
+        let (held, others): (Vec<u32>, Vec<u32>) = match self.are_full() {
+            true => (Vec::new(), places.to_vec()),
+            false => places.iter().partition(|place| is_held(place)),
+        };
+        for places in held.chunks(GROUP) {
+            for (row, &place) in group.iter_mut().zip(places) {
+                *row = self.held.row(place as usize, self.b);
+            }
+            work(places, &group[..places.len()]);
         }
-        let mut buffer = Vec::new();
-        let is_held = |place: &&u32| (**place as usize) < self.n_held;
-        for &place in places.iter().filter(is_held) {
-            // One at a time: it stays where it was written.
-            let at = place as usize;
-            work(&[place], &[self.held.rows((at, at + 1), self.b, &mut buffer)]);
-        }
-        let others: Vec<u32> = places.iter().filter(|place| !is_held(place)).copied().collect();
-        self.each(&others, work);
+        self.each(&others, |places, rows| {
+            for (places, rows) in places.chunks(GROUP).zip(rows.chunks(GROUP)) {
+                let mut group = [Row::Full(&[], 1.0); GROUP];
+                group.iter_mut().zip(rows).for_each(|(to, row)| *to = Row::Full(row, 1.0));
+                work(places, &group[..rows.len()]);
+            }
+        });
     }
 
     /// Gives every place, with its row, to `work`, up to `ROW_CHUNK` at a time.
@@ -236,15 +245,11 @@ impl<'k, F: Real> Rows<'k, F> {
         let work = |task: &[u32]| {
             let (mut part, mut last) = (vec![0.0_f32; b], 0.0);
             self.each_near(task, |places, rows| {
-                for (at, (&place, row)) in places.iter().zip(rows).enumerate() {
-                    if let Some(next) = rows.get(at + 1) {
-                        near(next);
-                    }
-                    let t = f64::from(inner(row, &coef)) + offset;
-                    let a = curvature[place as usize] * t;
+                meet(rows, &coef, &mut part, |at, product| {
+                    let a = curvature[places[at] as usize] * (f64::from(product) + offset);
                     last += a;
-                    add_scaled(a as f32, row, &mut part);
-                }
+                    a as f32
+                });
             });
             part.into_iter().map(f64::from).chain([last]).collect()
         };
@@ -273,11 +278,11 @@ impl<'k, F: Real> Rows<'k, F> {
         for (found, places) in waves {
             let tasks = found.chunks_mut(TASK).zip(places.chunks(TASK));
             parallel::each(tasks, &|_, (found, places)| {
-                let mut sums = Vec::with_capacity(places.len());
+                let (mut sums, mut buffer) = (Vec::with_capacity(places.len()), Vec::new());
                 self.each_near(places, |places, rows| {
                     for (&place, row) in places.iter().zip(rows) {
-                        let value =
-                            |(p, offset): &(Vec<f32>, f64)| f64::from(inner(row, p)) + offset;
+                        let row = row.lengthened(&mut buffer);
+                        let value = |(p, offset): &(Vec<f32>, f64)| f64::from(row.dot(p)) + offset;
                         let sum = directions.iter().map(|p| value(p) * value(p)).sum::<f64>();
                         sums.push((place, sum));
                     }
@@ -293,7 +298,11 @@ impl<'k, F: Real> Rows<'k, F> {
     /// Up to `ROW_CHUNK` rows of places in order, as near as they are held.
     pub(super) fn copy(&self, places: &[u32], out: &mut Vec<f32>) {
         out.clear();
-        self.each_near(places, |_, rows| rows.iter().for_each(|row| out.extend_from_slice(row)));
+        out.resize(places.len() * self.b, 0.0);
+        let mut to = out.chunks_exact_mut(self.b);
+        self.each_near(places, |_, rows| {
+            rows.iter().zip(&mut to).for_each(|(row, to)| row.write(to));
+        });
     }
 }
 

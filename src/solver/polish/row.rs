@@ -1,0 +1,175 @@
+//! A row of numbers as it is held, and what it meets.
+
+use crate::simd::{add_shorts, add_singles, lengthen, prefetch, short_products, single_products};
+
+/// Bytes of a line of memory.
+const LINE_BYTES: usize = 64;
+
+/// Rows that are given together, at most.
+pub(super) const GROUP: usize = 8;
+
+/// A row: these values times its scale.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Row<'r> {
+    Full(&'r [f32], f32),
+    Short(&'r [i16], f32),
+}
+
+impl<'r> Row<'r> {
+    /// Its number of values.
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Full(values, _) => values.len(),
+            Self::Short(values, _) => values.len(),
+        }
+    }
+
+    fn scale(&self) -> f32 {
+        match *self {
+            Self::Full(_, scale) | Self::Short(_, scale) => scale,
+        }
+    }
+
+    /// The row's product with `x`, which is as long.
+    #[inline]
+    pub(super) fn dot(self, x: &[f32]) -> f32 {
+        let mut out = [0.0];
+        match self {
+            Self::Full(values, _) => single_products(&[values], x, &mut out),
+            Self::Short(values, _) => short_products(&[values], x, &mut out),
+        }
+        self.scale() * out[0]
+    }
+
+    /// `y += by row`, for a y as long.
+    #[inline]
+    pub(super) fn add_to(self, by: f32, y: &mut [f32]) {
+        let by = [by * self.scale()];
+        match self {
+            Self::Full(values, _) => add_singles(&[values], &by, y),
+            Self::Short(values, _) => add_shorts(&[values], &by, y),
+        }
+    }
+
+    /// The same row with values in `f32`, for one that is met several times: no bit of what it meets
+    /// changes.
+    #[inline]
+    pub(super) fn lengthened<'b>(self, buffer: &'b mut Vec<f32>) -> Row<'b>
+    where
+        'r: 'b,
+    {
+        match self {
+            Self::Full(..) => self,
+            Self::Short(values, scale) => {
+                buffer.resize(values.len(), 0.0);
+                lengthen(values, 1.0, buffer);
+                Row::Full(buffer, scale)
+            }
+        }
+    }
+
+    /// Writes the row itself.
+    pub(super) fn write(self, out: &mut [f32]) {
+        match self {
+            Self::Full(values, scale) => {
+                out.iter_mut().zip(values).for_each(|(out, v)| *out = scale * v);
+            }
+            Self::Short(values, scale) => lengthen(values, scale, out),
+        }
+    }
+
+    /// Asks for it to be brought near.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        match self {
+            Self::Full(values, _) => near(values),
+            Self::Short(values, _) => near(values),
+        }
+    }
+}
+
+/// `y += Σ weigh(k, rows_k · x) rows_k` over some rows, `GROUP` at most, with one sweep over x and y for
+/// all of them where they are held alike.
+pub(super) fn meet(
+    rows: &[Row<'_>],
+    x: &[f32],
+    y: &mut [f32],
+    mut weigh: impl FnMut(usize, f32) -> f32,
+) {
+    let (mut products, mut by) = ([0.0; GROUP], [0.0; GROUP]);
+    let (products, by) = (&mut products[..rows.len()], &mut by[..rows.len()]);
+    let mut factors = |products: &[f32], by: &mut [f32]| {
+        for (k, ((by, product), row)) in by.iter_mut().zip(products).zip(rows).enumerate() {
+            *by = weigh(k, row.scale() * product) * row.scale();
+        }
+    };
+    let (mut full, mut short) = ([&[][..]; GROUP], [&[][..]; GROUP]);
+    let (mut n_full, mut n_short) = (0, 0);
+    for &row in rows {
+        match row {
+            Row::Full(values, _) => {
+                full[n_full] = values;
+                n_full += 1;
+            }
+            Row::Short(values, _) => {
+                short[n_short] = values;
+                n_short += 1;
+            }
+        }
+    }
+    assert!(n_full == 0 || n_short == 0, "rows that are held alike");
+    if n_short > 0 {
+        short_products(&short[..n_short], x, products);
+        factors(products, by);
+        add_shorts(&short[..n_short], by, y);
+    } else {
+        single_products(&full[..n_full], x, products);
+        factors(products, by);
+        add_singles(&full[..n_full], by, y);
+    }
+}
+
+/// Asks for every line of memory that holds these values.
+#[inline]
+fn near<T>(values: &[T]) {
+    values.iter().step_by(LINE_BYTES / size_of::<T>()).for_each(prefetch);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rows_meet_is_what_they_hold_times_their_scales() {
+        let b = 37;
+        let held: Vec<Vec<i16>> =
+            (0..5).map(|k| (0..b).map(|j| (j * 11 + k * 7) % 41 - 20).collect()).collect();
+        let x: Vec<f32> = (0..b).map(|j| f32::from(j % 5) - 2.0).collect();
+        let rows: Vec<Row<'_>> = held
+            .iter()
+            .enumerate()
+            .map(|(k, values)| Row::Short(values, 0.5_f32.powi(k as i32)))
+            .collect();
+        // Every number here is one that `f32` holds.
+        let values = |k: usize| held[k].iter().map(move |&v| f32::from(v) * 0.5_f32.powi(k as i32));
+        let mut y = vec![1.0; x.len()];
+        let mut met = Vec::new();
+        meet(&rows, &x, &mut y, |k, product| {
+            met.push(product);
+            k as f32
+        });
+        let (mut plain, mut buffer) = (vec![1.0; x.len()], Vec::new());
+        for (k, row) in rows.iter().enumerate() {
+            let product: f32 = values(k).zip(&x).map(|(v, x)| v * x).sum();
+            assert_eq!((met[k], row.dot(&x)), (product, product));
+            assert_eq!(row.lengthened(&mut buffer).dot(&x), product);
+            plain.iter_mut().zip(values(k)).for_each(|(y, v)| *y += k as f32 * v);
+            let mut own = vec![0.0; x.len()];
+            row.write(&mut own);
+            assert!(own.iter().copied().eq(values(k)));
+            row.lengthened(&mut buffer).add_to(-1.0, &mut own);
+            assert!(own.iter().all(|&v| v == 0.0));
+        }
+        assert_eq!(y, plain);
+    }
+}
