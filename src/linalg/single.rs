@@ -9,14 +9,14 @@ use faer::{MatMut, MatRef, Par};
 use super::Tiles;
 use crate::error::{Error, Result, try_square, try_vec};
 use crate::parallel;
-use crate::simd::{add_rows, dots};
+use crate::simd::{add_wide, wide_products};
 use crate::watch::{Reader, Words};
 
 /// Columns of a panel.
 const PANEL: usize = 128;
 /// Rows, and columns, of the factor that a task reads.
 const STRIP: usize = 16;
-const COLUMN_STRIP: usize = 512;
+const COLUMN_STRIP: usize = 1024;
 
 /// L, in panels of rows that end with the panel's block on the diagonal.
 #[derive(Clone, Debug)]
@@ -119,11 +119,12 @@ impl Single {
             let target = &mut rest[..stride - first];
             let parts = target.chunks_mut(STRIP).zip(panel.chunks(STRIP * stride));
             parallel::each_if(worth(p), parts, &|_, (target, rows)| {
-                for (x, row) in target.iter_mut().zip(rows.chunks_exact(stride)) {
-                    let mut sum = 0.0;
-                    dots(&row[..first], known, std::slice::from_mut(&mut sum));
-                    *x -= sum;
-                }
+                let rows: Vec<&[f32]> =
+                    rows.chunks_exact(stride).map(|row| &row[..first]).collect();
+                let mut products = [0.0; STRIP];
+                let products = &mut products[..rows.len()];
+                wide_products(&rows, known, products);
+                target.iter_mut().zip(products).for_each(|(x, product)| *x -= *product);
             });
             let width = stride - first;
             let block = MatRef::from_row_major_slice(&self.blocks[p], width, width);
@@ -142,15 +143,12 @@ impl Single {
             let block = MatRef::from_row_major_slice(&self.blocks[p], width, width);
             let column = MatMut::from_column_major_slice_mut(&mut *target, width, 1);
             solve_upper_triangular_in_place(block.transpose(), column, Par::Seq);
-            let known = &*target;
+            let by: Vec<f64> = target.iter().map(|x| -x).collect();
             parallel::each_if(worth(p), others.chunks_mut(COLUMN_STRIP), &|part, others| {
                 let from = part * COLUMN_STRIP;
-                let terms: Vec<(&[f32], f64)> = panel
-                    .chunks_exact(stride)
-                    .zip(known)
-                    .map(|(row, x)| (&row[from..from + others.len()], -x))
-                    .collect();
-                add_rows(&terms, others);
+                let rows = panel.chunks_exact(stride);
+                let rows: Vec<&[f32]> = rows.map(|row| &row[from..][..others.len()]).collect();
+                add_wide(&rows, &by, others);
             });
         }
     }

@@ -192,9 +192,12 @@ unsafe fn dense_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize,
             }
         }
         for p in 0..P {
+            // In registers until its last line.
+            let mut own = wide[p];
             for l in 0..N {
-                emit::<F, L, M>(job, first + p, line + l, acc[p][l], &mut wide[p]);
+                emit::<F, L, M>(job, first + p, line + l, acc[p][l], &mut own);
             }
+            wide[p] = own;
         }
     }
 }

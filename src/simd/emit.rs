@@ -47,12 +47,12 @@ pub(super) unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
             acc
         };
         let mapped = job.values.as_ref().is_some_and(|v| v.mapped);
-        let value = if M == DOT { raw } else { L::mul(raw, L::splat(job.gamma)) };
         let wanted = M != DOT && (mapped || job.sums.is_some());
-        let kernel = if wanted { self::mapped::<F, L>(raw, job.gamma, job.map) } else { value };
+        let kernel = if wanted { self::mapped::<F, L>(raw, job.gamma, job.map) } else { raw };
         if let Some(values) = &mut job.values {
             let to = values.out.as_mut_ptr().add(row * values.stride + line * w - job.slots.0);
-            L::store(to, if mapped { kernel } else { value });
+            let is_kernel = mapped || M == DOT;
+            L::store(to, if is_kernel { kernel } else { L::mul(raw, L::splat(job.gamma)) });
         }
         if let Some(sums) = &job.sums {
             *wide = L::wide_fma(*wide, sums.coef.as_ptr().add(line * w), kernel);

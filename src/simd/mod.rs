@@ -50,11 +50,11 @@ pub use packed::{Packed, Tile};
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, add_shorts, add_singles,
-    add_to_side, cosines, descents, dots, exp_in_place, find_sum, first_at_most, indices_at_most,
-    inner, least, lengthen, merge_degradations, move_scores, pair_gains, prefetch,
+    add_to_side, add_wide, cosines, descents, dots, exp_in_place, find_sum, first_at_most,
+    indices_at_most, inner, least, lengthen, merge_degradations, move_scores, pair_gains, prefetch,
     products_with_next, rounded, same_sign_distances, shared_degradations, short_products, shorten,
     side_add, side_products, side_shrink, signed, single_products, tube_sums, waves, weighted_sums,
-    weighted_sums_of, widen,
+    weighted_sums_of, wide_products, widen,
 };
 pub use primitives::{run_block, run_block_at};
 #[doc(hidden)]

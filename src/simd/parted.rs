@@ -97,9 +97,11 @@ unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const P: usize, const N: us
             }
         }
         for (p, wide) in wide.iter_mut().enumerate() {
+            let mut own = *wide;
             for (l, &sum) in sums[p].iter().enumerate() {
-                emit::<F, L, SQUARED>(job, first + p, line + l, sum, wide);
+                emit::<F, L, SQUARED>(job, first + p, line + l, sum, &mut own);
             }
+            *wide = own;
         }
     }
 }

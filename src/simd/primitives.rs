@@ -130,18 +130,26 @@ fixed! {
 
     /// `out_k = rows_k · x` in `f32`, of rows as long as x in whole numbers.
     pub(crate) fn short_products(rows: &[&[i16]], x: &[f32], out: &mut [f32])
-        = together::products::<i16, L>;
+        = together::products::<i16, f32, L>;
 
     /// The same of rows in `f32`.
     pub(crate) fn single_products(rows: &[&[f32]], x: &[f32], out: &mut [f32])
-        = together::products::<f32, L>;
+        = together::products::<f32, f32, L>;
+
+    /// `out_k = rows_k · x` in `f64`, of rows as long as x.
+    pub(crate) fn wide_products(rows: &[&[f32]], x: &[f64], out: &mut [f64])
+        = together::products::<f32, f64, L>;
+
+    /// `y += Σ by_k rows_k` in `f64`, one row after the other.
+    pub(crate) fn add_wide(rows: &[&[f32]], by: &[f64], y: &mut [f64])
+        = together::add::<f32, f64, L>;
 
     /// `y += Σ by_k rows_k` in `f32`, one row after the other, of rows in whole numbers.
-    pub(crate) fn add_shorts(rows: &[&[i16]], by: &[f32], y: &mut [f32]) = together::add::<i16, L>;
+    pub(crate) fn add_shorts(rows: &[&[i16]], by: &[f32], y: &mut [f32]) = together::add::<i16, f32, L>;
 
     /// The same of rows in `f32`.
     pub(crate) fn add_singles(rows: &[&[f32]], by: &[f32], y: &mut [f32])
-        = together::add::<f32, L>;
+        = together::add::<f32, f32, L>;
 
     /// `max(0, t)` rounded by h, its slope and its curvature, for every t: 0 for `t <= -h`, t for
     /// `t >= h`, else `(t + h)²/(4h)`. Slices are as long as t.
@@ -255,6 +263,19 @@ pub(crate) fn meet_singles_at(level: Level, rows: &[&[f32]], x: &[f32], y: &mut 
     unsafe {
         fixed::single_products(level, rows, x, &mut products);
         fixed::add_singles(level, rows, &products, y);
+    }
+    products
+}
+
+/// The same of rows in `f32` with a vector in `f64`.
+#[cfg(test)]
+pub(crate) fn meet_wide_at(level: Level, rows: &[&[f32]], x: &[f64], y: &mut [f64]) -> Vec<f64> {
+    assert!(levels().contains(&level), "a level the processor has");
+    let mut products = vec![0.0; rows.len()];
+    // SAFETY: the level was just checked.
+    unsafe {
+        fixed::wide_products(level, rows, x, &mut products);
+        fixed::add_wide(level, rows, &products, y);
     }
     products
 }

@@ -1,6 +1,6 @@
 //! Every level against naive twins.
 
-use super::primitives::{exp_in_place_at, inner_at, meet_shorts_at, meet_singles_at};
+use super::primitives::{exp_in_place_at, inner_at, meet_shorts_at, meet_singles_at, meet_wide_at};
 use super::*;
 use crate::float::Real;
 use crate::rng::Rng;
@@ -390,6 +390,18 @@ fn rows_that_meet_a_vector_together_change_no_bit() {
             assert_eq!((products, y), alone, "{level:?} {n}");
             let mut y = vec![1.0; n];
             let products = meet_singles_at(level, &singles, &x, &mut y);
+            assert_eq!((products, y), alone, "{level:?} {n}");
+        }
+        let wide: Vec<f64> = x.iter().map(|&v| f64::from(v)).collect();
+        let mut alone = (Vec::new(), vec![1.0; n]);
+        for row in &singles {
+            alone.0.extend(meet_wide_at(Level::Scalar, &[row], &wide, &mut alone.1));
+            let exact: f64 = row.iter().zip(&wide).map(|(a, b)| f64::from(*a) * b).sum();
+            assert!((alone.0[alone.0.len() - 1] - exact).abs() < 1e-7, "{n}");
+        }
+        for level in levels() {
+            let mut y = vec![1.0; n];
+            let products = meet_wide_at(level, &singles, &wide, &mut y);
             assert_eq!((products, y), alone, "{level:?} {n}");
         }
     }

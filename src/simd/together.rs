@@ -1,10 +1,11 @@
 //! Rows that meet one vector together: what they meet is read once for some of them. Rows may be held
-//! in `f32` or in whole numbers of 16 bits, which are read as they lie.
+//! in less than the precision of the vector, `f32` or whole numbers of 16 bits, and are read as they lie.
 //!
 //! Every row has two lines of sums of its own, without FMA, and adds to a vector after those before it:
 //! so many rows at once, and the level, change no bit.
 
 use super::lanes::{Lanes, width};
+use crate::float::Real;
 
 /// Bytes of a row from which on some are taken at once: of shorter ones the processor foresees the next
 /// if they come one after another.
@@ -14,15 +15,13 @@ const MANY: usize = 8;
 const FEW: usize = 2;
 /// Lines of sums of a row.
 const LINES: usize = 2;
-/// Values of a line.
-const WIDTH: usize = width::<f32>();
 
 /// `out_k = rows_k · x`.
 #[inline(always)]
-pub(super) unsafe fn products<T: Copy + Into<f32>, L: Lanes<f32>>(
+pub(super) unsafe fn products<T: Copy + Into<F>, F: Real, L: Lanes<F>>(
     rows: &[&[T]],
-    x: &[f32],
-    out: &mut [f32],
+    x: &[F],
+    out: &mut [F],
 ) {
     assert!(out.len() == rows.len(), "a product a row");
     let mut at = 0;
@@ -31,53 +30,54 @@ pub(super) unsafe fn products<T: Copy + Into<f32>, L: Lanes<f32>>(
         if size_of::<T>() * x.len() >= LONG {
             if L::CHAINS >= 16 {
                 while rows.len() - at >= MANY {
-                    some_products::<T, L, MANY>(&rows[at..], x, &mut out[at..]);
+                    some_products::<T, F, L, MANY>(&rows[at..], x, &mut out[at..]);
                     at += MANY;
                 }
             }
             while rows.len() - at >= FEW {
-                some_products::<T, L, FEW>(&rows[at..], x, &mut out[at..]);
+                some_products::<T, F, L, FEW>(&rows[at..], x, &mut out[at..]);
                 at += FEW;
             }
         }
         while at < rows.len() {
-            some_products::<T, L, 1>(&rows[at..], x, &mut out[at..]);
+            some_products::<T, F, L, 1>(&rows[at..], x, &mut out[at..]);
             at += 1;
         }
     }
 }
 
 #[inline(always)]
-unsafe fn some_products<T: Copy + Into<f32>, L: Lanes<f32>, const R: usize>(
+unsafe fn some_products<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize>(
     rows: &[&[T]],
-    x: &[f32],
-    out: &mut [f32],
+    x: &[F],
+    out: &mut [F],
 ) {
-    let n = x.len();
+    let (width, n) = (width::<F>(), x.len());
     let rows: [&[T]; R] = std::array::from_fn(|r| &rows[r][..n]);
-    let mut sums = [[0.0_f32; WIDTH]; R];
+    // Room for a line of either precision.
+    let mut sums = [[F::zero(); 16]; R];
     let mut at = 0;
     // SAFETY: the caller enables the features of `L`; no line is read that does not end within n.
     unsafe {
-        let mut lines = [[L::splat(0.0); LINES]; R];
-        while at + LINES * WIDTH <= n {
+        let mut lines = [[L::splat(F::zero()); LINES]; R];
+        while at + LINES * width <= n {
             for line in 0..LINES {
-                let from = at + line * WIDTH;
+                let from = at + line * width;
                 let met = L::load(x.as_ptr().add(from));
                 for (row, sums) in rows.iter().zip(&mut lines) {
-                    let values = line_of::<T, L>(row.as_ptr().add(from));
+                    let values = line_of::<T, F, L>(row.as_ptr().add(from));
                     sums[line] = L::add(sums[line], L::mul(values, met));
                 }
             }
-            at += LINES * WIDTH;
+            at += LINES * width;
         }
-        if at + WIDTH <= n {
+        if at + width <= n {
             let met = L::load(x.as_ptr().add(at));
             for (row, sums) in rows.iter().zip(&mut lines) {
-                let values = line_of::<T, L>(row.as_ptr().add(at));
+                let values = line_of::<T, F, L>(row.as_ptr().add(at));
                 sums[0] = L::add(sums[0], L::mul(values, met));
             }
-            at += WIDTH;
+            at += width;
         }
         for (sums, lines) in sums.iter_mut().zip(lines) {
             L::store(sums.as_mut_ptr(), L::add(lines[0], lines[1]));
@@ -85,7 +85,7 @@ unsafe fn some_products<T: Copy + Into<f32>, L: Lanes<f32>, const R: usize>(
     }
     for ((row, sums), out) in rows.iter().zip(&mut sums).zip(out) {
         for (sum, (&value, x)) in sums.iter_mut().zip(row[at..].iter().zip(&x[at..])) {
-            *sum += value.into() * x;
+            *sum += value.into() * *x;
         }
         *out = folded(sums);
     }
@@ -93,8 +93,8 @@ unsafe fn some_products<T: Copy + Into<f32>, L: Lanes<f32>, const R: usize>(
 
 /// The sum of a line, in a fixed order.
 #[inline(always)]
-fn folded(sums: &mut [f32; WIDTH]) -> f32 {
-    let mut half = WIDTH / 2;
+fn folded<F: Real>(sums: &mut [F; 16]) -> F {
+    let mut half = width::<F>() / 2;
     while half > 0 {
         for lane in 0..half {
             sums[lane] += sums[lane + half];
@@ -104,13 +104,13 @@ fn folded(sums: &mut [f32; WIDTH]) -> f32 {
     sums[0]
 }
 
-/// A line of values in single precision. (Of this loop the compiler makes a load and a conversion.)
+/// A line of values in the vector's precision. (Of this loop the compiler makes a load and a conversion.)
 #[inline(always)]
-unsafe fn line_of<T: Copy + Into<f32>, L: Lanes<f32>>(from: *const T) -> L::Line {
-    let mut line = [0.0_f32; WIDTH];
+unsafe fn line_of<T: Copy + Into<F>, F: Real, L: Lanes<F>>(from: *const T) -> L::Line {
+    let mut line = [F::zero(); 16];
     // SAFETY: the caller's whole line; the features of `L` are enabled.
     unsafe {
-        for (k, to) in line.iter_mut().enumerate() {
+        for (k, to) in line.iter_mut().enumerate().take(width::<F>()) {
             *to = (*from.add(k)).into();
         }
         L::load(line.as_ptr())
@@ -119,10 +119,10 @@ unsafe fn line_of<T: Copy + Into<f32>, L: Lanes<f32>>(from: *const T) -> L::Line
 
 /// `y += Σ by_k rows_k`, one row after the other.
 #[inline(always)]
-pub(super) unsafe fn add<T: Copy + Into<f32>, L: Lanes<f32>>(
+pub(super) unsafe fn add<T: Copy + Into<F>, F: Real, L: Lanes<F>>(
     rows: &[&[T]],
-    by: &[f32],
-    y: &mut [f32],
+    by: &[F],
+    y: &mut [F],
 ) {
     assert!(by.len() == rows.len(), "a factor a row");
     let mut at = 0;
@@ -131,51 +131,51 @@ pub(super) unsafe fn add<T: Copy + Into<f32>, L: Lanes<f32>>(
         if size_of::<T>() * y.len() >= LONG {
             if L::CHAINS >= 16 {
                 while rows.len() - at >= MANY {
-                    add_some::<T, L, MANY>(&rows[at..], &by[at..], y);
+                    add_some::<T, F, L, MANY>(&rows[at..], &by[at..], y);
                     at += MANY;
                 }
             }
             while rows.len() - at >= FEW {
-                add_some::<T, L, FEW>(&rows[at..], &by[at..], y);
+                add_some::<T, F, L, FEW>(&rows[at..], &by[at..], y);
                 at += FEW;
             }
         }
         while at < rows.len() {
-            add_some::<T, L, 1>(&rows[at..], &by[at..], y);
+            add_some::<T, F, L, 1>(&rows[at..], &by[at..], y);
             at += 1;
         }
     }
 }
 
 #[inline(always)]
-unsafe fn add_some<T: Copy + Into<f32>, L: Lanes<f32>, const R: usize>(
+unsafe fn add_some<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize>(
     rows: &[&[T]],
-    by: &[f32],
-    y: &mut [f32],
+    by: &[F],
+    y: &mut [F],
 ) {
-    let n = y.len();
+    let (width, n) = (width::<F>(), y.len());
     let rows: [&[T]; R] = std::array::from_fn(|r| &rows[r][..n]);
     let mut at = 0;
     // SAFETY: the caller enables the features of `L`; no line is read that does not end within n.
     unsafe {
-        let mut factors = [L::splat(0.0); R];
+        let mut factors = [L::splat(F::zero()); R];
         for (factor, &by) in factors.iter_mut().zip(by) {
             *factor = L::splat(by);
         }
-        while at + WIDTH <= n {
+        while at + width <= n {
             let to = y.as_mut_ptr().add(at);
             let mut line = L::load(to);
             for (row, &factor) in rows.iter().zip(&factors) {
-                let values = line_of::<T, L>(row.as_ptr().add(at));
+                let values = line_of::<T, F, L>(row.as_ptr().add(at));
                 line = L::add(line, L::mul(factor, values));
             }
             L::store(to, line);
-            at += WIDTH;
+            at += width;
         }
     }
     for (row, by) in rows.iter().zip(by) {
         for (y, &value) in y[at..].iter_mut().zip(&row[at..]) {
-            *y += by * value.into();
+            *y += *by * value.into();
         }
     }
 }
