@@ -4,6 +4,7 @@
 use super::features::Features;
 use super::order::Order;
 use crate::loss::Smoothed;
+use crate::simd::prefetch;
 use crate::solver::polish::row::Row;
 
 /// A coordinate is left out when it would rest even if its margin moved by this share of the farthest
@@ -136,6 +137,7 @@ impl Group {
             after = order.next(&self.begins);
             if let Some(ahead) = after {
                 features.row(ahead).prefetch();
+                prefetch(&self.pairs[self.begins[ahead] as usize]);
             }
             let (values, norm) = (features.row(row), features.norm(row as u32));
             let pairs = self.begins[row] as usize..self.begins[row + 1] as usize;
