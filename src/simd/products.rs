@@ -2,7 +2,8 @@
 //!
 //! Sums run in eight lanes without FMA, so every level gives the same bits.
 
-use super::lanes::{Lanes, width};
+use super::lanes::Lanes;
+use super::together::product;
 use crate::float::Real;
 
 const LANES: usize = 8;
@@ -42,45 +43,12 @@ fn dot<F: Real>(row: &[F], x: &[f64]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + tail
 }
 
-/// `a · b` for equal lengths, in the precision of the values: four lines at once, as a sum waits for its
-/// own last step. (Of a plain loop of lanes the compiler makes shuffles.)
+/// `a · b` for equal lengths, in the precision of the values.
 #[inline(always)]
 pub(super) unsafe fn inner<F: Real, L: Lanes<F>>(a: &[F], b: &[F]) -> F {
-    const LINES: usize = 4;
     assert!(a.len() == b.len(), "equal lengths");
-    let (width, n) = (width::<F>(), a.len());
-    // Room for a line of either precision.
-    let mut s = [F::zero(); 16];
-    let mut at = 0;
-    // SAFETY: the caller enables the features of `L`; no line is read that does not end within n.
-    unsafe {
-        let (a, b) = (a.as_ptr(), b.as_ptr());
-        let mut sums = [L::splat(F::zero()); LINES];
-        while at + LINES * width <= n {
-            for (line, sum) in sums.iter_mut().enumerate() {
-                let from = at + line * width;
-                *sum = L::add(*sum, L::mul(L::load(a.add(from)), L::load(b.add(from))));
-            }
-            at += LINES * width;
-        }
-        while at + width <= n {
-            sums[0] = L::add(sums[0], L::mul(L::load(a.add(at)), L::load(b.add(at))));
-            at += width;
-        }
-        let sum = L::add(L::add(sums[0], sums[2]), L::add(sums[1], sums[3]));
-        L::store(s.as_mut_ptr(), sum);
-    }
-    for (s, (a, b)) in s.iter_mut().zip(a[at..].iter().zip(&b[at..])) {
-        *s += *a * *b;
-    }
-    let mut half = width / 2;
-    while half > 0 {
-        for lane in 0..half {
-            s[lane] += s[lane + half];
-        }
-        half /= 2;
-    }
-    s[0]
+    // SAFETY: the caller enables the features of `L`.
+    unsafe { product::<F, F, L>(a, b) }
 }
 
 /// `out = scale · from`.

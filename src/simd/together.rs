@@ -1,20 +1,21 @@
 //! Rows that meet one vector together: what they meet is read once for some of them. Rows may be held
 //! in less than the precision of the vector, `f32` or whole numbers of 16 bits, and are read as they lie.
 //!
-//! Every row has two lines of sums of its own, without FMA, and adds to a vector after those before it:
-//! so many rows at once, and the level, change no bit.
+//! Every row has lines of sums of its own, so many by its length alone, without FMA, and adds to a vector
+//! after those before it: so many rows at once, and the level, change no bit.
 
 use super::lanes::{Lanes, width};
 use crate::float::Real;
 
-/// Bytes of a row from which on some are taken at once: of shorter ones the processor foresees the next
+/// Values of a row from which on some are taken at once: of shorter ones the processor foresees the next
 /// if they come one after another.
-const LONG: usize = 4096;
-/// Rows at once: what AVX-512 has registers for, and fewer have.
+const LONG: usize = 2048;
+/// Rows at once, for the registers of AVX-512 and of others, each with so many lines of sums.
 const MANY: usize = 8;
 const FEW: usize = 2;
-/// Lines of sums of a row.
 const LINES: usize = 2;
+/// Lines of sums of a row alone: a sum waits for its own last step.
+const LINES_ALONE: usize = 4;
 
 /// `out_k = rows_k · x`.
 #[inline(always)]
@@ -27,27 +28,45 @@ pub(super) unsafe fn products<T: Copy + Into<F>, F: Real, L: Lanes<F>>(
     let mut at = 0;
     // SAFETY: the caller enables the features of `L`.
     unsafe {
-        if size_of::<T>() * x.len() >= LONG {
-            if L::CHAINS >= 16 {
-                while rows.len() - at >= MANY {
-                    some_products::<T, F, L, MANY>(&rows[at..], x, &mut out[at..]);
-                    at += MANY;
-                }
+        if x.len() < LONG {
+            for (row, out) in rows.iter().zip(out) {
+                *out = product::<T, F, L>(row, x);
             }
-            while rows.len() - at >= FEW {
-                some_products::<T, F, L, FEW>(&rows[at..], x, &mut out[at..]);
-                at += FEW;
+            return;
+        }
+        if L::CHAINS >= 16 {
+            while rows.len() - at >= MANY {
+                some_products::<T, F, L, MANY, LINES>(&rows[at..], x, &mut out[at..]);
+                at += MANY;
             }
         }
-        while at < rows.len() {
-            some_products::<T, F, L, 1>(&rows[at..], x, &mut out[at..]);
-            at += 1;
+        while rows.len() - at >= FEW {
+            some_products::<T, F, L, FEW, LINES>(&rows[at..], x, &mut out[at..]);
+            at += FEW;
+        }
+        if at < rows.len() {
+            some_products::<T, F, L, 1, LINES>(&rows[at..], x, &mut out[at..]);
         }
     }
 }
 
+/// The product of one row.
 #[inline(always)]
-unsafe fn some_products<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize>(
+pub(super) unsafe fn product<T: Copy + Into<F>, F: Real, L: Lanes<F>>(row: &[T], x: &[F]) -> F {
+    let mut out = [F::zero()];
+    // SAFETY: the caller enables the features of `L`.
+    unsafe {
+        if x.len() < LONG {
+            some_products::<T, F, L, 1, LINES_ALONE>(&[row], x, &mut out);
+        } else {
+            some_products::<T, F, L, 1, LINES>(&[row], x, &mut out);
+        }
+    }
+    out[0]
+}
+
+#[inline(always)]
+unsafe fn some_products<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize, const N: usize>(
     rows: &[&[T]],
     x: &[F],
     out: &mut [F],
@@ -59,9 +78,9 @@ unsafe fn some_products<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize>
     let mut at = 0;
     // SAFETY: the caller enables the features of `L`; no line is read that does not end within n.
     unsafe {
-        let mut lines = [[L::splat(F::zero()); LINES]; R];
-        while at + LINES * width <= n {
-            for line in 0..LINES {
+        let mut lines = [[L::splat(F::zero()); N]; R];
+        while at + N * width <= n {
+            for line in 0..N {
                 let from = at + line * width;
                 let met = L::load(x.as_ptr().add(from));
                 for (row, sums) in rows.iter().zip(&mut lines) {
@@ -69,9 +88,9 @@ unsafe fn some_products<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize>
                     sums[line] = L::add(sums[line], L::mul(values, met));
                 }
             }
-            at += LINES * width;
+            at += N * width;
         }
-        if at + width <= n {
+        while at + width <= n {
             let met = L::load(x.as_ptr().add(at));
             for (row, sums) in rows.iter().zip(&mut lines) {
                 let values = line_of::<T, F, L>(row.as_ptr().add(at));
@@ -79,8 +98,15 @@ unsafe fn some_products<T: Copy + Into<F>, F: Real, L: Lanes<F>, const R: usize>
             }
             at += width;
         }
-        for (sums, lines) in sums.iter_mut().zip(lines) {
-            L::store(sums.as_mut_ptr(), L::add(lines[0], lines[1]));
+        for (sums, lines) in sums.iter_mut().zip(&mut lines) {
+            let mut half = N / 2;
+            while half > 0 {
+                for line in 0..half {
+                    lines[line] = L::add(lines[line], lines[line + half]);
+                }
+                half /= 2;
+            }
+            L::store(sums.as_mut_ptr(), lines[0]);
         }
     }
     for ((row, sums), out) in rows.iter().zip(&mut sums).zip(out) {
@@ -128,21 +154,18 @@ pub(super) unsafe fn add<T: Copy + Into<F>, F: Real, L: Lanes<F>>(
     let mut at = 0;
     // SAFETY: the caller enables the features of `L`.
     unsafe {
-        if size_of::<T>() * y.len() >= LONG {
-            if L::CHAINS >= 16 {
-                while rows.len() - at >= MANY {
-                    add_some::<T, F, L, MANY>(&rows[at..], &by[at..], y);
-                    at += MANY;
-                }
-            }
-            while rows.len() - at >= FEW {
-                add_some::<T, F, L, FEW>(&rows[at..], &by[at..], y);
-                at += FEW;
+        if L::CHAINS >= 16 && y.len() >= LONG {
+            while rows.len() - at >= MANY {
+                add_some::<T, F, L, MANY>(&rows[at..], &by[at..], y);
+                at += MANY;
             }
         }
-        while at < rows.len() {
+        while rows.len() - at >= FEW {
+            add_some::<T, F, L, FEW>(&rows[at..], &by[at..], y);
+            at += FEW;
+        }
+        if at < rows.len() {
             add_some::<T, F, L, 1>(&rows[at..], &by[at..], y);
-            at += 1;
         }
     }
 }
