@@ -399,6 +399,12 @@ fn rows_that_meet_a_vector_together_change_no_bit() {
             let exact: f64 = row.iter().zip(&wide).map(|(a, b)| f64::from(*a) * b).sum();
             assert!((alone.0[alone.0.len() - 1] - exact).abs() < 1e-7, "{n}");
         }
+        // What was added, by the plain sums.
+        for (j, y) in alone.1.iter().enumerate() {
+            let exact: f64 =
+                singles.iter().zip(&alone.0).map(|(row, by)| f64::from(row[j]) * by).sum();
+            assert!((y - 1.0 - exact).abs() <= 1e-9 * (1.0 + exact.abs()), "{n}");
+        }
         for level in levels() {
             let mut y = vec![1.0; n];
             let products = meet_wide_at(level, &singles, &wide, &mut y);

@@ -88,45 +88,35 @@ impl<'r> Row<'r> {
     }
 }
 
-/// `y += Σ weigh(k, rows_k · x) rows_k` over some rows, `GROUP` at most, with one sweep over x and y for
-/// all of them where they are held alike.
+/// `y += Σ weigh(k, rows_k · x) rows_k` over some rows, `GROUP` at most, which are held alike, with one
+/// sweep over x and y for all of them.
 pub(super) fn meet(
     rows: &[Row<'_>],
     x: &[f32],
     y: &mut [f32],
     mut weigh: impl FnMut(usize, f32) -> f32,
 ) {
-    let (mut products, mut by) = ([0.0; GROUP], [0.0; GROUP]);
-    let (products, by) = (&mut products[..rows.len()], &mut by[..rows.len()]);
-    let mut factors = |products: &[f32], by: &mut [f32]| {
-        for (k, ((by, product), row)) in by.iter_mut().zip(products).zip(rows).enumerate() {
-            *by = weigh(k, row.scale() * product) * row.scale();
-        }
-    };
     let (mut full, mut short) = ([&[][..]; GROUP], [&[][..]; GROUP]);
-    let (mut n_full, mut n_short) = (0, 0);
-    for &row in rows {
+    for ((row, full), short) in rows.iter().zip(&mut full).zip(&mut short) {
         match row {
-            Row::Full(values, _) => {
-                full[n_full] = values;
-                n_full += 1;
-            }
-            Row::Short(values, _) => {
-                short[n_short] = values;
-                n_short += 1;
-            }
+            Row::Full(values, _) => *full = values,
+            Row::Short(values, _) => *short = values,
         }
     }
-    assert!(n_full == 0 || n_short == 0, "rows that are held alike");
-    if n_short > 0 {
-        short_products(&short[..n_short], x, products);
-        factors(products, by);
-        add_shorts(&short[..n_short], by, y);
+    // (A row that is held otherwise than the first is an empty one here, which no product takes.)
+    let are_short = matches!(rows.first(), Some(Row::Short(..)));
+    let (full, short) = (&full[..rows.len()], &short[..rows.len()]);
+    let mut products = [0.0; GROUP];
+    let products = &mut products[..rows.len()];
+    if are_short {
+        short_products(short, x, products)
     } else {
-        single_products(&full[..n_full], x, products);
-        factors(products, by);
-        add_singles(&full[..n_full], by, y);
+        single_products(full, x, products)
     }
+    for (k, (product, row)) in products.iter_mut().zip(rows).enumerate() {
+        *product = weigh(k, row.scale() * *product) * row.scale();
+    }
+    if are_short { add_shorts(short, products, y) } else { add_singles(full, products, y) }
 }
 
 /// Asks for every line of memory that holds these values.
