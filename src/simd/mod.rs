@@ -25,6 +25,7 @@ mod lanes;
 mod neon;
 mod norms;
 mod packed;
+mod pages;
 mod pairs;
 mod parted;
 mod primitives;
@@ -47,6 +48,7 @@ pub use dispatch::{Level, level, levels};
 pub use job::{Job, Map, Metric, Sums, Values};
 pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
+pub(crate) use pages::in_large_pages;
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, add_shorts, add_singles,

@@ -5,6 +5,8 @@ use std::alloc::{Layout, alloc_zeroed};
 use crate::error::{Error, Result, check_room_behind};
 use crate::float::Real;
 
+use super::pages::in_large_pages;
+
 /// `len` zeros, none of which has been written: a vector that is filled with them by a loop keeps
 /// the caller waiting (a second for 3 GB) with nobody to ask.
 ///
@@ -43,7 +45,7 @@ unsafe fn of_bits_zero<T: Copy>(what: &'static str, len: usize) -> Result<Vec<T>
     }
     // SAFETY: the layout is not of size 0; it is that of a vector of `len` values and as many
     // places; the caller says what all bits 0 are.
-    let values = unsafe {
+    let mut values = unsafe {
         let values = alloc_zeroed(layout).cast::<T>();
         if values.is_null() {
             return Err(full());
@@ -51,6 +53,7 @@ unsafe fn of_bits_zero<T: Copy>(what: &'static str, len: usize) -> Result<Vec<T>
         Vec::from_raw_parts(values, len, len)
     };
     check_room_behind(what, layout.size())?;
+    in_large_pages(&mut values);
     Ok(values)
 }
 

@@ -2,7 +2,7 @@
 
 use super::row::Row;
 use crate::error::{Result, try_reserve};
-use crate::simd::{lengthen, shorten, zeroed, zeroed_shorts};
+use crate::simd::{in_large_pages, lengthen, shorten, zeroed, zeroed_shorts};
 
 /// How a row's values are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +71,17 @@ impl Held {
     /// Room for so many rows of b values in all, so that growing moves none.
     pub(super) fn reserve(&mut self, (count, b): (usize, usize)) -> Result<()> {
         match self {
-            Self::Full(values) => try_reserve("rows", values, count * b),
+            Self::Full(values) => {
+                try_reserve("rows", values, count * b)?;
+                in_large_pages(values);
+            }
             Self::Short(values, scales) => {
                 try_reserve("rows", values, count * b)?;
-                try_reserve("rows", scales, count)
+                in_large_pages(values);
+                try_reserve("rows", scales, count)?;
             }
         }
+        Ok(())
     }
 
     /// So many more rows of b values, zeros. What is there stays.

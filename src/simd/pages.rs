@@ -1,0 +1,50 @@
+//! Pages of 2 MiB for what is large, where the system gives them to those who ask.
+
+/// From so many bytes on. What is smaller the allocator may keep when it is freed (glibc does, up to
+/// 32 MiB), and who gets it next has not asked.
+const LARGE: usize = 32 << 20;
+/// A large page, on most processors that have them.
+#[cfg(all(feature = "train", target_os = "linux"))]
+const PAGE: usize = 2 << 20;
+
+/// Asks for large pages under the memory of a vector, of which nothing need be written yet: a
+/// thousandth of the faults when it is, and addresses that fewer entries translate when rows are read
+/// here and there. Only pages that lie in the vector whole, so that it takes no more than it has.
+pub(crate) fn in_large_pages<T>(values: &mut Vec<T>) {
+    let bytes = values.capacity() * size_of::<T>();
+    if bytes >= LARGE {
+        advise(values.as_mut_ptr().cast(), bytes);
+    }
+}
+
+#[cfg(all(feature = "train", target_os = "linux"))]
+fn advise(from: *mut u8, bytes: usize) {
+    let skipped = from.align_offset(PAGE);
+    let whole = bytes.saturating_sub(skipped) / PAGE * PAGE;
+    if whole > 0 && !cfg!(miri) {
+        // SAFETY: `whole` bytes from there are the vector's own. What is in them stays; a system
+        // that knows no such pages says so, which changes nothing.
+        unsafe { libc::madvise(from.wrapping_add(skipped).cast(), whole, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(all(feature = "train", target_os = "linux")))]
+fn advise(_: *mut u8, _: usize) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_there_stays() {
+        for bytes in [0, 1, LARGE - 1, LARGE, LARGE + 12_345] {
+            let mut values = Vec::with_capacity(bytes);
+            values.extend((0..bytes.min(1000)).map(|i| i as u8));
+            in_large_pages(&mut values);
+            values.resize(bytes, 7);
+            for (i, &v) in values.iter().enumerate() {
+                assert_eq!(v, if i < 1000 { i as u8 } else { 7 }, "{i} of {bytes}");
+            }
+        }
+    }
+}
