@@ -24,6 +24,8 @@ const PANEL: usize = 128;
 /// Right sides that one task solves together, and tasks between two looks at the caller.
 const COLUMNS: usize = 32;
 const WAVE: usize = 4;
+/// Up to this order a copy is not worth sharing.
+const SMALL: usize = 4 * PANEL;
 /// Numbers that are copied between two looks at the caller.
 const COPIED: usize = 1 << 24;
 
@@ -80,12 +82,19 @@ impl Cholesky {
         let mean = (0..n).map(|j| matrix[j * n + j]).sum::<f64>() / n.max(1) as f64;
         let mut jitter = jitter;
         for _ in 0..ATTEMPTS {
-            let strips = (COPIED / n.max(1)).max(1) * n.max(1);
-            for (at, to) in lower.chunks_mut(strips.max(1)).enumerate() {
+            let per_look = (COPIED / n.max(1)).max(1);
+            for (at, some) in lower.chunks_mut((per_look * n).max(1)).enumerate() {
                 if at > 0 {
                     between()?;
                 }
-                to.copy_from_slice(&matrix[at * strips..][..to.len()]);
+                // The memory is new: where it is written first the system gives it, which takes as
+                // long as the copying, and is shared so.
+                parallel::each_if(n > SMALL, some.chunks_mut(PANEL * n), &|strip, rows| {
+                    for (row, to) in rows.chunks_exact_mut(n).enumerate() {
+                        let i = at * per_look + strip * PANEL + row;
+                        to[..=i].copy_from_slice(&matrix[i * n..][..=i]);
+                    }
+                });
             }
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);

@@ -4,11 +4,11 @@
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{MatMut, MatRef, Par};
 
-use crate::error::{Result, try_reserve, try_square, try_vec};
+use crate::error::{Result, try_reserve, try_vec};
 use crate::float::Real;
 use crate::linalg::Cholesky;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{add_rows, inner};
+use crate::simd::{add_rows, inner, zeroed};
 use crate::solver::polish::held::{Held, Width};
 use crate::solver::polish::row::Row;
 use crate::solver::smoothed::KernelRows;
@@ -58,8 +58,14 @@ impl Features {
         (n, b): (usize, usize),
         (bytes, tol): (usize, f64),
     ) -> Result<Self> {
-        let mut lower = try_square("whitening", b, 0.0)?;
-        lower.iter_mut().zip(factor.lower()).for_each(|(to, &v)| *to = v as f32);
+        let mut lower = zeroed("whitening", b.saturating_mul(b))?;
+        parallel::each(lower.chunks_mut((ROW_CHUNK * b).max(1)), &|strip, rows: &mut [f32]| {
+            let from = factor.lower().chunks_exact(b).skip(strip * ROW_CHUNK);
+            for (row, (to, from)) in rows.chunks_exact_mut(b).zip(from).enumerate() {
+                let own = to[..=strip * ROW_CHUNK + row].iter_mut();
+                own.zip(from).for_each(|(to, &v)| *to = v as f32);
+            }
+        });
         Ok(Self {
             b,
             stride: stride(b),

@@ -57,6 +57,7 @@ use crate::float::Real;
 use crate::linalg::{Cholesky, dot, symmetric_times};
 use crate::loss::Smoothed;
 use crate::parallel;
+use crate::simd::zeroed;
 use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
@@ -180,8 +181,8 @@ impl Dual<'_, '_> {
         let (n, b, m) = (self.features.n_samples(), self.white.order(), result.intercept.len());
         for _ in 0..m {
             self.outputs.push(Output {
-                f: try_vec("margins", n, 0.0)?,
-                a: try_vec("dual variables", n, 0.0)?,
+                f: zeroed("margins", n)?,
+                a: zeroed("dual variables", n)?,
                 v: vec![0.0; b],
                 value: 0.0,
                 plain: [0.0; 2],
