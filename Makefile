@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long fuzz sanitize miri platforms clean
+.PHONY: help demo test check rust python sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long free-threaded fuzz sanitize miri platforms clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -99,6 +99,28 @@ reproduce: $(VENV)/.built $(VENV)/.tools ## the papers' tables and figures: docs
 long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
 	cargo test --workspace --locked --release --lib --tests --examples -- --include-ignored
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
+
+FREE ?= python3.14t
+FREE_BIN := target/free-threaded/bin
+
+# A test that cannot run in several threads (Ctrl-C, standard error, forks) runs in one. River has no
+# wheel for such a Python, and Dask is nobody's here: what is of them is left out. ONLY="FILES" runs
+# these alone.
+free-threaded: $(VENV)/.python ## tests/python, four threads a test, on a free-threaded Python (FREE)
+	$(FREE) -c 'import sys; sys.exit(sys._is_gil_enabled() and "FREE names a free-threaded Python")'
+	$(FREE) -m venv $(dir $(FREE_BIN))
+	mkdir -p out
+	$(BIN)/python -c "import tomllib; \
+	  test = tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['test']; \
+	  print(*(name for name in test if not name.startswith('river')), sep='\n')" > out/free-threaded.txt
+	$(FREE_BIN)/python -m pip install --only-binary=:all: \
+	  -r out/free-threaded.txt pytest-run-parallel pytest-timeout
+	env -u PYO3_PYTHON $(FREE_BIN)/python -m pip install --no-deps --force-reinstall .
+	PYTHON_GIL=0 $(FREE_BIN)/python -m pytest -q -p no:cacheprovider -p no:xdist \
+	  --parallel-threads=4 --timeout=900 $(foreach name,river dask dask_ml dask_alone house, \
+	    --ignore=tests/python/test_$(name).py) \
+	  --deselect='tests/python/test_documents.py::test_an_example_reaches_what_it_shows[source5]' \
+	  $(ONLY)
 
 FUZZ ?= 300
 TARGETS := model csr_rows svmlight fit stream

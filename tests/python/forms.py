@@ -11,6 +11,7 @@ import copy
 import functools
 import io
 import tempfile
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def _tried(write: Any, machine: Any) -> str:
 
 def _saved(machine: Any) -> Path:
     """A file of it, in a folder that goes with the process."""
-    path = Path(_folder().name) / "machine.safetensors"
+    path = Path(_folder().name) / f"{threading.get_ident()}.safetensors"
     machine.save(path)
     return path
 

@@ -191,6 +191,7 @@ def test_garbage_is_collected_while_threads_predict(cls):
     assert not any(thread.is_alive() for thread in threads)
 
 
+@pytest.mark.thread_unsafe(reason="the executor is one of the process")
 def test_loky():
     """Machines go to other processes and come back, trained there, with the same bits."""
     models = [small(cls) for cls in CLASSES]

@@ -39,6 +39,7 @@ def test_ctrl_c_ends_a_fit_within_half_a_second(delay, options):
     )
 
 
+@pytest.mark.thread_unsafe(reason="Ctrl-C is for the main thread")
 def test_ctrl_c_in_partial_fit_leaves_whole_parts():
     model = BudgetSVC(budget=500, random_state=0)
     model.partial_fit(X[:1000], Y[:1000], [0, 1])

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import budgetsvm
@@ -60,7 +61,7 @@ def saved(model, path, k):
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_answers_are_those_of_the_estimator(name, k, tmp_path):
-    model, path = MODELS[name], tmp_path / "model.safetensors"
+    model, path = clone(MODELS[name]), tmp_path / "model.safetensors"
     labels = saved(model, path, k)
 
     def same(served):
@@ -101,7 +102,7 @@ assert not found, found
 
 @pytest.mark.parametrize("name", ["budget", "svc", "auto"])
 def test_neither_scikit_learn_nor_scipy_is_imported(name, tmp_path):
-    model, path = MODELS[name], tmp_path / "model.safetensors"
+    model, path = clone(MODELS[name]), tmp_path / "model.safetensors"
     labels = saved(model, path, 3)
     model.calibrate(X, labels, cv=3).save(path)
     np.save(tmp_path / "rows.npy", X)
@@ -136,7 +137,7 @@ def test_importing_it_is_small():
 
 
 def test_threads_may_predict_at_once(tmp_path):
-    model, path = MODELS["budget"], tmp_path / "model.safetensors"
+    model, path = clone(MODELS["budget"]), tmp_path / "model.safetensors"
     saved(model, path, 3)
     served = serve.load(path)
     wanted = served.decision_function(X)
@@ -147,7 +148,7 @@ def test_threads_may_predict_at_once(tmp_path):
 
 def test_what_is_refused(tmp_path):
     path = tmp_path / "model.safetensors"
-    saved(MODELS["budget"], path, 3)
+    saved(clone(MODELS["budget"]), path, 3)
     served = serve.load(path)
     for rows, match in [
         (X[:, :3], "must be of shape"),

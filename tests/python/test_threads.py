@@ -87,6 +87,7 @@ def _said():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.thread_unsafe(reason="a fork keeps the locks that other threads of Python hold")
 def test_a_forked_child_trains_and_predicts():
     """A child inherits no thread of a pool: what was entered by its parent would hang."""
     expected = _said()

@@ -19,6 +19,9 @@ import scipy.sparse as sp
 import budgetsvm
 from budgetsvm import _core
 
+# Stretches are those of the whole process.
+pytestmark = pytest.mark.thread_unsafe(reason="the process is measured, not a thread of it")
+
 #: What is promised is half a second of a quiet machine; a loaded one computes at half the speed.
 LOADED = 2
 PROMISE = 0.5 * LOADED
