@@ -51,7 +51,8 @@ def pytest_collection_modifyitems(config, items):
         code = item.function.__code__
         if "ctrl_c" in code.co_names:
             item.add_marker(pytest.mark.thread_unsafe(reason="Ctrl-C is for the main thread"))
-        if "tmp_path" in set(item.fixturenames) - set(code.co_varnames[: code.co_argcount]):
+        others = set(item.fixturenames) - set(code.co_varnames[: code.co_argcount])
+        if others & {"tmp_path", "tmp_path_factory"}:
             item.add_marker(pytest.mark.thread_unsafe(reason="a fixture's folder is shared"))
         item.obj = with_own_estimators(item.obj)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 
 import budgetsvm as b
@@ -67,7 +68,7 @@ def machine(name: str) -> Any:
         if "missing" in name:
             X = X.copy()
             X[::5, 1] = np.nan
-        return MORE[name].fit(X, files.targets("values" if "SVR" in name else "several"))
+        return clone(MORE[name]).fit(X, files.targets("values" if "SVR" in name else "several"))
 
 
 @cache
