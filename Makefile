@@ -115,7 +115,7 @@ free-threaded: $(VENV)/.python ## tests/python, four threads a test, on a free-t
 	  print(*(name for name in test if not name.startswith('river')), sep='\n')" > out/free-threaded.txt
 	$(FREE_BIN)/python -m pip install --only-binary=:all: \
 	  -r out/free-threaded.txt pytest-run-parallel pytest-timeout
-	env -u PYO3_PYTHON $(FREE_BIN)/python -m pip install --no-deps --force-reinstall .
+	env -u PYO3_PYTHON -u VIRTUAL_ENV $(FREE_BIN)/python -m pip install .
 	PYTHON_GIL=0 $(FREE_BIN)/python -m pytest -q -p no:cacheprovider -p no:xdist \
 	  --parallel-threads=4 --timeout=900 $(foreach name,river dask dask_ml dask_alone house, \
 	    --ignore=tests/python/test_$(name).py) \

@@ -18,6 +18,7 @@ X, Y = make_moons(1200, noise=0.2, random_state=0)
 CLF = BudgetSVC(budget=25, C=10, random_state=3)
 
 
+@pytest.mark.thread_unsafe(reason="a doctest takes the standard output")
 def test_the_example_of_the_page():
     failed, attempted = doctest.testmod(distributed)
     assert attempted > 5

@@ -17,6 +17,7 @@ MODULES = ["budgetsvm"] + [
 
 
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.thread_unsafe(reason="a doctest takes the standard output")
 def test_examples(name):
     if name == "budgetsvm.dask":
         pytest.importorskip("distributed")
