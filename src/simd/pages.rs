@@ -49,4 +49,35 @@ mod tests {
             }
         }
     }
+
+    /// What Linux says of the mapping that holds this address, where it says anything.
+    #[cfg(all(feature = "train", target_os = "linux"))]
+    fn flags(at: usize) -> Option<String> {
+        let told = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let mut inside = false;
+        for line in told.lines() {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let ends = range.map(|(a, b)| [a, b].map(|end| usize::from_str_radix(end, 16)));
+            if let Some([Ok(first), Ok(last)]) = ends {
+                inside = (first..last).contains(&at);
+            } else if inside && line.starts_with("VmFlags:") {
+                return Some(line.to_owned());
+            }
+        }
+        None
+    }
+
+    #[cfg(all(feature = "train", target_os = "linux"))]
+    #[test]
+    fn the_system_is_asked_for_what_is_large_alone() {
+        if cfg!(miri) || !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+            return;
+        }
+        for (bytes, asked) in [(LARGE - 1, false), (LARGE, true)] {
+            let mut values = Vec::<u8>::with_capacity(bytes);
+            in_large_pages(&mut values);
+            let told = flags(values.as_ptr() as usize + bytes / 2);
+            assert!(told.is_none_or(|told| told.contains(" hg") == asked), "{bytes}");
+        }
+    }
 }
