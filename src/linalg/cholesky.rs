@@ -1,6 +1,9 @@
 //! Cholesky factor of a symmetric positive definite matrix, with a growing jitter when it is
 //! not quite one.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::{factor, solve};
 use faer::linalg::matmul::matmul;
@@ -195,47 +198,75 @@ fn factor_in_place<E: From<Error>>(
     n: usize,
     between: &mut dyn FnMut() -> std::result::Result<(), E>,
 ) -> std::result::Result<bool, E> {
+    if n == 0 {
+        return Ok(true);
+    }
     let mut diagonal = try_square("panel of a factor", PANEL, 0.0)?;
     let mut panel: Vec<f64> = try_vec("panel of a factor", n.saturating_sub(PANEL) * PANEL, 0.0)?;
+    let mut ahead = Mutex::new(try_square("panel of a factor", PANEL, 0.0)?);
+    let top = &mut lower[..PANEL.min(n) * n];
+    if !factor_top(of_block, (top, n), 0, &mut diagonal) {
+        return Ok(false);
+    }
     for first in (0..n).step_by(PANEL) {
         let width = PANEL.min(n - first);
-        let (above, below) = lower.split_at_mut((first + width) * n);
-        let diagonal = &mut diagonal[..width * width];
-        for (row, source) in diagonal.chunks_exact_mut(width).zip(above[first * n..].chunks(n)) {
-            row.copy_from_slice(&source[first..first + width]);
-        }
-        if !of_block(diagonal, width) {
-            return Ok(false);
-        }
-        for (row, target) in diagonal.chunks(width).zip(above[first * n..].chunks_mut(n)) {
-            target[first..first + width].copy_from_slice(row);
-        }
+        let left = first + width;
+        let below = &mut lower[left * n..];
         // The panel below, a strip a task: X L₁₁ᵀ = A, that is L₁₁ Xᵀ = Aᵀ. A copy of it is what
         // the strips then read of each other.
-        let block = MatRef::from_row_major_slice(diagonal, width, width);
+        let block = MatRef::from_row_major_slice(&diagonal[..width * width], width, width);
         let panel = &mut panel[..below.len() / n * width];
         let strips = below.chunks_mut(PANEL * n).zip(panel.chunks_mut(PANEL * width));
         parallel::each(strips, &|_, (strip, copy)| {
             for (to, from) in copy.chunks_exact_mut(width).zip(strip.chunks_exact(n)) {
-                to.copy_from_slice(&from[first..first + width]);
+                to.copy_from_slice(&from[first..left]);
             }
             let rows = copy.len() / width;
             let transposed = MatMut::from_column_major_slice_mut(copy, width, rows);
             solve_lower_triangular_in_place(block, transposed, Par::Seq);
             for (from, to) in copy.chunks_exact(width).zip(strip.chunks_exact_mut(n)) {
-                to[first..first + width].copy_from_slice(from);
+                to[first..left].copy_from_slice(from);
             }
         });
+        // Later strips are longer. The first is the next panel's top, whose block on the diagonal
+        // is factored while others are at the rest: alone, it would keep all of them waiting.
         let panel = &*panel;
-        let left = first + width;
-        // Later strips are longer: one at a time goes to whoever is free.
+        let good = AtomicBool::new(true);
         parallel::each(below.chunks_mut(PANEL * n), &|s, strip| {
             let panel = &panel[..((s + 1) * PANEL * width).min(panel.len())];
             update_strip(strip, n, left, panel, width);
+            if s == 0 {
+                let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
+                good.store(factor_top(of_block, (strip, n), left, &mut ahead), Ordering::Relaxed);
+            }
         });
+        if !good.into_inner() {
+            return Ok(false);
+        }
+        std::mem::swap(&mut diagonal, ahead.get_mut().unwrap_or_else(PoisonError::into_inner));
         between()?;
     }
     Ok(true)
+}
+
+/// Factors the block on the diagonal of the rows that a panel begins with, the first column of which
+/// is `first`, in place and in `block`; whether every pivot was positive and finite.
+fn factor_top(
+    of_block: OfBlock,
+    (rows, n): (&mut [f64], usize),
+    first: usize,
+    block: &mut [f64],
+) -> bool {
+    let width = rows.len() / n;
+    let block = &mut block[..width * width];
+    for (to, from) in block.chunks_exact_mut(width).zip(rows.chunks_exact(n)) {
+        to.copy_from_slice(&from[first..first + width]);
+    }
+    let good = of_block(block, width);
+    for (from, to) in block.chunks_exact(width).zip(rows.chunks_exact_mut(n)) {
+        to[first..first + width].copy_from_slice(from);
+    }
+    good
 }
 
 /// `A -= X Pᵀ` on and left of the diagonal of a strip, of which X is the last rows of P.

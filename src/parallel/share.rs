@@ -17,16 +17,19 @@ fn shared() -> bool {
     rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1
 }
 
+/// One part at a time goes to whoever is free: rayon by itself hands out several, of which a thread
+/// that wakes up late finds none left.
 #[track_caller]
 fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    let parts = (0..count).into_par_iter().with_max_len(1);
     if !trace::is_asked() {
-        return (0..count).into_par_iter().for_each(work);
+        return parts.for_each(work);
     }
     let told = |part: usize| {
         let _part = trace::Part::begin();
         work(part);
     };
-    trace::shared(Location::caller(), &|| (0..count).into_par_iter().for_each(told));
+    trace::shared(Location::caller(), &|| parts.clone().for_each(told));
 }
 
 /// Calls `work` with every part and its number.
