@@ -25,6 +25,7 @@ mod smooth;
 mod tests;
 
 pub use any::AnyLoss;
+pub(crate) use conjugate::Conjugate;
 pub use curve::Curve;
 pub(crate) use curves::Curves;
 pub use pieces::{Piece, Zone};

@@ -2,10 +2,12 @@
 //! features are read once for all outputs.
 
 use super::features::Features;
-use super::order::Order;
-use crate::loss::Smoothed;
+use super::order;
+use crate::loss::{Conjugate, Smoothed};
+use crate::parallel;
 use crate::simd::prefetch;
 use crate::solver::polish::row::Row;
+use crate::watch::{Step, Watch};
 
 /// A coordinate is left out when it would rest even if its margin moved by this share of the farthest
 /// that any moved by in a pass ...
@@ -18,6 +20,10 @@ const MARK: u32 = 1 << 31;
 const SEVERAL: usize = 3;
 /// Rows of those at rest that are looked at for all outputs: no more than stay near.
 const TOGETHER: usize = 64;
+/// Rows that are on their way while one is met.
+const AHEAD: usize = 2;
+/// Multiply-adds of a group's passes between two looks at the watch: tens of milliseconds.
+const LOOK: usize = 1 << 27;
 
 /// A coordinate: a sample of one output.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +42,6 @@ pub(super) struct Pair {
 impl Pair {
     fn unmarked(self) -> Self {
         Self { output: self.output & !MARK, ..self }
-    }
-
-    /// Whether it stays as it is while its margin is within `reach` of this one.
-    fn rests(&self, loss: Smoothed, f: f64, reach: f32) -> bool {
-        let (y, reach) = (f64::from(self.y), f64::from(reach));
-        let slope = |f: f64| loss.at(y, f).slope as f32;
-        slope(f - reach) == -self.a && slope(f + reach) == -self.a
     }
 }
 
@@ -91,13 +90,48 @@ pub(super) struct Group {
     begins: Vec<u32>,
     /// Passes until all pairs of an output come back whatever its gap.
     patience: usize,
+    /// Passes made.
+    passes: usize,
+    /// The rows of a pass, in its order, and decision values of a row's pairs.
+    order: Vec<u32>,
+    values: Vec<f32>,
+}
+
+/// Passes of all groups, `most` each, until their outputs are done: an output is when its gap is at
+/// most this share of its dual objective.
+pub(super) fn passes(
+    groups: &mut [Group],
+    (features, loss): (&Features, Smoothed),
+    (most, share): (usize, f64),
+    watch: &mut Watch<'_>,
+) -> Step {
+    while !groups.iter().all(|group| group.is_over(most)) {
+        parallel::each(groups.iter_mut(), &|_, group| {
+            let mut work = 0;
+            while work < LOOK && !group.is_over(most) {
+                work += (features.samples().len() + group.pairs.len()) * features.stride();
+                group.pass(features, loss, share);
+            }
+        });
+        watch.poll()?;
+    }
+    Ok(())
 }
 
 impl Group {
     /// Pairs in any order.
     pub(super) fn new(outputs: Vec<Own>, w: Vec<f32>, pairs: Vec<Pair>) -> Self {
-        let (rest, begins) = (vec![Vec::new(); outputs.len()], Vec::new());
-        Self { outputs, w, pairs, rest, begins, patience: PATIENCE }
+        Self {
+            rest: vec![Vec::new(); outputs.len()],
+            outputs,
+            w,
+            pairs,
+            begins: Vec::new(),
+            patience: PATIENCE,
+            passes: 0,
+            order: Vec::new(),
+            values: Vec::new(),
+        }
     }
 
     /// With pairs that rest until the others are done.
@@ -106,8 +140,8 @@ impl Group {
         Self { patience: usize::MAX, ..self }
     }
 
-    pub(super) fn done(&self) -> bool {
-        self.outputs.iter().all(|own| own.done)
+    fn is_over(&self, most: usize) -> bool {
+        self.passes >= most || self.outputs.iter().all(|own| own.done)
     }
 
     /// w of every output, rows as long as those of the features.
@@ -121,32 +155,25 @@ impl Group {
     }
 
     /// One pass; an output whose gap is at most this share of its dual objective is done.
-    pub(super) fn pass(&mut self, features: &Features, loss: Smoothed, pass: usize, share: f64) {
+    fn pass(&mut self, features: &Features, loss: Smoothed, share: f64) {
         for own in &mut self.outputs {
             own.reach = if own.moved > 0.0 { REACH * own.moved } else { f32::INFINITY };
             (own.gap, own.moved) = (0.0, 0.0);
         }
-        let n_rows = features.samples().len();
-        self.by_row(n_rows);
-        let mut order = Order::of_pass(n_rows, pass);
-        // Rows come from far: two are on their way.
-        let [mut next, mut after] = [(); 2].map(|()| order.next(&self.begins));
+        self.by_row(features.samples().len());
+        let mut order = std::mem::take(&mut self.order);
+        order::of_pass(&self.begins, self.passes, &mut order);
+        self.passes += 1;
         let mut buffer = Vec::new();
-        while let Some(row) = next {
-            next = after;
-            after = order.next(&self.begins);
-            if let Some(ahead) = after {
-                features.row(ahead).prefetch();
-                prefetch(&self.pairs[self.begins[ahead] as usize]);
+        for (at, &row) in order.iter().enumerate() {
+            // Rows come from far.
+            if let Some(&ahead) = order.get(at + AHEAD) {
+                features.row(ahead as usize).prefetch();
+                prefetch(&self.pairs[self.begins[ahead as usize] as usize]);
             }
-            let (values, norm) = (features.row(row), features.norm(row as u32));
-            let pairs = self.begins[row] as usize..self.begins[row + 1] as usize;
-            let several = pairs.len() >= SEVERAL;
-            let values = if several { values.lengthened(&mut buffer) } else { values };
-            for at in pairs {
-                self.visit(at, (values, norm), loss);
-            }
+            self.meet((features.row(row as usize), features.norm(row)), row, loss, &mut buffer);
         }
+        self.order = order;
         let resting = self.pairs.extract_if(.., |pair| pair.output & MARK != 0);
         let resting = resting.map(Pair::unmarked);
         resting.for_each(|pair| self.rest[pair.output as usize].push(pair));
@@ -157,14 +184,21 @@ impl Group {
     fn by_row(&mut self, n_rows: usize) {
         self.begins.clear();
         self.begins.resize(n_rows + 1, 0);
+        if self.pairs.is_sorted_by_key(|pair| pair.row) {
+            // The last of a row says where the next one begins.
+            for (next, pair) in (1..).zip(&self.pairs) {
+                self.begins[pair.row as usize + 1] = next;
+            }
+            for row in 0..n_rows {
+                self.begins[row + 1] = self.begins[row + 1].max(self.begins[row]);
+            }
+            return;
+        }
         for pair in &self.pairs {
             self.begins[pair.row as usize + 1] += 1;
         }
         for row in 0..n_rows {
             self.begins[row + 1] += self.begins[row];
-        }
-        if self.pairs.is_sorted_by_key(|pair| pair.row) {
-            return;
         }
         let mut sorted = self.pairs.clone();
         let mut next = self.begins.clone();
@@ -176,27 +210,56 @@ impl Group {
         self.pairs = sorted;
     }
 
-    /// Moves one coordinate, of this row and its squared length.
-    fn visit(&mut self, at: usize, (row, norm): (Row<'_>, f32), loss: Smoothed) {
+    /// Visits the pairs of a row of this squared length.
+    fn meet(
+        &mut self,
+        (values, norm): (Row<'_>, f32),
+        row: u32,
+        loss: Smoothed,
+        buffer: &mut Vec<f32>,
+    ) {
+        let [first, last] = [row, row + 1].map(|row| self.begins[row as usize] as usize);
+        let several = last - first >= SEVERAL;
+        let values = if several { values.lengthened(buffer) } else { values };
+        // They are of different outputs, none of which waits for another.
+        let stride = values.len();
+        let mut products = std::mem::take(&mut self.values);
+        products.clear();
+        products.extend(
+            self.pairs[first..last]
+                .iter()
+                .map(|pair| values.dot(&self.w[pair.output as usize * stride..][..stride])),
+        );
+        for (at, &f) in (first..last).zip(&products) {
+            let y = f64::from(self.pairs[at].y);
+            match loss.rounded(y) {
+                Some(rounded) => self.visit(at, (values, norm), f, rounded),
+                None => self.visit(at, (values, norm), f, (loss, y)),
+            }
+        }
+        self.values = products;
+    }
+
+    /// Moves one coordinate, of this row and its squared length, at the decision value f.
+    #[inline(always)]
+    fn visit(&mut self, at: usize, (row, norm): (Row<'_>, f32), f: f32, loss: impl Conjugate) {
         let (pair, stride) = (&mut self.pairs[at], row.len());
         let own = &mut self.outputs[pair.output as usize];
-        let w = &mut self.w[pair.output as usize * stride..][..stride];
-        let (y, held, cost) = (f64::from(pair.y), f64::from(pair.a), f64::from(pair.cost));
-        let f = f64::from(row.dot(w));
+        let (held, cost, f) = (f64::from(pair.a), f64::from(pair.cost), f64::from(f));
         let norm = f64::from(norm);
-        let a = loss.dual_step(y, held, f, norm * cost) as f32;
+        let a = loss.dual_step(held, f, norm * cost) as f32;
         if a == pair.a {
             // At rest as far as the others reach?
-            if pair.rests(loss, f, own.reach) {
+            if loss.rests(pair.a, f, f64::from(own.reach)) {
                 pair.output |= MARK;
             }
             return;
         }
-        let (before, change) = (loss.dual_value(y, held), f64::from(a) - held);
-        own.gap += cost * (loss.at(y, f).value + held * f - before).max(0.0);
-        let curved = change * (f + 0.5 * change * cost * norm);
-        own.dual += cost * (loss.dual_value(y, f64::from(a)) - before - curved);
+        let [gain, gap] = loss.gains((held, f64::from(a)), f, norm * cost);
+        (own.dual, own.gap) = (own.dual + cost * gain, own.gap + cost * gap);
+        let change = f64::from(a) - held;
         own.moved = own.moved.max((change.abs() * norm * cost) as f32);
+        let w = &mut self.w[pair.output as usize * stride..][..stride];
         row.add_to((cost * change) as f32, w);
         pair.a = a;
     }
@@ -235,7 +298,8 @@ impl Group {
             for (((own, rest), w), next) in asked.iter_mut().zip(&mut next) {
                 while let Some(pair) = rest.get_mut(*next).filter(|p| (p.row as usize) < last) {
                     let f = f64::from(features.row(pair.row as usize).dot(w));
-                    if !pair.rests(loss, f, REACH * own.moved) {
+                    let (at, reach) = ((loss, f64::from(pair.y)), f64::from(REACH * own.moved));
+                    if !at.rests(pair.a, f, reach) {
                         pair.output |= MARK;
                     }
                     *next += 1;

@@ -14,7 +14,7 @@
 //! The features, and for each fold a few passes over the other samples, soon those near the margin
 //! alone. Memory: as for a fit.
 
-use super::ascent::{Group, Own, Pair};
+use super::ascent::{Group, Own, Pair, passes};
 use super::features::Features;
 use super::{PASSES, RIDGE, SLACK};
 use crate::data::check_finite;
@@ -87,14 +87,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
             let own = (g..m).step_by(count);
             group(shared, features, (&outputs, own), (folds, fold))
         });
-        for pass in 0..PASSES {
-            let loss = polish.final_loss();
-            parallel::each(groups.iter_mut(), &|_, group| group.pass(features, loss, pass, GAP));
-            watch.poll()?;
-            if groups.iter().all(Group::done) {
-                break;
-            }
-        }
+        passes(&mut groups, (features, polish.final_loss()), (PASSES, GAP), watch)?;
         // Step 4.
         let own: Vec<usize> = (0..n).filter(|&i| folds[i] as usize == fold).collect();
         let stride = features.stride();

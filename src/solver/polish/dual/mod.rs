@@ -62,7 +62,7 @@ use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
-use ascent::{Group, Own, Pair};
+use ascent::{Group, Own, Pair, passes};
 use features::Features;
 
 pub(super) use left_out::left_out;
@@ -266,10 +266,14 @@ impl Dual<'_, '_> {
                 samples.cost[i] > 0.0
                     && (all || o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]))
             };
-            (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect::<Vec<u32>>()
+            let own: Vec<u32> = (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect();
+            // Most of the others come to rest soon.
+            let sloped = |&&i: &&u32| loss.at(samples.y(i as usize), o.f[i as usize]).slope != 0.0;
+            let work = own.iter().filter(sloped).count();
+            (own, work)
         });
         let mut wanted = vec![false; self.features.n_samples()];
-        candidates.iter().flatten().for_each(|&i| wanted[i as usize] = true);
+        candidates.iter().flat_map(|(own, _)| own).for_each(|&i| wanted[i as usize] = true);
         let absent: Vec<u32> = (0u32..)
             .zip(&wanted)
             .filter(|&(i, &wanted)| wanted && !self.features.has(i as usize))
@@ -291,16 +295,16 @@ impl Dual<'_, '_> {
     }
 
     /// The outputs in as many groups as there are threads, of about equal work.
-    fn groups(&self, candidates: &[Vec<u32>], threads: usize) -> Vec<Group> {
+    fn groups(&self, candidates: &[(Vec<u32>, usize)], threads: usize) -> Vec<Group> {
         let (shared, stride) = (self.shared, self.features.stride());
         let m = candidates.len();
         let count = threads.clamp(1, m);
         let mut members: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); count];
         let mut order: Vec<usize> = (0..m).collect();
-        order.sort_by_key(|&index| std::cmp::Reverse(candidates[index].len()));
+        order.sort_by_key(|&index| std::cmp::Reverse(candidates[index].1));
         for index in order {
             if let Some((work, group)) = members.iter_mut().min_by_key(|(work, _)| *work) {
-                *work += candidates[index].len();
+                *work += candidates[index].1;
                 group.push(index);
             }
         }
@@ -311,7 +315,7 @@ impl Dual<'_, '_> {
             for (place, (&index, w)) in own.iter().zip(w.chunks_mut(stride)).enumerate() {
                 let (o, samples) = (&self.outputs[index], shared.samples(index, shared.polish.h));
                 w.iter_mut().zip(&o.v).for_each(|(w, &v)| *w = v as f32);
-                pairs.extend(candidates[index].iter().map(|&i| Pair {
+                pairs.extend(candidates[index].0.iter().map(|&i| Pair {
                     row: self.features.row_of(i as usize),
                     output: place as u32,
                     y: samples.y(i as usize) as f32,
@@ -335,13 +339,7 @@ impl Dual<'_, '_> {
         let features = &self.features;
         // By sums made on the way, which are more than what is left.
         let share = self.shared.polish.tol;
-        for pass in 0..PASSES {
-            parallel::each(groups.iter_mut(), &|_, group| group.pass(features, loss, pass, share));
-            watch.poll()?;
-            if groups.iter().all(Group::done) {
-                break;
-            }
-        }
+        passes(&mut groups, (features, loss), (PASSES, share), watch)?;
         for group in &groups {
             for pair in group.pairs() {
                 let sample = features.samples()[pair.row as usize];
