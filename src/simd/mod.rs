@@ -48,7 +48,6 @@ pub use dispatch::{Level, level, levels};
 pub use job::{Job, Map, Metric, Sums, Values};
 pub(crate) use norms::{sq_norm, sq_norms};
 pub use packed::{Packed, Tile};
-pub(crate) use pages::in_large_pages;
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, add_shorts, add_singles,

@@ -10,7 +10,7 @@ const PAGE: usize = 2 << 20;
 /// Asks for large pages under the memory of a vector, of which nothing need be written yet: one fault
 /// in place of 512 when it is, and addresses that fewer entries translate when rows are read here and
 /// there. Only pages that lie in the vector whole, so that it takes no more than it has.
-pub(crate) fn in_large_pages<T>(values: &mut Vec<T>) {
+pub(super) fn in_large_pages<T>(values: &mut Vec<T>) {
     let bytes = values.capacity() * size_of::<T>();
     if bytes >= LARGE {
         advise(values.as_mut_ptr().cast(), bytes);

@@ -2,7 +2,7 @@
 
 use super::row::Row;
 use crate::error::{Result, try_reserve};
-use crate::simd::{in_large_pages, lengthen, shorten, zeroed, zeroed_shorts};
+use crate::simd::{lengthen, shorten, zeroed, zeroed_shorts};
 
 /// How a row's values are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,40 +68,13 @@ impl Held {
         }
     }
 
-    /// Room for so many rows of b values in all, so that growing moves none.
-    pub(super) fn reserve(&mut self, (count, b): (usize, usize)) -> Result<()> {
+    /// Memory for so many rows of b values in all, at least. What is there stays.
+    pub(super) fn grow_to(&mut self, (count, b): (usize, usize)) -> Result<()> {
         match self {
-            Self::Full(values) => {
-                try_reserve("rows", values, count * b)?;
-                in_large_pages(values);
-            }
+            Self::Full(values) => grow_to(values, count * b, 0.0),
             Self::Short(values, scales) => {
-                try_reserve("rows", values, count * b)?;
-                in_large_pages(values);
-                try_reserve("rows", scales, count)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// So many more rows of b values, zeros. What is there stays.
-    pub(super) fn grow(&mut self, (count, b): (usize, usize)) -> Result<()> {
-        match self {
-            Self::Full(values) => grow(values, count * b, 0.0),
-            Self::Short(values, scales) => {
-                grow(values, count * b, 0)?;
-                grow(scales, count, 0.0)
-            }
-        }
-    }
-
-    /// Forgets all rows; the memory stays.
-    pub(super) fn clear(&mut self) {
-        match self {
-            Self::Full(values) => values.clear(),
-            Self::Short(values, scales) => {
-                values.clear();
-                scales.clear();
+                grow_to(values, count * b, 0)?;
+                grow_to(scales, count, 0.0)
             }
         }
     }
@@ -164,10 +137,11 @@ impl Held {
     }
 }
 
-/// So many more values.
-fn grow<T: Copy>(values: &mut Vec<T>, by: usize, value: T) -> Result<()> {
-    try_reserve("rows", values, by)?;
-    values.resize(values.len() + by, value);
+/// At least so many values.
+fn grow_to<T: Copy>(values: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+    let more = len.saturating_sub(values.len());
+    try_reserve("rows", values, more)?;
+    values.resize(values.len() + more, value);
     Ok(())
 }
 
@@ -247,9 +221,9 @@ mod tests {
         let b = 20;
         for width in [Width::Full, Width::Short] {
             let mut held = Held::none(width);
-            held.reserve((5, b)).unwrap();
             for (first, last) in [(0, 2), (2, 5)] {
-                held.grow((last - first, b)).unwrap();
+                held.grow_to((last, b)).unwrap();
+                held.grow_to((1, b)).unwrap();
                 for (part, rows) in held.parts((first, last), (b, 2)).into_iter().enumerate() {
                     rows.put((b, 1), &mut |at, row| row.fill((1 + first + 2 * part + at) as f32));
                 }
@@ -258,9 +232,6 @@ mod tests {
             let rows = held.rows((0, 5), b, &mut buffer);
             let near = |(at, v): (usize, &f32)| (v - (1 + at / b) as f32).abs() < 1e-3;
             assert!(rows.len() == 5 * b && rows.iter().enumerate().all(near), "{rows:?}");
-            held.clear();
-            held.grow((1, b)).unwrap();
-            assert_eq!(held.rows((0, 1), b, &mut buffer), vec![0.0; b]);
         }
     }
 }

@@ -41,6 +41,7 @@ pub(super) struct Features {
     stride: usize,
     /// L, row-major.
     lower: Vec<f32>,
+    width: Width,
     values: Held,
     /// ‖φ‖² of every row.
     norms: Vec<f32>,
@@ -70,6 +71,7 @@ impl Features {
             b,
             stride: stride(b),
             lower,
+            width: width(tol),
             values: Held::none(width(tol)),
             norms: Vec::new(),
             samples: Vec::new(),
@@ -148,16 +150,16 @@ impl Features {
 
     /// Forgets all of them; the memory stays.
     pub(super) fn clear(&mut self) {
-        self.values.clear();
         self.norms.clear();
         self.samples.clear();
         self.rows.fill(ABSENT);
     }
 
-    /// Sets memory aside for those of all samples.
+    /// Sets memory aside for those of all samples, before there are any: who makes them writes it
+    /// first, not one thread for all.
     pub(super) fn reserve(&mut self) -> Result<()> {
         let n = self.n_samples();
-        self.values.reserve((n, self.stride))?;
+        self.values = std::mem::take(&mut self.values).room((n, self.stride), self.width)?;
         try_reserve("whitened features", &mut self.norms, n)?;
         try_reserve("whitened features", &mut self.samples, n)
     }
@@ -206,7 +208,7 @@ impl Features {
         if before + samples.len() > self.most {
             return Ok(false);
         }
-        self.values.grow((samples.len(), stride))?;
+        self.values.grow_to((before + samples.len(), stride))?;
         try_reserve("whitened features", &mut self.norms, samples.len())?;
         try_reserve("whitened features", &mut self.samples, samples.len())?;
         self.norms.resize(before + samples.len(), 0.0);
