@@ -14,7 +14,12 @@ use super::trace;
 /// Whether the caller is in a pool of several threads. Outside of one it works alone: rayon would
 /// make a pool of its own, which does not survive a fork.
 fn shared() -> bool {
-    rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1
+    threads() > 1
+}
+
+/// Threads of the pool that the caller is in; outside of one, itself.
+pub(crate) fn threads() -> usize {
+    rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
 }
 
 /// One part at a time goes to whoever is free: rayon by itself hands out several, of which a thread

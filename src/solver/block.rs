@@ -11,11 +11,14 @@ use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, SampleRows};
 use crate::model::Expansion;
-use crate::parallel::{MIN_PARALLEL_BLOCK, each_if};
+use crate::parallel::{MIN_PARALLEL_BLOCK, each_if, threads};
 use crate::simd::Packed;
 
-/// Points of one unit of parallel work inside a block.
+/// Points of one unit of parallel work inside a block ...
 const PART: usize = 8;
+/// ... unless the terms are so many bytes, which come from afar for every unit: then there are no more
+/// units than threads beside the one that takes the steps of the block before.
+const FAR: usize = 1 << 19;
 
 /// The model that a block was filled against, and which slots have changed since.
 #[derive(Clone, Debug)]
@@ -164,14 +167,17 @@ impl<F: Real> Block<F> {
         self.margins.resize(n * outputs, 0.0);
         let (kernel, centers) = (self.kernel, &snapshot.centers);
         let (tile, stored) = self.samples.parts();
+        let bytes = centers.padded_len() * tile.n_features() * size_of::<F>();
+        let points =
+            if bytes < FAR { PART } else { n.div_ceil(threads()).next_multiple_of(PART).max(PART) };
         let part = |at: usize, (stored, margins): (&mut [F], &mut [f64])| {
-            let first = at * PART;
+            let first = at * points;
             let range = (first, first + margins.len() / outputs);
             let sums = (&snapshot.coef[..], margins);
             kernel.stored_and_sums(tile, range, centers, (stored, stride), sums);
         };
-        let margins = self.margins.chunks_mut(PART * outputs);
-        let parts = stored.chunks_mut(PART * stride).zip(margins);
+        let margins = self.margins.chunks_mut(points * outputs);
+        let parts = stored.chunks_mut(points * stride).zip(margins);
         let work = (n * centers.len()).saturating_mul(tile.n_features());
         each_if(work >= MIN_PARALLEL_BLOCK, parts, &part);
     }

@@ -25,7 +25,8 @@ def digest(model):
     hashed = hashlib.sha256()
     for array in (model.support_vectors_, model.dual_coef_, model.intercept_):
         hashed.update(array.tobytes())
-    hashed.update(getattr(model, "decision_function", model.predict)(X[:500]).tobytes())
+    rows = X[:500] if model.n_features_in_ == X.shape[1] else model.support_vectors_
+    hashed.update(getattr(model, "decision_function", model.predict)(rows).tobytes())
     return hashed.hexdigest()
 
 
@@ -43,6 +44,15 @@ def digest(model):
 )
 def test_same_bits_for_any_number_of_threads(model):
     results = {digest(clone(model).set_params(n_jobs=n).fit(X, Y)) for n in (1, 2, 3, 7, None, -1)}
+    assert len(results) == 1
+
+
+def test_same_bits_where_the_terms_fill_more_than_near_memory():
+    """A block of rows is then cut by the number of threads: 0.5 MB is the bar, these have 1.1."""
+    wide = np.random.default_rng(1).normal(size=(1500, 700))
+    model = BudgetSVC(budget=200, gamma=1e-3, random_state=0)
+    y = Y[: len(wide)]
+    results = {digest(clone(model).set_params(n_jobs=n).fit(wide, y)) for n in (1, 2, 3, 4, 7)}
     assert len(results) == 1
 
 
