@@ -168,8 +168,9 @@ impl<F: Real> Block<F> {
         let (kernel, centers) = (self.kernel, &snapshot.centers);
         let (tile, stored) = self.samples.parts();
         let bytes = centers.padded_len() * tile.n_features() * size_of::<F>();
+        let fillers = threads().saturating_sub(1).max(1);
         let points =
-            if bytes < FAR { PART } else { n.div_ceil(threads()).next_multiple_of(PART).max(PART) };
+            if bytes < FAR { PART } else { n.div_ceil(fillers).next_multiple_of(PART).max(PART) };
         let part = |at: usize, (stored, margins): (&mut [F], &mut [f64])| {
             let first = at * points;
             let range = (first, first + margins.len() / outputs);

@@ -269,7 +269,7 @@ impl Dual<'_, '_> {
             let own: Vec<u32> = (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect();
             // Most of the others come to rest soon.
             let sloped = |&&i: &&u32| loss.at(samples.y(i as usize), o.f[i as usize]).slope != 0.0;
-            let work = own.iter().filter(sloped).count();
+            let work = 1 + own.iter().filter(sloped).count();
             (own, work)
         });
         let mut wanted = vec![false; self.features.n_samples()];
@@ -294,7 +294,8 @@ impl Dual<'_, '_> {
         Ok(Some(self.groups(&candidates, watch.pool().threads())))
     }
 
-    /// The outputs in as many groups as there are threads, of about equal work.
+    /// The outputs, of each what matters to it and how much work that is, in as many groups as there
+    /// are threads, of about equal work.
     fn groups(&self, candidates: &[(Vec<u32>, usize)], threads: usize) -> Vec<Group> {
         let (shared, stride) = (self.shared, self.features.stride());
         let m = candidates.len();
