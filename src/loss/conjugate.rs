@@ -249,7 +249,6 @@ mod tests {
                 let any = (loss, y);
                 let held = -any.at(from).slope;
                 let a = any.dual_step(held, f, kc);
-                assert_eq!(rounded.dual_step(held, f, kc), a);
                 let got = rounded.gains((held, a), f, kc);
                 let want = any.gains((held, a), f, kc);
                 for (got, want) in got.iter().zip(want) {
