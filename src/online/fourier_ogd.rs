@@ -28,9 +28,10 @@ hyperparameters! {
 }
 
 impl FourierOgd {
-    /// Length of z.
+    /// Length of z, as much as there can be. (A saturating product branches on its overflow, which
+    /// the compiler moves before it is known that the learner is this one: memcheck speaks of it.)
     fn length(&self) -> usize {
-        self.n_frequencies.saturating_mul(2)
+        self.n_frequencies.min(usize::MAX / 2) * 2
     }
 
     fn waves(&self, kernel: AnyKernel, seed: u64) -> Fourier {
