@@ -8,10 +8,13 @@ use crate::error::{Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::dots;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::single_products;
+use crate::solver::polish::row::{GROUP, Row, meet};
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::{KernelRows, gram_rows};
 use crate::watch::{Step, Watch};
+
+/// Rows that a task multiplies in `f32`; sums of tasks are added in `f64`.
+const STRIP: usize = 4 * ROW_CHUNK;
 
 /// K_BB and its ridge.
 pub(in crate::solver::polish) struct Basis<'k, F: Real> {
@@ -118,23 +121,77 @@ impl<'k, F: Real> Basis<'k, F> {
         Ok(out)
     }
 
-    /// The same by the values in `f32`.
+    /// The same by the values in `f32`: the lower triangle is read, once, for both halves.
     pub(super) fn single_times(&self, p: &[f64]) -> Vec<f64> {
         let b = self.b;
         let p: Vec<f32> = p.iter().map(|&v| v as f32).collect();
-        let mut out = vec![0.0; b];
-        let parts = out.chunks_mut(ROW_CHUNK).zip(self.single.chunks(ROW_CHUNK * b));
-        parallel::each_if(worth(b), parts, &|_, (out, rows)| {
-            let rows: Vec<&[f32]> = rows.chunks_exact(b).collect();
-            let mut products = vec![0.0; rows.len()];
-            single_products(&rows, &p, &mut products);
-            out.iter_mut().zip(products).for_each(|(out, v)| *out = f64::from(v));
+        let strips = b.div_ceil(STRIP);
+        // The longest first.
+        let parts = parallel::map(strips, &|at| {
+            let first = (strips - 1 - at) * STRIP;
+            self.strip_times((first, b.min(first + STRIP)), &p)
         });
+        let mut out = vec![0.0; b];
+        for part in parts.iter().rev() {
+            out.iter_mut().zip(part).for_each(|(out, &v)| *out += f64::from(v));
+        }
         out
+    }
+
+    /// What rows `first..last` of the lower triangle, and their mirror image, add to K_BB p.
+    fn strip_times(&self, (first, last): (usize, usize), p: &[f32]) -> Vec<f32> {
+        let mut sum = vec![0.0; last];
+        let mut own = vec![0.0; last - first];
+        for i in (first..last).step_by(GROUP) {
+            let end = last.min(i + GROUP);
+            let own = &mut own[i - first..end - first];
+            let row = |k: usize| &self.single[(i + k) * self.b..][..end];
+            // Left of the corner on the diagonal ...
+            let mut rows = [Row::Full(&[], 1.0); GROUP];
+            rows[..own.len()].iter_mut().enumerate().for_each(|(k, to)| {
+                *to = Row::Full(&row(k)[..i], 1.0);
+            });
+            meet(&rows[..own.len()], &p[..i], &mut sum[..i], |k, product| {
+                own[k] = product;
+                p[i + k]
+            });
+            // ... and in it, where both halves are at hand.
+            for (k, own) in own.iter_mut().enumerate() {
+                let corner = row(k)[i..].iter().zip(&p[i..end]);
+                *own += corner.map(|(v, p)| v * p).sum::<f32>();
+            }
+        }
+        sum[first..].iter_mut().zip(&own).for_each(|(sum, own)| *sum += own);
+        sum
     }
 }
 
 /// Whether a product is worth the pool.
 fn worth(b: usize) -> bool {
     b * b >= parallel::MIN_PARALLEL_WORK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use crate::solver::polish::tests::Dense;
+
+    #[test]
+    fn half_of_the_matrix_says_what_all_of_it_does() {
+        let mut watch = Watch::of_tests();
+        let mut rng = Rng::new(3);
+        for b in [1, 7, 8, 255, 256, 300, 523] {
+            let basis: Vec<f64> = (0..2 * b).map(|_| 3.0 * rng.uniform()).collect();
+            let kernel = Dense { x: vec![0.0; 2], d: 2, basis, gamma: 1.0 };
+            let basis = Basis::made(&kernel, &mut watch).unwrap().with_ridge(0.25);
+            let p: Vec<f64> = (0..b).map(|_| rng.uniform() - 0.5).collect();
+            let exact = basis.times(&p, &mut watch).unwrap();
+            let found = basis.single_times(&p);
+            let most = p.iter().map(|v| v.abs()).sum::<f64>();
+            for (found, exact) in found.iter().zip(&exact) {
+                assert!((found - exact).abs() <= 1e-6 * most, "{b}: {found} {exact}");
+            }
+        }
+    }
 }

@@ -188,15 +188,10 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         Ok(Place { point: vec![0.0; order], f, value, steps })
     }
 
-    /// `1/2 βᵀ K_BB β` with the ridge.
-    fn norm(&self, point: &[f64], watch: &mut Watch<'_>) -> Step<f64> {
-        let coef = &point[..self.kernel.n_terms()];
-        Ok(0.5 * dot(coef, &self.basis.times(coef, watch)?))
-    }
-
     /// What stands in the objective beside the losses.
     fn penalty(&self, point: &[f64], watch: &mut Watch<'_>) -> Step<f64> {
-        Ok(self.norm(point, watch)? + self.tilt(point))
+        let coef = &point[..self.kernel.n_terms()];
+        Ok(0.5 * dot(coef, &self.basis.times(coef, watch)?) + self.tilt(point))
     }
 
     /// The offset's own part.
@@ -283,7 +278,10 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<bool> {
         let samples = self.samples;
-        let value = self.penalty(point, watch)? + samples.loss_at(s);
+        let b = self.kernel.n_terms();
+        let reached = self.basis.times(&point[..b], watch)?;
+        let base = 0.5 * dot(&point[..b], &reached) + self.tilt(point);
+        let value = base + samples.loss_at(s);
         let rounding = ROUNDING * value.abs();
         if settled && value <= place.value + rounding || *point == place.point {
             place.f.copy_from_slice(s);
@@ -291,7 +289,6 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             place.value = value;
             return Ok(true);
         }
-        let b = self.kernel.n_terms();
         let change: Vec<f64> = point.iter().zip(&place.point).map(|(to, at)| to - at).collect();
         along(s, &place.f, &|s, f| *s -= f);
         let pull = self.basis.times(&place.point[..b], watch)?;
@@ -301,7 +298,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
             s,
             base: 0.5 * dot(&place.point[..b], &pull) + self.tilt(&place.point),
             linear: dot(&change[..b], &pull) + self.tilt(&change),
-            quadratic: 2.0 * self.norm(&change, watch)?,
+            quadratic: (dot(&change[..b], &reached) - dot(&change[..b], &pull)).max(0.0),
         };
         let (t, value) = ray.minimise();
         axpy(t, &change, &mut place.point);
