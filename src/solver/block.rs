@@ -80,9 +80,11 @@ pub(super) struct Block<F: Real> {
     sums: Vec<f64>,
     /// Slots changed while this block took its turns.
     pub(super) touched: Touched,
-    /// What changed in the model since this block was filled: the slots that there still are, and
-    /// the terms, new ones before old ones; their coefficients, old ones negative, are in `delta`.
+    /// What changed in the model since this block was filled: the slots that there were, each with a
+    /// row of its coefficients, negative, and those that there are now.
     changes: Changes,
+    before: Vec<usize>,
+    lost: Vec<f64>,
     alive: Vec<usize>,
     fresh: Packed<F>,
 }
@@ -139,6 +141,8 @@ impl<F: Real> Block<F> {
             sums: Vec::new(),
             touched: Touched::default(),
             changes: Changes::None,
+            before: Vec::new(),
+            lost: Vec::new(),
             alive: Vec::new(),
             fresh: Packed::new(d)?,
         })
@@ -184,7 +188,8 @@ impl<F: Real> Block<F> {
     }
 
     /// Notes what changed in the model between the snapshot that this block was filled against and
-    /// now, and brings the snapshot up to date: the next block may be filled against it.
+    /// now, and brings the snapshot up to date: the next block may be filled against it. (Others wait
+    /// for that alone; the new terms are taken from the snapshot later.)
     pub(super) fn catch_up(
         &mut self,
         model: &Expansion<F>,
@@ -196,7 +201,16 @@ impl<F: Real> Block<F> {
         } else if 2 * touched.slots.len() > model.len() {
             Changes::Most
         } else {
-            self.gather(model, &touched.slots, snapshot)?;
+            let slots = touched.slots.iter().copied();
+            self.alive.clear();
+            self.alive.extend(slots.clone().filter(|&slot| slot < model.len()));
+            self.before.clear();
+            self.before.extend(slots.filter(|&slot| slot < snapshot.centers.len()));
+            self.lost.clear();
+            for &slot in &self.before {
+                let coef = |c: usize| -snapshot.coef[c * snapshot.stride + slot];
+                self.lost.extend((0..self.outputs).map(coef));
+            }
             Changes::Some
         };
         snapshot.sync(model, &touched.slots)?;
@@ -204,50 +218,46 @@ impl<F: Real> Block<F> {
         Ok(())
     }
 
-    /// The changed slots as they are now, and as the snapshot has them.
-    fn gather(
-        &mut self,
-        model: &Expansion<F>,
-        slots: &[usize],
-        snapshot: &Snapshot<F>,
-    ) -> Result<()> {
-        self.alive.clear();
-        self.alive.extend(slots.iter().copied().filter(|&slot| slot < model.len()));
-        let before = snapshot.centers.len();
-        let then = slots.iter().copied().filter(|&slot| slot < before);
-        let now = self.alive.len();
-        let len = now + then.clone().count();
-        self.fresh.resize_stale(len)?;
-        let padded = self.fresh.padded_len();
-        self.delta.clear();
-        self.delta.resize(padded * self.outputs, 0.0);
-        for (at, &slot) in self.alive.iter().enumerate() {
-            self.fresh.copy_slot(at, model.centers(), slot);
-            for c in 0..self.outputs {
-                self.delta[c * padded + at] = model.padded_coef()[c * model.stride() + slot];
+    /// Takes over the changes noted, before the first turn.
+    pub(super) fn settle(&mut self, snapshot: &Snapshot<F>) -> Result<()> {
+        match std::mem::take(&mut self.changes) {
+            Changes::Most => self.compute(snapshot),
+            Changes::Some => {
+                self.forget_old();
+                self.take_new(snapshot)?;
             }
-        }
-        for (at, slot) in (now..).zip(then) {
-            self.fresh.copy_slot(at, &snapshot.centers, slot);
-            for c in 0..self.outputs {
-                self.delta[c * padded + at] = -snapshot.coef[c * snapshot.stride + slot];
-            }
+            Changes::None => {}
         }
         Ok(())
     }
 
-    /// Takes over the changes noted, before the first turn.
-    pub(super) fn settle(&mut self, snapshot: &Snapshot<F>) {
-        match std::mem::take(&mut self.changes) {
-            Changes::Most => self.compute(snapshot),
-            // Terms may have come and gone within one block.
-            Changes::Some if !self.fresh.is_empty() => self.apply(),
-            Changes::Some | Changes::None => {}
-        }
+    /// Takes what the terms before gave from the margins, by what is stored of them.
+    fn forget_old(&mut self) {
+        self.column.clear();
+        let rows = self.samples.rows().chunks_exact(self.samples.stride());
+        self.column.extend(rows.flat_map(|row| self.before.iter().map(|&slot| row[slot])));
+        self.kernel.stored_to_values(&mut self.column);
+        let lost = std::mem::take(&mut self.lost);
+        self.add_columns(0, &lost);
+        self.lost = lost;
     }
 
-    fn apply(&mut self) {
+    /// Adds what the terms that are there now give.
+    fn take_new(&mut self, snapshot: &Snapshot<F>) -> Result<()> {
+        // Terms may have come and gone within one block.
+        if self.alive.is_empty() {
+            return Ok(());
+        }
+        self.fresh.resize_stale(self.alive.len())?;
         let (n, padded) = (self.ids.len(), self.fresh.padded_len());
+        self.delta.clear();
+        self.delta.resize(padded * self.outputs, 0.0);
+        for (at, &slot) in self.alive.iter().enumerate() {
+            self.fresh.copy_slot(at, &snapshot.centers, slot);
+            for c in 0..self.outputs {
+                self.delta[c * padded + at] = snapshot.coef[c * snapshot.stride + slot];
+            }
+        }
         let stride = self.samples.stride();
         let (tile, stored) = self.samples.parts();
         self.column.resize(n * padded, F::zero());
@@ -260,6 +270,7 @@ impl<F: Real> Block<F> {
             self.alive.iter().zip(row).for_each(|(&slot, &value)| stored[slot] = value);
         }
         self.margins.iter_mut().zip(&self.sums).for_each(|(f, change)| *f += change);
+        Ok(())
     }
 
     /// The sample whose turn it is has become a term, with these coefficients.
@@ -268,7 +279,7 @@ impl<F: Real> Block<F> {
         self.column.clear();
         self.column.extend_from_slice(self.samples.wrote(self.turn, slot)?);
         self.kernel.stored_to_values(&mut self.column);
-        self.add_columns(coef);
+        self.add_columns(self.turn + 1, coef);
         Ok(())
     }
 
@@ -278,11 +289,14 @@ impl<F: Real> Block<F> {
         &self.samples.rows()[self.turn * self.samples.stride()..][..self.samples.stride()]
     }
 
-    /// Adds `column · delta` to the margins of the samples still to come: `column` holds a row of
-    /// kernel values a sample, `delta` a row of outputs for each of them.
-    fn add_columns(&mut self, delta: &[f64]) {
-        let first = (self.turn + 1).min(self.ids.len()) * self.outputs;
+    /// Adds `column · delta` to the margins of the samples from `first` on: `column` holds a row of
+    /// kernel values for each of them, `delta` a row of outputs for each of these.
+    fn add_columns(&mut self, first: usize, delta: &[f64]) {
         let width = delta.len() / self.outputs;
+        if width == 0 {
+            return;
+        }
+        let first = first.min(self.ids.len()) * self.outputs;
         let margins = self.margins[first..].chunks_exact_mut(self.outputs);
         for (margins, values) in margins.zip(self.column.chunks_exact(width)) {
             for (&k, delta) in values.iter().zip(delta.chunks_exact(self.outputs)) {
@@ -302,7 +316,7 @@ impl<F: Real> Event for Block<F> {
         let rows = self.samples.rows().chunks_exact(self.samples.stride()).skip(first);
         self.column.extend(rows.map(|row| row[slot]));
         self.kernel.stored_to_values(&mut self.column);
-        self.add_columns(delta);
+        self.add_columns(first, delta);
     }
 
     fn merged(&mut self, parts: &[(usize, f64)], coef: &[f64], gap: f64, merged: &[f64]) {
@@ -323,7 +337,7 @@ impl<F: Real> Event for Block<F> {
         self.kernel.stored_to_values(&mut self.column);
         let delta: Vec<f64> =
             coef.iter().map(|value| -value).chain(merged.iter().copied()).collect();
-        self.add_columns(&delta);
+        self.add_columns(self.turn + 1, &delta);
     }
 
     fn removed(&mut self, slot: usize, last: usize) {

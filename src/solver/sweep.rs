@@ -211,7 +211,7 @@ impl<'a, F: Real> Steps for Pass<'a, '_, F> {
     }
 
     fn take(&self, shared: &mut Shared<'a, F>, block: &mut Block<F>) -> Result<bool> {
-        block.settle(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner));
+        block.settle(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))?;
         let Shared { state, duals, counts, .. } = shared;
         sweep(self.solver, self.problem, state, duals, block, counts)?;
         std::mem::swap(&mut shared.touched, &mut block.touched);

@@ -12,6 +12,8 @@ use crate::watch::{Step, Watch};
 /// Bytes of one wave of blocks: what is computed between two looks at the watch.
 const WAVE_BYTES: usize = 4 << 20;
 const MOST_WAVE_CHUNKS: usize = 64;
+/// One row in so many is worth keeping.
+const WORTH: usize = 8;
 /// Rows of K_BB between two looks at the watch, and those of a task, at most.
 const GRAM_ROWS: usize = 256;
 const GRAM_CHUNK: usize = 16;
@@ -59,7 +61,7 @@ impl<F> Wave<'_, F> {
 
 impl<'a, F: Real> Panels<'a, F> {
     /// Makes the values that are to be kept: all rows when they fit, else those that fit when
-    /// they are half of all or more.
+    /// they are one in `WORTH` or more.
     pub(in crate::solver) fn new(
         rows: &'a dyn KernelRows<F>,
         cache_bytes: usize,
@@ -71,7 +73,7 @@ impl<'a, F: Real> Panels<'a, F> {
         let fit = cache_bytes / row_bytes;
         let keep = match fit {
             fit if fit >= n => n,
-            fit if fit >= n / 2 => fit / wave * wave,
+            fit if fit >= n / WORTH => fit / wave * wave,
             _ => 0,
         };
         let mut kept = zeroed("kernel values", keep * b)?;
