@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::mem::swap;
 
-use super::dot;
+use super::{Pairs, dot};
 
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 const SLOPE_LEFT: f64 = 0.9;
@@ -52,13 +52,6 @@ struct Place {
     value: f64,
 }
 
-/// A move, the change of gradient over it, and `sᵀy`.
-struct Pair {
-    s: Vec<f64>,
-    y: Vec<f64>,
-    sy: f64,
-}
-
 /// The value at a point; fills the gradient.
 type Function<'a, E> = dyn FnMut(&[f64], &mut [f64]) -> Result<f64, E> + 'a;
 
@@ -75,7 +68,7 @@ impl Lbfgs {
         here.value = evaluate(&here.x, &mut here.gradient)?;
         let (mut trial, mut next) = (here.clone(), here.clone());
         let mut left = self.max_evaluations.saturating_sub(1);
-        let mut pairs: VecDeque<Pair> = VecDeque::new();
+        let mut pairs = Pairs::new(self.memory);
         let mut values = VecDeque::from([here.value]);
         let mut converged = false;
         while left > 0 && !converged {
@@ -126,7 +119,7 @@ impl Lbfgs {
                 pairs.clear();
                 continue;
             }
-            remember(&mut pairs, &here, &next, self.memory.max(1));
+            remember(&mut pairs, &here, &next);
             swap(&mut here, &mut next);
             values.push_back(here.value);
             if values.len() > WINDOW
@@ -140,36 +133,25 @@ impl Lbfgs {
     }
 }
 
-fn step_1_direction(gradient: &[f64], pairs: &VecDeque<Pair>, inverse: &[f64]) -> Vec<f64> {
+fn step_1_direction(gradient: &[f64], pairs: &Pairs, inverse: &[f64]) -> Vec<f64> {
     let mut d: Vec<f64> = gradient.iter().map(|g| -g).collect();
-    let mut weights = Vec::with_capacity(pairs.len());
-    for pair in pairs.iter().rev() {
-        let weight = dot(&pair.s, &d) / pair.sy;
-        d.iter_mut().zip(&pair.y).for_each(|(d, y)| *d -= weight * y);
-        weights.push(weight);
-    }
-    let scale = pairs.back().map_or(1.0, |Pair { y, sy, .. }| {
-        sy / y.iter().zip(inverse).map(|(y, i)| y * y * i).sum::<f64>()
+    let scale = pairs
+        .last()
+        .map_or(1.0, |(y, sy)| sy / y.iter().zip(inverse).map(|(y, i)| y * y * i).sum::<f64>());
+    pairs.times_inverse(&mut d, |d| {
+        d.iter_mut().zip(inverse).for_each(|(d, i)| *d *= scale * i);
     });
-    d.iter_mut().zip(inverse).for_each(|(d, i)| *d *= scale * i);
-    for (pair, weight) in pairs.iter().zip(weights.into_iter().rev()) {
-        let change = weight - dot(&pair.y, &d) / pair.sy;
-        d.iter_mut().zip(&pair.s).for_each(|(d, s)| *d += change * s);
-    }
     d
 }
 
-fn remember(pairs: &mut VecDeque<Pair>, from: &Place, to: &Place, memory: usize) {
+fn remember(pairs: &mut Pairs, from: &Place, to: &Place) {
     let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
     let (s, y): (Vec<f64>, Vec<f64>) =
         (difference(&to.x, &from.x), difference(&to.gradient, &from.gradient));
     let sy = dot(&s, &y);
     // A pair without curvature would make H indefinite.
     if sy > 1e-12 * (dot(&s, &s) * dot(&y, &y)).sqrt() {
-        if pairs.len() == memory {
-            pairs.pop_front();
-        }
-        pairs.push_back(Pair { s, y, sy });
+        pairs.push((s, y), sy);
     }
 }
 

@@ -12,6 +12,7 @@ mod eigen;
 #[cfg(feature = "train")]
 mod gram;
 mod lbfgs;
+mod pairs;
 mod pivoted;
 mod rows;
 #[cfg(feature = "train")]
@@ -35,6 +36,7 @@ pub(crate) use eigen::symmetric_eigen;
 #[cfg(feature = "train")]
 pub(crate) use gram::GramAccumulator;
 pub(crate) use lbfgs::{Descent, Lbfgs};
+pub(crate) use pairs::Pairs;
 pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub(crate) use rows::{axpy, dot, symmetric_times};
 #[cfg(feature = "train")]

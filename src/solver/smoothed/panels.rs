@@ -33,7 +33,7 @@ pub(in crate::solver) struct Panels<'a, F: Real> {
     b: usize,
     /// Rows of a wave: a multiple of `ROW_CHUNK` that depends on B alone.
     wave: usize,
-    /// The first rows: all of them, most of them or none.
+    /// The first rows: all of them, some or none.
     kept: Vec<F>,
     buffer: Vec<F>,
     /// Samples of the rows in `buffer`.

@@ -1,9 +1,13 @@
-//! A Newton direction by conjugate gradients, preconditioned by a Hessian of some of the rows.
+//! A Newton direction by conjugate gradients, preconditioned by a Hessian of some of the rows, and by
+//! what the directions before it have seen of theirs, which were much the same.
+//!
+//! References: Morales and Nocedal 2000, "Automatic preconditioning by limited memory quasi-Newton
+//! updating".
 
 use super::basis::Basis;
 use super::rows::Rows;
 use crate::float::Real;
-use crate::linalg::{Cholesky, Single, axpy, dot};
+use crate::linalg::{Cholesky, Pairs, Single, axpy, dot};
 use crate::watch::{Step, Watch};
 
 /// The residual is to fall to the first share, in the metric of the preconditioner, or where so many
@@ -12,6 +16,8 @@ const ENOUGH: [f64; 2] = [0.1, 0.2];
 const FEW_STEPS: usize = 8;
 /// Where so many steps do not do, the preconditioner is made anew.
 const MAX_STEPS: usize = 60;
+/// Steps whose directions, and products with them, are kept for the next.
+pub(super) const SEEN: usize = 60;
 
 /// `H = K_BB + Σ D_i k_i k_iᵀ` at some margins, the offset last where there is one.
 pub(super) struct Hessian<'h, 'k, F: Real> {
@@ -54,22 +60,25 @@ impl<F: Real> Hessian<'_, '_, F> {
         Ok(out)
     }
 
-    /// `-H⁻¹ g`, about; and whether the preconditioner still serves.
+    /// `-H⁻¹ g`, about; and whether the preconditioner still serves. What was seen on the way is added
+    /// to `seen` where it does.
     pub(super) fn direction(
         &self,
         gradient: &[f64],
-        like: &Like,
+        (like, seen): (&Like, &mut Pairs),
         watch: &mut Watch<'_>,
     ) -> Step<(Vec<f64>, bool)> {
         let mut d = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut z = residual.clone();
-        like.solve(&mut z);
+        seen.times_inverse(&mut z, |z| like.solve(z));
         let mut p = z.clone();
+        let mut own = Vec::new();
         let mut norm = dot(&residual, &z);
         let enough = ENOUGH.map(|share| share * share * norm);
         for steps in 0..MAX_STEPS {
             if norm.is_nan() || norm <= enough[usize::from(steps >= FEW_STEPS)] {
+                own.into_iter().for_each(|(pair, bend)| seen.push(pair, bend));
                 return Ok((d, true));
             }
             let hp = self.times(&p, watch)?;
@@ -80,9 +89,10 @@ impl<F: Real> Hessian<'_, '_, F> {
             axpy(norm / bend, &p, &mut d);
             axpy(-norm / bend, &hp, &mut residual);
             z.copy_from_slice(&residual);
-            like.solve(&mut z);
+            seen.times_inverse(&mut z, |z| like.solve(z));
             let next = dot(&residual, &z);
-            p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + next / norm * *p);
+            let ahead: Vec<f64> = p.iter().zip(&z).map(|(p, z)| z + next / norm * p).collect();
+            own.push(((std::mem::replace(&mut p, ahead), hp), bend));
             norm = next;
         }
         Ok((d, false))

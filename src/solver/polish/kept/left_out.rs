@@ -101,7 +101,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
         kept.extend(others);
         let mut at = vec![point.clone(); n_folds];
         let mut open: Vec<usize> = (0..n_folds).collect();
-        let mut last = Last { like: None, serves: true, cautious: false, promise: 0.0 };
+        let mut last = Last { serves: true, cautious: false, promise: 0.0, ..Last::default() };
         let mut factors = Vec::new();
         for round in 0..ROUNDS {
             let most = kept.len();
@@ -135,6 +135,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
                 if let Some(factor) = factors.get_mut(fold) {
                     last.like = factor.take();
                     last.serves = last.like.is_some();
+                    last.seen.clear();
                 }
                 stage.minimise(&mut at[fold], &mut usize::from(round > 0), &f, &mut last, watch)?;
                 (last.promise, last.cautious) = (0.0, false);

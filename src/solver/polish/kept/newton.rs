@@ -2,10 +2,11 @@
 //!
 //! 1. Gradient `g = K_BB β + Σ C L' k` over the rows with a slope.
 //! 2. `d = -H⁻¹ g` by conjugate gradients until the residual is a tenth of what it was, in the metric
-//!    of `M = K_BB + (q/s) Σ D k kᵀ` over s of the q rows with D > 0. M is made once, and again when
-//!    the steps become many. D is the curvature of parabolas above the loss: few rows lie where the
-//!    loss bends, a step that knows of these alone throws the others across, and a path of widths
-//!    took three times as many steps. Near the minimum D is the second derivative.
+//!    of `M = K_BB + (q/s) Σ D k kᵀ` over s of the q rows with D > 0. M is made once, corrected by what
+//!    directions have seen of H, and made again when the steps become many. D is the curvature of
+//!    parabolas above the loss: few rows lie where the loss bends, a step that knows of these alone
+//!    throws the others across, and a path of widths took three times as many steps. Near the minimum
+//!    D is the second derivative.
 //! 3. Done when d by second derivatives promises less than half of `tol` of the objective (what it
 //!    promises is too little where samples are yet to bend), or, after other steps, less than `tol`: it
 //!    is then taken, since all samples are looked at again anyway. Where M is of all rows, when `M⁻¹ g`
@@ -13,11 +14,11 @@
 //! 4. Line search; of a long step on all samples, by the caller.
 
 use super::basis::Basis;
-use super::direction::{Hessian, Like};
+use super::direction::{Hessian, Like, SEEN};
 use super::rows::{CHUNK, Rows, picked};
 use crate::data::SomeTargets;
 use crate::float::Real;
-use crate::linalg::{axpy, dot};
+use crate::linalg::{Pairs, axpy, dot};
 use crate::parallel;
 use crate::simd::zeroed;
 use crate::solver::polish::steps::Shared;
@@ -49,6 +50,8 @@ pub(super) struct Last {
     /// The factor of a preconditioner, and whether it serves: one that does not says which rows matter.
     pub(super) like: Option<Like>,
     pub(super) serves: bool,
+    /// What directions have seen since it was made.
+    pub(super) seen: Pairs,
     /// Whether D is of parabolas.
     pub(super) cautious: bool,
     /// What it promised, as a share of the objective.
@@ -57,7 +60,13 @@ pub(super) struct Last {
 
 impl Default for Last {
     fn default() -> Self {
-        Self { like: None, serves: false, cautious: true, promise: f64::INFINITY }
+        Self {
+            like: None,
+            serves: false,
+            seen: Pairs::new(SEEN),
+            cautious: true,
+            promise: f64::INFINITY,
+        }
     }
 }
 
@@ -164,9 +173,12 @@ impl<F: Real> Stage<'_, '_, '_, F> {
             let hessian = Hessian { basis, rows, zone: &zone, curvature: &numbers, flat };
             let factor = match last.like.take() {
                 Some(factor) if last.serves => factor,
-                before => hessian.sketch(order, before, watch)?,
+                before => {
+                    last.seen.clear();
+                    hessian.sketch(order, before, watch)?
+                }
             };
-            let (d, serves) = hessian.direction(&gradient, &factor, watch)?;
+            let (d, serves) = hessian.direction(&gradient, (&factor, &mut last.seen), watch)?;
             (last.like, last.serves) = (Some(factor), serves);
             // Step 3.
             let predicted = -0.5 * dot(&d, &gradient);

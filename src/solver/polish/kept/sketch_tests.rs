@@ -2,7 +2,7 @@ use super::basis::Basis;
 use super::direction::{Hessian, Like};
 use super::rows::Rows;
 use crate::data::Targets;
-use crate::linalg::dot;
+use crate::linalg::{Pairs, dot};
 use crate::rng::Rng;
 use crate::solver::polish::steps::Shared;
 use crate::solver::polish::tests::Dense;
@@ -39,21 +39,49 @@ fn with_hessian(kernel: &Dense<f64>, test: impl FnOnce(&Hessian<'_, '_, f64>, &m
     test(&hessian, &mut watch);
 }
 
-/// `vᵀ M⁻¹ H v / vᵀv` for the direction of one term alone.
-fn share(hessian: &Hessian<'_, '_, f64>, like: &Like, term: usize) -> f64 {
+/// H v.
+fn product(hessian: &Hessian<'_, '_, f64>, v: &[f64]) -> Vec<f64> {
     let (b, n) = (hessian.basis.b, hessian.curvature.len());
-    let mut v = vec![0.0; b];
-    v[term] = 1.0;
     let mut watch = Watch::of_tests();
     let mut f = vec![0.0; n];
-    hessian.rows.times(&v, &mut f, &mut watch).unwrap();
+    hessian.rows.times(v, &mut f, &mut watch).unwrap();
     f.iter_mut().zip(hessian.curvature).for_each(|(f, d)| *f *= d);
     let mut hv = hessian.rows.weigh(&f, &mut watch).unwrap();
     hv.truncate(b);
-    let pull = hessian.basis.times(&v, &mut watch).unwrap();
+    let pull = hessian.basis.times(v, &mut watch).unwrap();
     hv.iter_mut().zip(pull).for_each(|(to, v)| *to += v);
+    hv
+}
+
+/// `vᵀ M⁻¹ H v / vᵀv` for the direction of one term alone.
+fn share(hessian: &Hessian<'_, '_, f64>, like: &Like, term: usize) -> f64 {
+    let mut v = vec![0.0; hessian.basis.b];
+    v[term] = 1.0;
+    let mut hv = product(hessian, &v);
     like.solve(&mut hv);
     dot(&v, &hv)
+}
+
+/// A factor of few rows makes some steps necessary; along all of these it is the Hessian's own later.
+#[test]
+fn what_a_direction_has_seen_corrects_the_preconditioner() {
+    with_hessian(&lonely(600, 40, 12), |hessian, watch| {
+        let few = Hessian { zone: &hessian.zone[..20], ..*hessian };
+        let like = few.sketch(40, None, watch).unwrap();
+        let mut rng = Rng::new(5);
+        let gradient: Vec<f64> = (0..40).map(|_| rng.uniform() - 0.5).collect();
+        let mut seen = Pairs::new(60);
+        let (d, serves) = hessian.direction(&gradient, (&like, &mut seen), watch).unwrap();
+        assert!(serves && !seen.is_empty());
+        let off = |z: &[f64]| {
+            let off: Vec<f64> = z.iter().zip(&d).map(|(z, d)| z - d).collect();
+            (dot(&off, &off) / dot(&d, &d)).sqrt()
+        };
+        let (mut plain, mut better) = (product(hessian, &d), product(hessian, &d));
+        like.solve(&mut plain);
+        seen.times_inverse(&mut better, |z| like.solve(z));
+        assert!(off(&plain) > 0.5 && off(&better) < 1e-3, "{} {}", off(&plain), off(&better));
+    });
 }
 
 #[test]

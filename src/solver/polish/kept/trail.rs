@@ -113,6 +113,7 @@ impl Trail {
             0 => None,
             _ => Some(Like::Rounded(Single::read(place.point.len(), &mut reader)?)),
         };
+        last.seen.read(place.point.len(), &mut reader)?;
         reader.take_clock().map(|round| round as usize)
     }
 
@@ -137,6 +138,7 @@ impl Trail {
             };
             words.put(u64::from(like.is_some()));
             like.iter().for_each(|like| like.put(words));
+            last.seen.put(words);
             words.put(round as u64);
         })
     }
