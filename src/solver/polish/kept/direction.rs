@@ -6,6 +6,7 @@
 
 use super::basis::Basis;
 use super::rows::Rows;
+use crate::error::check_room;
 use crate::float::Real;
 use crate::linalg::{Cholesky, Pairs, Single, axpy, dot};
 use crate::watch::{Step, Watch};
@@ -68,6 +69,9 @@ impl<F: Real> Hessian<'_, '_, F> {
         (like, seen): (&Like, &mut Pairs),
         watch: &mut Watch<'_>,
     ) -> Step<(Vec<f64>, bool)> {
+        // Directions and products with them, those of this one and of those before.
+        let bytes = gradient.len().saturating_mul(4 * SEEN * size_of::<f64>());
+        check_room("directions", bytes)?;
         let mut d = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut z = residual.clone();

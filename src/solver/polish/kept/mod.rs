@@ -25,7 +25,8 @@
 //! the margin, over these) and two or three at the end; a step of conjugate gradients 4 q B, a factor
 //! s B² + B³/3. Memory: the rows kept, B² numbers in `f64` where `cache_bytes` has room for as many
 //! (else K_BB is made again for every product that is to be exact, some four a step), one and a half
-//! times as many in `f32`, and half as many in `f64` while a factor is made; four numbers a sample.
+//! times as many in `f32`, and half as many in `f64` while a factor is made; four numbers a sample and
+//! 240 a term at most.
 //!
 //! # Certificate
 //!
