@@ -144,7 +144,7 @@ class Bars:
                 yield what, f"≤ {bar:.3g}", NOT_HERE.replace("ijcnn1", name), ""
                 continue
             X, y, X_test, y_test = polish.data(self.options.data, name)
-            settings = next(case[1] for case in polish.CASES if case[0] == name)
+            settings = polish.settings_of(name)
             if name not in exact:
                 machine_of = SVC(**settings, n_jobs=2)
                 exact[name] = self.seconds(machine_of, X, y), machine_of.score(X_test, y_test)
@@ -164,7 +164,7 @@ class Bars:
             if not (self.options.data / f"{name}.npz").is_file():
                 continue
             X, y, *_ = polish.data(self.options.data, name)
-            settings = next(case[1] for case in polish.CASES if case[0] == name)
+            settings = polish.settings_of(name)
             model = BudgetSVC(budget, **settings, random_state=0)
 
             def polishing(jobs, model=model, X=X, y=y):

@@ -40,7 +40,7 @@ def work(options):
 
     name, budget, refined = json.loads(options.worker)
     X, y, X_test, y_test = polish.data(options.data, name)
-    settings = next(case[1] for case in polish.CASES if case[0] == name)
+    settings = polish.settings_of(name)
     model = BudgetSVC(budget, **settings, refine=refined, random_state=0, n_jobs=2)
     for line in sys.stdin:
         told = polish.clocked(model, X, y)[0] if line == "fit\n" else model.score(X_test, y_test)

@@ -40,6 +40,11 @@ def data(folder, name):
     return X, y, X_test, y_test
 
 
+def settings_of(name):
+    """C and γ of a set."""
+    return next(case[1] for case in CASES if case[0] == name)
+
+
 def clocked(model, X, y):
     """Wall and processor seconds of a fit."""
     wall, processor = time.perf_counter(), time.process_time()

@@ -70,7 +70,7 @@ impl<F: Real> Hessian<'_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<(Vec<f64>, bool)> {
         // Directions and products with them, those of this one and of those before.
-        let bytes = gradient.len().saturating_mul(4 * SEEN * size_of::<f64>());
+        let bytes = gradient.len().saturating_mul(2 * (SEEN + MAX_STEPS) * size_of::<f64>());
         check_room("directions", bytes)?;
         let mut d = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
@@ -87,7 +87,7 @@ impl<F: Real> Hessian<'_, '_, F> {
             }
             let hp = self.times(&p, watch)?;
             let bend = dot(&p, &hp);
-            if bend.is_nan() || bend <= 0.0 {
+            if !(bend > 0.0 && bend.is_finite()) {
                 break;
             }
             axpy(norm / bend, &p, &mut d);

@@ -192,7 +192,12 @@ impl<F: Real> Solver<'_, '_, '_, F> {
     /// What stands in the objective beside the losses.
     fn penalty(&self, point: &[f64], watch: &mut Watch<'_>) -> Step<f64> {
         let coef = &point[..self.kernel.n_terms()];
-        Ok(0.5 * dot(coef, &self.basis.times(coef, watch)?) + self.tilt(point))
+        Ok(self.penalty_by(point, &self.basis.times(coef, watch)?))
+    }
+
+    /// The same, where `pull` is K_BB β.
+    fn penalty_by(&self, point: &[f64], pull: &[f64]) -> f64 {
+        0.5 * dot(&point[..pull.len()], pull) + self.tilt(point)
     }
 
     /// The offset's own part.
@@ -281,8 +286,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let samples = self.samples;
         let b = self.kernel.n_terms();
         let reached = self.basis.times(&point[..b], watch)?;
-        let base = 0.5 * dot(&point[..b], &reached) + self.tilt(point);
-        let value = base + samples.loss_at(s);
+        let value = self.penalty_by(point, &reached) + samples.loss_at(s);
         let rounding = ROUNDING * value.abs();
         if settled && value <= place.value + rounding || *point == place.point {
             place.f.copy_from_slice(s);
@@ -293,13 +297,14 @@ impl<F: Real> Solver<'_, '_, '_, F> {
         let change: Vec<f64> = point.iter().zip(&place.point).map(|(to, at)| to - at).collect();
         along(s, &place.f, &|s, f| *s -= f);
         let pull = self.basis.times(&place.point[..b], watch)?;
+        let ahead = dot(&change[..b], &pull);
         let ray = Ray {
             samples,
             f: &place.f,
             s,
-            base: 0.5 * dot(&place.point[..b], &pull) + self.tilt(&place.point),
-            linear: dot(&change[..b], &pull) + self.tilt(&change),
-            quadratic: (dot(&change[..b], &reached) - dot(&change[..b], &pull)).max(0.0),
+            base: self.penalty_by(&place.point, &pull),
+            linear: ahead + self.tilt(&change),
+            quadratic: (dot(&change[..b], &reached) - ahead).max(0.0),
         };
         let (t, value) = ray.minimise();
         axpy(t, &change, &mut place.point);
