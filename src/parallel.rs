@@ -20,7 +20,7 @@ use rayon::ThreadPool;
 use crate::error::{Error, Result, check_room};
 
 pub(crate) use relay::{Steps, take_turns};
-pub(crate) use share::{each, each_if, each_with, map, threads};
+pub(crate) use share::{each, each_if, each_with, map};
 use threads::new_pool;
 #[doc(hidden)]
 pub use threads::{PRODUCT, ready};

@@ -115,7 +115,8 @@ impl<F: Real> Partners<F> {
         let measure = |at: usize, ((row, near), least): ((&mut [F], &mut [F]), &mut F)| {
             let first = at * part;
             if !known {
-                kernel.stored_part(tile, centers, first, row);
+                let (slots, stride) = ((first, first + row.len()), row.len());
+                kernel.stored_part(tile, (0, 1), (centers, slots), (row, stride));
             }
             if let Some(own) = a.checked_sub(first).and_then(|own| row.get_mut(own)) {
                 *own = F::infinity();

@@ -123,7 +123,8 @@ fn distances_that_are_known_are_not_measured() {
             let a = model.lightest();
             let (mut tile, mut row) = (Tile::new(D), vec![0.0; model.centers().padded_len()]);
             KERNEL.load_center(model.centers(), a, &mut tile);
-            KERNEL.stored_part(&tile, model.centers(), 0, &mut row);
+            let (slots, stride) = ((0, row.len()), row.len());
+            KERNEL.stored_part(&tile, (0, 1), (model.centers(), slots), (&mut row, stride));
             let row = &mut row[..TERMS + 1];
             let slot = known(a, row);
             maintainer.know(slot, row);

@@ -98,18 +98,16 @@ impl AnyKernel {
         self.run(tile, (0, tile.len()), all(centers), values, None);
     }
 
-    /// [`AnyKernel::stored`] of the only point of `tile` and as many slots as `out` is long, from
-    /// `from` on: whole lines of them.
+    /// [`AnyKernel::stored`] of the slots `from..to` alone: whole lines of them.
     pub fn stored_part<F: Real>(
         &self,
         tile: &Tile<F>,
-        centers: &Packed<F>,
-        from: usize,
-        out: &mut [F],
+        (first, last): (usize, usize),
+        (centers, slots): (&Packed<F>, (usize, usize)),
+        (out, stride): (&mut [F], usize),
     ) {
-        let (slots, stride) = ((from, from + out.len()), out.len());
         let values = Values { out, stride, mapped: self.stores_values() };
-        self.single(tile, (0, 1), (centers, slots), values);
+        self.single(tile, (first, last), (centers, slots), values);
     }
 
     /// Values by themselves, a product's mapped to the kernel's.
@@ -150,8 +148,19 @@ impl AnyKernel {
             return;
         }
         self.stored(tile, (first, last), centers, out, stride);
-        let (mut values, padded) = (Vec::new(), centers.padded_len());
-        let points = out.chunks(POINTS * stride.max(1)).zip(sums.chunks_mut(POINTS * outputs));
+        self.sums_of_stored((out, stride, centers.padded_len()), (coef, outputs), sums);
+    }
+
+    /// `Σ_j coef_cj k(x, s_j)` for every output `c` by rows that [`AnyKernel::stored`] gave, of which
+    /// `padded` values are read.
+    pub fn sums_of_stored<F: Real>(
+        &self,
+        (rows, stride, padded): (&[F], usize, usize),
+        (coef, outputs): (&[f64], usize),
+        sums: &mut [f64],
+    ) {
+        let mut values = Vec::new();
+        let points = rows.chunks(POINTS * stride.max(1)).zip(sums.chunks_mut(POINTS * outputs));
         for (rows, sums) in points {
             let len = sums.len() / outputs;
             values.clear();

@@ -214,17 +214,23 @@ unsafe fn sparse_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
     // SAFETY: as for the caller.
     unsafe {
         let mut wide = [L::wide_zero(); SPARSE_POINTS];
+        macro_rules! take {
+            ($lines:expr) => {
+                for (p, wide) in wide.iter_mut().enumerate().take(len) {
+                    sparse_lines::<F, L, M, { $lines }>(job, first + p, line, wide);
+                }
+            };
+        }
         while line + LINES <= lines {
-            for (p, wide) in wide.iter_mut().enumerate().take(len) {
-                sparse_lines::<F, L, M, LINES>(job, first + p, line, wide);
-            }
+            take!(LINES);
             line += LINES;
         }
-        while line < lines {
-            for (p, wide) in wide.iter_mut().enumerate().take(len) {
-                sparse_lines::<F, L, M, 1>(job, first + p, line, wide);
-            }
-            line += 1;
+        // The rest at once: a line by itself waits for its own last sum.
+        match lines - line {
+            0 => {}
+            1 => take!(1),
+            2 => take!(2),
+            _ => take!(3),
         }
         for (p, &wide) in wide.iter().enumerate().take(len) {
             finish::<F, L, 1>(job, first + p, &[wide]);

@@ -11,7 +11,7 @@ use super::job::{Job, LINES, SQUARED, lines_of};
 use super::lanes::{ExpConstants, Lanes, width};
 
 /// Dense points that share the part of the lines at hand: their sums fit the nearest cache with it.
-pub(super) const AT_ONCE: usize = 32;
+pub(super) const AT_ONCE: usize = 64;
 /// As many as need no more room for sums than these.
 pub(super) const FEW: usize = 4;
 /// The lines, where registers hold as many sums.
@@ -29,17 +29,29 @@ pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const P: usize>
     // SAFETY: as for the caller.
     unsafe {
         let mut wide = [L::wide_zero(); P];
+        macro_rules! take {
+            ($lines:expr) => {
+                parted_lines::<F, L, P, { $lines }>(job, first, seen, line, &mut wide[..len])
+            };
+        }
         while L::CHAINS >= 16 && line + LINES_AT_ONCE <= lines {
-            parted_lines::<F, L, P, LINES_AT_ONCE>(job, first, seen, line, &mut wide[..len]);
+            take!(LINES_AT_ONCE);
             line += LINES_AT_ONCE;
         }
-        while line + LINES <= lines {
-            parted_lines::<F, L, P, LINES>(job, first, seen, line, &mut wide[..len]);
+        while L::CHAINS < 16 && line + LINES <= lines {
+            take!(LINES);
             line += LINES;
         }
-        while line < lines {
-            parted_lines::<F, L, P, 1>(job, first, seen, line, &mut wide[..len]);
-            line += 1;
+        // The rest at once: a line by itself waits for its own last sum.
+        match lines - line {
+            0 => {}
+            1 => take!(1),
+            2 => take!(2),
+            3 => take!(3),
+            4 => take!(4),
+            5 => take!(5),
+            6 => take!(6),
+            _ => take!(7),
         }
         for (p, &wide) in wide.iter().enumerate().take(len) {
             finish::<F, L, 1>(job, first + p, &[wide]);

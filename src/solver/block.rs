@@ -11,14 +11,17 @@ use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, SampleRows};
 use crate::model::Expansion;
-use crate::parallel::{MIN_PARALLEL_BLOCK, each_if, threads};
+use crate::parallel::{MIN_PARALLEL_BLOCK, each_if};
 use crate::simd::Packed;
 
 /// Points of one unit of parallel work inside a block ...
 const PART: usize = 8;
-/// ... unless the terms are so many bytes, which come from afar for every unit: then there are no more
-/// units than threads beside the one that takes the steps of the block before.
+/// ... unless the terms are so many bytes, which come from afar for every unit: then a unit is all
+/// points and some of the terms.
 const FAR: usize = 1 << 19;
+/// Bytes of the terms of such a unit, which one core's own cache holds, and lines of them at least.
+const STRIP: usize = 3 << 18;
+const STRIP_LINES: usize = 8;
 
 /// The model that a block was filled against, and which slots have changed since.
 #[derive(Clone, Debug)]
@@ -76,6 +79,7 @@ pub(super) struct Block<F: Real> {
     kernel: AnyKernel,
     outputs: usize,
     column: Vec<F>,
+    strips: Vec<F>,
     delta: Vec<f64>,
     sums: Vec<f64>,
     /// Slots changed while this block took its turns.
@@ -137,6 +141,7 @@ impl<F: Real> Block<F> {
             kernel: model.kernel(),
             outputs: model.outputs(),
             column: Vec::new(),
+            strips: Vec::new(),
             delta: Vec::new(),
             sums: Vec::new(),
             touched: Touched::default(),
@@ -171,20 +176,36 @@ impl<F: Real> Block<F> {
         self.margins.resize(n * outputs, 0.0);
         let (kernel, centers) = (self.kernel, &snapshot.centers);
         let (tile, stored) = self.samples.parts();
-        let bytes = centers.padded_len() * tile.n_features() * size_of::<F>();
-        let fillers = threads().saturating_sub(1).max(1);
-        let points =
-            if bytes < FAR { PART } else { n.div_ceil(fillers).next_multiple_of(PART).max(PART) };
+        let (padded, line) = (centers.padded_len(), Packed::<F>::line());
+        let term_bytes = tile.n_features() * size_of::<F>();
+        let far = n > 0 && padded * term_bytes >= FAR;
+        let worth = (n * centers.len()).saturating_mul(tile.n_features()) >= MIN_PARALLEL_BLOCK;
+        if far {
+            let lines = (STRIP / (term_bytes * line)).next_multiple_of(STRIP_LINES);
+            let slots = lines.max(STRIP_LINES) * line;
+            self.strips.resize(n * padded, F::zero());
+            let strips = self.strips.chunks_mut(n * slots);
+            each_if(worth, strips, &|at, strip| {
+                let width = strip.len() / n;
+                let range = (at * slots, at * slots + width);
+                kernel.stored_part(tile, (0, n), (centers, range), (strip, width));
+            });
+            for (at, strip) in self.strips.chunks(n * slots).enumerate() {
+                let rows = stored.chunks_exact_mut(stride).zip(strip.chunks_exact(strip.len() / n));
+                rows.for_each(|(to, from)| to[at * slots..][..from.len()].copy_from_slice(from));
+            }
+        }
         let part = |at: usize, (stored, margins): (&mut [F], &mut [f64])| {
-            let first = at * points;
-            let range = (first, first + margins.len() / outputs);
-            let sums = (&snapshot.coef[..], margins);
-            kernel.stored_and_sums(tile, range, centers, (stored, stride), sums);
+            let coef = &snapshot.coef[..];
+            if far {
+                kernel.sums_of_stored((stored, stride, padded), (coef, outputs), margins);
+            } else {
+                let range = (at * PART, at * PART + margins.len() / outputs);
+                kernel.stored_and_sums(tile, range, centers, (stored, stride), (coef, margins));
+            }
         };
-        let margins = self.margins.chunks_mut(points * outputs);
-        let parts = stored.chunks_mut(points * stride).zip(margins);
-        let work = (n * centers.len()).saturating_mul(tile.n_features());
-        each_if(work >= MIN_PARALLEL_BLOCK, parts, &part);
+        let margins = self.margins.chunks_mut(PART * outputs);
+        each_if(worth, stored.chunks_mut(PART * stride).zip(margins), &part);
     }
 
     /// Notes what changed in the model between the snapshot that this block was filled against and

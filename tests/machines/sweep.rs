@@ -88,9 +88,37 @@ fn the_blocked_sweep_takes_the_steps_of_the_plain_loop() {
         (rbf, AnyMaintenance::Project, Over::Project, AnyLoss::Hinge, 3, Some(10)),
         (rbf, AnyMaintenance::Stop, Over::Stop, AnyLoss::Hinge, 2, Some(20)),
     ];
+    walk(&cases, |x| x);
+    // Terms that come from afar, by strips of them: rows of which most is nothing.
+    let far = [
+        (rbf, merge, Over::Merge, AnyLoss::Hinge, 2, Some(20)),
+        (rbf, merge, Over::Merge, AnyLoss::Hinge, 3, None),
+        (rbf, merge, Over::Merge, eps, 0, None),
+        (poly, merge, Over::Merge, eps, 0, None),
+    ];
+    walk(&far, wide);
+}
+
+/// The same features with thousands of zeros between them.
+fn wide(x: Array2<f64>) -> Array2<f64> {
+    let d = x.ncols();
+    Array2::from_shape_fn(
+        (x.nrows(), 1500 * d),
+        |(i, k)| {
+            if k % 1500 == 7 { x[(i, k / 1500)] } else { 0.0 }
+        },
+    )
+}
+
+/// Kernel, maintenance and the twin's name for it, loss, classes (0: values), budget.
+type Case = (AnyKernel, AnyMaintenance, Over, AnyLoss, u32, Option<usize>);
+
+/// Compares the two step by step, on these rows made what `made` makes of them.
+fn walk(cases: &[Case], made: fn(Array2<f64>) -> Array2<f64>) {
     for (case, method) in cases.iter().flat_map(|c| [(c, Method::Bsca), (c, Method::Bsgd)]) {
         let &(kernel, maintenance, over, loss, classes, budget) = case;
         let (x, index, values) = data(4, classes.max(2));
+        let x = made(x);
         let targets = match classes {
             0 => Targets::Values(&values),
             c => Targets::Classes { index: &index, n_classes: c as usize },
@@ -150,13 +178,15 @@ fn the_same_bits_for_every_number_of_threads() {
     let (x, index, _) = data(6, 3);
     let targets = Targets::Classes { index: &index, n_classes: 3 };
     let cost = vec![2.0; N];
-    let config =
-        solver(Method::Bsca, AnyKernel::Gaussian { gamma: GAMMA }, AnyLoss::Hinge, Some(17));
-    let want = fit(&config, &x, targets, &cost, 3, 1);
-    for threads in [2, 3, 7] {
-        let got = fit(&config, &x, targets, &cost, 3, threads);
-        assert_eq!(got.1, want.1);
-        assert_eq!(got.0.alpha, want.0.alpha);
+    for (x, budget) in [(x.clone(), 17), (wide(x), 70)] {
+        let kernel = AnyKernel::Gaussian { gamma: GAMMA };
+        let config = solver(Method::Bsca, kernel, AnyLoss::Hinge, Some(budget));
+        let want = fit(&config, &x, targets, &cost, 3, 1);
+        for threads in [2, 3, 7] {
+            let got = fit(&config, &x, targets, &cost, 3, threads);
+            assert_eq!(got.1, want.1);
+            assert_eq!(got.0.alpha, want.0.alpha);
+        }
     }
 }
 

@@ -152,8 +152,10 @@ fn parts_are_the_whole<F: Real>() {
             let mut whole = vec![F::zero(); padded];
             kernel.stored(&tile, (0, 1), &packed, &mut whole, padded);
             let mut parts = vec![F::infinity(); padded];
-            for (at, out) in parts.chunks_mut(3 * Packed::<F>::line()).enumerate() {
-                kernel.stored_part(&tile, &packed, 3 * Packed::<F>::line() * at, out);
+            let strip = 3 * Packed::<F>::line();
+            for (at, out) in parts.chunks_mut(strip).enumerate() {
+                let slots = (strip * at, strip * at + out.len());
+                kernel.stored_part(&tile, (0, 1), (&packed, slots), (out, strip));
             }
             assert!(whole[..b].iter().zip(&parts).all(|(a, b)| a == b), "{kernel:?} d={d}");
         }

@@ -12,33 +12,34 @@ use crate::watch::{Step, Watch};
 const BLOCK: usize = 1 << 20;
 
 impl Dual<'_, '_> {
-    /// `Σ C a φ` of every output, in `f64`, in the place of v.
-    fn whole_sums(&mut self) {
-        let (features, shared, b) = (&self.features, self.shared, self.white.order());
-        parallel::each(self.outputs.iter_mut().enumerate(), &|_, (index, o)| {
+    /// `Σ C a φ` of every output, in `f64`, in the place of v, and the coefficients that make it.
+    pub(super) fn step_4_coefficients(&mut self) -> Vec<Vec<f64>> {
+        let Self { shared, white, features, outputs, .. } = self;
+        parallel::each(outputs.iter_mut().enumerate(), &|_, (index, o)| {
             let cost = shared.samples(index, shared.polish.h).cost;
             let held = features.samples().iter().zip(0u32..);
             let scaled: Vec<(u32, f64)> = held
                 .map(|(&i, row)| (row, cost[i as usize] * f64::from(o.a[i as usize])))
                 .filter(|(_, scale)| *scale != 0.0)
                 .collect();
-            o.v.copy_from_slice(&features.sum(&scaled)[..b]);
+            o.v.copy_from_slice(&features.sum(&scaled)[..white.order()]);
         });
-    }
-
-    /// The gap, as a share of the objective, about: margins of samples with features are `w·φ`.
-    pub(super) fn step_4_estimate<F: Real>(
-        &mut self,
-        panels: &mut Panels<'_, F>,
-        watch: &mut Watch<'_>,
-    ) -> Step<f64> {
-        self.whole_sums();
-        let Self { shared, white, features, outputs, .. } = self;
-        let coef = parallel::map(outputs.len(), &|index| {
+        parallel::map(outputs.len(), &|index| {
             let mut coef = outputs[index].v.clone();
             white.solve_upper(&mut coef);
             coef
-        });
+        })
+    }
+
+    /// The gap, as a share of the objective, about: margins of samples with features are `w·φ`, those
+    /// of the others are what `coef` gives.
+    pub(super) fn step_4_estimate<F: Real>(
+        &mut self,
+        coef: &[Vec<f64>],
+        panels: &mut Panels<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Step<f64> {
+        let Self { shared, features, outputs, .. } = self;
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let mut margins: Vec<_> = outputs.iter_mut().map(|o| o.f.as_mut_slice()).collect();
         let cost = shared.samples(0, shared.polish.h).cost;
@@ -69,20 +70,15 @@ impl Dual<'_, '_> {
         Ok(gap / value.abs())
     }
 
-    /// The gap, as a share of the objective.
+    /// The gap, as a share of the objective; the margins of samples without features are known.
     pub(super) fn step_4_certify<F: Real>(
         &mut self,
+        coef: &[Vec<f64>],
         panels: &mut Panels<'_, F>,
         result: &mut Polished,
         watch: &mut Watch<'_>,
     ) -> Step<f64> {
-        let (shared, m) = (self.shared, self.outputs.len());
-        self.whole_sums();
-        let coef = parallel::map(m, &|index| {
-            let mut coef = self.outputs[index].v.clone();
-            self.white.solve_upper(&mut coef);
-            coef
-        });
+        let (shared, features) = (self.shared, &self.features);
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let cost = shared.samples(0, shared.polish.h).cost;
         let (mut margins, mut sums) = (Vec::new(), Vec::new());
@@ -91,7 +87,9 @@ impl Dual<'_, '_> {
             margins.push(f.as_mut_slice());
             sums.push((a.as_slice(), v));
         }
-        panels.times_and((&vectors, None), &mut margins, watch, &mut |wave, _, _| {
+        let has = |i: usize| features.has(i);
+        let wanted = (!features.holds_all()).then_some(&has as &dyn Fn(usize) -> bool);
+        panels.times_and((&vectors, wanted), &mut margins, watch, &mut |wave, _, _| {
             parallel::each(sums.iter_mut(), &|_, (a, v)| {
                 let scaled: Vec<(u32, f64)> = (wave.first..wave.last)
                     .filter(|&i| a[i] != 0.0)
@@ -102,7 +100,7 @@ impl Dual<'_, '_> {
             Ok(())
         })?;
         (result.smoothed, result.primal) = (0.0, 0.0);
-        parallel::each(self.outputs.iter_mut().zip(&coef), &|index, (o, coef)| {
+        parallel::each(self.outputs.iter_mut().zip(coef), &|index, (o, coef)| {
             let samples = shared.samples(index, shared.polish.h);
             let penalty = 0.5 * dot(coef, &symmetric_times(&shared.gram, coef));
             let mut half = o.v.clone();
@@ -116,7 +114,7 @@ impl Dual<'_, '_> {
             }
         });
         let (mut value, mut gap) = (0.0, 0.0);
-        for (index, (o, coef)) in self.outputs.iter().zip(&coef).enumerate() {
+        for (index, (o, coef)) in self.outputs.iter().zip(coef).enumerate() {
             if o.better {
                 result.put(index, coef, 0.0);
             }

@@ -27,8 +27,8 @@
 //! 4. `w = Σ C a φ` anew. Where features are of some samples, primal less dual is about known by `w·φ`
 //!    of these and the kernel values of the others alone: if that is far from what is wanted, again
 //!    from 2 (where a limit ends it then, what was certified last is the result). Else
-//!    `β = L⁻ᵀ w` in `f64`; margins `K_nB β` of all samples and `v = Σ C a k(S, x)` in one pass
-//!    over them. Primal less dual is known by these: done, or again from 2 with `w = L⁻¹ v`.
+//!    `β = L⁻ᵀ w` in `f64`; margins `K_nB β` of all samples (of those not known yet) and
+//!    `v = Σ C a k(S, x)` in one pass over them. Primal less dual is known by these: done, or again from 2 with `w = L⁻¹ v`.
 //!
 //! # Cost
 //!
@@ -136,7 +136,7 @@ pub(super) fn solve<F: Real>(
     let features = Features::new(&white, (n, b), (bytes, shared.polish.tol))?;
     let mut dual = Dual { shared, exact, white, features, outputs: Vec::new() };
     dual.step_1_start(panels, result, watch)?;
-    let (tol, mut last) = (shared.polish.tol, f64::INFINITY);
+    let (tol, mut last, mut coef) = (shared.polish.tol, f64::INFINITY, Vec::new());
     // Whether what the passes came to is not in `result` yet.
     let mut ahead = false;
     for round in 0..ROUNDS {
@@ -147,13 +147,14 @@ pub(super) fn solve<F: Real>(
             break;
         };
         dual.step_3_passes(groups, watch)?;
+        coef = dual.step_4_coefficients();
         let mut gap = 0.0;
         if !dual.features.holds_all() {
-            gap = dual.step_4_estimate(panels, watch)?;
+            gap = dual.step_4_estimate(&coef, panels, watch)?;
         }
         ahead = gap > NEARLY * tol;
         if !ahead {
-            gap = dual.step_4_certify(panels, result, watch)?;
+            gap = dual.step_4_certify(&coef, panels, result, watch)?;
             if gap <= tol {
                 result.steps = round + 1;
                 return Ok(true);
@@ -167,7 +168,7 @@ pub(super) fn solve<F: Real>(
         last = gap;
     }
     // Others go on from there.
-    Ok(ahead && dual.step_4_certify(panels, result, watch)? <= tol)
+    Ok(ahead && dual.step_4_certify(&coef, panels, result, watch)? <= tol)
 }
 
 impl Dual<'_, '_> {
