@@ -13,7 +13,7 @@ use crate::watch::{Step, Watch};
 /// that any moved by in a pass ...
 const REACH: f32 = 0.2;
 /// ... and comes back after so many passes.
-const PATIENCE: usize = 12;
+pub(super) const PATIENCE: usize = 12;
 /// Marks a pair that came to rest, or came back.
 const MARK: u32 = 1 << 31;
 /// Pairs of a row from which on its values are made `f32` once for all of them.
@@ -134,10 +134,10 @@ impl Group {
         }
     }
 
-    /// With pairs that rest until the others are done.
-    pub(super) fn with_resting(mut self, rest: Vec<Pair>) -> Self {
+    /// With pairs that rest until the others of their output seem to be done, or so many passes.
+    pub(super) fn with_resting(mut self, rest: Vec<Pair>, patience: usize) -> Self {
         rest.into_iter().for_each(|pair| self.rest[pair.output as usize].push(pair));
-        Self { patience: usize::MAX, ..self }
+        Self { patience, ..self }
     }
 
     fn is_over(&self, most: usize) -> bool {

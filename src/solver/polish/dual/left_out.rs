@@ -150,5 +150,5 @@ fn group(
         weights.extend(w.iter().map(|&v| v as f32));
         members.push(Own::new(c, dual).near());
     }
-    Group::new(members, weights, pairs).with_resting(rest)
+    Group::new(members, weights, pairs).with_resting(rest, usize::MAX)
 }

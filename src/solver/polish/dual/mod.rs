@@ -20,9 +20,10 @@
 //!    first pass then learns as an online machine does, where duals of a machine on a budget are
 //!    mostly to be unlearnt (on LETTER, six times the passes).
 //! 3. Passes: a row is read once for all outputs that it matters to, in another order every pass
-//!    (one order took three times as many passes). `a` moves to its best value, and w with it. A
-//!    coordinate that rests, and would if its margin moved a share of what any moved by in the pass
-//!    before, is left out for a while. An output is done when over all of its coordinates the sum of
+//!    (one order took three times as many passes). Where features are of all, those that do not matter
+//!    as the start is rest at first. `a` moves to its best value, and w with it. A coordinate that
+//!    rests, and would if its margin moved a share of what any moved by in the pass before, is left
+//!    out for a while. An output is done when over all of its coordinates the sum of
 //!    `C (L_h + a f - T)`, as they were met, is a small share of its dual objective.
 //! 4. `w = Σ C a φ` anew. Where features are of some samples, primal less dual is about known by `w·φ`
 //!    of these and the kernel values of the others alone: if that is far from what is wanted, again
@@ -62,7 +63,7 @@ use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
-use ascent::{Group, Own, Pair, passes};
+use ascent::{Group, Own, PATIENCE, Pair, passes};
 use features::Features;
 
 pub(super) use left_out::left_out;
@@ -299,6 +300,7 @@ impl Dual<'_, '_> {
     /// are threads, of about equal work.
     fn groups(&self, candidates: &[(Vec<u32>, usize)], threads: usize) -> Vec<Group> {
         let (shared, stride) = (self.shared, self.features.stride());
+        let loss = shared.polish.final_loss();
         let m = candidates.len();
         let count = threads.clamp(1, m);
         let mut members: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); count];
@@ -313,20 +315,27 @@ impl Dual<'_, '_> {
         parallel::map(count, &|g| {
             let own = &members[g].1;
             let mut w = vec![0.0; own.len() * stride];
-            let mut pairs = Vec::new();
+            let (mut pairs, mut rest, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
             for (place, (&index, w)) in own.iter().zip(w.chunks_mut(stride)).enumerate() {
                 let (o, samples) = (&self.outputs[index], shared.samples(index, shared.polish.h));
                 w.iter_mut().zip(&o.v).for_each(|(w, &v)| *w = v as f32);
-                pairs.extend(candidates[index].0.iter().map(|&i| Pair {
-                    row: self.features.row_of(i as usize),
-                    output: place as u32,
-                    y: samples.y(i as usize) as f32,
-                    a: o.a[i as usize],
-                    cost: samples.cost[i as usize] as f32,
-                }));
+                let before = rest.len();
+                for &i in &candidates[index].0 {
+                    let i = i as usize;
+                    let pair = Pair {
+                        row: self.features.row_of(i),
+                        output: place as u32,
+                        y: samples.y(i) as f32,
+                        a: o.a[i],
+                        cost: samples.cost[i] as f32,
+                    };
+                    let near = o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]);
+                    if near { pairs.push(pair) } else { rest.push(pair) }
+                }
+                let own = self.own(index);
+                outputs.push(if rest.len() > before { own.near() } else { own });
             }
-            let outputs = own.iter().map(|&index| self.own(index)).collect();
-            Group::new(outputs, w, pairs)
+            Group::new(outputs, w, pairs).with_resting(rest, PATIENCE)
         })
     }
 
