@@ -38,7 +38,7 @@ pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const P: usize>
             take!(LINES_AT_ONCE);
             line += LINES_AT_ONCE;
         }
-        while L::CHAINS < 16 && line + LINES <= lines {
+        while line + LINES <= lines {
             take!(LINES);
             line += LINES;
         }
@@ -47,11 +47,7 @@ pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const P: usize>
             0 => {}
             1 => take!(1),
             2 => take!(2),
-            3 => take!(3),
-            4 => take!(4),
-            5 => take!(5),
-            6 => take!(6),
-            _ => take!(7),
+            _ => take!(3),
         }
         for (p, &wide) in wide.iter().enumerate().take(len) {
             finish::<F, L, 1>(job, first + p, &[wide]);

@@ -19,7 +19,8 @@ const PART: usize = 8;
 /// ... unless the terms are so many bytes, which come from afar for every unit: then a unit is all
 /// points and some of the terms.
 const FAR: usize = 1 << 19;
-/// Bytes of the terms of such a unit, which one core's own cache holds, and lines of them at least.
+/// Bytes of the terms of such a unit, about, which one core's own cache holds, and what their lines are
+/// a multiple of.
 const STRIP: usize = 3 << 18;
 const STRIP_LINES: usize = 8;
 
