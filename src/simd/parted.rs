@@ -10,7 +10,8 @@ use super::emit::{emit, finish, taken};
 use super::job::{Job, LINES, SQUARED, lines_of};
 use super::lanes::{ExpConstants, Lanes, width};
 
-/// Dense points that share the part of the lines at hand: their sums fit the nearest cache with it.
+/// Dense points that share the part of the lines at hand: their sums fit a nearest cache of 48 KB with
+/// it, where they were measured.
 pub(super) const AT_ONCE: usize = 64;
 /// As many as need no more room for sums than these.
 pub(super) const FEW: usize = 4;

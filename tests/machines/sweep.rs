@@ -88,7 +88,9 @@ fn the_blocked_sweep_takes_the_steps_of_the_plain_loop() {
         (rbf, AnyMaintenance::Project, Over::Project, AnyLoss::Hinge, 3, Some(10)),
         (rbf, AnyMaintenance::Stop, Over::Stop, AnyLoss::Hinge, 2, Some(20)),
     ];
-    walk(&cases, |x| x);
+    let mut rng = Rng::new(8);
+    let script: Vec<usize> = (0..N).map(|_| rng.below(N)).collect();
+    walk(&cases, |x| x, &script);
     // Terms that come from afar, by strips of them: rows of which most is nothing.
     let far = [
         (rbf, merge, Over::Merge, AnyLoss::Hinge, 2, Some(20)),
@@ -96,7 +98,9 @@ fn the_blocked_sweep_takes_the_steps_of_the_plain_loop() {
         (rbf, merge, Over::Merge, eps, 0, None),
         (poly, merge, Over::Merge, eps, 0, None),
     ];
-    walk(&far, wide);
+    // All samples, so that there are more terms than a strip has.
+    let everyone: Vec<usize> = (0..N).map(|i| (37 * i + 11) % N).collect();
+    assert!(walk(&far, wide, &everyone) > 64);
 }
 
 /// The same features with thousands of zeros between them.
@@ -113,8 +117,10 @@ fn wide(x: Array2<f64>) -> Array2<f64> {
 /// Kernel, maintenance and the twin's name for it, loss, classes (0: values), budget.
 type Case = (AnyKernel, AnyMaintenance, Over, AnyLoss, u32, Option<usize>);
 
-/// Compares the two step by step, on these rows made what `made` makes of them.
-fn walk(cases: &[Case], made: fn(Array2<f64>) -> Array2<f64>) {
+/// Compares the two step by step, on these rows made what `made` makes of them; the most terms of a
+/// machine.
+fn walk(cases: &[Case], made: fn(Array2<f64>) -> Array2<f64>, script: &[usize]) -> usize {
+    let mut most = 0;
     for (case, method) in cases.iter().flat_map(|c| [(c, Method::Bsca), (c, Method::Bsgd)]) {
         let &(kernel, maintenance, over, loss, classes, budget) = case;
         let (x, index, values) = data(4, classes.max(2));
@@ -125,12 +131,11 @@ fn walk(cases: &[Case], made: fn(Array2<f64>) -> Array2<f64>) {
         };
         // All different: equal coefficients (BSGD) would leave the smallest one to the order of slots.
         let cost: Vec<f64> = (0..N).map(|i| 1.0 + 0.0137 * i as f64).collect();
-        let mut rng = Rng::new(8);
-        let script: Vec<usize> = (0..N).map(|_| rng.below(N)).collect();
         let mut config = solver(method, kernel, loss, budget);
         config.maintenance = maintenance;
-        config.order = SampleOrder::Scripted(script.clone());
+        config.order = SampleOrder::Scripted(script.to_vec());
         let (outcome, f, n_terms) = fit(&config, &x, targets, &cost, 2, 1);
+        most = most.max(n_terms);
         let rows: Vec<Vec<f64>> = x.rows().into_iter().map(|r| r.to_vec()).collect();
         let outputs = targets.n_outputs();
         let y: Vec<Vec<f64>> =
@@ -146,7 +151,7 @@ fn walk(cases: &[Case], made: fn(Array2<f64>) -> Array2<f64>) {
             budget,
             over,
         };
-        let twice: Vec<usize> = script.iter().chain(&script).copied().collect();
+        let twice = script.repeat(2);
         let want = twin.run(&twice);
         let moved: f64 = outcome.history.iter().map(|r| r.moved * N as f64).sum();
         // A sample drawn again at once moves by rounding or not at all.
@@ -171,6 +176,7 @@ fn walk(cases: &[Case], made: fn(Array2<f64>) -> Array2<f64>) {
             }
         }
     }
+    most
 }
 
 #[test]

@@ -29,7 +29,8 @@
 //!    of these and the kernel values of the others alone: if that is far from what is wanted, again
 //!    from 2 (where a limit ends it then, what was certified last is the result). Else
 //!    `β = L⁻ᵀ w` in `f64`; margins `K_nB β` of all samples (of those not known yet) and
-//!    `v = Σ C a k(S, x)` in one pass over them. Primal less dual is known by these: done, or again from 2 with `w = L⁻¹ v`.
+//!    `v = Σ C a k(S, x)` in one pass over them. Primal less dual is known by these: done, or again
+//!    from 2 with `w = L⁻¹ v`.
 //!
 //! # Cost
 //!
