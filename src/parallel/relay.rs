@@ -1,14 +1,14 @@
 //! Steps that must come in order, each of which can be prepared while the one before it is taken.
 //!
-//! Two threads take turns: whoever prepared a step takes it, so that what was prepared stays in
-//! that core's caches, and the other prepares the next. A turn lasts microseconds: a `rayon::join`
-//! for each costs some of them, more where the other thread has gone to sleep in between, so one
-//! job of the pool waits for the turns of a whole pass. A step that nobody prepares is prepared by
-//! the thread that waits for it: no thread needs another one to be there.
+//! One thread takes all steps, so that what they change stays in that core's caches, and another
+//! prepares the next. A step lasts microseconds: a `rayon::join` for each costs some of them, more
+//! where the other thread has gone to sleep in between, so one job of the pool waits for the steps of
+//! a whole pass. A step that nobody prepares is prepared by the thread that takes it: it needs no
+//! other one to be there.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Pool;
@@ -26,12 +26,11 @@ const YIELDS: u32 = 64;
 
 const NAP: Duration = Duration::from_micros(50);
 
-// The next step is not to be prepared yet, may be, or is by the other thread; which takes it; and
-// the end.
+// The next step is not to be prepared yet, may be, is by the other thread, has been; and the end.
 const IDLE: u8 = 0;
 const OFFERED: u8 = 1;
 const TAKEN: u8 = 2;
-const HANDED: u8 = 3;
+const READY: u8 = 3;
 const OVER: u8 = 4;
 
 thread_local! {
@@ -56,11 +55,10 @@ impl Drop for Inside {
     }
 }
 
-/// Steps `0..count`. `Shared` is what the steps change, one thread at a time; `Own` is where a thread
-/// prepares a step.
+/// Steps `0..count`. `Shared` is what the steps change; `Own` is where one is prepared.
 pub(crate) trait Steps: Sync {
     /// What the steps change.
-    type Shared: Send;
+    type Shared;
     /// A prepared step.
     type Own: Send;
 
@@ -87,37 +85,39 @@ pub(crate) trait Steps: Sync {
     fn take(&self, shared: &mut Self::Shared, own: &mut Self::Own) -> Result<bool>;
 }
 
-/// Takes all steps, by two threads where that is worth it. Which threads there are changes no result.
+/// Takes all steps, which another thread prepares where that is worth it. Which threads there are
+/// changes no result.
 ///
 /// # Errors
 /// The first of a step.
 pub(crate) fn take_turns<S: Steps>(
     (pool, worth): (Pool<'_>, bool),
     steps: &S,
-    shared: S::Shared,
+    mut shared: S::Shared,
     [first, second]: [S::Own; 2],
 ) -> Result<S::Shared> {
     let relay = Relay {
         steps,
-        shared: Mutex::new((shared, Ok(()))),
-        phase: AtomicU8::new(HANDED),
+        other: Mutex::new((second, Ok(()))),
+        phase: AtomicU8::new(IDLE),
         next: AtomicUsize::new(0),
     };
-    if pool.threads() < 2 || !worth {
-        relay.lead(first);
+    let outcome = if pool.threads() < 2 || !worth {
+        relay.lead(&mut shared, first)
     } else {
         rayon::in_place_scope(|scope| {
-            scope.spawn(|_| relay.follow(second));
-            relay.lead(first);
-        });
-    }
-    let (shared, outcome) = relay.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    outcome.map(|()| shared)
+            scope.spawn(|_| relay.follow());
+            relay.lead(&mut shared, first)
+        })
+    };
+    let (_, prepared) = relay.other.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcome.and(prepared).map(|()| shared)
 }
 
 struct Relay<'a, S: Steps> {
     steps: &'a S,
-    shared: Mutex<(S::Shared, Result<()>)>,
+    /// Where the other thread prepares, and what came of it.
+    other: Mutex<(S::Own, Result<()>)>,
     phase: AtomicU8,
     /// The step that is offered.
     next: AtomicUsize,
@@ -133,20 +133,44 @@ impl Drop for End<'_> {
 }
 
 impl<S: Steps> Relay<'_, S> {
-    /// From the first step on.
-    fn lead(&self, mut own: S::Own) {
+    /// Takes all steps, and prepares those that nobody else does.
+    fn lead(&self, shared: &mut S::Shared, mut own: S::Own) -> Result<()> {
         let _inside = Inside::enter();
         let _end = End(&self.phase);
-        let outcome = if self.steps.count() == 0 {
-            Ok(())
-        } else {
-            self.steps.prepare(&mut own, 0).and_then(|()| self.run(&mut own, Some(0)))
-        };
-        self.note(outcome);
+        let asked = trace::is_asked();
+        let _part = trace::Part::begin();
+        let count = self.steps.count();
+        if count > 0 {
+            self.steps.prepare(&mut own, 0)?;
+        }
+        for step in 0..count {
+            let mut turn = Turn::begin(asked);
+            self.steps.catch_up(shared, &mut own)?;
+            turn.next();
+            let next = step + 1;
+            if next < count {
+                self.next.store(next, Ordering::Relaxed);
+                self.phase.store(OFFERED, Ordering::Release);
+            }
+            let wanted = self.steps.take(shared, &mut own)?;
+            turn.next();
+            if !wanted || next == count {
+                break;
+            }
+            if self.exchange(OFFERED, IDLE) {
+                self.steps.prepare(&mut own, next)?;
+                turn.next();
+            } else if self.wait_while(|phase| phase == TAKEN, false) == OVER {
+                break;
+            } else {
+                std::mem::swap(&mut own, &mut self.other().0);
+            }
+        }
+        Ok(())
     }
 
-    /// From the first step on that is offered.
-    fn follow(&self, mut own: S::Own) {
+    /// Prepares what is offered.
+    fn follow(&self) {
         // A thread that waits inside one run may be given the job of another, or of the same one:
         // it would wait there for what it has to do here. So only the lowest run on a thread's stack
         // is followed, those above it are led and began later, and no circle of waits can close.
@@ -155,59 +179,22 @@ impl<S: Steps> Relay<'_, S> {
         }
         let _inside = Inside::enter();
         let _end = End(&self.phase);
-        self.note(self.run(&mut own, None));
-    }
-
-    fn note(&self, outcome: Result<()>) {
-        let mut guard = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if guard.1.is_ok() {
-            guard.1 = outcome;
-        }
-    }
-
-    /// Prepares and takes steps until the end; the first may be prepared.
-    fn run(&self, own: &mut S::Own, mut ready: Option<usize>) -> Result<()> {
-        let asked = trace::is_asked();
         let _part = trace::Part::begin();
-        loop {
-            let step = match ready.take() {
-                Some(step) => step,
-                None => {
-                    let Some(step) = self.offered() else { return Ok(()) };
-                    self.steps.prepare(own, step)?;
-                    // The step before it is being taken.
-                    match self.wait_while(|phase| phase == TAKEN, false) {
-                        OVER => return Ok(()),
-                        _ => step,
-                    }
-                }
-            };
-            let mut turn = Turn::begin(asked);
-            let more = {
-                let mut guard = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-                self.steps.catch_up(&mut guard.0, own)?;
-                turn.next();
-                let more = step + 1 < self.steps.count();
-                if more {
-                    self.next.store(step + 1, Ordering::Relaxed);
-                    self.phase.store(OFFERED, Ordering::Release);
-                }
-                let wanted = self.steps.take(&mut guard.0, own)?;
-                turn.next();
-                wanted && more
-            };
-            if !more {
-                return Ok(());
+        while let Some(step) = self.offered() {
+            let mut other = self.other();
+            let (own, outcome) = &mut *other;
+            *outcome = self.steps.prepare(own, step);
+            if outcome.is_err() {
+                return;
             }
-            if self.exchange(OFFERED, IDLE) {
-                self.steps.prepare(own, step + 1)?;
-                turn.next();
-                ready = Some(step + 1);
-            } else {
-                // Only the end can have come between.
-                self.exchange(TAKEN, HANDED);
-            }
+            drop(other);
+            // Only the end can have come between.
+            self.exchange(TAKEN, READY);
         }
+    }
+
+    fn other(&self) -> MutexGuard<'_, (S::Own, Result<()>)> {
+        self.other.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a step to prepare; none at the end.

@@ -1,9 +1,9 @@
 //! One pass over the data: blocks are filled ahead, their samples take their steps in order.
 //!
 //! While one block takes its steps, the next is filled against the model as it was before them,
-//! by another thread, which then takes its steps; first the columns of the slots that changed are
-//! made anew, while the block after it is filled. The same work is done for any number of threads,
-//! so the bits are the same.
+//! by another thread; before its own steps the columns of the slots that changed are made anew, while
+//! the block after it is filled. The same work is done for any number of threads, so the bits are the
+//! same.
 
 use std::sync::{PoisonError, RwLock};
 
