@@ -18,7 +18,7 @@ use super::merge_search::{MergeSearch, degradation_at, distance_limit};
 use super::multi_merge::{Members, to_mean};
 use super::partners::{Part, Partners, Shared};
 use super::removal::remove;
-use super::shared_search::Pair;
+use super::shared_search::{Pair, rough_error};
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Expansion, RowScratch};
@@ -143,14 +143,19 @@ impl<F: Real> Merging<F> {
             return self.partners.best_few(count).into_iter().map(|b| (b, None)).collect();
         }
         // Vectors tell roughly; the other searches have judged every partner as they do.
-        let finalists = self.partners.best_few(count + FINALISTS - 1).into_iter();
-        let judged = finalists.map(|b| {
+        let mut judged = Vec::with_capacity(count + FINALISTS);
+        for (rough, b) in self.partners.ranked(count + FINALISTS - 1) {
             let (pair, distance) = (pair_of(expansion, a, b), self.partners.distance(b));
+            // Not one that cannot come before those that there are.
+            let least = rough.to_f64() * pair.a - rough_error(distance) * (pair.a + pair.d);
+            if judged.get(count - 1).is_some_and(|(last, _)| least > *last) {
+                continue;
+            }
             let h = pair.best_h(search, distance);
-            (pair.degradation(distance, h), (b, Some(h)))
-        });
-        let mut judged: Vec<_> = judged.collect();
-        judged.sort_by(|x, y| x.0.total_cmp(&y.0));
+            let lost = pair.degradation(distance, h);
+            let at = judged.partition_point(|(other, _)| *other <= lost);
+            judged.insert(at, (lost, (b, Some(h))));
+        }
         judged.into_iter().take(count).map(|(_, b)| b).collect()
     }
 

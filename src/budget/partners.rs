@@ -178,6 +178,11 @@ impl<F: Real> Partners<F> {
 
     /// The `count` partners that lose least, in this order, the first of equals first.
     pub(super) fn best_few(&self, count: usize) -> Vec<usize> {
+        self.ranked(count).into_iter().map(|(_, slot)| slot).collect()
+    }
+
+    /// The same with what they lose.
+    pub(super) fn ranked(&self, count: usize) -> Vec<(F, usize)> {
         let mut best: Vec<(F, usize)> = Vec::with_capacity(count + 1);
         for part in &self.parts {
             if count == 1 && !part.values.is_empty() {
@@ -197,7 +202,8 @@ impl<F: Real> Partners<F> {
                 }
             }
         }
-        best.into_iter().filter(|(value, _)| value.is_finite()).map(|(_, slot)| slot).collect()
+        best.retain(|(value, _)| value.is_finite());
+        best
     }
 }
 
