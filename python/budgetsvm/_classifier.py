@@ -76,9 +76,13 @@ class Classifier(ClassifierMixin, Calibrated):
         if isinstance(y, Coded):
             classes, index = y.classes, y.view(np.ndarray)
         else:
-            _validation.check_labels("y", y)
-            check_classification_targets(y)
+            plain = _validation.are_plain_labels(y)
+            if not plain:
+                _validation.check_labels("y", y)
             classes, index = _validation.numbered(y)
+            # Which warns of many classes.
+            if not plain or 2 * len(classes) > len(y):
+                check_classification_targets(y)
         if len(classes) < 2:
             raise ValueError(f"y has {len(classes)} class, at least 2 classes are needed")
         if known is not None and not np.array_equal(classes, known):

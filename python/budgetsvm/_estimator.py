@@ -85,6 +85,9 @@ class Estimator(Archived, BaseEstimator):
 
     def _check_X_y(self, X: Any, y: Any, reset: bool, dtype: Any = None) -> tuple[Any, np.ndarray]:
         """Training rows and targets; rows of `dtype`, by default of what the machine is made of."""
+        if reset and dtype is None and _validation.are_plain(X, y, is_classifier(self)):
+            _validation.note_features(self, X)
+            return X, y
         if dtype is None:
             dtype = list(FLOATS) if reset else self._dtype()
         if isinstance(X, Stored):

@@ -208,8 +208,7 @@ class ExactEstimator(ExactKernel):
         if callable(self.kernel):
             check_consistent_length(X, y)
         elif _validation.are_plain(X, y):
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
+            _validation.note_features(self, X)
         else:
             X, y = validate_data(
                 self, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr"

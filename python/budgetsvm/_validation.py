@@ -49,17 +49,26 @@ def is_plain(X: Any, dtypes: Any) -> bool:
     )
 
 
-def are_plain(X: Any, y: Any) -> bool:
-    """The same of few training rows and their targets."""
+def are_plain(X: Any, y: Any, are_labels: bool = True) -> bool:
+    """The same of few training rows and their targets, numbers unless they may be labels."""
     return (
         type(X) is np.ndarray
         and X.size <= _SMALL
         and type(y) is np.ndarray
         and y.ndim == 1
         and len(y) == len(X)
-        and (y.dtype.kind in _LABELS or (y.dtype == np.float64 and bool(np.isfinite(y).all())))
+        and (
+            (are_labels and y.dtype.kind in _LABELS)
+            or (y.dtype == np.float64 and bool(np.isfinite(y).all()))
+        )
         and is_plain(X, _FLOATS)
     )
+
+
+def note_features(estimator: Any, X: np.ndarray) -> None:
+    """What scikit-learn notes of the rows of a fit, where they are plain."""
+    estimator.n_features_in_ = X.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
 
 
 def numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
