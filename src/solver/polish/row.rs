@@ -5,6 +5,9 @@ use crate::simd::{add_shorts, add_singles, lengthen, prefetch, short_products, s
 /// Bytes of a line of memory.
 const LINE_BYTES: usize = 64;
 
+/// How often a row is met from which on it is [lengthened](Row::lengthened).
+pub(super) const SEVERAL: usize = 3;
+
 /// Rows that are given together, at most.
 pub(super) const GROUP: usize = 8;
 
@@ -16,14 +19,6 @@ pub(super) enum Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// Its number of values.
-    pub(super) fn len(self) -> usize {
-        match self {
-            Self::Full(values, _) => values.len(),
-            Self::Short(values, _) => values.len(),
-        }
-    }
-
     fn scale(&self) -> f32 {
         match *self {
             Self::Full(_, scale) | Self::Short(_, scale) => scale,

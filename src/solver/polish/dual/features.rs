@@ -16,6 +16,8 @@ use crate::watch::{Step, Watch};
 
 /// Values of a line of memory.
 const LINE: usize = 16;
+/// Bytes of features that stay near.
+const NEAR: usize = 1 << 22;
 /// Rows that one task whitens, and tasks between two looks at the watch.
 const TASK: usize = 2 * ROW_CHUNK;
 const WAVE: usize = 16;
@@ -50,6 +52,8 @@ pub(super) struct Features {
     rows: Vec<u32>,
     /// Rows that the memory holds.
     most: usize,
+    /// Bytes that stay near.
+    pub(super) near: usize,
 }
 
 impl Features {
@@ -77,6 +81,7 @@ impl Features {
             samples: Vec::new(),
             rows: try_vec("whitening", n, ABSENT)?,
             most: bytes / Self::row_bytes(b, tol),
+            near: NEAR,
         })
     }
 
@@ -141,6 +146,11 @@ impl Features {
     /// Whether the memory holds those of every sample.
     pub(super) fn holds_all(&self) -> bool {
         self.most >= self.rows.len()
+    }
+
+    /// Whether they stay near while a pass meets them.
+    pub(super) fn are_near(&self) -> bool {
+        self.samples.len() * self.width.bytes(self.stride) <= self.near
     }
 
     /// Rows that the memory holds.

@@ -14,8 +14,9 @@
 //! The features, and for each fold a few passes over the other samples, soon those near the margin
 //! alone. Memory: as for a fit.
 
-use super::ascent::{Group, Own, Pair, passes};
+use super::ascent::passes;
 use super::features::Features;
+use super::output::{Ascent, Coordinate, Until};
 use super::{PASSES, RIDGE, SLACK};
 use crate::data::check_finite;
 use crate::error::{Result, try_vec};
@@ -28,6 +29,8 @@ use crate::watch::{Step, Watch};
 
 /// A gap of so much of the objective moves no curve that is fitted to the values.
 const GAP: f64 = 4e-3;
+/// Nothing certifies it.
+const UNTIL: Until = Until { patience: usize::MAX, recent: 0 };
 
 /// One output.
 struct Output {
@@ -82,24 +85,17 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
     let mut out = try_vec("decision values", n * m, 0.0)?;
     for fold in 0..n_folds {
         // Step 3.
-        let count = watch.pool().threads().clamp(1, m);
-        let mut groups = parallel::map(count, &|g| {
-            let own = (g..m).step_by(count);
-            group(shared, features, (&outputs, own), (folds, fold))
-        });
-        passes(&mut groups, (features, polish.final_loss()), (PASSES, GAP), watch)?;
+        let mut ascents =
+            parallel::map(m, &|c| ascent(shared, features, (&outputs[c], c), (folds, fold)));
+        passes(&mut ascents, (features, polish.final_loss()), (PASSES, GAP), watch)?;
         // Step 4.
         let own: Vec<usize> = (0..n).filter(|&i| folds[i] as usize == fold).collect();
-        let stride = features.stride();
-        let values = parallel::map(count, &|g| {
-            let value = |i: usize, w: &[f32]| f64::from(features.row(i).dot(w));
-            let mut of = |w| own.iter().map(|&i| value(i, w)).collect::<Vec<f64>>();
-            groups[g].weights().chunks(stride).map(&mut of).collect::<Vec<_>>()
+        let values = parallel::map(m, &|c| {
+            let value = |&i: &usize| f64::from(features.row(i).dot(ascents[c].weights()));
+            own.iter().map(value).collect::<Vec<f64>>()
         });
-        for (group, values) in groups.iter().zip(&values) {
-            for (output, values) in group.outputs.iter().zip(values) {
-                own.iter().zip(values).for_each(|(&i, &v)| out[i * m + output.index] = v);
-            }
+        for (c, values) in values.iter().enumerate() {
+            own.iter().zip(values).for_each(|(&i, &v)| out[i * m + c] = v);
         }
     }
     Ok(Some(out))
@@ -115,40 +111,30 @@ fn turned(white: &Cholesky, coef: &[f64], stride: usize) -> Vec<f32> {
     w.iter().map(|&v| v as f32).chain(std::iter::repeat(0.0)).take(stride).collect()
 }
 
-/// Some outputs without a fold, where they begin.
-fn group(
+/// An output without a fold, where it begins.
+fn ascent(
     shared: &Shared<'_>,
     features: &Features,
-    (outputs, own): (&[Output], impl Iterator<Item = usize>),
+    (output, c): (&Output, usize),
     (folds, fold): (&[u32], usize),
-) -> Group {
-    let (mut weights, mut members) = (Vec::new(), Vec::new());
-    let (mut pairs, mut rest) = (Vec::new(), Vec::new());
-    for (place, c) in own.enumerate() {
-        let samples = shared.samples(c, shared.polish.h);
-        let Output { a, near, sums } = &outputs[c];
-        let mut w = vec![0.0; features.stride()];
-        for (_, sum) in sums.iter().enumerate().filter(|(other, _)| *other != fold) {
-            w.iter_mut().zip(sum).for_each(|(w, v)| *w += v);
-        }
-        let mut dual = -0.5 * dot(&w, &w);
-        for i in 0..a.len() {
-            if folds[i] as usize == fold || samples.cost[i] <= 0.0 {
-                continue;
-            }
-            let (y, cost) = (samples.y(i), samples.cost[i]);
-            dual += cost * samples.loss.dual_value(y, f64::from(a[i]));
-            let into = if near[i] { &mut pairs } else { &mut rest };
-            into.push(Pair {
-                row: features.row_of(i),
-                output: place as u32,
-                y: y as f32,
-                a: a[i],
-                cost: cost as f32,
-            });
-        }
-        weights.extend(w.iter().map(|&v| v as f32));
-        members.push(Own::new(c, dual).near());
+) -> Ascent {
+    let samples = shared.samples(c, shared.polish.h);
+    let Output { a, near, sums } = output;
+    let mut w = vec![0.0; features.stride()];
+    for (_, sum) in sums.iter().enumerate().filter(|(other, _)| *other != fold) {
+        w.iter_mut().zip(sum).for_each(|(w, v)| *w += v);
     }
-    Group::new(members, weights, pairs).with_resting(rest, usize::MAX)
+    let mut dual = -0.5 * dot(&w, &w);
+    let (mut moving, mut rest) = (Vec::new(), Vec::new());
+    for i in 0..a.len() {
+        if folds[i] as usize == fold || samples.cost[i] <= 0.0 {
+            continue;
+        }
+        let (y, cost) = (samples.y(i), samples.cost[i]);
+        dual += cost * samples.loss.dual_value(y, f64::from(a[i]));
+        let into = if near[i] { &mut moving } else { &mut rest };
+        into.push(Coordinate { row: features.row_of(i), y: y as f32, a: a[i], cost: cost as f32 });
+    }
+    let w = w.iter().map(|&v| v as f32).collect();
+    Ascent::new((c, dual), w, [moving, rest], UNTIL)
 }

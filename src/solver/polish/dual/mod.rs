@@ -19,12 +19,14 @@
 //!    `a ≠ 0`. The features of those that matter to any output are made. Every `a` begins at 0: the
 //!    first pass then learns as an online machine does, where duals of a machine on a budget are
 //!    mostly to be unlearnt (on LETTER, six times the passes).
-//! 3. Passes: a row is read once for all outputs that it matters to, in another order every pass
-//!    (one order took three times as many passes). Where features are of all, those that do not matter
-//!    as the start is rest at first. `a` moves to its best value, and w with it. A coordinate that
-//!    rests, and would if its margin moved a share of what any moved by in the pass before, is left
-//!    out for a while. An output is done when over all of its coordinates the sum of
-//!    `C (L_h + a f - T)`, as they were met, is a small share of its dual objective.
+//! 3. Passes, in another order every time (one order took three times as many). Where features come
+//!    from afar a row is read once for all outputs that it matters to; where they are near, outputs take
+//!    turns, since a step waits for the last one of its own output. Where features are of all, those
+//!    that do not matter as the start is rest at first. `a` moves to its best value, and w with it. A
+//!    coordinate that rests, and would if its margin moved a share of what any moved by in the pass
+//!    before, is left out until its output seems to be done, and looked at now and then. An output is
+//!    done when over its coordinates the sum of `C (L_h + a f - T)`, as they were met, is a small share
+//!    of its dual objective, and those at rest were looked at not long before.
 //! 4. `w = Σ C a φ` anew. Where features are of some samples, primal less dual is about known by `w·φ`
 //!    of these and the kernel values of the others alone: if that is far from what is wanted, again
 //!    from 2 (where a limit ends it then, what was certified last is the result). Else
@@ -50,7 +52,11 @@ mod ascent;
 mod certify;
 mod features;
 mod left_out;
+mod look;
 mod order;
+mod output;
+#[cfg(test)]
+mod tests;
 
 use super::steps::Shared;
 use crate::data::check_finite;
@@ -64,8 +70,9 @@ use crate::solver::smoothed::panels::Panels;
 use crate::solver::smoothed::ray::{Ray, Samples};
 use crate::solver::smoothed::{KernelRows, Polished};
 use crate::watch::{Step, Watch};
-use ascent::{Group, Own, PATIENCE, Pair, passes};
+use ascent::passes;
 use features::Features;
+use output::{Ascent, Coordinate, Until};
 
 pub(super) use left_out::left_out;
 
@@ -83,6 +90,9 @@ const PASSES: usize = 150;
 const NEARLY: f64 = 0.9;
 /// Ridge, in units of the mean of K_BB's diagonal, with which `f32` makes features of length 1.
 const RIDGE: f64 = 1e-7;
+/// The gap that is certified knows what those at rest have come to.
+const UNTIL: Until = Until { patience: 12, recent: 6 };
+
 /// One output.
 struct Output {
     /// Margins of all samples.
@@ -145,10 +155,10 @@ pub(super) fn solve<F: Real>(
         result.steps = round;
         watch.at(round, result.smoothed);
         watch.poll()?;
-        let Some(groups) = dual.step_2_candidates(round == 0, rows, watch)? else {
+        let Some(ascents) = dual.step_2_candidates(round == 0, rows, watch)? else {
             break;
         };
-        dual.step_3_passes(groups, watch)?;
+        dual.step_3_passes(ascents, watch)?;
         coef = dual.step_4_coefficients();
         let mut gap = 0.0;
         if !dual.features.holds_all() {
@@ -257,7 +267,7 @@ impl Dual<'_, '_> {
         first: bool,
         rows: &dyn KernelRows<F>,
         watch: &mut Watch<'_>,
-    ) -> Step<Option<Vec<Group>>> {
+    ) -> Step<Option<Vec<Ascent>>> {
         let (shared, m) = (self.shared, self.outputs.len());
         let loss = shared.polish.final_loss();
         let outputs = &self.outputs;
@@ -269,14 +279,10 @@ impl Dual<'_, '_> {
                 samples.cost[i] > 0.0
                     && (all || o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]))
             };
-            let own: Vec<u32> = (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect();
-            // Most of the others come to rest soon.
-            let sloped = |&&i: &&u32| loss.at(samples.y(i as usize), o.f[i as usize]).slope != 0.0;
-            let work = 1 + own.iter().filter(sloped).count();
-            (own, work)
+            (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect::<Vec<u32>>()
         });
         let mut wanted = vec![false; self.features.n_samples()];
-        candidates.iter().flat_map(|(own, _)| own).for_each(|&i| wanted[i as usize] = true);
+        candidates.iter().flatten().for_each(|&i| wanted[i as usize] = true);
         let absent: Vec<u32> = (0u32..)
             .zip(&wanted)
             .filter(|&(i, &wanted)| wanted && !self.features.has(i as usize))
@@ -294,69 +300,44 @@ impl Dual<'_, '_> {
                 return Ok(None);
             }
         }
-        Ok(Some(self.groups(&candidates, watch.pool().threads())))
+        Ok(Some(self.ascents(&candidates)))
     }
 
-    /// The outputs, of each what matters to it and how much work that is, in as many groups as there
-    /// are threads, of about equal work.
-    fn groups(&self, candidates: &[(Vec<u32>, usize)], threads: usize) -> Vec<Group> {
-        let (shared, stride) = (self.shared, self.features.stride());
+    /// The outputs, with what matters to each: what does so as the start is moves.
+    fn ascents(&self, candidates: &[Vec<u32>]) -> Vec<Ascent> {
+        let shared = self.shared;
         let loss = shared.polish.final_loss();
-        let m = candidates.len();
-        let count = threads.clamp(1, m);
-        let mut members: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); count];
-        let mut order: Vec<usize> = (0..m).collect();
-        order.sort_by_key(|&index| std::cmp::Reverse(candidates[index].1));
-        for index in order {
-            if let Some((work, group)) = members.iter_mut().min_by_key(|(work, _)| *work) {
-                *work += candidates[index].1;
-                group.push(index);
+        parallel::map(candidates.len(), &|index| {
+            let (o, samples) = (&self.outputs[index], shared.samples(index, shared.polish.h));
+            let mut w: Vec<f32> = o.v.iter().map(|&v| v as f32).collect();
+            w.resize(self.features.stride(), 0.0);
+            let dual = o.terms(&samples) - 0.5 * dot(&o.v, &o.v);
+            let (mut moving, mut rest) = (Vec::new(), Vec::new());
+            for &i in &candidates[index] {
+                let i = i as usize;
+                let one = Coordinate {
+                    row: self.features.row_of(i),
+                    y: samples.y(i) as f32,
+                    a: o.a[i],
+                    cost: samples.cost[i] as f32,
+                };
+                let near = o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]);
+                if near { moving.push(one) } else { rest.push(one) }
             }
-        }
-        parallel::map(count, &|g| {
-            let own = &members[g].1;
-            let mut w = vec![0.0; own.len() * stride];
-            let (mut pairs, mut rest, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-            for (place, (&index, w)) in own.iter().zip(w.chunks_mut(stride)).enumerate() {
-                let (o, samples) = (&self.outputs[index], shared.samples(index, shared.polish.h));
-                w.iter_mut().zip(&o.v).for_each(|(w, &v)| *w = v as f32);
-                let before = rest.len();
-                for &i in &candidates[index].0 {
-                    let i = i as usize;
-                    let pair = Pair {
-                        row: self.features.row_of(i),
-                        output: place as u32,
-                        y: samples.y(i) as f32,
-                        a: o.a[i],
-                        cost: samples.cost[i] as f32,
-                    };
-                    let near = o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]);
-                    if near { pairs.push(pair) } else { rest.push(pair) }
-                }
-                let own = self.own(index);
-                outputs.push(if rest.len() > before { own.near() } else { own });
-            }
-            Group::new(outputs, w, pairs).with_resting(rest, PATIENCE)
+            Ascent::new((index, dual), w, [moving, rest], UNTIL)
         })
     }
 
-    /// An output before its passes, with the dual objective at the w that is in v.
-    fn own(&self, index: usize) -> Own {
-        let (o, samples) = (&self.outputs[index], self.shared.samples(index, self.shared.polish.h));
-        Own::new(index, o.terms(&samples) - 0.5 * dot(&o.v, &o.v))
-    }
-
-    fn step_3_passes(&mut self, mut groups: Vec<Group>, watch: &mut Watch<'_>) -> Step {
+    fn step_3_passes(&mut self, mut ascents: Vec<Ascent>, watch: &mut Watch<'_>) -> Step {
         let loss = self.shared.polish.final_loss();
         let features = &self.features;
         // By sums made on the way, which are more than what is left.
         let share = self.shared.polish.tol;
-        passes(&mut groups, (features, loss), (PASSES, share), watch)?;
-        for group in &groups {
-            for pair in group.pairs() {
-                let sample = features.samples()[pair.row as usize];
-                let index = group.outputs[pair.output as usize].index;
-                self.outputs[index].a[sample as usize] = pair.a;
+        passes(&mut ascents, (features, loss), (PASSES, share), watch)?;
+        for ascent in &ascents {
+            let a = &mut self.outputs[ascent.index].a;
+            for one in ascent.coordinates() {
+                a[features.samples()[one.row as usize] as usize] = one.a;
             }
         }
         Ok(())
