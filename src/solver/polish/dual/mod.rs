@@ -38,7 +38,7 @@
 //!
 //! B²/2 multiply-adds for the features of a sample, 2 B a visit. Memory: a row of B numbers, in 16 bits
 //! or for a `tol` below 1e-5 in `f32`, for every sample that matters to any output, within
-//! `cache_bytes`, and 3 numbers an output and a sample.
+//! `cache_bytes`; of an output and a sample 28 bytes, 24 more while it moves.
 //!
 //! # Certificate
 //!
