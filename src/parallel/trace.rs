@@ -16,7 +16,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Work that threads share, or a turn of two that take turns.
+/// Work that threads share, or a step of a relay.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     /// Who shares it; none of a turn.
@@ -90,7 +90,7 @@ pub(super) fn shared(at: &'static Location<'static>, work: &dyn Fn()) {
     put(Stretch { at: Some(at), time: [begin, Instant::now()], parts: Vec::new() });
 }
 
-/// A turn of two threads, told where it is asked for.
+/// A step of a relay, told where it is asked for.
 pub(super) struct Turn(Vec<Instant>);
 
 impl Turn {

@@ -116,7 +116,7 @@ impl<F: Real> Event for Followers<'_, F> {
 }
 
 /// What is asked after every block.
-pub(super) type Poll<'a, F> = dyn FnMut(&Place<'_, F>) -> Step + Send + 'a;
+pub(super) type Poll<'a, F> = dyn FnMut(&Place<'_, F>) -> Step + 'a;
 
 /// Where a pass stands after a block.
 pub(super) struct Place<'p, F: Real> {

@@ -62,13 +62,14 @@ pub(super) fn passes(
     }
 }
 
-/// These outputs in as many groups, of about equal work.
-fn shares(mut live: Vec<&mut Ascent>, count: usize) -> Vec<(usize, Vec<&mut Ascent>)> {
+/// These outputs in as many groups as there are threads for, of about equal work.
+fn shares(mut live: Vec<&mut Ascent>, threads: usize) -> Vec<(usize, Vec<&mut Ascent>)> {
+    let count = threads.min(live.len());
     let mut groups: Vec<(usize, Vec<_>)> = (0..count).map(|_| (0, Vec::new())).collect();
     live.sort_by_key(|own| std::cmp::Reverse(own.moving().len()));
     for own in live {
         if let Some((work, group)) = groups.iter_mut().min_by_key(|(work, _)| *work) {
-            *work += own.moving().len();
+            *work += 1 + own.moving().len();
             group.push(own);
         }
     }
