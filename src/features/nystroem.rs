@@ -189,7 +189,7 @@ pub struct LandmarkMap<F: Real> {
     /// The landmarks as dense rows are compared with them, and what both are moved by.
     dense: (Packed<F>, Vec<F>),
     /// The landmarks as sparse rows are compared with them; none where that is the same.
-    sparse: Option<Packed<F>>,
+    sparse: Option<Box<Packed<F>>>,
     /// One "centre" a column of W.
     weights: Packed<F>,
 }
@@ -225,7 +225,7 @@ impl<F: Real> LandmarkMap<F> {
         let plain = pack(landmarks, d, &[])?;
         let (dense, sparse) = match origin.is_empty() {
             true => (plain, None),
-            false => (pack(landmarks, d, &origin)?, Some(plain)),
+            false => (pack(landmarks, d, &origin)?, Some(Box::new(plain))),
         };
         let mut packed = Packed::new(s)?;
         packed.extend(outputs, |j, column| {
@@ -305,7 +305,7 @@ impl<F: Real> LandmarkMap<F> {
         let len = out.len() / width;
         let s = self.n_landmarks();
         let (landmarks, origin) = match (&self.sparse, rows) {
-            (Some(plain), Rows::Csr(_)) => (plain, &[][..]),
+            (Some(plain), Rows::Csr(_)) => (&**plain, &[][..]),
             _ => (&self.dense.0, &self.dense.1[..]),
         };
         load_tile(rows, len, row, origin, &mut scratch.points);

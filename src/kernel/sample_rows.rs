@@ -100,7 +100,8 @@ impl<F: Real> SampleRows<F> {
     /// `OutOfMemory`.
     pub fn wrote(&mut self, turn: usize, slot: usize) -> Result<&[F]> {
         if !self.points_ready {
-            self.points.set_points(&self.tile)?;
+            let tile = &self.tile;
+            self.points.set_all(tile.len(), |i, row| tile.copy_row(i, row))?;
             self.points_ready = true;
         }
         let padded = self.points.padded_len();

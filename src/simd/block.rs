@@ -3,8 +3,8 @@
 
 use super::blanks::Blanks;
 use super::emit::{emit, finish, taken};
-use super::job::{ABSOLUTE, BY_NORMS, DOT, Job, LINES, Metric, SQUARED, lines_of};
-use super::lanes::{ExpConstants, Lanes, width};
+use super::job::{ABSOLUTE, BY_NORMS, DOT, IN_PARTS, Job, LINES, Metric, SQUARED, lines_of};
+use super::lanes::{ExpConstants, Lanes, PART, width};
 use super::parted::{AT_ONCE, FEW, parted_points};
 
 /// Sparse points that share the lines read.
@@ -25,6 +25,7 @@ pub(super) unsafe fn run_block<F: ExpConstants, L: Lanes<F>>(job: &mut Job<'_, F
         match job.metric {
             Metric::Dot => by_metric::<F, L, DOT>(job),
             Metric::SquaredByNorms => by_metric::<F, L, BY_NORMS>(job),
+            Metric::SquaredInParts => by_metric::<F, L, IN_PARTS>(job),
             Metric::Squared => by_metric::<F, L, SQUARED>(job),
             Metric::Absolute => by_metric::<F, L, ABSOLUTE>(job),
         }
@@ -122,7 +123,8 @@ unsafe fn dense_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
 }
 
 /// `groups` times `P` dense points from point `first` on, `G` groups at most, against all centres:
-/// `N` lines at a time serve all of them before the next are read.
+/// `N` lines at a time serve all of them before the next are read, a part of many features after the
+/// other, from the nearest cache.
 #[inline(always)]
 unsafe fn dense_groups<
     F: ExpConstants,
@@ -136,16 +138,18 @@ unsafe fn dense_groups<
     (first, groups): (usize, usize),
     rows: *const F,
 ) {
-    let d = job.tile.n_features();
+    let long = job.tile.n_features() > PART;
     let (mut line, lines) = lines_of(job);
     // SAFETY: as for the caller.
     unsafe {
         let mut wide = [[L::wide_zero(); P]; G];
         macro_rules! each_group {
             ($lines:expr) => {
-                for (group, wide) in wide.iter_mut().enumerate().take(groups) {
-                    let (first, rows) = (first + group * P, rows.wrapping_add(group * P * d));
-                    dense_lines::<F, L, M, P, $lines>(job, first, rows, line, wide);
+                let wide = &mut wide[..groups];
+                if long {
+                    long_lines::<F, L, M, P, { $lines }, G>(job, (first, line), rows, wide);
+                } else {
+                    short_lines::<F, L, M, P, { $lines }>(job, (first, line), rows, wide);
                 }
                 line += $lines;
             };
@@ -165,21 +169,72 @@ unsafe fn dense_groups<
     }
 }
 
+/// Sums of one part stay in registers.
 #[inline(always)]
-unsafe fn dense_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize, const N: usize>(
+unsafe fn short_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize, const N: usize>(
     job: &mut Job<'_, F>,
-    first: usize,
+    (first, line): (usize, usize),
     rows: *const F,
-    line: usize,
-    wide: &mut [L::Wide; P],
+    wide: &mut [[L::Wide; P]],
 ) {
     let d = job.tile.n_features();
-    let w = width::<F>();
-    // SAFETY: block `line` of the packed centres is `d` lines; row `p` is `d` values.
+    // SAFETY: as for the caller. Block `line` of the packed centres is `d` lines.
     unsafe {
-        let centers = job.centers.values().as_ptr().add(line * d * w);
-        let mut acc = [[L::splat(F::zero()); N]; P];
-        for k in 0..d {
+        let centers = job.centers.values().as_ptr().add(line * d * width::<F>());
+        for (group, wide) in wide.iter_mut().enumerate() {
+            let mut sums = [[L::splat(F::zero()); N]; P];
+            let rows = rows.wrapping_add(group * P * d);
+            add_part::<F, L, M, P, N>((rows, centers), (0, d, d), &mut sums);
+            emit_all::<F, L, M, P, N>(job, (first + group * P, line), &sums, wide);
+        }
+    }
+}
+
+/// A part serves all groups before the next is read.
+#[inline(always)]
+unsafe fn long_lines<
+    F: ExpConstants,
+    L: Lanes<F>,
+    const M: u8,
+    const P: usize,
+    const N: usize,
+    const G: usize,
+>(
+    job: &mut Job<'_, F>,
+    (first, line): (usize, usize),
+    rows: *const F,
+    wide: &mut [[L::Wide; P]],
+) {
+    let d = job.tile.n_features();
+    // SAFETY: as for `short_lines`.
+    unsafe {
+        let centers = job.centers.values().as_ptr().add(line * d * width::<F>());
+        let mut sums = [[[L::splat(F::zero()); N]; P]; G];
+        for from in (0..d).step_by(PART) {
+            let features = (from, d.min(from + PART), d);
+            for (group, sums) in sums.iter_mut().enumerate().take(wide.len()) {
+                let rows = rows.wrapping_add(group * P * d);
+                add_part::<F, L, M, P, N>((rows, centers), features, sums);
+            }
+        }
+        for ((group, wide), sums) in wide.iter_mut().enumerate().zip(&sums) {
+            emit_all::<F, L, M, P, N>(job, (first + group * P, line), sums, wide);
+        }
+    }
+}
+
+/// Takes the features `from..to` of `d` into the sums of `P` points and `N` lines of centres.
+#[inline(always)]
+unsafe fn add_part<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize, const N: usize>(
+    (rows, centers): (*const F, *const F),
+    (from, to, d): (usize, usize, usize),
+    sums: &mut [[L::Line; N]; P],
+) {
+    let w = width::<F>();
+    // SAFETY: row `p` is `d` values; a block of centres is `d` lines.
+    unsafe {
+        let mut acc = if M == IN_PARTS { [[L::splat(F::zero()); N]; P] } else { *sums };
+        for k in from..to {
             let mut s = [L::splat(F::zero()); N];
             for (l, s) in s.iter_mut().enumerate() {
                 *s = L::load(centers.add((l * d + k) * w));
@@ -191,14 +246,29 @@ unsafe fn dense_lines<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize,
                 }
             }
         }
-        for p in 0..P {
-            // In registers until its last line.
-            let mut own = wide[p];
-            for l in 0..N {
-                emit::<F, L, M>(job, first + p, line + l, acc[p][l], &mut own);
+        for (sums, acc) in sums.iter_mut().zip(acc) {
+            for (sum, acc) in sums.iter_mut().zip(acc) {
+                *sum = if M == IN_PARTS { L::add(*sum, acc) } else { acc };
             }
-            wide[p] = own;
         }
+    }
+}
+
+#[inline(always)]
+unsafe fn emit_all<F: ExpConstants, L: Lanes<F>, const M: u8, const P: usize, const N: usize>(
+    job: &mut Job<'_, F>,
+    (first, line): (usize, usize),
+    sums: &[[L::Line; N]; P],
+    wide: &mut [L::Wide; P],
+) {
+    for p in 0..P {
+        // In registers until its last line.
+        let mut own = wide[p];
+        for l in 0..N {
+            // SAFETY: as for the caller.
+            unsafe { emit::<F, L, M>(job, first + p, line + l, sums[p][l], &mut own) };
+        }
+        wide[p] = own;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The inner step of the block kernel, and what becomes of its sums.
 
-use super::job::{ABSOLUTE, BY_NORMS, DOT, Job, Map, SQUARED};
+use super::job::{ABSOLUTE, BY_NORMS, DOT, IN_PARTS, Job, Map, SQUARED};
 use super::lanes::{ExpConstants, Lanes, exp2, width};
 use crate::float::Real;
 
@@ -38,9 +38,12 @@ pub(super) unsafe fn emit<F: ExpConstants, L: Lanes<F>, const M: u8>(
     // SAFETY: `check` has compared the lengths of all slices with the padded number of centres.
     unsafe {
         // The square of the distance, or the product.
-        let raw = if M == BY_NORMS {
-            let x = L::splat(job.tile.sq_norms()[point]);
-            let s = L::load(job.centers.sq_norms().as_ptr().add(line * w));
+        let raw = if M == BY_NORMS || M == IN_PARTS {
+            let (x, s) = match M {
+                BY_NORMS => (job.tile.sq_norms(), job.centers.sq_norms()),
+                _ => (job.tile.part_norms(), job.centers.part_norms()),
+            };
+            let (x, s) = (L::splat(x[point]), L::load(s.as_ptr().add(line * w)));
             let square = L::fma(acc, L::splat(F::from_f64(-2.0)), L::add(x, s));
             L::max(square, L::splat(F::zero()))
         } else {

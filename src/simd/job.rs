@@ -1,8 +1,12 @@
 //! What the block kernel is asked: points, centres, how they are compared and where the values go.
 
 use super::lanes::width;
-use super::packed::{Packed, Tile};
+use super::packed::Packed;
+use super::tile::Tile;
 use crate::float::Real;
+
+#[cfg(doc)]
+use super::lanes::PART;
 
 /// How a point and a centre are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +16,9 @@ pub enum Metric {
     /// `γ max(0, ‖x‖² + ‖s‖² - 2 x·s)`: fastest, exact at x = s, loses digits where the norms are
     /// large against the distance.
     SquaredByNorms,
+    /// The same, the products and the norms summed in parts of [`PART`] features, which are added then:
+    /// of long rows a digit is kept that one long sum loses.
+    SquaredInParts,
     /// `γ Σ (x_k - s_k)²`: loses nothing.
     Squared,
     /// `γ Σ |x_k - s_k|`.
@@ -103,6 +110,7 @@ pub(super) const DOT: u8 = 0;
 pub(super) const BY_NORMS: u8 = 1;
 pub(super) const SQUARED: u8 = 2;
 pub(super) const ABSOLUTE: u8 = 3;
+pub(super) const IN_PARTS: u8 = 4;
 
 /// Lines that one point is compared with at once, to hide the latency of FMA.
 pub(super) const LINES: usize = 4;

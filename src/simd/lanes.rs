@@ -12,6 +12,10 @@ pub(crate) const fn width<F: Real>() -> usize {
     64 / size_of::<F>()
 }
 
+/// Features of a part, where sums are made in parts: those of four lines of centres stay in the nearest
+/// cache.
+pub const PART: usize = 64;
+
 /// Operations on lines of `F` at one level.
 ///
 /// # Safety

@@ -39,6 +39,7 @@ mod side;
 mod slices;
 mod sparse;
 mod strides;
+mod tile;
 mod together;
 mod waves;
 mod zeroed;
@@ -46,8 +47,9 @@ mod zeroed;
 pub(crate) use corners::Tube;
 pub use dispatch::{Level, level, levels};
 pub use job::{Job, Map, Metric, Sums, Values};
+pub use lanes::PART;
 pub(crate) use norms::{sq_norm, sq_norms};
-pub use packed::{Packed, Tile};
+pub use packed::Packed;
 pub(crate) use pairs::LEAST_CURVATURE;
 pub(crate) use primitives::{
     absolute_differences, add_rows, add_scaled, add_scaled_rows, add_shorts, add_singles,
@@ -63,6 +65,7 @@ pub use roofline::fma_rounds;
 pub(crate) use side::{SIDE, Side, TOGETHER};
 pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
 pub(crate) use strides::{Stride, Strides};
+pub use tile::Tile;
 pub(crate) use zeroed::{zeroed, zeroed_places, zeroed_shorts};
 
 #[cfg(test)]

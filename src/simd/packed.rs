@@ -1,10 +1,7 @@
-//! Centres in packed form and points in tiles: what the block kernel reads.
+//! Centres in packed form: what the block kernel reads.
 
-use std::sync::OnceLock;
-
-use super::blanks::Blanks;
-use super::lanes::width;
-use super::norms::{interleave, sq_norm, sq_norms};
+use super::lanes::{PART, width};
+use super::norms::{interleave, part_norms, sq_norm};
 use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
 use crate::float::Real;
 use crate::watch::{Reader, Words};
@@ -65,6 +62,8 @@ pub struct Packed<F: Real> {
     len: usize,
     values: Aligned<F>,
     sq_norms: Aligned<F>,
+    /// None where a row is one part.
+    part_norms: Aligned<F>,
     max_sq_norm: f64,
 }
 
@@ -87,7 +86,12 @@ impl<F: Real> Packed<F> {
         let blocks = slots.div_ceil(width::<F>());
         packed.values.set_aside(blocks.saturating_mul(n_features))?;
         packed.sq_norms.set_aside(blocks)?;
+        packed.part_norms.set_aside(if packed.has_parts() { blocks } else { 0 })?;
         Ok(packed)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.n_features > PART
     }
 
     /// Number of centres.
@@ -130,6 +134,12 @@ impl<F: Real> Packed<F> {
         self.sq_norms.as_slice()
     }
 
+    /// The same, summed in parts of [`PART`] features (padded).
+    #[must_use]
+    pub(super) fn part_norms(&self) -> &[F] {
+        if self.has_parts() { self.part_norms.as_slice() } else { self.sq_norms() }
+    }
+
     /// An upper bound of the squared norms of all centres that the set has held.
     #[must_use]
     pub fn max_sq_norm(&self) -> f64 {
@@ -142,8 +152,11 @@ impl<F: Real> Packed<F> {
         self.max_sq_norm = self.max_sq_norm.max(norm);
     }
 
-    fn set_norm(&mut self, slot: usize, norm: F) {
+    fn set_norms(&mut self, slot: usize, [norm, in_parts]: [F; 2]) {
         self.sq_norms.as_mut_slice()[slot] = norm;
+        if self.has_parts() {
+            self.part_norms.as_mut_slice()[slot] = in_parts;
+        }
         self.max_sq_norm = self.max_sq_norm.max(norm.to_f64());
     }
 
@@ -157,6 +170,7 @@ impl<F: Real> Packed<F> {
             .checked_mul(self.n_features)
             .ok_or(Error::OutOfMemory { what: "packed centres", bytes: usize::MAX })?;
         self.values.grow(lines)?;
+        self.part_norms.grow(if self.has_parts() { blocks } else { 0 })?;
         self.sq_norms.grow(blocks)
     }
 
@@ -192,6 +206,10 @@ impl<F: Real> Packed<F> {
                 let lines = &mut self.values.as_mut_slice()[slot * d..(slot + width) * d];
                 let norms = &mut self.sq_norms.as_mut_slice()[slot..slot + width];
                 interleave(&rows, lines, norms);
+                if d > PART {
+                    let norms = &mut self.part_norms.as_mut_slice()[slot..slot + width];
+                    part_norms(&rows, d, norms);
+                }
                 let largest = norms.iter().fold(0.0f64, |most, &norm| most.max(norm.to_f64()));
                 self.raise_max_sq_norm(largest);
             } else {
@@ -208,24 +226,30 @@ impl<F: Real> Packed<F> {
         (slot / width::<F>()) * self.n_features * width::<F>() + slot % width::<F>()
     }
 
-    /// Replaces the centre in `slot`.
-    pub fn set(&mut self, slot: usize, center: &[F]) {
-        assert!(slot < self.len && center.len() == self.n_features, "a slot and a whole row");
+    fn write(&mut self, slot: usize, row: &[F]) {
         let base = self.base(slot);
         let target = self.values.as_mut_slice()[base..].iter_mut().step_by(width::<F>());
-        for (to, &value) in target.zip(center) {
+        for (to, &value) in target.zip(row) {
             *to = value;
         }
-        self.set_norm(slot, sq_norm(center));
     }
 
-    /// Makes the points of a tile the centres.
+    /// Replaces the centre in `slot`.
+    pub fn set(&mut self, slot: usize, center: &[F]) {
+        let mut in_parts = [F::zero()];
+        if self.has_parts() {
+            part_norms(center, self.n_features, &mut in_parts);
+        }
+        self.set_known(slot, center, [sq_norm(center), in_parts[0]]);
+    }
+
+    /// Makes these the centres, `write(i, row)` for each of `0..count`.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn set_points(&mut self, tile: &Tile<F>) -> Result<()> {
+    pub fn set_all(&mut self, count: usize, write: impl FnMut(usize, &mut [F])) -> Result<()> {
         self.len = 0;
-        self.extend(tile.len, |i, row| tile.copy_row(i, row))
+        self.extend(count, write)
     }
 
     /// Writes the centre in `slot` out as a row.
@@ -260,6 +284,18 @@ impl<F: Real> Packed<F> {
         }
     }
 
+    /// The squared norm of a centre, in one sum and in parts.
+    pub(crate) fn norms(&self, slot: usize) -> [F; 2] {
+        [self.sq_norms()[slot], self.part_norms()[slot]]
+    }
+
+    /// [`Packed::set`] of a centre whose norms are known.
+    pub(crate) fn set_known(&mut self, slot: usize, center: &[F], norms: [F; 2]) {
+        assert!(slot < self.len && center.len() == self.n_features, "a slot and a whole row");
+        self.write(slot, center);
+        self.set_norms(slot, norms);
+    }
+
     /// Copies the centre in `from.1` of another set over the one in `slot`, norm and all.
     pub fn copy_slot(&mut self, slot: usize, from: &Self, source: usize) {
         assert!(slot < self.len && source < from.len && from.n_features == self.n_features);
@@ -269,7 +305,7 @@ impl<F: Real> Packed<F> {
         for (to, &value) in target.zip(values).take(from.n_features) {
             *to = value;
         }
-        self.set_norm(slot, from.sq_norms.as_slice()[source]);
+        self.set_norms(slot, from.norms(source));
     }
 
     /// Removes the centre in `slot`; the last one takes its place.
@@ -281,8 +317,12 @@ impl<F: Real> Packed<F> {
             for k in 0..self.n_features {
                 values[to + k * width::<F>()] = values[at + k * width::<F>()];
             }
-            let norms = self.sq_norms.as_mut_slice();
-            norms[slot] = norms[last];
+            for norms in [&mut self.sq_norms, &mut self.part_norms] {
+                let norms = norms.as_mut_slice();
+                if last < norms.len() {
+                    norms[slot] = norms[last];
+                }
+            }
         }
         self.len = last;
     }
@@ -321,175 +361,5 @@ impl<F: Real> Packed<F> {
         }
         self.raise_max_sq_norm(reader.take_float()?);
         Ok(())
-    }
-}
-
-/// A tile of points, dense rows one after another or sparse ones, with their squared norms.
-#[derive(Clone, Debug, Default)]
-pub struct Tile<F: Real> {
-    n_features: usize,
-    len: usize,
-    pub(super) dense: bool,
-    /// Dense rows; empty for a sparse tile.
-    pub(super) values: Vec<F>,
-    /// Which parts of them are blank, looked for when first asked for.
-    blanks: OnceLock<Blanks>,
-    /// Sparse rows: `starts[i]..starts[i + 1]` of `columns` and `entries`.
-    pub(super) starts: Vec<usize>,
-    pub(super) columns: Vec<u32>,
-    pub(super) entries: Vec<F>,
-    /// Made when first asked for: most kernels of few features never ask.
-    sq_norms: OnceLock<Norms<F>>,
-}
-
-/// Rows whose norms need no memory of their own. Not more: a row that is learnt moves all of it.
-const FEW: usize = 8;
-
-/// Squared norms.
-#[derive(Clone, Debug)]
-enum Norms<F> {
-    Few([F; FEW]),
-    Many(Vec<F>),
-}
-
-impl<F: Real> Tile<F> {
-    /// An empty tile.
-    #[must_use]
-    pub fn new(n_features: usize) -> Self {
-        Self { n_features, ..Self::default() }
-    }
-
-    /// Empties the tile, for points of so many features.
-    pub fn reset(&mut self, n_features: usize) {
-        self.n_features = n_features;
-        self.fill_dense(0, |_, _| ());
-    }
-
-    /// Number of points.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Number of features.
-    #[must_use]
-    pub fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    /// Columns and entries of a sparse row; nothing of a dense one.
-    #[must_use]
-    pub fn sparse_row(&self, i: usize) -> (&[u32], &[F]) {
-        if self.dense {
-            return (&[], &[]);
-        }
-        let at = self.starts[i]..self.starts[i + 1];
-        (&self.columns[at.clone()], &self.entries[at])
-    }
-
-    /// Whether the rows are written out.
-    #[must_use]
-    pub fn is_dense(&self) -> bool {
-        self.dense
-    }
-
-    /// Squared norms, summed in the order in which the block kernel sums its products, so that
-    /// the distance of a point to itself is exactly 0.
-    #[must_use]
-    pub fn sq_norms(&self) -> &[F] {
-        let norms = self.sq_norms.get_or_init(|| {
-            let mut norms = match self.len {
-                0..=FEW => Norms::Few([F::zero(); FEW]),
-                len => Norms::Many(vec![F::zero(); len]),
-            };
-            let out = match &mut norms {
-                Norms::Few(norms) => &mut norms[..self.len],
-                Norms::Many(norms) => norms,
-            };
-            if self.dense {
-                sq_norms(&self.values, self.n_features, out);
-            } else {
-                let ranges = self.starts.windows(2).map(|ends| ends[0]..ends[1]);
-                out.iter_mut().zip(ranges).for_each(|(n, at)| *n = sq_norm(&self.entries[at]));
-            }
-            norms
-        });
-        match norms {
-            Norms::Few(norms) => &norms[..self.len],
-            Norms::Many(norms) => norms,
-        }
-    }
-
-    /// Makes one centre the only point; its norm is known. A centre with fewer than `sparse_below`
-    /// entries that are not 0 is kept sparse.
-    pub fn fill_center(&mut self, centers: &Packed<F>, slot: usize, sparse_below: usize) {
-        self.fill_dense(1, |_, row| centers.get(slot, row));
-        let row = std::mem::take(&mut self.values);
-        let stored = || row.iter().enumerate().filter(|(_, value)| **value != F::zero());
-        if stored().count() < sparse_below {
-            self.fill_sparse(1, |_, columns, entries| {
-                columns.extend(stored().map(|(column, _)| column as u32));
-                entries.extend(stored().map(|(_, &value)| value));
-            });
-        }
-        self.values = row;
-        self.sq_norms = OnceLock::from(Norms::Few([centers.sq_norms()[slot]; FEW]));
-    }
-
-    /// Fills the tile with dense rows: `write(i, row)` writes row `i`.
-    pub fn fill_dense(&mut self, len: usize, mut write: impl FnMut(usize, &mut [F])) {
-        self.dense = true;
-        self.len = len;
-        self.values.resize(len * self.n_features, F::zero());
-        for (i, row) in self.values.chunks_exact_mut(self.n_features.max(1)).enumerate() {
-            write(i, row);
-        }
-        self.blanks.take();
-        self.sq_norms.take();
-    }
-
-    /// Fills the tile with sparse rows: `append(i, columns, entries)` appends what row `i` holds,
-    /// columns increasing and below the number of features.
-    pub fn fill_sparse(
-        &mut self,
-        len: usize,
-        mut append: impl FnMut(usize, &mut Vec<u32>, &mut Vec<F>),
-    ) {
-        self.dense = false;
-        self.len = len;
-        self.starts.clear();
-        self.starts.push(0);
-        self.columns.clear();
-        self.entries.clear();
-        self.sq_norms.take();
-        for i in 0..len {
-            append(i, &mut self.columns, &mut self.entries);
-            self.starts.push(self.entries.len());
-        }
-        let widest = self.columns.iter().fold(0, |most, &column| most.max(column));
-        assert!(self.columns.len() == self.entries.len(), "a column for every entry");
-        assert!(self.columns.is_empty() || (widest as usize) < self.n_features, "columns in range");
-    }
-
-    /// Which parts of dense rows are blank.
-    pub(super) fn blanks(&self) -> &Blanks {
-        self.blanks.get_or_init(|| {
-            let mut blanks = Blanks::default();
-            blanks.find(&self.values, self.n_features);
-            blanks
-        })
-    }
-
-    /// Row `i` written out densely.
-    pub fn copy_row(&self, i: usize, out: &mut [F]) {
-        if self.dense {
-            out.copy_from_slice(&self.values[i * self.n_features..][..self.n_features]);
-        } else {
-            out.fill(F::zero());
-            let at = self.starts[i]..self.starts[i + 1];
-            for (&column, &value) in self.columns[at.clone()].iter().zip(&self.entries[at]) {
-                out[column as usize] = value;
-            }
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Small loops over slices, compiled for every level.
 
-use super::lanes::{ExpConstants, Lanes, exp, width};
+use super::lanes::{ExpConstants, Lanes, PART, exp, width};
 use crate::float::Real;
 
 /// One multiply-add chain a row.
@@ -26,6 +26,39 @@ pub(super) unsafe fn sq_norms<F: Real, L: Lanes<F>>(rows: &[F], d: usize, out: &
         // SAFETY: as above.
         *out =
             rows[i * d..][..d].iter().fold(F::zero(), |sum, &v| unsafe { L::fma_one(v, v, sum) });
+    }
+}
+
+/// As the block kernel sums a product in parts.
+#[inline(always)]
+pub(super) unsafe fn part_norms<F: Real, L: Lanes<F>>(rows: &[F], d: usize, out: &mut [F]) {
+    assert!(rows.len() >= out.len() * d, "whole rows");
+    for (row, out) in rows.chunks_exact(d.max(1)).zip(out) {
+        let mut sum = F::zero();
+        // Several parts at once: one chain waits for its own last step.
+        for parts in row.chunks(4 * PART) {
+            let mut sums = [F::zero(); 4];
+            // SAFETY: the features of `L` are enabled by the caller.
+            unsafe {
+                if let Some((whole, [])) = parts.split_first_chunk::<{ 4 * PART }>() {
+                    for k in 0..PART {
+                        for (part, sum) in sums.iter_mut().enumerate() {
+                            let value = whole[part * PART + k];
+                            *sum = L::fma_one(value, value, *sum);
+                        }
+                    }
+                } else {
+                    for (part, sum) in parts.chunks(PART).zip(&mut sums) {
+                        for &value in part {
+                            *sum = L::fma_one(value, value, *sum);
+                        }
+                    }
+                }
+            }
+            // (A part that is not there adds 0, and no square is -0.)
+            sums.into_iter().for_each(|part| sum += part);
+        }
+        *out = sum;
     }
 }
 

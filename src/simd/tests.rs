@@ -100,7 +100,13 @@ fn row_with_blanks<F: Real>(rng: &mut Rng, d: usize) -> Vec<F> {
 
 fn blocks_agree<F: Real>(tolerance: f64) {
     let mut rng = Rng::new(7);
-    let metrics = [Metric::Dot, Metric::SquaredByNorms, Metric::Squared, Metric::Absolute];
+    let metrics = [
+        Metric::Dot,
+        Metric::SquaredByNorms,
+        Metric::SquaredInParts,
+        Metric::Squared,
+        Metric::Absolute,
+    ];
     let sizes =
         [(1, 1, 1), (3, 5, 17), (3, 9, 0), (22, 37, 40), (123, 20, 100), (5, 13, 16), (2, 64, 7)];
     // More points than share lines, and more values than are written out of sparse rows at once.
@@ -178,7 +184,9 @@ fn blocks_agree_with_the_naive_twin() {
 #[test]
 fn a_point_is_at_distance_zero_from_itself() {
     let mut rng = Rng::new(3);
-    for &d in if cfg!(miri) { &[1, 7][..] } else { &[1, 7, 54, 200] } {
+    let metrics = [Metric::SquaredByNorms, Metric::SquaredInParts];
+    let sizes = if cfg!(miri) { &[1, 7][..] } else { &[1, 7, 54, 64, 65, 200, 513] };
+    for (&d, metric) in sizes.iter().flat_map(|d| metrics.map(|metric| (d, metric))) {
         let row: Vec<f32> = (0..d).map(|_| (rng.uniform() * 1e4) as f32).collect();
         let mut packed = Packed::new(d).unwrap();
         packed.push(&row).unwrap();
@@ -192,13 +200,13 @@ fn a_point_is_at_distance_zero_from_itself() {
                 last: n,
                 centers: &packed,
                 slots: (0, packed.padded_len()),
-                metric: Metric::SquaredByNorms,
+                metric,
                 gamma: 1.0,
                 map: Map::Identity,
                 values: Some(Values { out: &mut out, stride: 16, mapped: false }),
                 sums: None,
             });
-            assert!(out.iter().step_by(16).all(|&g| g == 0.0), "d = {d}, n = {n}");
+            assert!(out.iter().step_by(16).all(|&g| g == 0.0), "{metric:?} d = {d}, n = {n}");
         }
     }
 }

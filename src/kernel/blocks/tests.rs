@@ -135,6 +135,48 @@ fn large_offsets_lose_nothing() {
     }
 }
 
+/// Rows of many features whose norms are about the largest with which norms and products give distances,
+/// nearly equal ones among them: little is lost, and nothing at a point itself.
+#[test]
+fn norms_near_their_limits_lose_little() {
+    let mut rng = Rng::new(19);
+    for d in [65, 128, 300, 784, 3000] {
+        let n = 48;
+        let mut x = Array2::from_shape_fn((n, d), |_| rng.normal() as f32);
+        for i in 1..n / 2 {
+            let step = 0.1 / i as f32;
+            let near = x.row(i - 1).mapv(|v| v + step * (rng.uniform() as f32 - 0.5));
+            x.row_mut(i).assign(&near);
+        }
+        let norm = |row: ndarray::ArrayView1<'_, f32>| {
+            row.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>()
+        };
+        let largest = x.rows().into_iter().map(norm).fold(0.0, f64::max);
+        for limit in [norm_limit::<f32>(), part_norm_limit::<f32>()] {
+            let kernel = AnyKernel::Gaussian { gamma: 0.999 * limit / largest };
+            let mut tile = Tile::<f32>::new(d);
+            load_tile(&Rows::Dense(x.view()), n, |i| i, &[], &mut tile);
+            let mut packed = Packed::new(d).unwrap();
+            x.rows().into_iter().for_each(|row| packed.push(row.as_slice().unwrap()).unwrap());
+            let mut out = vec![0.0; n * n];
+            kernel.values(&tile, (0, n), &packed, &mut out, n);
+            let doubled = |i: usize| -> Vec<f64> { x.row(i).iter().map(|&v| v.into()).collect() };
+            let mut most = 0.0f64;
+            for (at, &got) in out.iter().enumerate() {
+                let (i, j) = (at / n, at % n);
+                most = most.max((f64::from(got) - kernel.eval(&doubled(i), &doubled(j))).abs());
+                assert!((0.0..=1.0).contains(&got) && (i != j || got == 1.0), "{d} {limit}");
+            }
+            // One sum of many features is off by more.
+            let in_parts = limit > norm_limit::<f32>();
+            if in_parts || d <= 128 {
+                let within = if in_parts { 5e-6 } else { 2e-6 };
+                assert!(most <= within, "d {d} limit {limit}: {most:.1e}");
+            }
+        }
+    }
+}
+
 /// A row made in parts has the bits of a row made at once, dense and sparse.
 fn parts_are_the_whole<F: Real>() {
     let mut rng = Rng::new(9);
@@ -189,7 +231,9 @@ fn a_row_among_others_is_the_row_alone() {
     });
     let mut dense = Tile::new(d);
     dense.fill_dense(n, |i, row| row.copy_from_slice(x.row(i).as_slice().unwrap()));
-    for gamma in [1e-5, 1e-3] {
+    // By norms, in parts, by differences.
+    let limits = [norm_limit::<f32>(), part_norm_limit::<f32>(), 1e3];
+    for gamma in limits.map(|limit| 0.9 * limit / packed.max_sq_norm()) {
         let kernel = AnyKernel::Gaussian { gamma };
         for tile in [&dense, &sparse] {
             let sums = |from: usize, last: usize| {
