@@ -227,8 +227,8 @@ impl<F: Real> Merging<F> {
         let d = expansion.centers().n_features();
         self.point.resize(d, F::zero());
         self.row.resize(d, F::zero());
-        expansion.centers().get(a, &mut self.point);
-        expansion.centers().get(b, &mut self.row);
+        expansion.center(a, &mut self.point);
+        expansion.center(b, &mut self.row);
         let (f_a, f_b) = (F::from_f64(w_a), F::from_f64(w_b));
         self.point.iter_mut().zip(&self.row).for_each(|(z, &s)| *z = f_a * *z + f_b * s);
         event.merged(parts, &[beta_a, beta_b], w_a * w_b * distance, &[merged]);
@@ -259,7 +259,7 @@ impl<F: Real> Merging<F> {
         self.point.resize(d, F::zero());
         self.row.resize(d, F::zero());
         for &(slot, weight) in parts {
-            expansion.centers().get(slot, &mut self.row);
+            expansion.center(slot, &mut self.row);
             let weight = F::from_f64(weight);
             self.point.iter_mut().zip(&self.row).for_each(|(z, &s)| *z += weight * s);
         }

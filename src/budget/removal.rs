@@ -15,7 +15,7 @@ pub(super) fn remove<F: Real>(
     let kernel = expansion.kernel();
     if !kernel.is_translation_invariant() {
         let mut row = vec![F::zero(); expansion.centers().n_features()];
-        expansion.centers().get(slot, &mut row);
+        expansion.center(slot, &mut row);
         let row: Vec<f64> = row.iter().map(|&v| v.to_f64()).collect();
         degradation *= kernel.eval(&row, &row);
     }

@@ -21,7 +21,7 @@ impl<F: Real> LocalModel<F> {
         let mut row = vec![F::zero(); d];
         for cell in &self.cells {
             for slot in 0..cell.len() {
-                cell.expansion.centers().get(slot, &mut row);
+                cell.expansion.center(slot, &mut row);
                 points.extend_from_slice(&row);
                 weights.extend((0..m).map(|c| cell.expansion.coef(slot, c)));
             }

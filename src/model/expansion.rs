@@ -3,10 +3,10 @@
 mod left;
 
 use super::lightest::Lightest;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_reserve};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
-use crate::simd::{Packed, Tile};
+use crate::simd::{PART, Packed, Tile};
 
 /// `Σ_j β_jc k(s_j, x)` for outputs c, held in slots `0..len`. A slot that is freed is filled by
 /// the last term. Without outputs it is the points alone.
@@ -15,6 +15,9 @@ pub struct Expansion<F: Real> {
     kernel: AnyKernel,
     origin: Vec<F>,
     centers: Packed<F>,
+    /// The centres row by row, where there are so many features that a packed one is dear to read, a
+    /// line of memory a value; else empty.
+    rows: Vec<F>,
     outputs: usize,
     /// One row of `stride` coefficients an output; 0 from `len` on.
     coef: Vec<f64>,
@@ -40,6 +43,7 @@ impl<F: Real> Expansion<F> {
             kernel,
             origin,
             centers: Packed::new(n_features)?,
+            rows: Vec::new(),
             outputs,
             coef: Vec::new(),
             stride: 0,
@@ -55,6 +59,10 @@ impl<F: Real> Expansion<F> {
     /// `OutOfMemory`.
     pub fn reserve(&mut self, terms: usize) -> Result<()> {
         self.centers.reserve(terms)?;
+        if self.centers.n_features() > PART {
+            let more = terms.saturating_sub(self.len()).saturating_mul(self.centers.n_features());
+            try_reserve("centres", &mut self.rows, more)?;
+        }
         let stride = terms.next_multiple_of(Packed::<F>::line());
         if stride > self.stride {
             let mut coef =
@@ -95,6 +103,27 @@ impl<F: Real> Expansion<F> {
     #[must_use]
     pub fn centers(&self) -> &Packed<F> {
         &self.centers
+    }
+
+    /// Writes the centre of a term out as a row.
+    pub fn center(&self, slot: usize, out: &mut [F]) {
+        match self.row(slot) {
+            Some(row) => out.copy_from_slice(row),
+            None => self.centers.get(slot, out),
+        }
+    }
+
+    fn row(&self, slot: usize) -> Option<&[F]> {
+        let d = self.centers.n_features();
+        self.rows.get(slot * d..(slot + 1) * d).filter(|row| !row.is_empty())
+    }
+
+    /// Writes the centre of a term over one of another set.
+    pub(crate) fn copy_center(&self, slot: usize, (to, at): (&mut Packed<F>, usize)) {
+        match self.row(slot) {
+            Some(row) => to.set_known(at, row, self.centers.norms(slot)),
+            None => to.copy_slot(at, &self.centers, slot),
+        }
     }
 
     /// Coefficients of one output.
@@ -151,7 +180,11 @@ impl<F: Real> Expansion<F> {
         if slot == self.stride {
             self.reserve((2 * slot).max(16))?;
         }
+        let row = if center.len() > PART { center } else { &[] };
+        let full = |_| Error::OutOfMemory { what: "centres", bytes: size_of_val(row) };
+        self.rows.try_reserve(row.len()).map_err(full)?;
         self.centers.push(center)?;
+        self.rows.extend_from_slice(row);
         self.clock += 1;
         self.stamp.push(self.clock);
         self.lightest.changed(slot);
@@ -161,6 +194,9 @@ impl<F: Real> Expansion<F> {
     /// Replaces the point of a term.
     pub fn move_center(&mut self, slot: usize, center: &[F]) {
         self.centers.set(slot, center);
+        if !self.rows.is_empty() {
+            self.rows[slot * center.len()..][..center.len()].copy_from_slice(center);
+        }
         self.clock += 1;
         self.stamp[slot] = self.clock;
     }
@@ -173,6 +209,11 @@ impl<F: Real> Expansion<F> {
             row[last] = 0.0;
         }
         self.centers.swap_remove(slot);
+        if !self.rows.is_empty() {
+            let d = self.centers.n_features();
+            self.rows.copy_within(last * d..(last + 1) * d, slot * d);
+            self.rows.truncate(last * d);
+        }
         self.stamp.swap_remove(slot);
         self.lightest.changed(slot);
     }

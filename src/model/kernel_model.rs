@@ -103,7 +103,7 @@ impl<F: Real> KernelModel<F> {
         let mut rows = try_vec("centers", expansion.len().saturating_mul(d), F::zero())?;
         let mut coef = Vec::with_capacity(expansion.len() * expansion.outputs());
         for (slot, row) in rows.chunks_exact_mut(d).enumerate() {
-            expansion.centers().get(slot, row);
+            expansion.center(slot, row);
             coef.extend((0..expansion.outputs()).map(|c| scale * expansion.coef(slot, c)));
         }
         let origin = expansion.origin().to_vec();

@@ -5,6 +5,8 @@
 //! change of the model is applied to the samples still to come: a new term's column from the
 //! points of the block, a merged term's column by Stewart's theorem, without touching the data.
 
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
 use crate::budget::Event;
 use crate::data::Rows;
 use crate::error::Result;
@@ -19,9 +21,9 @@ const PART: usize = 8;
 /// ... unless the terms are so many bytes, which come from afar for every unit: then a unit is all
 /// points and some of the terms.
 const FAR: usize = 1 << 19;
-/// Bytes of the terms of such a unit, about, which one core's own cache holds, and what their lines are
-/// a multiple of.
-const STRIP: usize = 3 << 18;
+/// Bytes of the terms of such a unit, about, of which one core's own cache holds several: a thread that
+/// becomes free takes what is left of another's. And what their lines are a multiple of.
+const STRIP: usize = 3 << 17;
 const STRIP_LINES: usize = 8;
 
 /// The model that a block was filled against, and which slots have changed since.
@@ -32,6 +34,18 @@ pub(super) struct Snapshot<F: Real> {
     pub(super) coef: Vec<f64>,
     pub(super) stride: usize,
     pub(super) outputs: usize,
+    /// What has changed since in the centres.
+    pending: Pending<F>,
+}
+
+/// Centres that are to be written into a snapshot: by the thread that reads it next, so that its lines
+/// stay in that core's caches.
+#[derive(Clone, Debug, Default)]
+struct Pending<F> {
+    slots: Vec<usize>,
+    /// One after another.
+    rows: Vec<F>,
+    norms: Vec<[F; 2]>,
 }
 
 impl<F: Real> Snapshot<F> {
@@ -42,19 +56,37 @@ impl<F: Real> Snapshot<F> {
             coef: model.padded_coef().to_vec(),
             stride: model.stride(),
             outputs: model.outputs(),
+            pending: Pending::default(),
         })
     }
 
-    /// Brings the snapshot up to date in the slots that have changed.
+    /// Writes what has changed in the centres: to be done before they are read.
+    pub(super) fn write_pending(&mut self) {
+        let Pending { slots, rows, norms } = &mut self.pending;
+        let rows = rows.chunks_exact(self.centers.n_features().max(1));
+        for ((&slot, row), &norms) in slots.iter().zip(rows).zip(norms.iter()) {
+            self.centers.set_known(slot, row, norms);
+        }
+        slots.clear();
+        norms.clear();
+    }
+
+    /// Notes what the model is now in the slots that have changed.
     fn sync(&mut self, model: &Expansion<F>, slots: &[usize]) -> Result<()> {
         self.centers.resize_stale(model.len())?;
         if self.stride != model.stride() {
             self.stride = model.stride();
             self.coef = model.padded_coef().to_vec();
         }
+        self.write_pending();
+        let Pending { slots: changed, rows, norms } = &mut self.pending;
+        let d = self.centers.n_features();
+        rows.resize(slots.len() * d, F::zero());
         for &slot in slots {
             if slot < model.len() {
-                self.centers.copy_slot(slot, model.centers(), slot);
+                model.center(slot, &mut rows[changed.len() * d..][..d]);
+                norms.push(model.centers().norms(slot));
+                changed.push(slot);
             }
             for c in 0..self.outputs {
                 let at = c * self.stride + slot;
@@ -63,6 +95,14 @@ impl<F: Real> Snapshot<F> {
         }
         Ok(())
     }
+}
+
+/// The snapshot with nothing pending.
+pub(super) fn up_to_date<F: Real>(
+    snapshot: &RwLock<Snapshot<F>>,
+) -> RwLockReadGuard<'_, Snapshot<F>> {
+    snapshot.write().unwrap_or_else(PoisonError::into_inner).write_pending();
+    snapshot.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Samples `ids` with their stored kernel values against the snapshot and their margins.
@@ -241,12 +281,16 @@ impl<F: Real> Block<F> {
     }
 
     /// Takes over the changes noted, before the first turn.
-    pub(super) fn settle(&mut self, snapshot: &Snapshot<F>) -> Result<()> {
+    pub(super) fn settle(
+        &mut self,
+        model: &Expansion<F>,
+        snapshot: &RwLock<Snapshot<F>>,
+    ) -> Result<()> {
         match std::mem::take(&mut self.changes) {
-            Changes::Most => self.compute(snapshot),
+            Changes::Most => self.compute(&up_to_date(snapshot)),
             Changes::Some => {
                 self.forget_old();
-                self.take_new(snapshot)?;
+                self.take_new(model)?;
             }
             Changes::None => {}
         }
@@ -265,7 +309,7 @@ impl<F: Real> Block<F> {
     }
 
     /// Adds what the terms that are there now give.
-    fn take_new(&mut self, snapshot: &Snapshot<F>) -> Result<()> {
+    fn take_new(&mut self, model: &Expansion<F>) -> Result<()> {
         // Terms may have come and gone within one block.
         if self.alive.is_empty() {
             return Ok(());
@@ -275,9 +319,9 @@ impl<F: Real> Block<F> {
         self.delta.clear();
         self.delta.resize(padded * self.outputs, 0.0);
         for (at, &slot) in self.alive.iter().enumerate() {
-            self.fresh.copy_slot(at, &snapshot.centers, slot);
+            model.copy_center(slot, (&mut self.fresh, at));
             for c in 0..self.outputs {
-                self.delta[c * padded + at] = snapshot.coef[c * snapshot.stride + slot];
+                self.delta[c * padded + at] = model.coef(slot, c);
             }
         }
         let stride = self.samples.stride();

@@ -44,6 +44,9 @@ pub enum Method {
     Bsgd,
 }
 
+/// Bytes that a core's own caches hold, about.
+const OWN_CACHE: usize = 2 << 20;
+
 /// A solver's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budgeted {
@@ -85,10 +88,14 @@ impl Budgeted {
     }
 
     /// Samples of a block: enough that a column is worth gathering, few enough that most of a
-    /// small model is not changed within one (`cargo bench --bench engine`, group `block`).
+    /// small model is not changed within one (`cargo bench --bench engine`, group `block`); more where
+    /// the terms, of so many bytes each, are more than a core's own caches hold, so that they come
+    /// from afar for every block.
     #[must_use]
-    pub fn block_len(&self) -> usize {
-        self.budget.map_or(32, |budget| (budget / 16).next_multiple_of(16).clamp(16, 32))
+    pub fn block_len(&self, term_bytes: usize) -> usize {
+        let far = self.budget.unwrap_or(0).saturating_mul(term_bytes) > OWN_CACHE;
+        let most = if far { 48 } else { 32 };
+        self.budget.map_or(32, |budget| (budget / 16).next_multiple_of(16).clamp(16, most))
     }
 }
 
@@ -130,6 +137,7 @@ impl<F: Real> State<F> {
     fn with(solver: &Budgeted, expansion: Expansion<F>) -> Result<Self> {
         // Without a budget no maintenance runs, and none is refused for the kernel.
         let maintenance = solver.budget.map_or(AnyMaintenance::Stop, |_| solver.maintenance);
+        let term_bytes = expansion.centers().n_features() * size_of::<F>();
         Ok(Self {
             intercept: vec![0.0; expansion.outputs()],
             expansion,
@@ -137,7 +145,7 @@ impl<F: Real> State<F> {
             rng: Rng::new(solver.seed),
             steps: 0,
             seen: 0,
-            block_len: solver.block_len(),
+            block_len: solver.block_len(term_bytes),
         })
     }
 

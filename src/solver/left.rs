@@ -4,10 +4,9 @@
 //! models belong to where a pass stands, and the slots in which they differ, in their order. Random
 //! numbers are those before the order of the pass was drawn: it is drawn anew.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::block::{Snapshot, Touched};
+use super::block::{Snapshot, Touched, up_to_date};
 use super::budgeted::State;
 use super::run::{Looks, PassRecord, Run};
 use super::sweep::{Begun, Counts, Duals, Place};
@@ -32,7 +31,7 @@ impl Run {
         looks: &dyn Looks<F>,
         words: &mut Words,
     ) {
-        let snapshot = place.snapshot.read().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = up_to_date(place.snapshot);
         words.put(NONE);
         self.put_model(place.state, looks, words);
         rng.place().iter().for_each(|&word| words.put(word));

@@ -7,7 +7,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use super::block::{Block, Snapshot, Touched};
+use super::block::{Block, Snapshot, Touched, up_to_date};
 use super::budgeted::{Budgeted, Method, State};
 use crate::budget::Event;
 use crate::data::Problem;
@@ -201,7 +201,7 @@ impl<'a, F: Real> Steps for Pass<'a, '_, F> {
 
     fn prepare(&self, block: &mut Block<F>, step: usize) -> Result<()> {
         let ids = &self.order[step * self.len..];
-        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = up_to_date(&self.snapshot);
         block.fill(&self.problem.rows(), &ids[..ids.len().min(self.len)], &snapshot)
     }
 
@@ -211,8 +211,8 @@ impl<'a, F: Real> Steps for Pass<'a, '_, F> {
     }
 
     fn take(&self, shared: &mut Shared<'a, F>, block: &mut Block<F>) -> Result<bool> {
-        block.settle(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))?;
         let Shared { state, duals, counts, .. } = shared;
+        block.settle(&state.expansion, &self.snapshot)?;
         sweep(self.solver, self.problem, state, duals, block, counts)?;
         std::mem::swap(&mut shared.touched, &mut block.touched);
         let Shared { state, duals, counts, touched, .. } = shared;

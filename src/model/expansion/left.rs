@@ -3,6 +3,7 @@
 use super::Expansion;
 use crate::error::Result;
 use crate::float::Real;
+use crate::simd::PART;
 use crate::watch::{Reader, Words};
 
 impl<F: Real> Expansion<F> {
@@ -27,6 +28,9 @@ impl<F: Real> Expansion<F> {
         self.centers.read(len, reader)?;
         if self.centers.len() != len {
             return Err(Reader::bad());
+        }
+        if self.centers.n_features() > PART {
+            self.rows.extend(self.centers.rows());
         }
         for c in 0..self.outputs {
             reader.take_into(&mut self.coef[c * self.stride..][..len])?;
