@@ -1,5 +1,6 @@
 //! Step 4: the gap that passes have left.
 
+use super::far::Far;
 use super::{Dual, Output};
 use crate::float::Real;
 use crate::linalg::{add_scaled_rows, dot, dots, symmetric_times};
@@ -78,6 +79,7 @@ impl Dual<'_, '_> {
         result: &mut Polished,
         watch: &mut Watch<'_>,
     ) -> Step<f64> {
+        let far = Far::find(self, panels.n_kept(), watch)?;
         let (shared, features) = (self.shared, &self.features);
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let cost = shared.samples(0, shared.polish.h).cost;
@@ -87,9 +89,12 @@ impl Dual<'_, '_> {
             margins.push(f.as_mut_slice());
             sums.push((a.as_slice(), v));
         }
-        let has = |i: usize| features.has(i);
-        let wanted = (!features.holds_all()).then_some(&has as &dyn Fn(usize) -> bool);
-        panels.times_and((&vectors, wanted), &mut margins, watch, &mut |wave, _, _| {
+        let wanted = |i: usize| match &far {
+            Some(far) => !far.is(i),
+            None => features.holds_all() || features.has(i),
+        };
+        let wanted = (&vectors[..], Some(&wanted as &dyn Fn(usize) -> bool));
+        panels.times_and(wanted, &mut margins, watch, &mut |wave, _, _| {
             parallel::each(sums.iter_mut(), &|_, (a, v)| {
                 let scaled: Vec<(u32, f64)> = (wave.first..wave.last)
                     .filter(|&i| a[i] != 0.0)
@@ -99,6 +104,13 @@ impl Dual<'_, '_> {
             });
             Ok(())
         })?;
+        if let Some(far) = &far
+            && far.is_wrong(&margins)
+        {
+            let is_far = |i: usize| far.is(i);
+            let wanted = (&vectors[..], Some(&is_far as &dyn Fn(usize) -> bool));
+            panels.times_and(wanted, &mut margins, watch, &mut |_, _, _| Ok(()))?;
+        }
         (result.smoothed, result.primal) = (0.0, 0.0);
         parallel::each(self.outputs.iter_mut().zip(coef), &|index, (o, coef)| {
             let samples = shared.samples(index, shared.polish.h);

@@ -98,6 +98,12 @@ impl Features {
         self.stride
     }
 
+    /// w as long as a row, in `f32`.
+    pub(super) fn in_single(&self, w: &[f64]) -> Vec<f32> {
+        let zeros = std::iter::repeat_n(0.0, self.stride - w.len());
+        w.iter().map(|&w| w as f32).chain(zeros).collect()
+    }
+
     /// The sample behind every row.
     pub(super) fn samples(&self) -> &[u32] {
         &self.samples

@@ -50,6 +50,7 @@
 
 mod ascent;
 mod certify;
+mod far;
 mod features;
 mod left_out;
 mod look;
@@ -118,10 +119,10 @@ impl Output {
     }
 }
 
-/// Whether the loss has a slope at this margin, or would have one if it moved by `SLACK`.
-fn is_near(loss: Smoothed, samples: &Samples<'_>, i: usize, f: f64) -> bool {
+/// Whether the loss has a slope at this margin, or would have one if it moved by this much.
+fn is_near(loss: Smoothed, samples: &Samples<'_>, i: usize, (f, slack): (f64, f64)) -> bool {
     let slope = |f: f64| loss.at(samples.y(i), f).slope != 0.0;
-    samples.cost[i] > 0.0 && (slope(f) || slope(f - SLACK) || slope(f + SLACK))
+    samples.cost[i] > 0.0 && (slope(f) || slope(f - slack) || slope(f + slack))
 }
 
 struct Dual<'s, 'a> {
@@ -224,7 +225,7 @@ impl Dual<'_, '_> {
                     let matters = if all {
                         cost[i] > 0.0
                     } else {
-                        (0..m).any(|c| is_near(loss, &of(c), i, f[c]))
+                        (0..m).any(|c| is_near(loss, &of(c), i, (f[c], SLACK)))
                     };
                     if matters {
                         samples.push(i as u32);
@@ -277,7 +278,7 @@ impl Dual<'_, '_> {
             let (samples, o) = (shared.samples(index, shared.polish.h), &outputs[index]);
             let matters = |i: usize| {
                 samples.cost[i] > 0.0
-                    && (all || o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]))
+                    && (all || o.a[i] != 0.0 || is_near(loss, &samples, i, (o.f[i], SLACK)))
             };
             (0..o.f.len()).filter(|&i| matters(i)).map(|i| i as u32).collect::<Vec<u32>>()
         });
@@ -309,8 +310,7 @@ impl Dual<'_, '_> {
         let loss = shared.polish.final_loss();
         parallel::map(candidates.len(), &|index| {
             let (o, samples) = (&self.outputs[index], shared.samples(index, shared.polish.h));
-            let mut w: Vec<f32> = o.v.iter().map(|&v| v as f32).collect();
-            w.resize(self.features.stride(), 0.0);
+            let w = self.features.in_single(&o.v);
             let dual = o.terms(&samples) - 0.5 * dot(&o.v, &o.v);
             let (mut moving, mut rest) = (Vec::new(), Vec::new());
             for &i in &candidates[index] {
@@ -321,7 +321,7 @@ impl Dual<'_, '_> {
                     a: o.a[i],
                     cost: samples.cost[i] as f32,
                 };
-                let near = o.a[i] != 0.0 || is_near(loss, &samples, i, o.f[i]);
+                let near = o.a[i] != 0.0 || is_near(loss, &samples, i, (o.f[i], SLACK));
                 if near { moving.push(one) } else { rest.push(one) }
             }
             Ascent::new((index, dual), w, [moving, rest], UNTIL)

@@ -1,5 +1,7 @@
 //! Every solver against Newton's method with Hessians, whatever the choice would be.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::super::choice::Choice;
 use super::super::run;
 use super::*;
@@ -139,9 +141,8 @@ fn a_gap_that_was_asked_for_is_met() {
     assert!(alone >= 12 * OTHERS.len(), "{alone}");
 }
 
-/// Most samples are far from every margin, and memory holds features of the others alone.
-#[test]
-fn outputs_share_features_of_some_samples_where_memory_holds_no_more() {
+/// Most samples are far from every margin.
+fn sparse_margins() -> Toy<f64> {
     let mut toy = Toy::<f64>::new(17, 4000, 40, 4);
     toy.kernel.gamma = 0.4;
     toy.cost.fill(30.0);
@@ -152,6 +153,13 @@ fn outputs_share_features_of_some_samples_where_memory_holds_no_more() {
     sorted.sort_by(f64::total_cmp);
     let band = |x: f64| (1..4).filter(|k| x > sorted[k * 1000]).count() as u32;
     toy.classes = along.iter().map(|&x| band(x)).collect();
+    toy
+}
+
+/// Memory holds features of those near a margin alone.
+#[test]
+fn outputs_share_features_of_some_samples_where_memory_holds_no_more() {
+    let toy = sparse_margins();
     for loss in [AnyLoss::Hinge, AnyLoss::SquaredHinge] {
         let best = solve(&toy, Choice::Newton, &polish(loss, false, 1e-9), &toy.random_coef(loss));
         // Not where it is to end.
@@ -165,6 +173,67 @@ fn outputs_share_features_of_some_samples_where_memory_holds_no_more() {
             assert!(above > 1e-9, "{loss:?}: another solver went on, {above:.1e}");
             let bits = crate::parallel::run(3, |_| solve(&toy, Choice::Dual, &tight, &start));
             assert_eq!(bits.unwrap(), found, "{loss:?}");
+        }
+    }
+}
+
+/// Counts the rows that are made; the values of the first ones are this many times what they are.
+struct Counted<'t> {
+    kernel: &'t Dense<f64>,
+    made: AtomicUsize,
+    first: (usize, f64),
+}
+
+impl KernelRows<f64> for Counted<'_> {
+    fn n_rows(&self) -> usize {
+        self.kernel.n_rows()
+    }
+    fn n_terms(&self) -> usize {
+        self.kernel.n_terms()
+    }
+    fn fill(&self, samples: &[usize], out: &mut [f64]) {
+        self.kernel.fill(samples, out);
+        if self.made.fetch_add(samples.len(), Ordering::Relaxed) < self.first.0 {
+            out.iter_mut().for_each(|value| *value *= self.first.1);
+        }
+    }
+    fn of_terms(&self, terms: &[u32]) -> Result<Option<Box<dyn KernelRows<f64> + '_>>> {
+        self.kernel.of_terms(terms)
+    }
+    fn fill_gram(&self, first: usize, out: &mut [f64]) {
+        self.kernel.fill_gram(first, out);
+    }
+}
+
+/// Memory holds features of all and no kernel values: those of samples far from every margin are not
+/// made again to certify the gap, unless features are wrong.
+#[test]
+fn a_gap_is_certified_by_the_samples_that_may_have_a_loss() {
+    let toy = sparse_margins();
+    let n = toy.kernel.n_rows();
+    for loss in [AnyLoss::Hinge, AnyLoss::SquaredHinge] {
+        let polish = polish(loss, false, 1e-4);
+        let best =
+            solve(&toy, Choice::Newton, &Polish { tol: 1e-9, ..polish }, &toy.random_coef(loss));
+        let coef: Vec<f64> = best.coef.iter().map(|c| 0.8 * c).collect();
+        let solved = |bytes: usize, factor: f64| {
+            let made = AtomicUsize::new(0);
+            let rows = Counted { kernel: &toy.kernel, made, first: (n, factor) };
+            let (polish, targets) = (Polish { cache_bytes: bytes, ..polish }, toy.targets(loss));
+            let start = Start { targets, cost: &toy.cost, coef: &coef, intercept: &[0.0; 4] };
+            let solved =
+                run::solve(&polish, Choice::Dual, &rows, (start, 0.0), &mut Watch::of_tests());
+            (solved.unwrap(), rows.made.into_inner())
+        };
+        let held = n * dual::feature_bytes(40, polish.tol);
+        let ((all, once), (found, made)) = (solved(1 << 22, 1.0), solved(held, 1.0));
+        assert_eq!(once, n, "{loss:?}");
+        assert!(made > n && 4 * made < 7 * n, "{loss:?}: {made}");
+        let (other, misled) = solved(held, 1.3);
+        assert!(misled >= 2 * n, "{loss:?}: {misled}");
+        for found in [all, found, other] {
+            let above = found.smoothed / best.smoothed - 1.0;
+            assert!(found.converged && above <= polish.tol, "{loss:?}: {above:.1e}");
         }
     }
 }
