@@ -61,7 +61,7 @@ impl<F: Real> Snapshot<F> {
     }
 
     /// Writes what has changed in the centres: to be done before they are read.
-    pub(super) fn write_pending(&mut self) {
+    fn write_pending(&mut self) {
         let Pending { slots, rows, norms } = &mut self.pending;
         let rows = rows.chunks_exact(self.centers.n_features().max(1));
         for ((&slot, row), &norms) in slots.iter().zip(rows).zip(norms.iter()) {
