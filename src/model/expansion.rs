@@ -1,6 +1,8 @@
 //! The expansion under training: packed centres, coefficients, and the age of each term.
 
 mod left;
+#[cfg(test)]
+mod tests;
 
 use super::lightest::Lightest;
 use crate::error::{Error, Result, try_reserve};

@@ -56,13 +56,17 @@ struct Data {
 }
 
 fn data(n: usize, classes: u32) -> Data {
+    data_of((n, 3), classes)
+}
+
+fn data_of((n, d): (usize, usize), classes: u32) -> Data {
     let mut state = 7_u64;
     let mut next = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f32 / 1e7
     };
-    let x = Array2::from_shape_fn((n, 3), |_| next());
+    let x = Array2::from_shape_fn((n, d), |_| next());
     let mut of = |row: &[f32]| ((row[0] * 4.0 + row[1] * 3.0 + next() * 0.2) as u32) % classes;
     let classes = x.rows().into_iter().map(|row| of(row.as_slice().unwrap()));
     let classes = classes.collect();
@@ -181,6 +185,17 @@ fn several_outputs_and_early_stopping_go_on() {
     let loss = AnyLoss::EpsilonInsensitive { epsilon: 0.1 };
     check(&with(base(), |c| (c.loss, c.fit_intercept) = (loss, true)), &three, &[1, 40, 100]);
     check(&with(base(), |c| c.refine = true), &two, &[149, 151]);
+}
+
+/// So many features that terms are held row by row too.
+#[test]
+fn wide_rows_go_on() {
+    let (two, three) = (data_of((1200, 70), 2), data_of((1200, 70), 3));
+    let wide = with(base(), |c| c.kernel = AnyKernel::Gaussian { gamma: 0.03 });
+    check(&wide, &two, &[1, 17, 60]);
+    let removing = with(wide.clone(), |c| c.maintenance = Maintenance::RemoveRandom);
+    check(&removing, &two, &[1, 17, 60]);
+    check(&with(wide, |c| c.shared = true), &three, &[1, 40, 100]);
 }
 
 #[test]
