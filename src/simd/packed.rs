@@ -248,8 +248,13 @@ impl<F: Real> Packed<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn set_all(&mut self, count: usize, write: impl FnMut(usize, &mut [F])) -> Result<()> {
-        self.len = 0;
+        self.clear();
         self.extend(count, write)
+    }
+
+    /// Forgets all centres, and that it has held them; the memory stays.
+    pub fn clear(&mut self) {
+        (self.len, self.max_sq_norm) = (0, 0.0);
     }
 
     /// Writes the centre in `slot` out as a row.

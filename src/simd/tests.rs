@@ -228,6 +228,25 @@ fn packed_slots_move_whole() {
     assert_eq!(packed.len(), 19);
 }
 
+/// Who has held long centres before compares others as one does that is new: two blocks of a pass take
+/// turns, which of them takes which samples is a matter of threads.
+#[test]
+fn a_set_that_is_filled_anew_has_held_nothing() {
+    let rows: Vec<Vec<f32>> = (1..20).map(|i| vec![1.0 / i as f32; 70]).collect();
+    let fill = |set: &mut Packed<f32>| {
+        set.set_all(rows.len(), |i, row| row.copy_from_slice(&rows[i])).unwrap();
+        (set.max_sq_norm().to_bits(), set.rows(), set.sq_norms()[..rows.len()].to_vec())
+    };
+    let (mut used, mut new) = (Packed::new(70).unwrap(), Packed::new(70).unwrap());
+    used.push(&[100.0; 70]).unwrap();
+    assert_eq!(fill(&mut used), fill(&mut new));
+    used.push(&[100.0; 70]).unwrap();
+    used.clear();
+    used.resize_stale(1).unwrap();
+    used.set(0, &rows[3]);
+    assert_eq!(used.max_sq_norm(), f64::from(sq_norm(&rows[3])));
+}
+
 #[test]
 fn searches_find_what_a_plain_loop_finds() {
     let mut rng = Rng::new(5);

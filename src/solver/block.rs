@@ -314,6 +314,7 @@ impl<F: Real> Block<F> {
         if self.alive.is_empty() {
             return Ok(());
         }
+        self.fresh.clear();
         self.fresh.resize_stale(self.alive.len())?;
         let (n, padded) = (self.ids.len(), self.fresh.padded_len());
         self.delta.clear();

@@ -56,6 +56,18 @@ def test_same_bits_where_the_terms_fill_more_than_near_memory():
     assert len(results) == 1
 
 
+@pytest.mark.parametrize("limit", [2.1, 5.03])
+def test_same_bits_where_norms_decide_how_distances_are_computed(limit):
+    """Each block of a pass knew how long its own rows had been, and which of two blocks takes which
+    rows is a matter of threads: one fit in five had other bits."""
+    wide = np.random.default_rng(2).normal(size=(900, 100)).astype(np.float32)
+    y, norms = Y[: len(wide)], ((wide - wide[0]) ** 2).sum(axis=1)
+    for longest in (norms.max(), np.quantile(norms, 0.99), np.quantile(norms, 0.995)):
+        model = BudgetSVC(budget=60, gamma=float(limit / longest), random_state=1, polishing=False)
+        results = {digest(clone(model).set_params(n_jobs=n).fit(wide, y)) for n in (1, 2, 2, 2, 3)}
+        assert len(results) == 1
+
+
 def test_prediction_does_not_depend_on_the_batch():
     model = BudgetSVC(budget=150, random_state=0).fit(X, Y)
     whole = model.decision_function(X)
