@@ -61,10 +61,8 @@ impl<F: Real> Expansion<F> {
     /// `OutOfMemory`.
     pub fn reserve(&mut self, terms: usize) -> Result<()> {
         self.centers.reserve(terms)?;
-        if self.centers.n_features() > PART {
-            let more = terms.saturating_sub(self.len()).saturating_mul(self.centers.n_features());
-            try_reserve("centres", &mut self.rows, more)?;
-        }
+        let more = terms.saturating_sub(self.len()).saturating_mul(self.row_len());
+        try_reserve("centres", &mut self.rows, more)?;
         let stride = terms.next_multiple_of(Packed::<F>::line());
         if stride > self.stride {
             let mut coef =
@@ -115,9 +113,15 @@ impl<F: Real> Expansion<F> {
         }
     }
 
-    fn row(&self, slot: usize) -> Option<&[F]> {
+    /// Values of a centre that are held as a row: all or none.
+    fn row_len(&self) -> usize {
         let d = self.centers.n_features();
-        self.rows.get(slot * d..(slot + 1) * d).filter(|row| !row.is_empty())
+        if d > PART { d } else { 0 }
+    }
+
+    fn row(&self, slot: usize) -> Option<&[F]> {
+        let d = self.row_len();
+        (d > 0).then(|| &self.rows[slot * d..][..d])
     }
 
     /// Writes the centre of a term over one of another set.
@@ -182,7 +186,7 @@ impl<F: Real> Expansion<F> {
         if slot == self.stride {
             self.reserve((2 * slot).max(16))?;
         }
-        let row = if center.len() > PART { center } else { &[] };
+        let row = &center[..self.row_len()];
         let full = |_| Error::OutOfMemory { what: "centres", bytes: size_of_val(row) };
         self.rows.try_reserve(row.len()).map_err(full)?;
         self.centers.push(center)?;
@@ -196,9 +200,8 @@ impl<F: Real> Expansion<F> {
     /// Replaces the point of a term.
     pub fn move_center(&mut self, slot: usize, center: &[F]) {
         self.centers.set(slot, center);
-        if !self.rows.is_empty() {
-            self.rows[slot * center.len()..][..center.len()].copy_from_slice(center);
-        }
+        let d = self.row_len();
+        self.rows[slot * d..][..d].copy_from_slice(&center[..d]);
         self.clock += 1;
         self.stamp[slot] = self.clock;
     }
@@ -211,11 +214,9 @@ impl<F: Real> Expansion<F> {
             row[last] = 0.0;
         }
         self.centers.swap_remove(slot);
-        if !self.rows.is_empty() {
-            let d = self.centers.n_features();
-            self.rows.copy_within(last * d..(last + 1) * d, slot * d);
-            self.rows.truncate(last * d);
-        }
+        let d = self.row_len();
+        self.rows.copy_within(last * d..(last + 1) * d, slot * d);
+        self.rows.truncate(last * d);
         self.stamp.swap_remove(slot);
         self.lightest.changed(slot);
     }

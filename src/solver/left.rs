@@ -222,7 +222,7 @@ impl<F: Real> Snapshot<F> {
     /// In one of the model as it is now.
     fn read(&mut self, reader: &mut Reader) -> Result<()> {
         let len = reader.take_count(self.stride.saturating_mul(2) + 64)?;
-        self.centers.resize_stale(0)?;
+        self.centers.clear();
         self.centers.read(len, reader)?;
         self.stride = self.stride.max(len.next_multiple_of(Packed::<F>::line()));
         self.coef = try_vec("coefficients", self.stride.saturating_mul(self.outputs), 0.0)?;

@@ -3,7 +3,6 @@
 use super::Expansion;
 use crate::error::Result;
 use crate::float::Real;
-use crate::simd::PART;
 use crate::watch::{Reader, Words};
 
 impl<F: Real> Expansion<F> {
@@ -29,7 +28,7 @@ impl<F: Real> Expansion<F> {
         if self.centers.len() != len {
             return Err(Reader::bad());
         }
-        if self.centers.n_features() > PART {
+        if self.row_len() > 0 {
             self.rows.extend(self.centers.rows());
         }
         for c in 0..self.outputs {
