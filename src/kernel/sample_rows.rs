@@ -93,17 +93,31 @@ impl<F: Real> SampleRows<F> {
         &self.rows[..self.len * self.stride]
     }
 
+    fn pack_points(&mut self) -> Result<()> {
+        if !self.points_ready {
+            let tile = &self.tile;
+            self.points.set_all(tile.len(), |i, row| tile.copy_row(i, row))?;
+            self.points_ready = true;
+        }
+        Ok(())
+    }
+
+    /// The squared norm of a sample that becomes a term, as a packed set has it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn norms(&mut self, turn: usize) -> Result<[F; 2]> {
+        self.pack_points()?;
+        Ok(self.points.norms(turn))
+    }
+
     /// The sample whose turn it is has become the term in `slot`: the rows of the samples to come
     /// follow. What they got.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn wrote(&mut self, turn: usize, slot: usize) -> Result<&[F]> {
-        if !self.points_ready {
-            let tile = &self.tile;
-            self.points.set_all(tile.len(), |i, row| tile.copy_row(i, row))?;
-            self.points_ready = true;
-        }
+        self.pack_points()?;
         let padded = self.points.padded_len();
         self.cross.resize(padded, F::zero());
         let range = (turn, turn + 1);

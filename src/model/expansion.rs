@@ -124,14 +124,6 @@ impl<F: Real> Expansion<F> {
         (d > 0).then(|| &self.rows[slot * d..][..d])
     }
 
-    /// Writes the centre of a term over one of another set.
-    pub(crate) fn copy_center(&self, slot: usize, (to, at): (&mut Packed<F>, usize)) {
-        match self.row(slot) {
-            Some(row) => to.set_known(at, row, self.centers.norms(slot)),
-            None => to.copy_slot(at, &self.centers, slot),
-        }
-    }
-
     /// Coefficients of one output.
     #[must_use]
     pub fn coef_of(&self, output: usize) -> &[f64] {
@@ -182,6 +174,14 @@ impl<F: Real> Expansion<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn push(&mut self, center: &[F]) -> Result<usize> {
+        self.push_known(center, Packed::norms_of(center))
+    }
+
+    /// [`Expansion::push`] of a centre whose norms are known, as a packed set has them.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn push_known(&mut self, center: &[F], norms: [F; 2]) -> Result<usize> {
         let slot = self.len();
         if slot == self.stride {
             self.reserve((2 * slot).max(16))?;
@@ -189,7 +189,7 @@ impl<F: Real> Expansion<F> {
         let row = &center[..self.row_len()];
         let full = |_| Error::OutOfMemory { what: "centres", bytes: size_of_val(row) };
         self.rows.try_reserve(row.len()).map_err(full)?;
-        self.centers.push(center)?;
+        self.centers.push_known(center, norms)?;
         self.rows.extend_from_slice(row);
         self.clock += 1;
         self.stamp.push(self.clock);

@@ -15,9 +15,12 @@ primitives! {
     /// The same in parts of [`PART`] features, which are added.
     pub(super) fn part_norms(rows: &[F], d: usize, out: &mut [F]) = slices::part_norms::<F, L>;
 
+    /// Both of one row.
+    pub(super) fn both_norms(row: &[F]) -> [F; 2] = slices::both_norms::<F, L>;
+
     /// Makes a line's number of rows the lanes of the lines of a block, and writes their
-    /// [`sq_norms`].
-    pub(super) fn interleave(rows: &[F], lines: &mut [F], norms: &mut [F]) = slices::interleave::<F, L>;
+    /// [`sq_norms`] and [`part_norms`].
+    pub(super) fn interleave(rows: &[F], lines: &mut [F], norms: [&mut [F]; 2]) = slices::interleave::<F, L>;
 }
 
 /// The squared norm of one row, as [`sq_norms`] sums it.

@@ -1,7 +1,7 @@
 //! Centres in packed form: what the block kernel reads.
 
 use super::lanes::{PART, width};
-use super::norms::{interleave, part_norms, sq_norm};
+use super::norms::{both_norms, interleave};
 use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
 use crate::float::Real;
 use crate::watch::{Reader, Words};
@@ -52,6 +52,9 @@ impl<T: Real> Aligned<T> {
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), len) }
     }
 }
+
+/// Fewer rows than this are quicker packed one by one than as a block.
+const FEW: usize = 4;
 
 /// Centres in blocks of one line, interleaved feature by feature: value `k` of the centres in
 /// slots `16 b .. 16 b + 16` (8 for `f64`) is one line. Slots from `len` on are zero or stale;
@@ -179,9 +182,17 @@ impl<F: Real> Packed<F> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn push(&mut self, center: &[F]) -> Result<()> {
+        self.push_known(center, Self::norms_of(center))
+    }
+
+    /// [`Packed::push`] of a centre whose norms are known.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn push_known(&mut self, center: &[F], norms: [F; 2]) -> Result<()> {
         self.reserve(self.len + 1)?;
         self.len += 1;
-        self.set(self.len - 1, center);
+        self.set_known(self.len - 1, center, norms);
         Ok(())
     }
 
@@ -193,25 +204,24 @@ impl<F: Real> Packed<F> {
         let (width, d) = (width::<F>(), self.n_features);
         self.reserve(self.len + count)?;
         let mut rows = try_vec("rows to be packed", width.saturating_mul(d), F::zero())?;
+        let [mut norms, mut in_parts] = [[F::zero(); 16]; 2];
         let mut done = 0;
         while done < count {
-            let whole = self.len.is_multiple_of(width) && count - done >= width && d > 0;
-            let part = if whole { width } else { 1 };
+            // A block at once; of a few rows one after another.
+            let part = width.min(count - done);
+            let part =
+                if self.len.is_multiple_of(width) && part >= FEW && d > 0 { part } else { 1 };
             for (i, row) in rows.chunks_exact_mut(d.max(1)).take(part).enumerate() {
                 write(done + i, row);
             }
-            if whole {
+            if part > 1 {
+                rows[part * d..].fill(F::zero());
                 let slot = self.len;
-                self.len += width;
+                self.len += part;
                 let lines = &mut self.values.as_mut_slice()[slot * d..(slot + width) * d];
-                let norms = &mut self.sq_norms.as_mut_slice()[slot..slot + width];
-                interleave(&rows, lines, norms);
-                if d > PART {
-                    let norms = &mut self.part_norms.as_mut_slice()[slot..slot + width];
-                    part_norms(&rows, d, norms);
-                }
-                let largest = norms.iter().fold(0.0f64, |most, &norm| most.max(norm.to_f64()));
-                self.raise_max_sq_norm(largest);
+                interleave(&rows, lines, [&mut norms[..width], &mut in_parts[..width]]);
+                let each = norms.iter().zip(&in_parts).take(part).zip(slot..);
+                each.for_each(|((&norm, &parts), slot)| self.set_norms(slot, [norm, parts]));
             } else {
                 self.push(&rows[..d])?;
             }
@@ -236,11 +246,7 @@ impl<F: Real> Packed<F> {
 
     /// Replaces the centre in `slot`.
     pub fn set(&mut self, slot: usize, center: &[F]) {
-        let mut in_parts = [F::zero()];
-        if self.has_parts() {
-            part_norms(center, self.n_features, &mut in_parts);
-        }
-        self.set_known(slot, center, [sq_norm(center), in_parts[0]]);
+        self.set_known(slot, center, Self::norms_of(center));
     }
 
     /// Makes these the centres, `write(i, row)` for each of `0..count`.
@@ -289,7 +295,12 @@ impl<F: Real> Packed<F> {
         }
     }
 
-    /// The squared norm of a centre, in one sum and in parts.
+    /// The squared norm of a row, in one sum and in parts.
+    pub(crate) fn norms_of(row: &[F]) -> [F; 2] {
+        both_norms(row)
+    }
+
+    /// That of a centre.
     pub(crate) fn norms(&self, slot: usize) -> [F; 2] {
         [self.sq_norms()[slot], self.part_norms()[slot]]
     }

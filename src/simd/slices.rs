@@ -7,9 +7,9 @@ use crate::float::Real;
 #[inline(always)]
 pub(super) unsafe fn sq_norms<F: Real, L: Lanes<F>>(rows: &[F], d: usize, out: &mut [F]) {
     assert!(rows.len() >= out.len() * d, "whole rows");
-    const ROWS: usize = 4;
-    let mut row = 0;
     // Several rows at once: one chain waits for its own last step.
+    const ROWS: usize = 8;
+    let mut row = 0;
     while row + ROWS <= out.len() {
         let several: [&[F]; ROWS] = std::array::from_fn(|r| &rows[(row + r) * d..][..d]);
         let mut sums = [F::zero(); ROWS];
@@ -33,55 +33,89 @@ pub(super) unsafe fn sq_norms<F: Real, L: Lanes<F>>(rows: &[F], d: usize, out: &
 #[inline(always)]
 pub(super) unsafe fn part_norms<F: Real, L: Lanes<F>>(rows: &[F], d: usize, out: &mut [F]) {
     assert!(rows.len() >= out.len() * d, "whole rows");
-    for (row, out) in rows.chunks_exact(d.max(1)).zip(out) {
-        let mut sum = F::zero();
-        // Several parts at once: one chain waits for its own last step.
-        for parts in row.chunks(4 * PART) {
-            let mut sums = [F::zero(); 4];
-            // SAFETY: the features of `L` are enabled by the caller.
-            unsafe {
-                if let Some((whole, [])) = parts.split_first_chunk::<{ 4 * PART }>() {
-                    for k in 0..PART {
-                        for (part, sum) in sums.iter_mut().enumerate() {
-                            let value = whole[part * PART + k];
-                            *sum = L::fma_one(value, value, *sum);
-                        }
-                    }
-                } else {
-                    for (part, sum) in parts.chunks(PART).zip(&mut sums) {
-                        for &value in part {
-                            *sum = L::fma_one(value, value, *sum);
-                        }
-                    }
-                }
-            }
-            // (A part that is not there adds 0, and no square is -0.)
-            sums.into_iter().for_each(|part| sum += part);
+    let mut pairs = out.chunks_exact_mut(2);
+    let mut rows = rows.chunks_exact(d.max(1));
+    // SAFETY: the features of `L` are enabled by the caller.
+    unsafe {
+        for pair in &mut pairs {
+            let two = std::array::from_fn(|_| rows.next().unwrap_or_default());
+            pair.copy_from_slice(&norms_in_parts::<F, L, 2>(two));
         }
-        *out = sum;
+        for (out, row) in pairs.into_remainder().iter_mut().zip(rows) {
+            [*out] = norms_in_parts::<F, L, 1>([row]);
+        }
     }
 }
 
-/// The norms have the bits of [`sq_norms`].
+/// Those of `N` rows of one length.
+#[inline(always)]
+unsafe fn norms_in_parts<F: Real, L: Lanes<F>, const N: usize>(rows: [&[F]; N]) -> [F; N] {
+    // Several parts at once: one chain waits for its own last step.
+    const PARTS: usize = 4;
+    let (mut norms, d) = ([F::zero(); N], rows.first().map_or(0, |row| row.len()));
+    for first in (0..d).step_by(PARTS * PART) {
+        let mut sums = [[F::zero(); PARTS]; N];
+        let parts = rows.map(|row| &row[first..d.min(first + PARTS * PART)]);
+        for k in 0..PART.min(d - first) {
+            for (sums, parts) in sums.iter_mut().zip(parts) {
+                for (sum, value) in sums.iter_mut().zip(parts.iter().skip(k).step_by(PART)) {
+                    // SAFETY: the features of `L` are enabled by the caller.
+                    *sum = unsafe { L::fma_one(*value, *value, *sum) };
+                }
+            }
+        }
+        // (A part that is not there adds 0, and no square is -0.)
+        let each = norms.iter_mut().zip(sums);
+        each.for_each(|(norm, sums)| sums.into_iter().for_each(|part| *norm += part));
+    }
+    norms
+}
+
+/// The norm of one row, as [`sq_norms`] and as [`part_norms`] sum it.
+#[inline(always)]
+pub(super) unsafe fn both_norms<F: Real, L: Lanes<F>>(row: &[F]) -> [F; 2] {
+    let [mut sum, mut in_parts] = [F::zero(); 2];
+    for part in row.chunks(PART) {
+        let mut own = F::zero();
+        for &value in part {
+            // SAFETY: the features of `L` are enabled by the caller.
+            unsafe {
+                sum = L::fma_one(value, value, sum);
+                own = L::fma_one(value, value, own);
+            }
+        }
+        in_parts += own;
+    }
+    [sum, in_parts]
+}
+
+/// The norms have the bits of [`sq_norms`] and [`part_norms`].
 #[inline(always)]
 pub(super) unsafe fn interleave<F: Real, L: Lanes<F>>(
     rows: &[F],
     lines: &mut [F],
-    norms: &mut [F],
+    [norms, in_parts]: [&mut [F]; 2],
 ) {
     let (d, width) = (rows.len() / width::<F>(), width::<F>());
-    assert!(lines.len() == d * width && norms.len() == width, "one block");
+    let are_whole = norms.len() == width && in_parts.len() == width;
+    assert!(lines.len() == d * width && are_whole, "one block");
     // SAFETY: the features of `L` are enabled by the caller; lines and norms are whole lines.
     unsafe {
-        let mut sums = L::splat(F::zero());
-        for (k, line) in lines.chunks_exact_mut(width).enumerate() {
-            for (to, row) in line.iter_mut().zip(rows.chunks_exact(d)) {
-                *to = row[k];
+        let [mut sums, mut parts] = [L::splat(F::zero()); 2];
+        for (part, lines) in lines.chunks_mut(PART * width).enumerate() {
+            let mut own = L::splat(F::zero());
+            for (k, line) in (part * PART..).zip(lines.chunks_exact_mut(width)) {
+                for (to, row) in line.iter_mut().zip(rows.chunks_exact(d)) {
+                    *to = row[k];
+                }
+                let line = L::load(line.as_ptr());
+                sums = L::fma(line, line, sums);
+                own = L::fma(line, line, own);
             }
-            let line = L::load(line.as_ptr());
-            sums = L::fma(line, line, sums);
+            parts = L::add(parts, own);
         }
         L::store(norms.as_mut_ptr(), sums);
+        L::store(in_parts.as_mut_ptr(), parts);
     }
 }
 

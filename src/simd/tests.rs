@@ -328,6 +328,12 @@ fn same_packed<F: Real + std::fmt::Debug>(d: usize, before: usize, count: usize)
     together.extend(count, |i, row: &mut [F]| row.copy_from_slice(&rows[before + i])).unwrap();
     assert_eq!((together.len(), together.padded_len()), (single.len(), single.padded_len()));
     assert_eq!(together.sq_norms(), single.sq_norms());
+    assert_eq!(together.part_norms(), single.part_norms());
+    let [mut norms, mut in_parts] = [vec![F::zero(); rows.len()], vec![F::zero(); rows.len()]];
+    sq_norms(&rows.concat(), d, &mut norms);
+    super::norms::part_norms(&rows.concat(), d, &mut in_parts);
+    assert_eq!(norms, together.sq_norms()[..rows.len()]);
+    assert_eq!(in_parts, together.part_norms()[..rows.len()]);
     assert_eq!(together.max_sq_norm().to_bits(), single.max_sq_norm().to_bits());
     let mut row = vec![F::zero(); d];
     for (slot, expected) in rows.iter().enumerate() {
@@ -338,8 +344,8 @@ fn same_packed<F: Real + std::fmt::Debug>(d: usize, before: usize, count: usize)
 
 #[test]
 fn centres_added_together_are_those_added_one_by_one() {
-    for &d in if cfg!(miri) { &[1, 3][..] } else { &[1, 3, 22, 257] } {
-        for (before, count) in [(0, 1), (0, 16), (5, 40), (16, 33), (8, 24)] {
+    for &d in if cfg!(miri) { &[1, 3][..] } else { &[1, 3, 22, 64, 65, 257, 600] } {
+        for (before, count) in [(0, 1), (0, 7), (0, 16), (5, 40), (16, 33), (16, 21), (8, 24)] {
             same_packed::<f32>(d, before, count);
             same_packed::<f64>(d, before, count);
         }

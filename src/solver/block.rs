@@ -220,10 +220,10 @@ impl<F: Real> Block<F> {
         let (padded, line) = (centers.padded_len(), Packed::<F>::line());
         let term_bytes = tile.n_features() * size_of::<F>();
         let far = n > 0 && padded * term_bytes >= FAR;
+        let lines = (STRIP / (term_bytes * line).max(1)).next_multiple_of(STRIP_LINES);
+        let slots = lines.max(STRIP_LINES) * line;
         let worth = (n * centers.len()).saturating_mul(tile.n_features()) >= MIN_PARALLEL_BLOCK;
         if far {
-            let lines = (STRIP / (term_bytes * line)).next_multiple_of(STRIP_LINES);
-            let slots = lines.max(STRIP_LINES) * line;
             self.strips.resize(n * padded, F::zero());
             let strips = self.strips.chunks_mut(n * slots);
             each_if(worth, strips, &|at, strip| {
@@ -231,14 +231,17 @@ impl<F: Real> Block<F> {
                 let range = (at * slots, at * slots + width);
                 kernel.stored_part(tile, (0, n), (centers, range), (strip, width));
             });
-            for (at, strip) in self.strips.chunks(n * slots).enumerate() {
-                let rows = stored.chunks_exact_mut(stride).zip(strip.chunks_exact(strip.len() / n));
-                rows.for_each(|(to, from)| to[at * slots..][..from.len()].copy_from_slice(from));
-            }
         }
+        let strips = self.strips.chunks((n * slots).max(1));
         let part = |at: usize, (stored, margins): (&mut [F], &mut [f64])| {
             let coef = &snapshot.coef[..];
             if far {
+                for (first, strip) in (0..).step_by(slots).zip(strips.clone()) {
+                    let width = strip.len() / n;
+                    let from = strip[at * PART * width..].chunks_exact(width);
+                    let rows = stored.chunks_mut(stride).zip(from);
+                    rows.for_each(|(to, from)| to[first..][..width].copy_from_slice(from));
+                }
                 kernel.sums_of_stored((stored, stride, padded), (coef, outputs), margins);
             } else {
                 let range = (at * PART, at * PART + margins.len() / outputs);
@@ -314,13 +317,11 @@ impl<F: Real> Block<F> {
         if self.alive.is_empty() {
             return Ok(());
         }
-        self.fresh.clear();
-        self.fresh.resize_stale(self.alive.len())?;
+        self.fresh.set_all(self.alive.len(), |at, row| model.center(self.alive[at], row))?;
         let (n, padded) = (self.ids.len(), self.fresh.padded_len());
         self.delta.clear();
         self.delta.resize(padded * self.outputs, 0.0);
         for (at, &slot) in self.alive.iter().enumerate() {
-            model.copy_center(slot, (&mut self.fresh, at));
             for c in 0..self.outputs {
                 self.delta[c * padded + at] = model.coef(slot, c);
             }

@@ -276,7 +276,7 @@ fn sweep<F: Real>(
             Some(slot) => slot,
             None => {
                 block.samples.tile.copy_row(turn, &mut row);
-                let slot = expansion.push(&row)?;
+                let slot = expansion.push_known(&row, block.samples.norms(turn)?)?;
                 duals.set(slot, sample as u32);
                 block.added(slot, &delta)?;
                 slot
