@@ -1,5 +1,8 @@
 //! Centres in packed form: what the block kernel reads.
 
+#[cfg(test)]
+mod tests;
+
 use super::lanes::{PART, width};
 use super::norms::{both_norms, interleave};
 use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
