@@ -102,7 +102,7 @@ impl<F: Real> SampleRows<F> {
         Ok(())
     }
 
-    /// The squared norm of a sample that becomes a term, as a packed set has it.
+    /// The squared norms of a sample that becomes a term, as [`Packed::norms`] has them.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -206,7 +206,8 @@ impl<F: Real> Packed<F> {
     pub fn extend(&mut self, count: usize, mut write: impl FnMut(usize, &mut [F])) -> Result<()> {
         let (width, d) = (width::<F>(), self.n_features);
         self.reserve(self.len + count)?;
-        let mut rows = try_vec("rows to be packed", width.saturating_mul(d), F::zero())?;
+        let held = if count < FEW { 1 } else { width };
+        let mut rows = try_vec("rows to be packed", held.saturating_mul(d), F::zero())?;
         let [mut norms, mut in_parts] = [[F::zero(); 16]; 2];
         let mut done = 0;
         while done < count {

@@ -254,7 +254,7 @@ impl<F: Real> Block<F> {
 
     /// Notes what changed in the model between the snapshot that this block was filled against and
     /// now, and brings the snapshot up to date: the next block may be filled against it. (Others wait
-    /// for that alone; the new terms are taken from the snapshot later.)
+    /// for that alone; the new terms are taken from the model later.)
     pub(super) fn catch_up(
         &mut self,
         model: &Expansion<F>,
