@@ -4,9 +4,9 @@
 //!
 //! 1. Pivoted Cholesky of the kernel matrix of the distinct samples, `K = AAᵀ`, gives features A of
 //!    numerical rank r: however singular K is, `H = I + Aᵀ D A` (bordered for b) is not.
-//! 2. The linear machine on the samples' features, by Newton's method with a factor
-//!    ([`linear`](super::linear())): once the zones stay, a full step ends at the minimum up to
-//!    rounding.
+//! 2. The linear machine on the features of the distinct samples, which the others repeat, by
+//!    Newton's method with a factor ([`linear`](super::linear())): once the zones stay, a full step
+//!    ends at the minimum up to rounding.
 //! 3. When no sample lies in a quadratic zone, the minimum may be an interval of b. The middle
 //!    is taken (the finite end when one end is infinite).
 //! 4. `β_j = -Σ C_i L_h'(y_i, f_i)` over the samples that equal distinct sample j.
@@ -14,12 +14,12 @@
 //! The minimiser is unique, so order, copies and weights of samples make no difference beyond
 //! rounding: a sample of weight k is k copies of it.
 //!
-//! Cost: D²r for the features of D distinct samples and Dr² + r³/3 a step. Certificate: that of
-//! the linear machine.
+//! Cost: D²r for the features of D distinct samples, and n + Dr² + r³/3 a step; memory for these and
+//! some vectors of n. Certificate: that of the linear machine.
 
 use ndarray::ArrayView2;
 
-use super::linear::{Linear, linear};
+use super::linear::{Linear, of_samples};
 use crate::data::{Rows, Targets};
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::linalg::{dot, pivoted_cholesky};
@@ -71,26 +71,30 @@ impl Polish {
         };
         // A kernel matrix of zeros: one feature that is always 0.
         let rank = factor.rank().max(1);
-        let mut features = try_vec("features", n * rank, 0.0)?;
+        let mut features = try_vec("features", size * rank, 0.0)?;
         if factor.rank() > 0 {
-            for (row, &p) in features.chunks_exact_mut(rank).zip(data.point) {
+            for (p, row) in features.chunks_exact_mut(rank).enumerate() {
                 row.copy_from_slice(factor.row(p));
             }
         }
         // 2.
-        let rows = ArrayView2::from_shape((n, rank), &features)
+        let rows = ArrayView2::from_shape((size, rank), &features)
             .map_err(|e| Error::Unsupported(e.to_string()))?;
         let (coef, intercept) = (vec![0.0; rank * m], vec![0.0; m]);
-        let Distinct { targets, cost, .. } = data;
+        let Distinct { point, targets, cost, .. } = data;
         let start = Start { targets, cost, coef: &coef, intercept: &intercept };
         let goal = Self { max_steps: MAX_STEPS, ..*self };
-        let found = linear(&goal, Linear::Direct, &Rows::Dense(rows), start, watch)?;
+        let rows = (&Rows::Dense(rows), Some(point));
+        let found = of_samples(&goal, Linear::Direct, rows, start, watch)?;
         (result.steps, result.converged, result.stop) = (found.steps, found.converged, found.stop);
         for output in 0..m {
             let samples = start.samples(self, output, self.h);
             let w: Vec<f64> = found.coef.iter().skip(output).step_by(m).copied().collect();
             let mut b = found.intercept[output];
-            let mut f: Vec<f64> = features.chunks_exact(rank).map(|row| dot(row, &w) + b).collect();
+            let of_points: Vec<f64> =
+                features.chunks_exact(rank).map(|row| dot(row, &w) + b).collect();
+            let mut f = try_vec("decision values", n, 0.0)?;
+            f.iter_mut().zip(point).for_each(|(f, &p)| *f = of_points[p]);
             if self.fit_intercept && found.converged {
                 // 3.
                 let shift = to_the_middle(&samples, &f);
@@ -100,7 +104,7 @@ impl Polish {
             result.intercept[output] = b;
             // 4.
             for (i, &f) in f.iter().enumerate().filter(|(i, _)| cost[*i] > 0.0) {
-                result.coef[data.point[i] * m + output] -= samples.at(i, f).slope;
+                result.coef[point[i] * m + output] -= samples.at(i, f).slope;
             }
             result.add(&samples, 0.5 * dot(&w, &w), &f);
         }

@@ -78,7 +78,18 @@ pub fn linear<F: Real>(
     start: Start<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Polished> {
-    let (n, d) = (rows.n_rows(), rows.n_cols());
+    of_samples(polish, method, (rows, None), start, watch)
+}
+
+/// [`linear`] for samples that repeat these rows: `repeats` says which row each of them is.
+pub(super) fn of_samples<F: Real>(
+    polish: &Polish,
+    method: Linear,
+    (rows, repeats): (&Rows<'_, F>, Option<&[usize]>),
+    start: Start<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Polished> {
+    let (n, d) = (repeats.map_or(rows.n_rows(), <[usize]>::len), rows.n_cols());
     start.check(polish, n, d)?;
     let direct = match method {
         Linear::Auto => d <= DIRECT,
@@ -91,10 +102,15 @@ pub fn linear<F: Real>(
         let fit_intercept = polish.fit_intercept;
         let (direction, first_norm) = (Vec::new(), 0.0);
         let mut machine =
-            Weights { rows: rows.view(), fit_intercept, direct, direction, first_norm };
+            Weights { rows: rows.view(), repeats, fit_intercept, direct, direction, first_norm };
         place.f = machine.times(n, &place.coef, place.b)?;
         // Dual coordinates first: where they do not lead to the minimum soon, they are a start.
-        if !direct && !place.is_warm() && place.b == 0.0 && ascend(rows, &norms, place, watch)? {
+        if !direct
+            && repeats.is_none()
+            && !place.is_warm()
+            && place.b == 0.0
+            && ascend(rows, &norms, place, watch)?
+        {
             return Ok(true);
         }
         let first = if place.is_warm() { polish.h } else { place.first_width() };
@@ -105,6 +121,8 @@ pub fn linear<F: Real>(
 
 struct Weights<'a, F: Real> {
     rows: Rows<'a, F>,
+    /// The row that each sample is, where they are not the rows in order.
+    repeats: Option<&'a [usize]>,
     fit_intercept: bool,
     direct: bool,
     /// The direction last found: weights, then the offset (0 when there is none).
@@ -113,6 +131,19 @@ struct Weights<'a, F: Real> {
 }
 
 impl<F: Real> Weights<'_, F> {
+    /// Sums, for every row, over the samples that are this one.
+    fn by_row(&self, of_samples: Vec<f64>) -> Result<Vec<f64>> {
+        let Some(repeats) = self.repeats else { return Ok(of_samples) };
+        let mut sums = try_vec("slopes", self.rows.n_rows(), 0.0)?;
+        repeats.iter().zip(of_samples).for_each(|(&row, v)| sums[row] += v);
+        Ok(sums)
+    }
+
+    /// `x·w + b` of every row.
+    fn row_products(&self, weights: &[f64], b: f64) -> Vec<f64> {
+        parallel::map(self.rows.n_rows(), &|i| b + row_times(&self.rows, i, weights))
+    }
+
     /// The vector of `len` that `add` gathers from every row whose weight is not 0: of a part of the
     /// rows at a time, the parts' sums in order.
     fn sum_rows(
@@ -224,7 +255,7 @@ impl<F: Real> Weights<'_, F> {
         direction: &mut [f64],
         watch: &mut Watch<'_>,
     ) -> Step {
-        let (n, d) = (curvatures.len(), self.rows.n_cols());
+        let d = self.rows.n_cols();
         let mut diagonal = self.squares(curvatures)?;
         diagonal[..d].iter_mut().for_each(|v| *v += 1.0);
         let weight: f64 = curvatures.iter().sum();
@@ -245,7 +276,7 @@ impl<F: Real> Weights<'_, F> {
                 break;
             }
             watch.poll()?;
-            let mut weighted = self.times(n, &p[..d], p[d])?;
+            let mut weighted = self.row_products(&p[..d], p[d]);
             weighted.iter_mut().zip(curvatures).for_each(|(v, c)| *v *= c);
             let mut hp = self.transposed(&weighted)?;
             axpy(1.0, &p[..d], &mut hp[..d]);
@@ -294,6 +325,7 @@ impl<F: Real> Newton for Weights<'_, F> {
                 }
             }
         }
+        let (slopes, curvatures) = (self.by_row(slopes)?, self.by_row(curvatures)?);
         let mut direction = self.transposed(&slopes)?;
         axpy(1.0, &place.coef, &mut direction[..d]);
         if !self.fit_intercept {
@@ -320,7 +352,11 @@ impl<F: Real> Newton for Weights<'_, F> {
         Ok(())
     }
 
-    fn times(&self, size: usize, weights: &[f64], b: f64) -> Result<Vec<f64>> {
-        Ok(parallel::map(size, &|i| b + row_times(&self.rows, i, weights)))
+    fn times(&self, _: usize, weights: &[f64], b: f64) -> Result<Vec<f64>> {
+        let of_rows = self.row_products(weights, b);
+        let Some(repeats) = self.repeats else { return Ok(of_rows) };
+        let mut f = try_vec("decision values", repeats.len(), 0.0)?;
+        f.iter_mut().zip(repeats).for_each(|(f, &row)| *f = of_rows[row]);
+        Ok(f)
     }
 }

@@ -110,6 +110,41 @@ fn weights_are_copies_and_order_is_nothing() {
     }
 }
 
+/// Where samples of other targets are one point, and where each is its own, which `K` has twice.
+#[test]
+fn a_point_of_several_samples_is_as_good_as_one_each() {
+    let toy = Toy::<f64>::new(25, 50, 1, 3);
+    let row = |i: usize| &toy.kernel.x[i % 20 * 3..][..3];
+    let gram_of = |n: usize| -> Vec<f64> {
+        let pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        pairs.map(|(i, j)| gaussian(row(i), row(j), toy.kernel.gamma)).collect()
+    };
+    let copies = |points: usize| Copies {
+        gram: gram_of(points),
+        point: (0..50).map(|i| i % points).collect(),
+        classes: toy.classes.clone(),
+        values: toy.values.clone(),
+        cost: toy.cost.clone(),
+    };
+    let (shared, own) = (copies(20), copies(50));
+    for loss in LOSSES {
+        for offset in [false, true] {
+            let polish = polish(loss, offset);
+            let (one, two) = (shared.solve(&toy, &polish), own.solve(&toy, &polish));
+            let what = format!("{loss:?} {offset}");
+            assert!(one.converged && two.converged, "{what}");
+            let m = one.intercept.len();
+            let mut summed = vec![0.0; 20 * m];
+            for (at, value) in two.coef.iter().enumerate() {
+                summed[at / m % 20 * m + at % m] += value;
+            }
+            close(&one.coef, &summed, 1e-7, &what);
+            close(&one.intercept, &two.intercept, 1e-8, &what);
+            assert!((one.smoothed - two.smoothed).abs() <= 1e-10 * one.smoothed, "{what}");
+        }
+    }
+}
+
 #[test]
 fn agrees_with_the_panel_solver() {
     let toy = Toy::<f64>::new(22, 50, 50, 3);
