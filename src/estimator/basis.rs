@@ -1,10 +1,9 @@
-//! Rows against the terms of a model, as polishing asks for them; and the basis of all rows.
+//! Rows against the terms of a model, as polishing asks for them.
 
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
 
-use crate::data::{Gathered, Problem, Rows};
-use crate::error::{Result, try_vec};
+use crate::data::{Gathered, Rows};
+use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::model::KernelModel;
@@ -211,56 +210,6 @@ impl<F: Real> KernelRows<F> for HeldRows<'_, F> {
     fn fill_gram(&self, first: usize, out: &mut [f64]) {
         self.rows.fill_gram(first, out);
     }
-}
-
-/// The distinct rows of positive cost, when there are at most `budget` of them: then a machine
-/// on these points is as good as any, and is solved exactly.
-///
-/// # Errors
-/// `OutOfMemory`.
-pub(super) fn every_row<F: Real>(
-    problem: &Problem<'_, F>,
-    budget: usize,
-) -> Result<Option<Vec<usize>>> {
-    let mut seen = HashSet::new();
-    let mut chosen = Vec::new();
-    for i in (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0) {
-        if seen.insert(bits(problem, i)?) {
-            chosen.push(i);
-            if chosen.len() > budget {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(chosen))
-}
-
-/// What tells rows apart. Adding 0 makes one zero of the two.
-fn bits<F: Real>(problem: &Problem<'_, F>, row: usize) -> Result<Vec<u64>> {
-    let d = problem.rows().n_cols();
-    let (mut values, mut bits) = (try_vec("a row", d, F::zero())?, try_vec("a row", d, 0)?);
-    problem.rows().copy_row(row, &mut values);
-    bits.iter_mut().zip(values).for_each(|(b, v)| *b = (Real::to_f64(v) + 0.0).to_bits());
-    Ok(bits)
-}
-
-/// The rows of positive cost, each with the place among `distinct` of the row that it equals.
-///
-/// # Errors
-/// `OutOfMemory`.
-pub(super) fn points<F: Real>(
-    problem: &Problem<'_, F>,
-    distinct: &[usize],
-) -> Result<Vec<(usize, usize)>> {
-    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    for (place, &i) in distinct.iter().enumerate() {
-        places.insert(bits(problem, i)?, place);
-    }
-    let mut found = Vec::new();
-    for i in (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0) {
-        found.extend(places.get(&bits(problem, i)?).map(|&place| (i, place)));
-    }
-    Ok(found)
 }
 
 /// A model on these rows whose coefficients are all 0.

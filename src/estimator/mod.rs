@@ -26,6 +26,7 @@ mod passes;
 mod precision;
 mod primal;
 mod reduced;
+mod repeated;
 mod report;
 mod samples;
 mod saved;

@@ -134,7 +134,7 @@ PEAK = """
     import budgetsvm
 
     warnings.simplefilter("ignore")
-    name, n, d, own, classes = json.loads(sys.argv[1])
+    name, n, d, own, classes, kinds = json.loads(sys.argv[1])
 
     def status(name):
         with open("/proc/self/status") as told:
@@ -142,8 +142,10 @@ PEAK = """
 
     chance = np.random.default_rng(0)
     X = chance.normal(size=(n, d))
+    if kinds:
+        X = X[chance.integers(0, kinds, n)]
     y = X[:, 0] * X[:, 1] > 0 if classes == 2 else np.floor(3 * X[:, 0]) % classes
-    y = X[:, 0] if name.endswith("SVR") else y
+    y = X[:, 0] + 0.1 * chance.normal(size=n) if name.endswith("SVR") else y
     model = getattr(budgetsvm, name)(n_jobs=2, **own)
     model.fit(X[:300], y[:300])
     with open("/proc/self/clear_refs", "w") as peak:
@@ -162,10 +164,11 @@ PEAKS = [
 ]  # fmt: skip
 
 
-def peak(name, d, own, classes=2):
-    """Bytes that a fit of many rows has held at its peak."""
+def peak(name, d, own, classes=2, kinds=0):
+    """Bytes that a fit of many rows, of so many kinds or none twice, has held at its peak."""
+    case = json.dumps([name, MANY, d, own, classes, kinds])
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PEAK), json.dumps([name, MANY, d, own, classes])],
+        [sys.executable, "-c", textwrap.dedent(PEAK), case],
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     if "clear_refs" in done.stderr:
@@ -200,3 +203,11 @@ def test_a_polished_fit_holds_what_cache_size_says(name, budget, classes, cache)
     promised = 1e6 * cache + MANY * (200 + 60 * outputs) + 160 * budget**2 + 16e6
     held = peak(name, 5, {"budget": budget, "cache_size": cache}, classes)
     assert held <= promised, f"{held / 1e6:.0f} MB of {promised / 1e6:.0f}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc as Linux has it")
+@pytest.mark.parametrize("name", ["BudgetSVC", "BudgetSVR", "BudgetOneClassSVM"])
+def test_rows_of_few_kinds_hold_no_row_of_terms_each(name):
+    budget = 500
+    held = peak(name, 5, {"budget": budget}, kinds=400)
+    assert held <= MANY * 260 + 160 * budget**2 + 16e6, f"{held / 1e6:.0f} MB"

@@ -23,8 +23,9 @@ use super::train::{Start, check_classes};
 use crate::config::{Config as _, positive};
 use crate::data::{Problem, Rows, SomeTargets, Targets};
 use crate::error::{Error, Result, try_vec};
-use crate::estimator::basis::{self, HeldRows, ModelRows};
+use crate::estimator::basis::{HeldRows, ModelRows};
 use crate::estimator::coefficients;
+use crate::estimator::repeated::repeated;
 use crate::estimator::score::score_of;
 use crate::float::Real;
 use crate::model::KernelModel;
@@ -302,7 +303,7 @@ impl BudgetConfig {
         order.sort_by(|&a, &b| cs[a].total_cmp(&cs[b]));
         let middle = order.len() / 2;
         let of_c = |at: usize| -> Vec<f64> { problem.cost().iter().map(|w| w * cs[at]).collect() };
-        if !self.shares_terms(problem)? {
+        if !self.shares_terms(problem, watch)? {
             for at in order {
                 let cost = of_c(at);
                 let one = Self { c: cs[at], max_time: None, ..self.clone() };
@@ -372,11 +373,15 @@ impl BudgetConfig {
     }
 
     /// Whether a pass and polishing are all that a fit does.
-    fn shares_terms<F: Real>(&self, problem: &Problem<'_, F>) -> Result<bool> {
+    fn shares_terms<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool> {
         let Some(budget) = self.budget.filter(|_| self.polishing && !self.refine) else {
             return Ok(false);
         };
         let one = self.shared || problem.targets().n_outputs() == 1;
-        Ok(one && !self.early_stopping && basis::every_row(problem, budget)?.is_none())
+        Ok(one && !self.early_stopping && repeated(problem, budget, watch)?.is_none())
     }
 }

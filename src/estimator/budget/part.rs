@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::estimator::basis::{self, ModelRows};
 use crate::estimator::coefficients::{self, Refinement};
 use crate::estimator::passes::Passes;
+use crate::estimator::repeated::{Repeated, repeated};
 use crate::estimator::report::{Entry, Kind};
 use crate::estimator::score::score;
 use crate::float::Real;
@@ -78,8 +79,9 @@ fn small<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Option<Trained<F>>> {
     let Some(budget) = config.budget.filter(|_| config.polishing) else { return Ok(None) };
-    let Some(distinct) = basis::every_row(problem, budget)? else { return Ok(None) };
-    let mut trained = exact(config, problem, &distinct, watch)?;
+    watch.limit(config.max_time, 1.0);
+    let Some(repeated) = repeated(problem, budget, watch)? else { return Ok(None) };
+    let mut trained = exact(config, problem, &repeated, watch)?;
     let stepped = trained.part.model.coef();
     keep(config, problem, (&mut trained, stepped), watch)?;
     Ok(Some(trained))
@@ -267,10 +269,10 @@ fn polished_outcome(
 fn exact<F: Real>(
     config: &BudgetConfig,
     problem: &Problem<'_, F>,
-    distinct: &[usize],
+    repeated: &Repeated,
     watch: &mut Watch<'_>,
 ) -> Result<Trained<F>> {
-    watch.limit(config.max_time, 1.0);
+    let Repeated { distinct, samples, point, cost } = repeated;
     let (rows, targets) = (problem.rows(), problem.targets());
     let outputs = targets.n_outputs();
     let model = basis::model_on(config.kernel, &rows, distinct, outputs)?;
@@ -279,15 +281,11 @@ fn exact<F: Real>(
     // Other wishes to stop are heard by the solution itself.
     let all = ModelRows::new(rows.view(), &model)?;
     let gram = watch.unbroken(|watch| basis_gram(&all, watch))?;
-    // Rows of no cost are left out.
-    let kept = basis::points(problem, distinct)?;
-    let cost: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
-    let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
-    let targets = SomeTargets::new(targets, kept.iter().map(|&(i, _)| i));
+    let targets = SomeTargets::new(targets, samples.iter().copied());
     let (targets, centre) = (targets.view(), config.beginning(problem)?);
     let moved = targets.less(&centre)?;
     let targets = moved.as_ref().map_or(targets, SomeTargets::view);
-    let data = Distinct { gram: &gram, point: &point, targets, cost: &cost };
+    let data = Distinct { gram: &gram, point, targets, cost };
     let mut polished = config.polisher().solve_exactly(data, watch)?;
     polished.intercept.iter_mut().zip(&centre).for_each(|(b, centre)| *b += centre);
     // Only support vectors stay.

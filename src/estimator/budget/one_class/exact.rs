@@ -20,6 +20,7 @@ use crate::estimator::budget::config::BudgetConfig;
 use crate::estimator::budget::part::Part;
 use crate::estimator::budget::units::Units;
 use crate::estimator::passes::Passes;
+use crate::estimator::repeated::Repeated;
 use crate::float::Real;
 use crate::loss::{AnyLoss, Smoothed};
 use crate::solver::primal::Distinct;
@@ -36,9 +37,10 @@ const ZERO: f64 = 1e-10;
 pub(super) fn fit<F: Real>(
     (config, nu): (&BudgetConfig, f64),
     problem: &Problem<'_, F>,
-    distinct: &[usize],
+    repeated: &Repeated,
     watch: &mut Watch<'_>,
 ) -> Result<Found<F>> {
+    let Repeated { distinct, point, cost: weights, .. } = repeated;
     let rows = problem.rows();
     let model = basis::model_on(config.kernel, &rows, distinct, 1)?;
     let n_terms = distinct.len();
@@ -46,27 +48,24 @@ pub(super) fn fit<F: Real>(
     watch.enter(Phase::Polish, Progress { n_terms, ..tick });
     let all = ModelRows::new(rows.view(), &model)?;
     let gram = watch.unbroken(|watch| basis_gram(&all, watch))?;
-    let kept = basis::points(problem, distinct)?;
-    let weights: Vec<f64> = kept.iter().map(|&(i, _)| problem.cost()[i]).collect();
-    let point: Vec<usize> = kept.iter().map(|&(_, p)| p).collect();
     let total: f64 = weights.iter().sum();
     // The mean of the rows, in terms of the distinct ones; its decision values; units about them.
     let mut mean = vec![0.0; n_terms];
-    point.iter().zip(&weights).for_each(|(&p, c)| mean[p] += c / total);
+    point.iter().zip(weights).for_each(|(&p, c)| mean[p] += c / total);
     let at = |coef: &[f64]| -> Vec<f64> {
         gram.chunks_exact(n_terms).map(|row| crate::linalg::dot(row, coef)).collect()
     };
     let seen = at(&mean);
     let (units, size) = Units::about(nu, &gram, crate::linalg::dot(&seen, &mean));
-    let units = units.and(1.0, &weights);
+    let units = units.and(1.0, weights);
     let mut outcome = begun(1);
     let mut coef: Vec<f64> = mean.iter().map(|v| v / size).collect();
     let mut threshold = seen.iter().fold(0.0f64, |most, v| most.max(*v)) / size;
     if nu < 1.0 {
-        let cost = units.costs(&weights, total);
+        let cost = units.costs(weights, total);
         let targets: Vec<f64> = point.iter().map(|&p| -seen[p] / size).collect();
         let targets = SomeTargets::Values(targets);
-        let data = Distinct { gram: &gram, point: &point, targets: targets.view(), cost: &cost };
+        let data = Distinct { gram: &gram, point, targets: targets.view(), cost: &cost };
         threshold = 1.0;
         for _ in 0..ROUNDS {
             let before = units.threshold(1.0 - threshold);
@@ -87,7 +86,7 @@ pub(super) fn fit<F: Real>(
     // The objective itself: that of the quantile differs by a constant.
     let decided: Vec<f64> = at(&coef);
     let norm = 0.5 * crate::linalg::dot(&decided, &coef);
-    let cost = units.costs(&weights, total);
+    let cost = units.costs(weights, total);
     let value = |h: f64| {
         let loss = Smoothed { loss: AnyLoss::Hinge, h };
         let losses = point.iter().zip(&cost);

@@ -6,12 +6,12 @@ use super::found::{Found, begun, told};
 use crate::config::Config as _;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::basis;
 use crate::estimator::budget::config::{BudgetConfig, ROWS_A_TERM};
 use crate::estimator::budget::part::{self, Part};
 use crate::estimator::budget::recursive::{Learnt, Recursive, summaries_of_fit};
 use crate::estimator::budget::units::Units;
 use crate::estimator::machine::{Machine, State};
+use crate::estimator::repeated::repeated;
 use crate::estimator::report::{Report, curves};
 use crate::float::Real;
 use crate::model::{KernelModel, Model};
@@ -32,9 +32,9 @@ impl OneClassConfig {
     /// so.
     pub fn fit<F: Real>(&self, problem: &Problem<'_, F>, watch: &mut Watch<'_>) -> Result<Told<F>> {
         self.with(problem, |config, problem| {
-            if let Some(distinct) = basis::every_row(problem, self.budget)? {
-                watch.limit(self.max_time, 1.0);
-                let found = exact::fit((config, self.nu), problem, &distinct, watch)?;
+            watch.limit(self.max_time, 1.0);
+            if let Some(repeated) = repeated(problem, self.budget, watch)? {
+                let found = exact::fit((config, self.nu), problem, &repeated, watch)?;
                 let stepped = found.part.model.coef();
                 return keep(config, problem, (found, stepped), watch);
             }
