@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 
 use crate::data::{Problem, Rows, Targets};
-use crate::error::{Result, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::watch::{Halt, Step, Watch};
 
@@ -22,6 +22,17 @@ pub(super) struct Repeated {
     pub(super) samples: Vec<usize>,
     pub(super) point: Vec<usize>,
     pub(super) cost: Vec<f64>,
+}
+
+impl Repeated {
+    /// Room for so many groups more.
+    fn reserve(&mut self, more: usize) -> Result<()> {
+        let bytes = more.saturating_mul(2 * size_of::<usize>() + size_of::<f64>());
+        let full = |_| Error::OutOfMemory { what: "samples of few kinds", bytes };
+        self.samples.try_reserve(more).map_err(full)?;
+        self.point.try_reserve(more).map_err(full)?;
+        self.cost.try_reserve(more).map_err(full)
+    }
 }
 
 /// The groups, when the distinct rows are at most `budget`: then a machine on these points is as good
@@ -50,9 +61,15 @@ fn search<F: Real>(
     let mut found = Repeated::default();
     let mut group_of: HashMap<(usize, u32), usize> = HashMap::new();
     let at_once = (LOOK / problem.rows().n_cols().max(1)).max(1);
-    for i in (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0) {
-        if (i + 1) % at_once == 0 {
-            watch.glance()?;
+    for i in 0..problem.len() {
+        if i % at_once == 0 {
+            if i > 0 {
+                watch.glance()?;
+            }
+            found.reserve(at_once.min(problem.len() - i))?;
+        }
+        if problem.cost()[i] <= 0.0 {
+            continue;
         }
         let place = alike.place_of(i);
         if alike.distinct.len() > budget {
@@ -125,7 +142,6 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::error::Error;
     use crate::rng::Rng;
     use crate::watch::{Cancel, Progress};
 
