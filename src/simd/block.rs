@@ -1,11 +1,14 @@
 //! The block kernel: points times packed centres, the map to distances and the exponential
 //! fused in. Written once over [`Lanes`].
 
-use super::blanks::Blanks;
 use super::emit::{emit, finish, taken};
 use super::job::{ABSOLUTE, BY_NORMS, DOT, IN_PARTS, Job, LINES, Metric, SQUARED, lines_of};
 use super::lanes::{ExpConstants, Lanes, PART, width};
-use super::parted::{AT_ONCE, FEW, parted_points};
+use super::parted::Parts;
+use super::skipping::skipping_points;
+use super::thinned::Words;
+use super::tile::Tile;
+use crate::float::Real;
 
 /// Sparse points that share the lines read.
 const SPARSE_POINTS: usize = 16;
@@ -38,10 +41,8 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
     // SAFETY: rows of a dense tile are `d` values each; `check` has compared all other lengths.
     unsafe {
         if job.tile.dense {
-            let tile = job.tile;
-            let rows = tile.values.as_ptr().add(job.first * d);
-            let blanks = if M == SQUARED { tile.blanks().of(job.first, d) } else { None };
-            dense_points::<F, L, M>(job, (job.first, job.last), (rows, blanks));
+            let (tile, points) = (job.tile, (job.first, job.last));
+            dense_points::<F, L, M>(job, points, (tile, job.first));
         } else if M == DOT || M == BY_NORMS {
             let mut i = job.first;
             while i < job.last {
@@ -53,48 +54,64 @@ unsafe fn by_metric<F: ExpConstants, L: Lanes<F>, const M: u8>(job: &mut Job<'_,
             // Nothing is read of a row that meets no centre, however many features it has.
             let none = job.centers.is_empty();
             let at_once = (WRITTEN / d.max(1)).clamp(1, (job.last - job.first).max(1));
-            let mut rows = vec![F::zero(); if none { 0 } else { at_once * d }];
-            let mut blanks = Blanks::default();
+            let (tile, mut written) = (job.tile, Tile::new(d));
             let mut first = job.first;
             while first < job.last {
                 let last = (first + at_once).min(job.last);
-                for (i, row) in (first..last).zip(rows.chunks_exact_mut(d.max(1))) {
-                    job.tile.copy_row(i, row);
-                }
-                if M == SQUARED {
-                    blanks.find(&rows, d);
-                }
-                dense_points::<F, L, M>(job, (first, last), (rows.as_ptr(), blanks.of(0, d)));
+                let rows = if none { 0 } else { last - first };
+                written.fill_dense(rows, |k, row| tile.copy_row(first + k, row));
+                dense_points::<F, L, M>(job, (first, last), (&written, 0));
                 first = last;
             }
         }
     }
 }
 
-/// The points `first..last`, their rows written out one after another, against all centres.
+/// What is known of the zeros in rows.
+enum Zeros<'z> {
+    Unknown,
+    InParts(Parts<'z>),
+    OneByOne(Words<'z>),
+}
+
+impl<'z> Zeros<'z> {
+    /// Of a dense tile from this row on: what is of use where so many lines of centres are compared.
+    fn of<F: Real, const M: u8>(tile: &'z Tile<F>, row: usize, lines: usize) -> Self {
+        let d = tile.n_features();
+        let found = match M {
+            SQUARED => tile.blanks().of(row, d).map(|parts| Self::InParts(Parts(parts))),
+            DOT | BY_NORMS | IN_PARTS if lines >= LINES => {
+                tile.present().of(row, d).map(|words| Self::OneByOne(Words(words)))
+            }
+            _ => None,
+        };
+        found.unwrap_or(Self::Unknown)
+    }
+}
+
+/// The points `first..last` against all centres; their rows are those of a dense tile from `row` on.
 #[inline(always)]
 unsafe fn dense_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
     job: &mut Job<'_, F>,
     (first, last): (usize, usize),
-    (rows, blanks): (*const F, Option<&[bool]>),
+    (tile, row): (&Tile<F>, usize),
 ) {
-    let d = job.tile.n_features();
-    let mut i = first;
-    if let Some(blanks) = blanks {
-        while i < last {
-            let len = AT_ONCE.min(last - i);
-            let (at, rows) = ((i - first) * Blanks::parts(d), rows.wrapping_add((i - first) * d));
-            let seen = (rows, &blanks[at..]);
-            // SAFETY: as for the caller.
-            unsafe {
-                match len {
-                    0..=FEW => parted_points::<F, L, FEW>(job, (i, len), seen),
-                    _ => parted_points::<F, L, AT_ONCE>(job, (i, len), seen),
-                }
+    let d = tile.n_features();
+    // Of points that meet no centre there may be no rows.
+    let rows = tile.values.as_ptr().wrapping_add(row * d);
+    let (from, to) = lines_of(job);
+    let (all, mut i) = ((first, last), first);
+    // SAFETY: as for the caller.
+    unsafe {
+        match Zeros::of::<F, M>(tile, row, to - from) {
+            Zeros::InParts(zeros) if M == SQUARED => {
+                return skipping_points::<F, L, M, _>(job, all, (rows, zeros));
             }
-            i += len;
+            Zeros::OneByOne(zeros) if M == DOT || M == BY_NORMS || M == IN_PARTS => {
+                return skipping_points::<F, L, M, _>(job, all, (rows, zeros));
+            }
+            _ => {}
         }
-        return;
     }
     // SAFETY: as for the caller.
     unsafe {
@@ -102,7 +119,6 @@ unsafe fn dense_points<F: ExpConstants, L: Lanes<F>, const M: u8>(
             ($points:expr, $lines:expr, $most:expr) => {
                 while last - i >= $points {
                     let groups = ((last - i) / $points).min($most);
-                    // Of points that meet no centre there may be no rows.
                     let rows = rows.wrapping_add((i - first) * d);
                     dense_groups::<F, L, M, $points, $lines, $most>(job, (i, groups), rows);
                     i += groups * $points;

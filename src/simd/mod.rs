@@ -7,8 +7,9 @@
 //! that the processor lacks falls back to the best it has.
 //!
 //! A kernel value is a chain of multiply-adds in the order of the features (parts that a point is blank
-//! of come by themselves: `parted.rs`), whatever the shape of the block around it, so cutting the points
-//! into other tiles changes no bit.
+//! of come by themselves where differences are squared: `parted.rs`; products leave zeros out:
+//! `thinned.rs`), whatever the shape of the block around it, so cutting the points into other tiles
+//! changes no bit.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -28,6 +29,7 @@ mod packed;
 mod pages;
 mod pairs;
 mod parted;
+mod present;
 mod primitives;
 mod products;
 mod pulls;
@@ -36,9 +38,11 @@ mod registers;
 mod roofline;
 mod scalar;
 mod side;
+mod skipping;
 mod slices;
 mod sparse;
 mod strides;
+mod thinned;
 mod tile;
 mod together;
 mod waves;

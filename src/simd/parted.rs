@@ -3,114 +3,66 @@
 //! A part of a long dense row that holds nothing but zeros (after the origin was taken off: pixels of a
 //! background, marks of categories) adds to a squared distance what the centre has there, which is
 //! summed once for many points. So it is by itself, one addition, for every point that has enough parts
-//! blank, in whatever block it stands. (Products skip nothing: they take half the work a feature.)
+//! blank, in whatever block it stands. (Products skip every zero: `thinned.rs`.)
 
 use super::blanks::Blanks;
-use super::emit::{emit, finish, taken};
-use super::job::{Job, LINES, SQUARED, lines_of};
+use super::emit::taken;
 use super::lanes::{ExpConstants, Lanes, width};
+use super::skipping::Skips;
 
-/// Dense points that share the part of the lines at hand: their sums fit a nearest cache of 48 KB with
-/// it, where they were measured.
-pub(super) const AT_ONCE: usize = 64;
-/// As many as need no more room for sums than these.
-pub(super) const FEW: usize = 4;
-/// The lines, where registers hold as many sums.
-const LINES_AT_ONCE: usize = 8;
+/// Whether a part of a row is blank, [`Blanks::parts`] a row: for squared distances.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'z>(pub(super) &'z [bool]);
 
-/// Squared distances of `len` dense points from point `first` on, `P` at most, some parts of which are
-/// blank, to all centres: a part of a few lines serves all of them before the next is read.
-#[inline(always)]
-pub(super) unsafe fn parted_points<F: ExpConstants, L: Lanes<F>, const P: usize>(
-    job: &mut Job<'_, F>,
-    (first, len): (usize, usize),
-    seen: (*const F, &[bool]),
-) {
-    let (mut line, lines) = lines_of(job);
-    // SAFETY: as for the caller.
-    unsafe {
-        let mut wide = [L::wide_zero(); P];
-        macro_rules! take {
-            ($lines:expr) => {
-                parted_lines::<F, L, P, { $lines }>(job, first, seen, line, &mut wide[..len])
-            };
-        }
-        while L::CHAINS >= 16 && line + LINES_AT_ONCE <= lines {
-            take!(LINES_AT_ONCE);
-            line += LINES_AT_ONCE;
-        }
-        while line + LINES <= lines {
-            take!(LINES);
-            line += LINES;
-        }
-        // The rest at once: a line by itself waits for its own last sum.
-        match lines - line {
-            0 => {}
-            1 => take!(1),
-            2 => take!(2),
-            _ => take!(3),
-        }
-        for (p, &wide) in wide.iter().enumerate().take(len) {
-            finish::<F, L, 1>(job, first + p, &[wide]);
-        }
+impl Skips for Parts<'_> {
+    fn from(self, row: usize, d: usize) -> Self {
+        Self(&self.0[row * Blanks::parts(d)..])
     }
-}
 
-#[inline(always)]
-unsafe fn parted_lines<F: ExpConstants, L: Lanes<F>, const P: usize, const N: usize>(
-    job: &mut Job<'_, F>,
-    first: usize,
-    (rows, blanks): (*const F, &[bool]),
-    line: usize,
-    wide: &mut [L::Wide],
-) {
-    let (d, w) = (job.tile.n_features(), width::<F>());
-    let parts = Blanks::parts(d);
-    // SAFETY: block `line` of the packed centres is `d` lines; a point's row is `d` values.
-    unsafe {
-        let centers = job.centers.values().as_ptr().add(line * d * w);
-        let mut sums = [[L::splat(F::zero()); N]; P];
-        for part in 0..parts {
-            let features = part * Blanks::PART..((part + 1) * Blanks::PART).min(d);
-            let mut away = None;
-            for (p, sums) in sums.iter_mut().enumerate().take(wide.len()) {
-                if !blanks[p * parts + part] {
-                    let mut acc = *sums;
-                    macro_rules! take {
-                        ($features:expr) => {
-                            for k in $features {
-                                let x = L::splat(*rows.add(p * d + k));
-                                for (l, acc) in acc.iter_mut().enumerate() {
-                                    let s = L::load(centers.add((l * d + k) * w));
-                                    *acc = taken::<F, L, SQUARED>(x, s, *acc);
+    #[inline(always)]
+    unsafe fn take<F: ExpConstants, L: Lanes<F>, const M: u8, const N: usize>(
+        self,
+        (rows, centers, d): (*const F, *const F, usize),
+        sums: &mut [[L::Line; N]],
+    ) {
+        let (w, parts) = (width::<F>(), Blanks::parts(d));
+        // SAFETY: as for the caller.
+        unsafe {
+            for part in 0..parts {
+                let features = part * Blanks::PART..((part + 1) * Blanks::PART).min(d);
+                let mut away = None;
+                for (p, sums) in sums.iter_mut().enumerate() {
+                    if !self.0[p * parts + part] {
+                        let mut acc = *sums;
+                        macro_rules! take {
+                            ($features:expr) => {
+                                for k in $features {
+                                    let x = L::splat(*rows.add(p * d + k));
+                                    for (l, acc) in acc.iter_mut().enumerate() {
+                                        let s = L::load(centers.add((l * d + k) * w));
+                                        *acc = taken::<F, L, M>(x, s, *acc);
+                                    }
                                 }
-                            }
-                        };
+                            };
+                        }
+                        // A number of features that is known is taken without a loop.
+                        if features.len() == Blanks::PART {
+                            take!(features.start..features.start + Blanks::PART);
+                        } else {
+                            take!(features.clone());
+                        }
+                        *sums = acc;
+                        continue;
                     }
-                    // A number of features that is known is taken without a loop.
-                    if features.len() == Blanks::PART {
-                        take!(features.start..features.start + Blanks::PART);
-                    } else {
-                        take!(features.clone());
+                    // What the centres have there is summed for the first who asks.
+                    if away.is_none() {
+                        away = Some(squares::<F, L, N>(centers, features.clone(), d));
                     }
-                    *sums = acc;
-                    continue;
-                }
-                // What the centres have there is summed for the first who asks.
-                if away.is_none() {
-                    away = Some(squares::<F, L, N>(centers, features.clone(), d));
-                }
-                for (sum, away) in sums.iter_mut().zip(away.into_iter().flatten()) {
-                    *sum = L::add(*sum, away);
+                    for (sum, away) in sums.iter_mut().zip(away.into_iter().flatten()) {
+                        *sum = L::add(*sum, away);
+                    }
                 }
             }
-        }
-        for (p, wide) in wide.iter_mut().enumerate() {
-            let mut own = *wide;
-            for (l, &sum) in sums[p].iter().enumerate() {
-                emit::<F, L, SQUARED>(job, first + p, line + l, sum, &mut own);
-            }
-            *wide = own;
         }
     }
 }

@@ -377,18 +377,19 @@ fn rows_that_meet_a_vector_together_change_no_bit() {
     }
 }
 
-/// Alone, among others, and kept sparse: a point meets a centre with the same bits.
+/// Alone, among others, kept sparse, and with centres that are too few for zeros to be looked for: a
+/// point meets a centre with the same bits.
 #[test]
-fn blank_parts_change_no_bit_with_the_block() {
+fn zeros_change_no_bit_with_the_block() {
     fn check<F: Real>() {
-        let (d, n, b) = if cfg!(miri) { (70, 5, 17) } else { (203, 77, 210) };
+        let (d, n, b) = if cfg!(miri) { (70, 5, 70) } else { (203, 77, 210) };
         let mut rng = Rng::new(11);
         let mut rows =
             |n: usize| -> Vec<Vec<F>> { (0..n).map(|_| row_with_blanks(&mut rng, d)).collect() };
         let (points, centers) = (rows(n), rows(b));
         let mut packed = Packed::new(d).unwrap();
         centers.iter().for_each(|c| packed.push(c).unwrap());
-        let stride = packed.padded_len();
+        let (all, line) = ((0, packed.padded_len()), Packed::<F>::line());
         let (mut dense, mut sparse) = (Tile::new(d), Tile::new(d));
         dense.fill_dense(n, |i, out| out.copy_from_slice(&points[i]));
         sparse.fill_sparse(n, |i, columns, entries| {
@@ -397,10 +398,13 @@ fn blank_parts_change_no_bit_with_the_block() {
                 entries.push(v);
             }
         });
-        for (level, metric) in levels().into_iter().flat_map(|level| {
-            [Metric::Dot, Metric::SquaredByNorms, Metric::Squared].map(|metric| (level, metric))
-        }) {
-            let values = |tile: &Tile<F>, (first, last): (usize, usize)| {
+        let metrics =
+            [Metric::Dot, Metric::SquaredByNorms, Metric::SquaredInParts, Metric::Squared];
+        for (level, metric) in
+            levels().into_iter().flat_map(|level| metrics.map(|metric| (level, metric)))
+        {
+            let values = |tile: &Tile<F>, (first, last): (usize, usize), slots: (usize, usize)| {
+                let stride = slots.1 - slots.0;
                 let mut out = vec![F::zero(); (last - first) * stride];
                 let values = Values { out: &mut out, stride, mapped: false };
                 run_block_at(
@@ -410,7 +414,7 @@ fn blank_parts_change_no_bit_with_the_block() {
                         first,
                         last,
                         centers: &packed,
-                        slots: (0, stride),
+                        slots,
                         metric,
                         gamma: F::one(),
                         map: Map::Identity,
@@ -420,10 +424,17 @@ fn blank_parts_change_no_bit_with_the_block() {
                 );
                 out
             };
-            let all = values(&dense, (0, n));
-            assert!(all == values(&sparse, (0, n)), "{level:?} {metric:?}: sparse");
-            let alone: Vec<F> = (0..n).flat_map(|i| values(&dense, (i, i + 1))).collect();
-            assert!(all == alone, "{level:?} {metric:?}: alone");
+            let together = values(&dense, (0, n), all);
+            let as_sparse = values(&sparse, (0, n), all);
+            assert!(together == as_sparse, "{level:?} {metric:?}: sparse");
+            let alone: Vec<F> = (0..n).flat_map(|i| values(&dense, (i, i + 1), all)).collect();
+            assert!(together == alone, "{level:?} {metric:?}: alone");
+            for from in (0..all.1).step_by(line) {
+                let few = values(&dense, (0, n), (from, from + line));
+                for (row, own) in together.chunks(all.1).zip(few.chunks(line)) {
+                    assert!(&row[from..][..line] == own, "{level:?} {metric:?}: few");
+                }
+            }
         }
     }
     check::<f32>();

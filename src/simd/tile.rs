@@ -6,6 +6,7 @@ use super::blanks::Blanks;
 use super::lanes::PART;
 use super::norms::{part_norms, sq_norm, sq_norms};
 use super::packed::Packed;
+use super::present::Present;
 use crate::float::Real;
 
 /// A tile of points, dense rows one after another or sparse ones, with their squared norms.
@@ -18,6 +19,8 @@ pub struct Tile<F: Real> {
     pub(super) values: Vec<F>,
     /// Which parts of them are blank, looked for when first asked for.
     blanks: OnceLock<Blanks>,
+    /// Which values of them are not zero, likewise.
+    present: OnceLock<Present>,
     /// Sparse rows: `starts[i]..starts[i + 1]` of `columns` and `entries`.
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
@@ -151,6 +154,7 @@ impl<F: Real> Tile<F> {
             write(i, row);
         }
         self.blanks.take();
+        self.present.take();
         self.sq_norms.take();
         self.part_norms.take();
     }
@@ -185,6 +189,15 @@ impl<F: Real> Tile<F> {
             let mut blanks = Blanks::default();
             blanks.find(&self.values, self.n_features);
             blanks
+        })
+    }
+
+    /// Which values of dense rows are not zero.
+    pub(super) fn present(&self) -> &Present {
+        self.present.get_or_init(|| {
+            let mut present = Present::default();
+            present.find(&self.values, self.n_features);
+            present
         })
     }
 
