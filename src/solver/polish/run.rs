@@ -72,7 +72,8 @@ fn by_choice<F: Real>(
         let bytes = polish.cache_bytes;
         let features = rows.n_rows().saturating_mul(dual::feature_bytes(b, polish.tol));
         // Kernel values are kept beside the features where there is room for all of both.
-        let left = bytes.saturating_sub(features);
+        let all = rows.n_rows().saturating_mul(b).saturating_mul(size_of::<F>());
+        let left = Some(bytes.saturating_sub(features)).filter(|&left| left >= all).unwrap_or(0);
         result.forget();
         let mut panels = Panels::new(rows, left, watch)?;
         if dual::solve(&shared, rows, (&mut panels, bytes), result, watch)? {

@@ -139,9 +139,9 @@ impl<F: Real> Weights<'_, F> {
         Ok(sums)
     }
 
-    /// `x·w + b` of every row.
-    fn row_products(&self, weights: &[f64], b: f64) -> Vec<f64> {
-        parallel::map(self.rows.n_rows(), &|i| b + row_times(&self.rows, i, weights))
+    /// `x·w + b` of the first so many rows.
+    fn row_products(&self, rows: usize, weights: &[f64], b: f64) -> Vec<f64> {
+        parallel::map(rows, &|i| b + row_times(&self.rows, i, weights))
     }
 
     /// The vector of `len` that `add` gathers from every row whose weight is not 0: of a part of the
@@ -276,7 +276,7 @@ impl<F: Real> Weights<'_, F> {
                 break;
             }
             watch.poll()?;
-            let mut weighted = self.row_products(&p[..d], p[d]);
+            let mut weighted = self.row_products(curvatures.len(), &p[..d], p[d]);
             weighted.iter_mut().zip(curvatures).for_each(|(v, c)| *v *= c);
             let mut hp = self.transposed(&weighted)?;
             axpy(1.0, &p[..d], &mut hp[..d]);
@@ -352,10 +352,12 @@ impl<F: Real> Newton for Weights<'_, F> {
         Ok(())
     }
 
-    fn times(&self, _: usize, weights: &[f64], b: f64) -> Result<Vec<f64>> {
-        let of_rows = self.row_products(weights, b);
-        let Some(repeats) = self.repeats else { return Ok(of_rows) };
-        let mut f = try_vec("decision values", repeats.len(), 0.0)?;
+    fn times(&self, size: usize, weights: &[f64], b: f64) -> Result<Vec<f64>> {
+        let Some(repeats) = self.repeats.map(|repeats| &repeats[..size]) else {
+            return Ok(self.row_products(size, weights, b));
+        };
+        let of_rows = self.row_products(self.rows.n_rows(), weights, b);
+        let mut f = try_vec("decision values", size, 0.0)?;
         f.iter_mut().zip(repeats).for_each(|(f, &row)| *f = of_rows[row]);
         Ok(f)
     }

@@ -86,9 +86,9 @@ impl<'a, F: Real> Panels<'a, F> {
         Ok(Self { rows, n, b, wave, kept, buffer, chosen: Vec::new(), places: Vec::new() })
     }
 
-    /// Samples, from the first on, whose rows are kept.
-    pub(in crate::solver) fn n_kept(&self) -> usize {
-        self.kept.len() / self.b.max(1)
+    /// Whether all rows are kept.
+    pub(in crate::solver) fn are_kept(&self) -> bool {
+        self.kept.len() >= self.n * self.b
     }
 
     /// Calls `work` on every wave in order. Rows of samples that are not `wanted` may be left

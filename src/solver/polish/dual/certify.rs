@@ -79,7 +79,7 @@ impl Dual<'_, '_> {
         result: &mut Polished,
         watch: &mut Watch<'_>,
     ) -> Step<f64> {
-        let far = Far::find(self, panels.n_kept(), watch)?;
+        let far = Far::find(self, panels.are_kept(), watch)?;
         let (shared, features) = (self.shared, &self.features);
         let vectors: Vec<_> = coef.iter().map(|coef| (coef.as_slice(), 0.0)).collect();
         let cost = shared.samples(0, shared.polish.h).cost;

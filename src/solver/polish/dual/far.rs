@@ -15,38 +15,35 @@ const TASK: usize = 128;
 const WAVE: usize = 32;
 
 pub(super) struct Far {
-    /// The first sample whose kernel values are not kept.
-    first: usize,
-    /// Whether each from there on is far.
+    /// Whether each is.
     are: Vec<bool>,
     /// Their margins by features, a row of outputs each; NaN of those without.
     margins: Vec<f32>,
 }
 
 impl Far {
-    /// Writes margins `w·φ` of the far ones, w in the place of v. None where there may be none: where all
+    /// Writes margins `w·φ` of the far ones, w in the place of v. None where there may be none: where
     /// kernel values are kept, or features are of some samples.
     pub(super) fn find(
         dual: &mut Dual<'_, '_>,
-        kept: usize,
+        are_kept: bool,
         watch: &mut Watch<'_>,
     ) -> Step<Option<Self>> {
         let Dual { shared, features, outputs, .. } = dual;
         let (n, m) = (features.n_samples(), outputs.len());
-        if !features.holds_all() || kept >= n {
+        if !features.holds_all() || are_kept {
             return Ok(None);
         }
         let mut far = Self {
-            first: kept,
-            are: try_vec("far samples", n - kept, false)?,
-            margins: zeroed("margins", (n - kept).saturating_mul(m))?,
+            are: try_vec("far samples", n, false)?,
+            margins: zeroed("margins", n.saturating_mul(m))?,
         };
         let loss = shared.polish.final_loss();
         let samples: Vec<Samples<'_>> =
             (0..m).map(|c| shared.samples(c, shared.polish.h)).collect();
         let w: Vec<Vec<f32>> = outputs.iter().map(|o| features.in_single(&o.v)).collect();
         let tasks = far.are.chunks_mut(TASK).zip(far.margins.chunks_mut(TASK * m));
-        let mut tasks = tasks.zip((kept..).step_by(TASK));
+        let mut tasks = tasks.zip((0..).step_by(TASK));
         loop {
             let wave: Vec<_> = tasks.by_ref().take(WAVE).collect();
             if wave.is_empty() {
@@ -73,7 +70,7 @@ impl Far {
         }
         parallel::each(outputs.iter_mut(), &|c, Output { f, .. }| {
             let values = far.margins.iter().skip(c).step_by(m);
-            for ((f, &value), &is) in f[kept..].iter_mut().zip(values).zip(&far.are) {
+            for ((f, &value), &is) in f.iter_mut().zip(values).zip(&far.are) {
                 if is {
                     *f = f64::from(value);
                 }
@@ -83,13 +80,13 @@ impl Far {
     }
 
     pub(super) fn is(&self, sample: usize) -> bool {
-        sample.checked_sub(self.first).is_some_and(|at| self.are[at])
+        self.are[sample]
     }
 
     /// Whether features are too far off, by exact margins of the samples that are not far.
     pub(super) fn is_wrong(&self, margins: &[&mut [f64]]) -> bool {
-        let known = self.margins.chunks_exact(margins.len()).zip(&self.are).zip(self.first..);
-        known.filter(|((_, far), _)| !**far).any(|((known, _), i)| {
+        let known = self.margins.chunks_exact(margins.len()).zip(&self.are).enumerate();
+        known.filter(|(_, (_, far))| !**far).any(|(i, (known, _))| {
             let off = |(f, margins): (&f32, &&mut [f64])| (f64::from(*f) - margins[i]).abs();
             known.iter().zip(margins).map(off).any(|off| off > 0.5 * SLACK)
         })
@@ -103,14 +100,13 @@ mod tests {
     #[test]
     fn features_are_judged_by_the_samples_that_have_them_and_are_not_far() {
         let far = Far {
-            first: 2,
             are: vec![true, false, false],
             margins: vec![7.0, 7.0, 1.0, -1.0, f32::NAN, f32::NAN],
         };
-        assert_eq!([0, 1, 2, 3, 4].map(|i| far.is(i)), [false, false, true, false, false]);
+        assert_eq!([0, 1, 2].map(|i| far.is(i)), [true, false, false]);
         for (off, wrong) in [(0.9, false), (1.1, true), (-1.1, true)] {
-            let (mut f, mut g) = ([0.0, 0.0, 3.0, 1.0, 9.0], [0.0, 0.0, 3.0, -1.0, 9.0]);
-            g[3] += off * 0.5 * SLACK;
+            let (mut f, mut g) = ([3.0, 1.0, 9.0], [3.0, -1.0, 9.0]);
+            g[1] += off * 0.5 * SLACK;
             assert_eq!(far.is_wrong(&[&mut f, &mut g]), wrong);
         }
     }
