@@ -5,14 +5,15 @@ use super::blocks::differences_up_to;
 use crate::data::{AnyRows, Csr, Rows, each_rows};
 use crate::error::Result;
 use crate::float::Real;
-use crate::simd::{Packed, Tile};
+use crate::simd::{self, Packed, Tile};
 
 /// CSR rows with a smaller share of stored entries than this are compared entry by entry,
-/// denser ones are written out first: jumping through wide centres costs more than running
-/// through them (`cargo bench --bench engine`, group `kernel`).
+/// denser ones are written out first: jumping through centres that no near cache holds a few lines of
+/// costs more than running through them, past the zeros (`cargo bench --bench engine`, group `kernel`).
 #[must_use]
 pub fn sparse_density(n_features: usize) -> f64 {
-    (400.0 / n_features.max(1) as f64).min(0.28)
+    let near = n_features <= 2 * simd::PART;
+    (400.0 / n_features.max(1) as f64).min(if near { 0.28 } else { 0.05 })
 }
 
 /// Where the origin of a model that begins with these rows should be: at the first row for
