@@ -26,15 +26,14 @@ fn part_norm_limit<F: Real>() -> f64 {
 /// read once for all of them.
 const POINTS: usize = 8;
 
-/// Bytes of centres above which they are read from afar: by as many points at once as share what is
-/// read (`simd`'s groups).
+/// Bytes of centres above which they are read from afar: by as many points at once as share a tile
+/// (`simd`'s groups).
 const NEAR: usize = 1 << 19;
-const SHARING: usize = 64;
 
 /// Points that are to meet these centres at once, where their values are weighed next.
 fn points_at_once<F: Real>(centers: &Packed<F>) -> usize {
     let bytes = (centers.padded_len() * size_of::<F>()).saturating_mul(centers.n_features());
-    if bytes <= NEAR { POINTS } else { SHARING }
+    if bytes <= NEAR { POINTS } else { 2 * POINTS }
 }
 
 /// Every slot of a set.
