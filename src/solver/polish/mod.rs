@@ -64,6 +64,7 @@
 //! References: \[PRIMAL\] sections 4.2 (huberised hinge), 6.2 (reduced expansion), Appendix B
 //! (offset); \[BSCA\] for the basis.
 
+mod apart;
 mod choice;
 mod common;
 mod curvature;

@@ -1,5 +1,6 @@
 //! A row of numbers as it is held, and what it meets.
 
+use super::apart::Apart;
 use crate::simd::{add_shorts, add_singles, lengthen, prefetch, short_products, single_products};
 
 /// Bytes of a line of memory.
@@ -49,14 +50,14 @@ impl<'r> Row<'r> {
     /// The same row with values in `f32`, for one that is met several times: no bit of what it meets
     /// changes.
     #[inline]
-    pub(super) fn lengthened<'b>(self, buffer: &'b mut Vec<f32>) -> Row<'b>
+    pub(super) fn lengthened<'b>(self, buffer: &'b mut Apart) -> Row<'b>
     where
         'r: 'b,
     {
         match self {
             Self::Full(..) => self,
             Self::Short(values, scale) => {
-                buffer.resize(values.len(), 0.0);
+                buffer.resize(values.len());
                 lengthen(values, 1.0, buffer);
                 Row::Full(buffer, scale)
             }
@@ -143,7 +144,7 @@ mod tests {
             met.push(product);
             k as f32
         });
-        let (mut plain, mut buffer) = (vec![1.0; x.len()], Vec::new());
+        let (mut plain, mut buffer) = (vec![1.0; x.len()], Apart::default());
         for (k, row) in rows.iter().enumerate() {
             let product: f32 = values(k).zip(&x).map(|(v, x)| v * x).sum();
             assert_eq!((met[k], row.dot(&x)), (product, product));

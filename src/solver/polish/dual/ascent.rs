@@ -7,6 +7,7 @@ use super::output::Ascent;
 use crate::loss::Smoothed;
 use crate::parallel;
 use crate::simd::prefetch;
+use crate::solver::polish::apart::Apart;
 use crate::solver::polish::row::SEVERAL;
 use crate::watch::{Step, Watch};
 
@@ -23,7 +24,7 @@ const ROUND: usize = 1 << 21;
 struct Scratch {
     order: Order,
     /// A row in `f32`.
-    buffer: Vec<f32>,
+    buffer: Apart,
 }
 
 /// Passes of all outputs, `most` each, until they are done: an output is when its gap is at most this

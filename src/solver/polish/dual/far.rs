@@ -5,6 +5,7 @@ use super::{Dual, Output, is_near};
 use crate::error::try_vec;
 use crate::parallel;
 use crate::simd::zeroed;
+use crate::solver::polish::apart::Apart;
 use crate::solver::smoothed::ray::Samples;
 use crate::watch::{Step, Watch};
 
@@ -50,7 +51,7 @@ impl Far {
                 break;
             }
             parallel::each(wave.into_iter(), &|_, ((are, margins), first)| {
-                let mut buffer = Vec::new();
+                let mut buffer = Apart::default();
                 let each = are.iter_mut().zip(margins.chunks_exact_mut(m)).zip(first..);
                 for ((is, margins), i) in each {
                     if !features.has(i) {

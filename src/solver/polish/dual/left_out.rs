@@ -135,6 +135,6 @@ fn ascent(
         let into = if near[i] { &mut moving } else { &mut rest };
         into.push(Coordinate { row: features.row_of(i), y: y as f32, a: a[i], cost: cost as f32 });
     }
-    let w = w.iter().map(|&v| v as f32).collect();
-    Ascent::new((c, dual), w, [moving, rest], UNTIL)
+    let w: Vec<f32> = w.iter().map(|&v| v as f32).collect();
+    Ascent::new((c, dual), &w, [moving, rest], UNTIL)
 }

@@ -4,6 +4,7 @@ use super::features::Features;
 use super::output::{Ascent, AtRest};
 use crate::loss::Smoothed;
 use crate::parallel;
+use crate::solver::polish::apart::Apart;
 use crate::solver::polish::row::SEVERAL;
 
 /// Rows of one task.
@@ -39,7 +40,7 @@ pub(super) fn look_at_all(mut asking: Vec<&mut Ascent>, features: &Features, los
 
 /// Those of some rows, from this one on.
 fn meet(mut part: Vec<AtRest<'_>>, first: usize, features: &Features, loss: Smoothed) {
-    let (mut here, mut buffer) = (Vec::new(), Vec::new());
+    let (mut here, mut buffer) = (Vec::new(), Apart::default());
     for row in first..features.samples().len().min(first + TASK) {
         here.clear();
         here.extend((0..part.len()).filter(|&own| part[own].row() == Some(row as u32)));

@@ -324,7 +324,7 @@ impl Dual<'_, '_> {
                 let near = o.a[i] != 0.0 || is_near(loss, &samples, i, (o.f[i], SLACK));
                 if near { moving.push(one) } else { rest.push(one) }
             }
-            Ascent::new((index, dual), w, [moving, rest], UNTIL)
+            Ascent::new((index, dual), &w, [moving, rest], UNTIL)
         })
     }
 

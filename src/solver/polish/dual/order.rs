@@ -114,7 +114,7 @@ mod tests {
     fn of_rows(rows: impl Iterator<Item = u32>, passes: usize) -> Ascent {
         let one = |row| Coordinate { row, y: 1.0, a: 0.0, cost: 1.0 };
         let until = Until { patience: 1, recent: 0 };
-        let mut own = Ascent::new((0, 0.0), vec![], [rows.map(one).collect(), vec![]], until);
+        let mut own = Ascent::new((0, 0.0), &[], [rows.map(one).collect(), vec![]], until);
         (0..passes).for_each(|_| own.end(0.0));
         own
     }

@@ -1,6 +1,7 @@
 //! One output of coordinate ascent: its coordinates, and when it is done.
 
 use crate::loss::{Conjugate, Smoothed};
+use crate::solver::polish::apart::Apart;
 use crate::solver::polish::row::Row;
 
 /// A coordinate is left out when it would rest even if its margin moved by this share of the farthest
@@ -88,7 +89,7 @@ pub(super) struct Ascent {
     /// Its number among all.
     pub(super) index: usize,
     /// As long as a row of the features.
-    w: Vec<f32>,
+    w: Apart,
     /// Coordinates that move, and those that came to rest.
     moving: Vec<Coordinate>,
     rest: Vec<Coordinate>,
@@ -114,14 +115,14 @@ impl Ascent {
     /// At w, with this dual objective.
     pub(super) fn new(
         (index, dual): (usize, f64),
-        w: Vec<f32>,
+        w: &[f32],
         [moving, rest]: [Vec<Coordinate>; 2],
         rest_until: Until,
     ) -> Self {
         let since = usize::from(!rest.is_empty());
         Self {
             index,
-            w,
+            w: w.into(),
             moving,
             rest,
             dual,

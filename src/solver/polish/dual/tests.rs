@@ -19,7 +19,7 @@ fn outputs(features: &Features, toy: &Toy<f32>, until: Until) -> Vec<Ascent> {
         let one =
             |i: usize| Coordinate { row: features.row_of(i), y: y(i), a: 0.0, cost: COST as f32 };
         let half = |odd: usize| (0..N).filter(|i| i % 2 == odd).map(one).collect();
-        Ascent::new((c, 0.0), vec![0.0; features.stride()], [half(0), half(1)], until)
+        Ascent::new((c, 0.0), &vec![0.0; features.stride()], [half(0), half(1)], until)
     };
     (0..CLASSES).map(of).collect()
 }

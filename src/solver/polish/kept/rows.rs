@@ -7,6 +7,7 @@ use crate::float::Real;
 use crate::linalg::{axpy, dots};
 use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::{add_rows, zeroed};
+use crate::solver::polish::apart::Apart;
 use crate::solver::polish::held::{Held, Width};
 use crate::solver::polish::row::{GROUP, Row, meet};
 use crate::solver::smoothed::KernelRows;
@@ -278,7 +279,7 @@ impl<'k, F: Real> Rows<'k, F> {
         for (found, places) in waves {
             let tasks = found.chunks_mut(TASK).zip(places.chunks(TASK));
             parallel::each(tasks, &|_, (found, places)| {
-                let (mut sums, mut buffer) = (Vec::with_capacity(places.len()), Vec::new());
+                let (mut sums, mut buffer) = (Vec::with_capacity(places.len()), Apart::default());
                 self.each_near(places, |places, rows| {
                     for (&place, row) in places.iter().zip(rows) {
                         let row = row.lengthened(&mut buffer);
