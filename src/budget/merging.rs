@@ -16,7 +16,7 @@
 use super::event::Event;
 use super::merge_search::{MergeSearch, degradation_at, distance_limit};
 use super::multi_merge::{Members, to_mean};
-use super::partners::{Part, Partners, Shared};
+use super::partners::{Part, Partners, Shared, run};
 use super::removal::remove;
 use super::shared_search::{Pair, rough_error};
 use crate::error::Result;
@@ -344,8 +344,11 @@ fn judge_shared<F: Real>(
     match search {
         MergeSearch::Auto => {
             let padded = part.pad();
-            let squares = part.slots.iter().map(|&slot| F::from_f64(weights[slot] / own));
-            part.values.extend(squares);
+            let square = |&weight: &f64| F::from_f64(weight / own);
+            match run(&part.slots) {
+                Some(run) => part.values.extend(weights[run].iter().map(square)),
+                None => part.values.extend(part.slots.iter().map(|&slot| square(&weights[slot]))),
+            }
             part.values.resize(padded, F::one());
             part.extra.clear();
             part.extra.extend(part.products.iter().map(|&product| F::from_f64(product / own)));

@@ -16,6 +16,8 @@
 //! for. The search by itself, which d is nothing to, is shared from 16,000 terms on. In a pass on
 //! two threads the other one makes the rows of the samples to come, and shares only when it waits.
 
+use std::ops::Range;
+
 use crate::float::Real;
 use crate::model::Expansion;
 use crate::parallel::each_if;
@@ -65,6 +67,12 @@ pub(super) struct Partners<F: Real> {
     near: Vec<F>,
     least: Vec<F>,
     parts: Vec<Part<F>>,
+}
+
+/// These slots, in increasing order, as a range, where none is left out.
+pub(super) fn run(slots: &[usize]) -> Option<Range<usize>> {
+    let (&first, &last) = (slots.first()?, slots.last()?);
+    (last + 1 - first == slots.len()).then_some(first..last + 1)
 }
 
 /// What a part of the slots holds.
@@ -162,7 +170,10 @@ impl<F: Real> Partners<F> {
             part.slots.clear();
             simd::indices_at_most(near, limit, &mut part.slots);
             part.distances.clear();
-            part.distances.extend(part.slots.iter().map(|&slot| near[slot]));
+            match run(&part.slots) {
+                Some(run) => part.distances.extend_from_slice(&near[run]),
+                None => part.distances.extend(part.slots.iter().map(|&slot| near[slot])),
+            }
             part.slots.iter_mut().for_each(|slot| *slot += at * SEARCH_PART);
             part.values.clear();
             judge(part);
@@ -194,11 +205,18 @@ impl<F: Real> Partners<F> {
                 }
                 continue;
             }
+            // What is not below this is not among them.
+            let bar = |best: &[(F, usize)]| match best.last() {
+                Some((last, _)) if best.len() == count => *last,
+                _ => F::infinity(),
+            };
+            let mut below = bar(&best);
             for (&value, &slot) in part.values.iter().zip(&part.slots) {
-                if best.len() < count || best.last().is_some_and(|(last, _)| value < *last) {
+                if value < below {
                     let at = best.partition_point(|(other, _)| *other <= value);
                     best.insert(at, (value, slot));
                     best.truncate(count);
+                    below = bar(&best);
                 }
             }
         }

@@ -266,8 +266,10 @@ impl<F: Real> Expansion<F> {
         let row = |c: usize| (&self.coef_of(c)[first..=last], own(c));
         let rows: Vec<(&[f64], f64)> = (0..self.outputs).map(row).collect();
         crate::simd::add_rows(&rows, out);
-        slots.iter().enumerate().for_each(|(at, &slot)| out[at] = out[slot - first]);
-        out.truncate(slots.len());
+        if slots.len() < run {
+            slots.iter().enumerate().for_each(|(at, &slot)| out[at] = out[slot - first]);
+            out.truncate(slots.len());
+        }
     }
 
     /// The kernel's stored values (`AnyKernel::stored`) between one term and all, padded.
