@@ -2,7 +2,9 @@
 
 use super::row::Row;
 use crate::error::{Result, try_reserve};
+use crate::parallel::first_touch;
 use crate::simd::{lengthen, shorten, zeroed, zeroed_shorts};
+use crate::watch::{Step, Watch};
 
 /// How a row's values are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,12 @@ impl Default for Held {
 impl Held {
     /// Room for `count` rows of b values: this memory, where that is enough, since new pages take as
     /// long as the values do.
-    pub(super) fn room(self, (count, b): (usize, usize), width: Width) -> Result<Self> {
+    pub(super) fn room(
+        self,
+        (count, b): (usize, usize),
+        width: Width,
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         let (what, len) = ("kernel values", count * b);
         let is_enough = match (&self, width) {
             (Self::Full(values), Width::Full) => len <= values.len(),
@@ -54,9 +61,18 @@ impl Held {
             return Ok(self);
         }
         drop(self);
+        let poll = &mut || watch.poll();
         Ok(match width {
-            Width::Full => Self::Full(zeroed(what, len)?),
-            Width::Short => Self::Short(zeroed_shorts(what, len)?, zeroed(what, count)?),
+            Width::Full => {
+                let mut values = zeroed(what, len)?;
+                first_touch::<f32, _>(&mut values, poll)?;
+                Self::Full(values)
+            }
+            Width::Short => {
+                let mut values = zeroed_shorts(what, len)?;
+                first_touch(&mut values, poll)?;
+                Self::Short(values, zeroed(what, count)?)
+            }
         })
     }
 
@@ -192,7 +208,10 @@ mod tests {
             (9, Width::Short),
             (3, Width::Full),
         ] {
-            held = held.room((count, b), width).unwrap();
+            let Ok(room) = held.room((count, b), width, &mut Watch::of_tests()) else {
+                panic!("no room");
+            };
+            held = room;
             for (part, rows) in held.parts((0, count), (b, 4)).into_iter().enumerate() {
                 rows.put((b, 3), &mut |first, rows| {
                     for (k, row) in rows.chunks_exact_mut(b).enumerate() {

@@ -77,6 +77,7 @@ impl<'a, F: Real> Panels<'a, F> {
             _ => 0,
         };
         let mut kept = zeroed("kernel values", keep * b)?;
+        parallel::first_touch(&mut kept, &mut || watch.poll())?;
         for (w, block) in kept.chunks_mut(wave * b.max(1)).enumerate() {
             fill(rows, b, &|k| w * wave + k, block);
             watch.poll()?;
@@ -212,7 +213,7 @@ enum Packed<'a> {
 }
 
 /// Vectors that are few.
-const FEW: usize = 16;
+const FEW: usize = 32;
 
 impl<'a> Packed<'a> {
     fn new(vectors: &[(&'a [f64], f64)], b: usize) -> Self {

@@ -173,11 +173,13 @@ impl Features {
 
     /// Sets memory aside for those of all samples, before there are any: who makes them writes it
     /// first, not one thread for all.
-    pub(super) fn reserve(&mut self) -> Result<()> {
+    pub(super) fn reserve(&mut self, watch: &mut Watch<'_>) -> Step {
         let n = self.n_samples();
-        self.values = std::mem::take(&mut self.values).room((n, self.stride), self.width)?;
+        let values = std::mem::take(&mut self.values);
+        self.values = values.room((n, self.stride), self.width, watch)?;
         try_reserve("whitened features", &mut self.norms, n)?;
-        try_reserve("whitened features", &mut self.samples, n)
+        try_reserve("whitened features", &mut self.samples, n)?;
+        Ok(())
     }
 
     /// Whether this sample has features.

@@ -213,7 +213,7 @@ impl Dual<'_, '_> {
         let (all, n) = (features.holds_all(), features.n_samples());
         let cost = shared.samples(0, shared.polish.h).cost;
         if all {
-            features.reserve()?;
+            features.reserve(watch)?;
         }
         let (mut early, mut samples, mut places) = (true, Vec::new(), Vec::new());
         panels.times_and((&vectors, None), &mut margins, watch, &mut |wave, f, watch| {

@@ -51,7 +51,7 @@ impl<'k, F: Real> Rows<'k, F> {
     ) -> Step<Self> {
         let b = kernel.n_terms();
         let count = most.min(bytes / width.bytes(b));
-        let mut held = held.room((count, b), width)?;
+        let mut held = held.room((count, b), width, watch)?;
         for (wave, samples) in samples[..count].chunks(WAVE * TASK).enumerate() {
             let first = wave * WAVE * TASK;
             let parts = held.parts((first, first + samples.len()), (b, TASK));
