@@ -12,6 +12,7 @@ mod eigen;
 #[cfg(feature = "train")]
 mod gram;
 mod lbfgs;
+mod long;
 mod pairs;
 mod pivoted;
 mod rows;

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use super::dot;
+use super::long::{long_axpy, long_dot};
 #[cfg(feature = "train")]
 use crate::error::{Result, try_vec};
 #[cfg(feature = "train")]
@@ -57,14 +58,14 @@ impl Pairs {
     pub(crate) fn times_inverse(&self, x: &mut [f64], start: impl FnOnce(&mut [f64])) {
         let mut weights = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
-            let weight = dot(&pair.s, x) / pair.sy;
-            x.iter_mut().zip(&pair.y).for_each(|(x, y)| *x -= weight * y);
+            let weight = long_dot(&pair.s, x) / pair.sy;
+            long_axpy(-weight, &pair.y, x);
             weights.push(weight);
         }
         start(x);
         for (pair, weight) in self.pairs.iter().zip(weights.into_iter().rev()) {
-            let change = weight - dot(&pair.y, x) / pair.sy;
-            x.iter_mut().zip(&pair.s).for_each(|(x, s)| *x += change * s);
+            let change = weight - long_dot(&pair.y, x) / pair.sy;
+            long_axpy(change, &pair.s, x);
         }
     }
 }

@@ -26,6 +26,8 @@ const WAVE_BYTES: usize = 96 << 20;
 const SCALE_SAMPLES: usize = 8192;
 /// Bytes that the pairs of the descent may take.
 const PAIR_BYTES: usize = 512 << 20;
+/// Numbers of the gradient that a task adds up.
+const POINT_CHUNK: usize = 1 << 14;
 /// Rows of K_SS that a task makes.
 const GRAM_CHUNK: usize = 16;
 
@@ -129,9 +131,11 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         self.move_to(x);
         let (mut value, mut near) = (0.0, Vec::new());
         let work = |stripe: &[u32]| self.data.near(&self.point, stripe, reach);
-        self.stripes(&self.samples, watch, work, |part| {
-            value += part.0;
-            near.extend(part.1);
+        self.stripes(&self.samples, watch, work, |parts| {
+            for part in parts {
+                value += part.0;
+                near.extend(&part.1);
+            }
         })?;
         let (terms, d, m) = self.sizes;
         let (mut points, mut coef) =
@@ -170,13 +174,14 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         self.point.intercept[..offsets.len()].copy_from_slice(offsets);
     }
 
-    /// Applies `work` to the stripes of `samples` in parallel and `add` to the results in order.
+    /// Applies `work` to the stripes of `samples` in parallel and `add` to the results, some at a time, in
+    /// their order.
     fn stripes<T: Send>(
         &self,
         samples: &[u32],
         watch: &mut Watch<'_>,
         work: impl Fn(&[u32]) -> Result<T> + Sync,
-        mut add: impl FnMut(T),
+        mut add: impl FnMut(&[T]),
     ) -> Step {
         let (terms, d, m) = self.sizes;
         let row_bytes = size_of::<F>() * (2 * terms + d);
@@ -185,9 +190,8 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let wave = (WAVE_BYTES / stripe_bytes.max(1)).clamp(2, 16);
         for stripes in samples.chunks(rows * wave) {
             let stripe = |s: usize| &stripes[s * rows..((s + 1) * rows).min(stripes.len())];
-            for part in parallel::map(stripes.len().div_ceil(rows), &|s| work(stripe(s))) {
-                add(part?);
-            }
+            let parts = parallel::map(stripes.len().div_ceil(rows), &|s| work(stripe(s)));
+            add(&parts.into_iter().collect::<Result<Vec<T>>>()?);
             watch.poll()?;
         }
         Ok(())
@@ -211,12 +215,17 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             &self.samples,
             watch,
             |stripe| self.data.sum(&self.point, stripe),
-            |part| {
-                value += part.value;
-                axpy(1.0, &part.points, points);
-                axpy(1.0, &part.weights, &mut weights);
-                axpy(1.0, &part.coef, coef);
-                axpy(1.0, &part.intercept, offsets);
+            |parts| {
+                for part in parts {
+                    value += part.value;
+                    axpy(1.0, &part.weights, &mut weights);
+                    axpy(1.0, &part.coef, coef);
+                    axpy(1.0, &part.intercept, offsets);
+                }
+                parallel::each(points.chunks_mut(POINT_CHUNK), &|chunk, sums: &mut [f64]| {
+                    let at = chunk * POINT_CHUNK..chunk * POINT_CHUNK + sums.len();
+                    parts.iter().for_each(|part| axpy(1.0, &part.points[at.clone()], sums));
+                });
             },
         )?;
         for sums in [&mut *points, &mut weights[..], &mut *coef, &mut *offsets] {
@@ -285,9 +294,11 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             &chosen,
             watch,
             |stripe| self.data.curvatures(&self.point, stripe),
-            |part| {
-                axpy(1.0, &part.coef, &mut coef);
-                axpy(1.0, &part.points, &mut points);
+            |parts| {
+                for part in parts {
+                    axpy(1.0, &part.coef, &mut coef);
+                    axpy(1.0, &part.points, &mut points);
+                }
             },
         )?;
         let factor = self.factor * step as f64;

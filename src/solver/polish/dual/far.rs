@@ -14,6 +14,8 @@ const SLACK: f64 = 0.1;
 /// Samples of one task, and tasks between two looks at the watch.
 const TASK: usize = 128;
 const WAVE: usize = 32;
+/// Rows that are on their way while one is met.
+const AHEAD: usize = 2;
 
 pub(super) struct Far {
     /// Whether each is.
@@ -57,6 +59,9 @@ impl Far {
                     if !features.has(i) {
                         margins.fill(f32::NAN);
                         continue;
+                    }
+                    if i + AHEAD < n && features.has(i + AHEAD) {
+                        features.row(features.row_of(i + AHEAD) as usize).prefetch();
                     }
                     let row = features.row(features.row_of(i) as usize);
                     let row = row.lengthened(&mut buffer);
