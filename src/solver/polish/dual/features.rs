@@ -171,8 +171,7 @@ impl Features {
         self.rows.fill(ABSENT);
     }
 
-    /// Sets memory aside for those of all samples, before there are any: who makes them writes it
-    /// first, not one thread for all.
+    /// Sets memory aside for those of all samples, before there are any.
     pub(super) fn reserve(&mut self, watch: &mut Watch<'_>) -> Step {
         let n = self.n_samples();
         let values = std::mem::take(&mut self.values);
