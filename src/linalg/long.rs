@@ -1,6 +1,6 @@
 //! Long vectors, of which threads share the parts.
 
-use super::dot;
+use super::{axpy, dot};
 use crate::parallel;
 
 /// Numbers of a part; sums of parts are added in their order.
@@ -19,9 +19,7 @@ pub(crate) fn long_dot(a: &[f64], b: &[f64]) -> f64 {
 /// `y += a x`.
 pub(crate) fn long_axpy(a: f64, x: &[f64], y: &mut [f64]) {
     let parts = x.chunks(PART).zip(y.chunks_mut(PART));
-    parallel::each_if(x.len() > PART, parts, &|_, (x, y)| {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-    });
+    parallel::each_if(x.len() > PART, parts, &|_, (x, y)| axpy(a, x, y));
 }
 
 #[cfg(test)]

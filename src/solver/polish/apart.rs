@@ -31,10 +31,10 @@ impl Apart {
 
 impl From<&[f32]> for Apart {
     fn from(values: &[f32]) -> Self {
-        let mut lines = Self::default();
-        lines.resize(values.len());
-        lines.copy_from_slice(values);
-        lines
+        let mut apart = Self::default();
+        apart.resize(values.len());
+        apart.copy_from_slice(values);
+        apart
     }
 }
 
