@@ -70,7 +70,7 @@ pub(crate) use side::{SIDE, Side, TOGETHER};
 pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
 pub(crate) use strides::{Stride, Strides};
 pub use tile::Tile;
-pub(crate) use zeroed::{zeroed, zeroed_places, zeroed_shorts};
+pub(crate) use zeroed::{zeroed, zeroed_places};
 
 #[cfg(test)]
 mod tests;

@@ -26,15 +26,6 @@ pub(crate) fn zeroed_places(what: &'static str, len: usize) -> Result<Vec<u32>> 
     unsafe { of_bits_zero(what, len) }
 }
 
-/// The same in 16 bits.
-///
-/// # Errors
-/// `OutOfMemory`, naming `what`.
-pub(crate) fn zeroed_shorts(what: &'static str, len: usize) -> Result<Vec<i16>> {
-    // SAFETY: all bits 0 are the number 0.
-    unsafe { of_bits_zero(what, len) }
-}
-
 /// # Safety
 /// All bits 0 must be a `T`.
 unsafe fn of_bits_zero<T: Copy>(what: &'static str, len: usize) -> Result<Vec<T>> {

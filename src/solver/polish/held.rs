@@ -3,7 +3,7 @@
 use super::row::Row;
 use crate::error::{Result, try_reserve};
 use crate::parallel::first_touch;
-use crate::simd::{lengthen, shorten, zeroed, zeroed_shorts};
+use crate::simd::{lengthen, shorten, zeroed};
 use crate::watch::{Step, Watch};
 
 /// How a row's values are held.
@@ -24,14 +24,24 @@ impl Width {
             Self::Short => 2 * b + 4,
         }
     }
+
+    /// Places of 32 bits that so many values take.
+    fn places(self, len: usize) -> usize {
+        match self {
+            Self::Full => len,
+            Self::Short => len.div_ceil(2),
+        }
+    }
 }
 
 /// Memory for rows; what is in it is of no interest until it has been written.
 #[derive(Debug)]
-pub(super) enum Held {
-    Full(Vec<f32>),
-    /// With the scale of each row.
-    Short(Vec<i16>, Vec<f32>),
+pub(super) struct Held {
+    width: Width,
+    /// The values, two in the place of one where they are short.
+    values: Vec<f32>,
+    /// The scale of each row of those.
+    scales: Vec<f32>,
 }
 
 impl Default for Held {
@@ -49,50 +59,41 @@ impl Held {
         width: Width,
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
-        let (what, len) = ("kernel values", count * b);
-        let is_enough = match (&self, width) {
-            (Self::Full(values), Width::Full) => len <= values.len(),
-            (Self::Short(values, scales), Width::Short) => {
-                len <= values.len() && count <= scales.len()
-            }
-            (Self::Full(_), Width::Short) | (Self::Short(..), Width::Full) => false,
-        };
-        if is_enough {
-            return Ok(self);
+        let (what, len) = ("kernel values", width.places(count * b));
+        let Self { mut values, mut scales, .. } = self;
+        if values.len() < len {
+            drop(values);
+            values = zeroed(what, len)?;
+            first_touch::<f32, _>(&mut values, &mut || watch.poll())?;
         }
-        drop(self);
-        let poll = &mut || watch.poll();
-        Ok(match width {
-            Width::Full => {
-                let mut values = zeroed(what, len)?;
-                first_touch::<f32, _>(&mut values, poll)?;
-                Self::Full(values)
-            }
-            Width::Short => {
-                let mut values = zeroed_shorts(what, len)?;
-                first_touch(&mut values, poll)?;
-                Self::Short(values, zeroed(what, count)?)
-            }
-        })
+        if width == Width::Short && scales.len() < count {
+            drop(scales);
+            scales = zeroed(what, count)?;
+        }
+        Ok(Self { width, values, scales })
+    }
+
+    /// These rows.
+    pub(super) fn of(values: Vec<f32>) -> Self {
+        Self { width: Width::Full, values, scales: Vec::new() }
     }
 
     /// None yet, of this width.
     pub(super) fn none(width: Width) -> Self {
-        match width {
-            Width::Full => Self::Full(Vec::new()),
-            Width::Short => Self::Short(Vec::new(), Vec::new()),
-        }
+        Self { width, ..Self::of(Vec::new()) }
     }
 
     /// Memory for so many rows of b values in all, at least. What is there stays.
     pub(super) fn grow_to(&mut self, (count, b): (usize, usize)) -> Result<()> {
-        match self {
-            Self::Full(values) => grow_to(values, count * b, 0.0),
-            Self::Short(values, scales) => {
-                grow_to(values, count * b, 0)?;
-                grow_to(scales, count, 0.0)
-            }
+        grow_to(&mut self.values, self.width.places(count * b))?;
+        match self.width {
+            Width::Full => Ok(()),
+            Width::Short => grow_to(&mut self.scales, count),
         }
+    }
+
+    fn shorts(&self) -> &[i16] {
+        bytemuck::cast_slice(&self.values)
     }
 
     /// Rows `first..last` of b values in `f32`: as they lie, or written to `buffer`.
@@ -103,14 +104,13 @@ impl Held {
         b: usize,
         buffer: &'r mut Vec<f32>,
     ) -> &'r [f32] {
-        match self {
-            Self::Full(values) => &values[first * b..last * b],
-            Self::Short(values, scales) => {
+        match self.width {
+            Width::Full => &self.values[first * b..last * b],
+            Width::Short => {
                 buffer.resize((last - first) * b, 0.0);
-                let rows = values[first * b..last * b].chunks_exact(b);
-                for ((from, scale), to) in
-                    rows.zip(&scales[first..last]).zip(buffer.chunks_exact_mut(b))
-                {
+                let rows = self.shorts()[first * b..last * b].chunks_exact(b);
+                let scales = &self.scales[first..last];
+                for ((from, scale), to) in rows.zip(scales).zip(buffer.chunks_exact_mut(b)) {
                     lengthen(from, *scale, to);
                 }
                 buffer
@@ -121,9 +121,9 @@ impl Held {
     /// A row of b values as it lies.
     #[inline]
     pub(super) fn row(&self, row: usize, b: usize) -> Row<'_> {
-        match self {
-            Self::Full(values) => Row::Full(&values[row * b..][..b], 1.0),
-            Self::Short(values, scales) => Row::Short(&values[row * b..][..b], scales[row]),
+        match self.width {
+            Width::Full => Row::Full(&self.values[row * b..][..b], 1.0),
+            Width::Short => Row::Short(&self.shorts()[row * b..][..b], self.scales[row]),
         }
     }
 
@@ -134,11 +134,12 @@ impl Held {
         (b, per): (usize, usize),
     ) -> Vec<Part<'_>> {
         let places = first * b..last * b;
-        match self {
-            Self::Full(values) => values[places].chunks_mut(per * b).map(Part::Full).collect(),
-            Self::Short(values, scales) => {
-                let scales = scales[first..last].chunks_mut(per);
-                let parts = values[places].chunks_mut(per * b).zip(scales);
+        match self.width {
+            Width::Full => self.values[places].chunks_mut(per * b).map(Part::Full).collect(),
+            Width::Short => {
+                let scales = self.scales[first..last].chunks_mut(per);
+                let shorts: &mut [i16] = bytemuck::cast_slice_mut(&mut self.values);
+                let parts = shorts[places].chunks_mut(per * b).zip(scales);
                 parts.map(|(rows, scales)| Part::Short(rows, scales)).collect()
             }
         }
@@ -146,18 +147,18 @@ impl Held {
 
     /// The rows where they are in `f32`, b values each.
     pub(super) fn full(&self) -> Option<&[f32]> {
-        match self {
-            Self::Full(values) => Some(values),
-            Self::Short(..) => None,
+        match self.width {
+            Width::Full => Some(&self.values),
+            Width::Short => None,
         }
     }
 }
 
 /// At least so many values.
-fn grow_to<T: Copy>(values: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+fn grow_to(values: &mut Vec<f32>, len: usize) -> Result<()> {
     let more = len.saturating_sub(values.len());
     try_reserve("rows", values, more)?;
-    values.resize(values.len() + more, value);
+    values.resize(values.len() + more, 0.0);
     Ok(())
 }
 
@@ -201,6 +202,7 @@ mod tests {
             _ => ((row * 31 + j * 7) % 53) as f32 * 10_f32.powi(row as i32 - 4) - row as f32,
         };
         let mut held = Held::default();
+        let mut places = Vec::new();
         for (count, width) in [
             (9, Width::Full),
             (5, Width::Full),
@@ -212,6 +214,7 @@ mod tests {
                 panic!("no room");
             };
             held = room;
+            places.push(held.values.as_ptr());
             for (part, rows) in held.parts((0, count), (b, 4)).into_iter().enumerate() {
                 rows.put((b, 3), &mut |first, rows| {
                     for (k, row) in rows.chunks_exact_mut(b).enumerate() {
@@ -233,6 +236,7 @@ mod tests {
                 assert!(row.iter().enumerate().all(off), "{width:?} {i}");
             }
         }
+        assert!(places.iter().all(|&place| place == places[0]), "the first is enough for all");
     }
 
     #[test]

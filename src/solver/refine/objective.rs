@@ -2,9 +2,6 @@
 
 use std::sync::Mutex;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, Par};
-
 use super::config::Refine;
 use super::sums::{Point, Samples};
 use crate::data::Problem;
@@ -14,7 +11,7 @@ use crate::linalg::{axpy, matrix, multiply};
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
 use crate::parallel::{self, ROW_CHUNK};
-use crate::simd::{Packed, Tile};
+use crate::simd::Tile;
 use crate::watch::{Step, Watch};
 
 /// Rows of a stripe at most: long enough for matrix products to run at full speed.
@@ -25,11 +22,11 @@ const WAVE_BYTES: usize = 96 << 20;
 /// Samples that the scales are estimated from.
 const SCALE_SAMPLES: usize = 8192;
 /// Bytes that the pairs of the descent may take.
-const PAIR_BYTES: usize = 512 << 20;
+const PAIR_BYTES: usize = 256 << 20;
 /// Numbers of the gradient that a task adds up.
 const POINT_CHUNK: usize = 1 << 14;
 /// Rows of K_SS that a task makes.
-const GRAM_CHUNK: usize = 16;
+const GRAM_CHUNK: usize = 32;
 
 pub(super) struct Objective<'a, 'p, F: Real> {
     data: Samples<'a, 'p, F>,
@@ -42,7 +39,7 @@ pub(super) struct Objective<'a, 'p, F: Real> {
     factor: f64,
     point: Point<F>,
     /// The basis points as `F` holds them: K_SS is made from these.
-    rounded: Vec<f64>,
+    rounded: Vec<F>,
 }
 
 impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
@@ -69,6 +66,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                 origin: model.origin().to_vec(),
                 loss: Smoothed { loss: refine.loss, h: refine.h },
                 rooms: Mutex::default(),
+                spare: Mutex::default(),
             },
             fit_intercept: refine.fit_intercept,
             gamma,
@@ -76,7 +74,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             samples: Vec::new(),
             factor: 1.0,
             point,
-            rounded: try_vec("basis points", sizes.0 * sizes.1, 0.0)?,
+            rounded: try_vec("basis points", sizes.0 * sizes.1, F::zero())?,
         })
     }
 
@@ -121,16 +119,16 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     }
 
     /// The objective at `x`, and those of the samples whose loss slopes there, or would if a decision
-    /// value moved by `reach`.
+    /// value moved by the first of `reaches`, which fall: with each how many of these would do.
     pub(super) fn near(
         &mut self,
         x: &[f64],
-        reach: f64,
+        reaches: &[f64],
         watch: &mut Watch<'_>,
-    ) -> Step<(f64, Vec<u32>)> {
+    ) -> Step<(f64, Vec<(u32, u8)>)> {
         self.move_to(x);
         let (mut value, mut near) = (0.0, Vec::new());
-        let work = |stripe: &[u32]| self.data.near(&self.point, stripe, reach);
+        let work = |stripe: &[u32]| self.data.near(&self.point, stripe, reaches);
         self.stripes(&self.samples, watch, work, |parts| {
             for part in parts {
                 value += part.0;
@@ -140,7 +138,9 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let (terms, d, m) = self.sizes;
         let (mut points, mut coef) =
             (try_vec("gradient", terms * d, 0.0)?, try_vec("gradient", terms * m, 0.0)?);
-        let penalty = self.penalty(&x[terms * d..][..terms * m], &mut points, &mut coef)?;
+        let weights = try_vec("gradient", terms, 0.0)?;
+        let beta = &x[terms * d..][..terms * m];
+        let penalty = self.penalty(beta, &weights, (&mut points, &mut coef));
         Ok((penalty + self.factor * value, near))
     }
 
@@ -161,7 +161,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         for j in 0..terms {
             for (k, v) in row.iter_mut().enumerate() {
                 *v = F::from_f64(x[j * d + k]);
-                self.rounded[j * d + k] = Real::to_f64(*v);
+                self.rounded[j * d + k] = *v;
             }
             self.point.centers.set(j, &row);
         }
@@ -181,7 +181,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         samples: &[u32],
         watch: &mut Watch<'_>,
         work: impl Fn(&[u32]) -> Result<T> + Sync,
-        mut add: impl FnMut(&[T]),
+        mut add: impl FnMut(Vec<T>),
     ) -> Step {
         let (terms, d, m) = self.sizes;
         let row_bytes = size_of::<F>() * (2 * terms + d);
@@ -191,7 +191,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         for stripes in samples.chunks(rows * wave) {
             let stripe = |s: usize| &stripes[s * rows..((s + 1) * rows).min(stripes.len())];
             let parts = parallel::map(stripes.len().div_ceil(rows), &|s| work(stripe(s)));
-            add(&parts.into_iter().collect::<Result<Vec<T>>>()?);
+            add(parts.into_iter().collect::<Result<Vec<T>>>()?);
             watch.poll()?;
         }
         Ok(())
@@ -216,7 +216,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             watch,
             |stripe| self.data.sum(&self.point, stripe),
             |parts| {
-                for part in parts {
+                for part in &parts {
                     value += part.value;
                     axpy(1.0, &part.weights, &mut weights);
                     axpy(1.0, &part.coef, coef);
@@ -226,56 +226,66 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                     let at = chunk * POINT_CHUNK..chunk * POINT_CHUNK + sums.len();
                     parts.iter().for_each(|part| axpy(1.0, &part.points[at.clone()], sums));
                 });
+                self.data.give_back(parts);
             },
         )?;
         for sums in [&mut *points, &mut weights[..], &mut *coef, &mut *offsets] {
             sums.iter_mut().for_each(|sum| *sum *= self.factor);
         }
         value *= self.factor;
-        // Σ_i w_ij (x_i - s_j)
-        for ((row, s), w) in points.chunks_exact_mut(d).zip(self.rounded.chunks(d)).zip(&weights) {
-            axpy(-w, s, row);
-        }
-        value += self.penalty(&x[terms * d..][..terms * m], points, coef)?;
+        value += self.penalty(&x[terms * d..][..terms * m], &weights, (points, coef));
         points.iter_mut().for_each(|g| *g *= 2.0 * self.gamma);
         Ok(value)
     }
 
-    /// `1/2 Σ_c β_cᵀ K_SS β_c`; its part of the gradients is added (of the points': over 2γ).
-    fn penalty(&self, beta: &[f64], points: &mut [f64], coef: &mut [f64]) -> Result<f64> {
+    /// `1/2 Σ_c β_cᵀ K_SS β_c`. Its part of the gradients is added (of the points': over 2γ), and what
+    /// weights `w_j` of samples have pulled every point by is set against the point.
+    fn penalty(
+        &self,
+        beta: &[f64],
+        weights: &[f64],
+        (points, coef): (&mut [f64], &mut [f64]),
+    ) -> f64 {
         let (terms, d, m) = self.sizes;
-        let mut packed = Packed::<f64>::new(d)?;
-        packed.extend(terms, |j, row| row.copy_from_slice(&self.rounded[j * d..][..d]))?;
-        let stride = packed.padded_len();
-        let beta = matrix(beta, m);
+        let centers = &self.point.centers;
+        let stride = centers.padded_len();
+        let (beta, single) = (matrix(beta, m), matrix(&self.point.coef, m));
         let mut parts = vec![0.0; terms.div_ceil(GRAM_CHUNK)];
         let chunks = points.chunks_mut(GRAM_CHUNK * d).zip(coef.chunks_mut(GRAM_CHUNK * m));
         // Row by row, so that no bit depends on the threads.
         parallel::each(chunks.zip(&mut parts), &|chunk, ((points, coef), part)| {
             let (first, len) = (chunk * GRAM_CHUNK, coef.len() / m);
             let mut tile = Tile::new(d);
-            tile.fill_dense(len, |i, row| packed.get(first + i, row));
-            let mut gram = vec![0.0; len * stride];
-            self.data.kernel.values(&tile, (0, len), &packed, &mut gram, stride);
-            let own = beta.subrows(first, len);
+            tile.fill_dense(len, |i, row| centers.get(first + i, row));
+            let mut gram = vec![F::zero(); len * stride];
+            self.data.kernel.values(&tile, (0, len), centers, &mut gram, stride);
+            let exact: Vec<f64> = gram.iter().map(|&k| Real::to_f64(k)).collect();
             let mut pull = vec![0.0; len * m];
-            multiply(&mut pull, matrix(&gram, stride).subcols(0, terms), beta);
+            multiply(&mut pull, matrix(&exact, stride).subcols(0, terms), beta);
             axpy(1.0, &pull, coef);
-            let mut pairs = vec![0.0; len * stride];
-            let all = MatMut::from_row_major_slice_mut(&mut pairs, len, stride);
-            let out = all.subcols_mut(0, terms);
-            matmul(out, Accum::Replace, own, beta.transpose(), 1.0, Par::Seq);
-            pairs.iter_mut().zip(&gram).for_each(|(pair, k)| *pair *= k);
-            let weights = matrix(&pairs, stride).subcols(0, terms);
-            let out = MatMut::from_row_major_slice_mut(points, len, d);
-            matmul(out, Accum::Add, weights, matrix(&self.rounded, d), 1.0, Par::Seq);
-            for i in 0..len {
-                let sum: f64 = pairs[i * stride..][..terms].iter().sum();
-                axpy(-sum, &self.rounded[(first + i) * d..][..d], &mut points[i * d..][..d]);
+            let mut pairs = vec![F::zero(); len * terms];
+            multiply(&mut pairs, single.subrows(first, len), single.transpose());
+            for (pairs, gram) in pairs.chunks_exact_mut(terms).zip(gram.chunks_exact(stride)) {
+                pairs.iter_mut().zip(gram).for_each(|(pair, &k)| *pair *= k);
             }
+            let mut moved = vec![F::zero(); len * d];
+            multiply(&mut moved, matrix(&pairs, terms), matrix(&self.rounded, d));
+            let rows = points
+                .chunks_exact_mut(d)
+                .zip(moved.chunks_exact(d))
+                .zip(pairs.chunks_exact(terms));
+            for (i, ((to, moved), pairs)) in rows.enumerate() {
+                let own = &self.rounded[(first + i) * d..][..d];
+                let sum: f64 =
+                    weights[first + i] + pairs.iter().map(|&p| Real::to_f64(p)).sum::<f64>();
+                for ((to, &moved), &s) in to.iter_mut().zip(moved).zip(own) {
+                    *to += Real::to_f64(moved) - sum * Real::to_f64(s);
+                }
+            }
+            let own = beta.subrows(first, len);
             *part = (0..len * m).map(|at| own[(at / m, at % m)] * pull[at]).sum();
         });
-        Ok(0.5 * parts.iter().sum::<f64>())
+        0.5 * parts.iter().sum::<f64>()
     }
 
     /// Method, 1: the inverse second derivative of each variable on its own.

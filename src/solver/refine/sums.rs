@@ -32,6 +32,8 @@ pub(super) struct Samples<'a, 'p, F: Real> {
     /// Memory for kernel values and rows of a stripe that nobody uses: new pages, and asking whether
     /// the system has them, take long.
     pub(super) rooms: Mutex<Vec<[Vec<F>; 2]>>,
+    /// That for the gradient of points.
+    pub(super) spare: Mutex<Vec<Vec<F>>>,
 }
 
 /// Sums over a stripe.
@@ -92,6 +94,12 @@ impl<F: Real> Samples<'_, '_, F> {
         Ok(())
     }
 
+    /// These have been added up.
+    pub(super) fn give_back(&self, parts: Vec<Partial<F>>) {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.extend(parts.into_iter().map(|part| part.points));
+    }
+
     /// The loss and its gradient over a stripe.
     pub(super) fn sum(&self, at: &Point<F>, stripe: &[u32]) -> Result<Partial<F>> {
         let (terms, d) = (at.centers.len(), at.centers.n_features());
@@ -122,7 +130,10 @@ impl<F: Real> Samples<'_, '_, F> {
         let slopes = &slopes[..a * m];
         let mut sums = Partial {
             value,
-            points: try_vec("gradient", terms * d, F::zero())?,
+            points: match self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+                Some(points) => points,
+                None => try_vec("gradient", terms * d, F::zero())?,
+            },
             weights: try_vec("gradient", terms, 0.0)?,
             coef: try_vec("gradient", terms * m, 0.0)?,
             intercept: try_vec("gradient", m, 0.0)?,
@@ -174,13 +185,13 @@ impl<F: Real> Samples<'_, '_, F> {
     }
 
     /// The loss over a stripe, and its samples whose loss slopes, or would if a decision value moved by
-    /// `reach`.
+    /// the first of `reaches`, which fall: with each how many of these would do.
     pub(super) fn near(
         &self,
         at: &Point<F>,
         stripe: &[u32],
-        reach: f64,
-    ) -> Result<(f64, Vec<u32>)> {
+        reaches: &[f64],
+    ) -> Result<(f64, Vec<(u32, u8)>)> {
         let (targets, m) = (self.problem.targets(), at.intercept.len());
         let (mut value, mut near) = (0.0, Vec::new());
         let mut unused = try_vec("slopes", m, 0.0)?;
@@ -191,10 +202,14 @@ impl<F: Real> Samples<'_, '_, F> {
                 let slopes = |c: usize, f: f64| {
                     self.loss_of(c).at(targets.value(sample as usize, c), f).slope != 0.0
                 };
-                let reached = |(c, &f): (usize, &f64)| {
-                    slopes(c, f) || slopes(c, f - reach) || slopes(c, f + reach)
+                let within = |&&reach: &&f64| {
+                    let reached = |(c, &f): (usize, &f64)| {
+                        slopes(c, f) || slopes(c, f - reach) || slopes(c, f + reach)
+                    };
+                    f.iter().enumerate().any(reached)
                 };
-                near.extend(f.iter().enumerate().any(reached).then_some(sample));
+                let count = reaches.iter().take_while(within).count() as u8;
+                near.extend((count > 0).then_some((sample, count)));
             }
         })?;
         Ok((value, near))

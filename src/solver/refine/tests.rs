@@ -231,8 +231,10 @@ fn samples_near_the_margin_are_those_of_the_formula() -> Result<()> {
         let smoothed = Smoothed { loss, h: refine.h };
         let mut f = vec![0.0; 300 * case.outputs];
         model.decision(&problem.rows(), &mut f)?;
-        for reach in [0.01, 0.4] {
-            let (value, near) = objective.near(&x, reach, &mut Watch::of_tests()).unwrap();
+        let reaches = [0.4, 0.01];
+        let (value, found) = objective.near(&x, &reaches, &mut Watch::of_tests()).unwrap();
+        for (at, reach) in (0..).zip(reaches) {
+            let near: Vec<u32> = found.iter().filter(|f| f.1 > at).map(|f| f.0).collect();
             let mut gradient = vec![0.0; x.len()];
             let all_of_it = objective.evaluate(&x, &mut gradient, &mut Watch::of_tests()).unwrap();
             assert_eq!(value, all_of_it, "{loss:?} {reach}");
@@ -268,7 +270,7 @@ fn a_descent_near_the_margin_lowers_the_objective_of_all() -> Result<()> {
     let mut objective = Objective::new(refine, &problem, &model)?;
     let x = objective.variables(&model)?;
     objective.choose(everyone(9000, &case.cost), 1.0);
-    assert!(look(&mut objective, &x, &mut Watch::of_tests()).unwrap().1.is_some());
+    assert!(look(&mut objective, &x, &REACHES[..1], &mut Watch::of_tests()).unwrap().1.is_some());
     let start = naive(&case, 2, &refine, &x);
     let found = refine.solve(&problem, &model, &mut Watch::of_tests())?;
     let x = objective.variables(&found.model)?;
@@ -302,7 +304,7 @@ fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
     let x = objective.variables(&model)?;
     objective.choose(everyone(n, &case.cost), 1.0);
     let watch = &mut Watch::of_tests();
-    let (start, near) = look(&mut objective, &x, watch).unwrap();
+    let (start, near) = look(&mut objective, &x, &REACHES, watch).unwrap();
     let near = near.unwrap();
     assert!(near.iter().all(|&i| part(i as usize) < 8), "{}", near.len());
     // Where these alone lead the objective of all is higher.
@@ -310,7 +312,7 @@ fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
     let mut alone = x.clone();
     refine.descend(&mut objective, &mut alone, 30, watch).unwrap();
     objective.choose(everyone(n, &case.cost), 1.0);
-    let led = look(&mut objective, &alone, watch).unwrap().0;
+    let led = look(&mut objective, &alone, &REACHES, watch).unwrap().0;
     assert!(led > start, "{led} {start}");
     let found = refine.solve(&problem, &model, watch)?;
     assert!(found.smoothed < 0.1 * start, "{} of {start}", found.smoothed);

@@ -85,7 +85,7 @@ impl<'k, F: Real> Rows<'k, F> {
             to.copy_from_slice(&all[i as usize * b..][..b]);
         }
         let n_held = samples.len();
-        Ok(Self { kernel: self.kernel, b, samples, held: Held::Full(held), n_held })
+        Ok(Self { kernel: self.kernel, b, samples, held: Held::of(held), n_held })
     }
 
     /// The places with a curvature into `zone`. Thinned, those in memory alone, if any are there: their
