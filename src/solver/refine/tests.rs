@@ -270,7 +270,7 @@ fn a_descent_near_the_margin_lowers_the_objective_of_all() -> Result<()> {
     let mut objective = Objective::new(refine, &problem, &model)?;
     let x = objective.variables(&model)?;
     objective.choose(everyone(9000, &case.cost), 1.0);
-    assert!(look(&mut objective, &x, &REACHES[..1], &mut Watch::of_tests()).unwrap().1.is_some());
+    assert!(look(&mut objective, &x, OF_FEW.reaches, &mut Watch::of_tests()).unwrap().1.is_some());
     let start = naive(&case, 2, &refine, &x);
     let found = refine.solve(&problem, &model, &mut Watch::of_tests())?;
     let x = objective.variables(&found.model)?;
@@ -304,7 +304,7 @@ fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
     let x = objective.variables(&model)?;
     objective.choose(everyone(n, &case.cost), 1.0);
     let watch = &mut Watch::of_tests();
-    let (start, near) = look(&mut objective, &x, &REACHES, watch).unwrap();
+    let (start, near) = look(&mut objective, &x, OF_FEW.reaches, watch).unwrap();
     let near = near.unwrap();
     assert!(near.iter().all(|&i| part(i as usize) < 8), "{}", near.len());
     // Where these alone lead the objective of all is higher.
@@ -312,7 +312,7 @@ fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
     let mut alone = x.clone();
     refine.descend(&mut objective, &mut alone, 30, watch).unwrap();
     objective.choose(everyone(n, &case.cost), 1.0);
-    let led = look(&mut objective, &alone, &REACHES, watch).unwrap().0;
+    let led = look(&mut objective, &alone, OF_FEW.reaches, watch).unwrap().0;
     assert!(led > start, "{led} {start}");
     let found = refine.solve(&problem, &model, watch)?;
     assert!(found.smoothed < 0.1 * start, "{} of {start}", found.smoothed);
