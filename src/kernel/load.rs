@@ -1,6 +1,5 @@
 //! Rows, less an origin, as centres and as points, in their own precision or another.
 
-use super::AnyKernel;
 use super::blocks::differences_up_to;
 use crate::data::{AnyRows, Csr, Rows, each_rows};
 use crate::error::Result;
@@ -14,16 +13,6 @@ use crate::simd::{self, Packed, Tile};
 pub fn sparse_density(n_features: usize) -> f64 {
     let near = n_features <= 2 * simd::PART;
     (400.0 / n_features.max(1) as f64).min(if near { 0.28 } else { 0.05 })
-}
-
-/// Where the origin of a model that begins with these rows should be: at the first row for
-/// dense rows and kernels of the distance alone, nowhere (empty) otherwise.
-#[must_use]
-pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
-    match rows {
-        Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => x.row(0).to_vec(),
-        Rows::Dense(_) | Rows::Csr(_) => Vec::new(),
-    }
 }
 
 /// The rows `samples` as one packed set, moved by `origin` (empty: not moved).
