@@ -6,7 +6,8 @@
 //!    changes y, begun with `γ D`: D the caller's inverse curvatures, `γ = sᵀy / yᵀDy`.
 //! 2. A step along d by doubling and bisection to the weak Wolfe conditions (Lewis and Overton
 //!    2013), after which `sᵀy > 0` and H stays positive definite; a point that only decreases
-//!    enough is taken all the same.
+//!    enough is taken all the same. Where none is found the pairs go; where some are the caller's to keep,
+//!    which may be of another function, that is soon said.
 //! 3. Stop when the value fell by less than `tol` of itself over the last few steps.
 //!
 //! The point only ever moves downhill: whatever ends the search, `x` is the best point seen.
@@ -19,6 +20,8 @@ use super::{Pairs, dot};
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 const SLOPE_LEFT: f64 = 0.9;
 const MAX_TRIALS: usize = 25;
+/// Kept pairs that need a step halved so often are of no use.
+const MAX_HALVINGS: usize = 2;
 /// Steps over which the decrease is judged: a single short one says little.
 const WINDOW: usize = 5;
 
@@ -98,7 +101,8 @@ impl Lbfgs {
             let (mut low, mut high) = (0.0, f64::INFINITY);
             let mut found = false;
             // Step 2.
-            for _ in 0..MAX_TRIALS.min(left) {
+            let most = if pairs.has_kept() { MAX_HALVINGS + 1 } else { MAX_TRIALS };
+            for _ in 0..most.min(left) {
                 for ((trial, &x), &d) in trial.x.iter_mut().zip(&here.x).zip(&direction) {
                     *trial = x + t * d;
                 }
@@ -207,6 +211,22 @@ mod tests {
         };
         let (with, without) = (parts(true), parts(false));
         assert!(with < 1e-6 * without, "{with} {without}");
+    }
+
+    /// Kept pairs that say of a direction that it has next to no curvature are not believed for long.
+    #[test]
+    fn kept_pairs_that_mislead_are_forgotten() {
+        let (mut x, mut pairs) = (vec![-1.2, 1.0, -1.0, 0.5], Pairs::new(10));
+        for k in 0..4 {
+            let unit: Vec<f64> = (0..4).map(|i| f64::from(i == k)).collect();
+            pairs.push((unit.clone(), unit.iter().map(|v| 1e-3 * v).collect()), 1e-3);
+        }
+        pairs.keep();
+        let before = rosenbrock(&x, &mut [0.0; 4]).unwrap();
+        // One evaluation of the start, three by the pairs, and a few without.
+        let few = Lbfgs { max_evaluations: 12, ..SEARCH };
+        let found = few.minimise_from(&mut x, (&[1e-3; 4], &mut pairs), &mut rosenbrock).unwrap();
+        assert!(!pairs.has_kept() && found.value < 0.5 * before, "{found:?} {before}");
     }
 
     /// With the exact inverse curvature of a separable quadratic the second step is the last.

@@ -8,8 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::dot;
-use super::long::{long_axpy, long_dot};
+use super::{dot, long_axpy, long_dot};
 #[cfg(feature = "train")]
 use crate::error::{Result, try_vec};
 #[cfg(feature = "train")]
@@ -21,30 +20,41 @@ struct Pair {
     sy: f64,
 }
 
-/// The last pairs.
+/// The last pairs, and before them what is to stay.
 pub(crate) struct Pairs {
     most: usize,
+    kept: usize,
     pairs: VecDeque<Pair>,
 }
 
 impl Pairs {
     /// None yet, and so many at most, at least 1.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most: most.max(1), pairs: VecDeque::new() }
+        Self { most: most.max(1), kept: 0, pairs: VecDeque::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.pairs.clear();
+    /// Whether some are kept.
+    pub(crate) fn has_kept(&self) -> bool {
+        self.kept > 0
     }
 
-    /// Another one, whose `sᵀy` is more than 0; the oldest goes where there are too many.
+    /// Those there are make way for no later ones from now on, one less than the most at most.
+    pub(crate) fn keep(&mut self) {
+        self.kept = self.pairs.len().min(self.most - 1);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        (self.kept, self.pairs) = (0, VecDeque::new());
+    }
+
+    /// Another one, whose `sᵀy` is more than 0; the oldest that is not kept goes where there are too many.
     pub(crate) fn push(&mut self, (s, y): (Vec<f64>, Vec<f64>), sy: f64) {
         if self.pairs.len() == self.most {
-            self.pairs.pop_front();
+            self.pairs.remove(self.kept);
         }
         self.pairs.push_back(Pair { s, y, sy });
     }
@@ -133,5 +143,23 @@ mod tests {
         assert!((0..3).all(|i| (0..3).all(|j| (h[i][j] - h[j][i]).abs() < 1e-12)), "{h:?}");
         // Not the start alone.
         assert!((h[0][0] - 2.0).abs() > 0.1);
+    }
+
+    #[test]
+    fn kept_pairs_stay_and_the_last_one_always_has_room() {
+        let mut pairs = Pairs::new(3);
+        let push = |pairs: &mut Pairs, v: f64| pairs.push((vec![v], vec![v]), v * v);
+        let all = |pairs: &Pairs| pairs.pairs.iter().map(|pair| pair.s[0]).collect::<Vec<_>>();
+        push(&mut pairs, 1.0);
+        push(&mut pairs, 2.0);
+        pairs.keep();
+        (3..6).for_each(|v| push(&mut pairs, f64::from(v)));
+        assert_eq!(all(&pairs), [1.0, 2.0, 5.0]);
+        pairs.keep();
+        push(&mut pairs, 6.0);
+        assert_eq!(all(&pairs), [1.0, 2.0, 6.0]);
+        pairs.clear();
+        (7..11).for_each(|v| push(&mut pairs, f64::from(v)));
+        assert_eq!(all(&pairs), [8.0, 9.0, 10.0]);
     }
 }

@@ -23,18 +23,22 @@
 //!    the loss: `κ_jc = 1 + Σ_i D_ic k_ij²` for a coefficient, and for the d coordinates of a point
 //!    alike, as the squared distance is known from the kernel value,
 //!    `(2γ)² Σ_i Σ_c D_ic β_jc² k_ij² ‖x_i - s_j‖²/d + 2γ ‖β_j‖²`.
-//! 2. L-BFGS from there (`linalg::Lbfgs`), first on the samples near the margin, where they are few:
+//! 2. Twenty directions of conjugate gradients with the curvature of Gauss and Newton, of a random part of
+//!    the samples with a slope, give L-BFGS first pairs of moves and changes of the gradient, which it keeps
+//!    to its end ([`start`]): the steep directions, which scales of single variables do not show.
+//! 3. L-BFGS from there (`linalg::Lbfgs`), first on the samples near the margin, where they are few:
 //!    the others have neither loss nor slope. Chosen anew now and then, and gone on with although the
 //!    objective of all samples rose, since those that came to matter are then among them; pairs stay
 //!    where it fell. The best place counts, and where that is the last one it is all. Else first on a
 //!    random part of the samples, at the price of few full passes. Then on all of them.
-//! 3. The caller polishes again: coefficients are then exact for the points reached.
+//! 4. The caller polishes again: coefficients are then exact for the points reached.
 //!
 //! # Cost
 //!
 //! An evaluation: one kernel row a sample, and for the samples with `r ≠ 0` alone the products for
-//! the gradient, 2Bd flops. Memory: a wave of kernel blocks, and 2 x `MEMORY` + 6 vectors of
-//! B(d + m) numbers, or fewer where these are large.
+//! the gradient, 2Bd flops. A product with the curvature: 4B(d + m) flops a sample of the part. Memory: a
+//! wave of kernel blocks, and 2 x `MEMORY` + 6 vectors of B(d + m) numbers, or fewer where these are large;
+//! up to 256 MB for kernel values and rows of the part, and as much for K_SS, before the first step.
 //!
 //! # Certificate
 //!
@@ -43,7 +47,11 @@
 //! References: algorithm ours; objective \[PRIMAL\] section 4.2, reduced expansion 6.2.
 
 mod config;
+mod curve;
 mod objective;
+mod start;
+#[cfg(test)]
+mod start_tests;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -57,10 +65,11 @@ use crate::rng::Rng;
 use crate::watch::{Progress, Step, StopReason, Watch};
 pub use config::Refine;
 use objective::Objective;
+use start::first_pairs;
 
-/// Pairs that L-BFGS remembers, where memory for them is not large: the training set of covtype comes as
-/// far with 40 in 100 evaluations as with 20 in 120.
-const MEMORY: usize = 40;
+/// Pairs that L-BFGS remembers with the first ones, where memory for them is not large: the training set of
+/// covtype comes as far with 40 besides these in 100 evaluations as with 20 in 120.
+const MEMORY: usize = 60;
 /// The descent ends when several steps together lower the objective by less than this share.
 const TOL: f64 = 1e-4;
 /// The first stage sees one sample in this many, when these give that many equations (samples
@@ -154,7 +163,7 @@ impl Refine {
         Ok(Refined { model: objective.model(&x)?, smoothed, evaluations, stop })
     }
 
-    /// Method, 2. `x` is the best point found whenever this returns.
+    /// Method, 3. `x` is the best point found whenever this returns.
     fn descend_in_stages<F: Real>(
         &self,
         objective: &mut Objective<'_, '_, F>,
@@ -258,7 +267,7 @@ impl Refine {
         self.descend_by(objective, (x, &mut None), max_evaluations, watch)
     }
 
-    /// The same by scales and pairs that are there, if any are.
+    /// The same by scales and pairs that are there, if any are; else by those of method, 1 and 2.
     fn descend_by<F: Real>(
         &self,
         objective: &mut Objective<'_, '_, F>,
@@ -267,17 +276,33 @@ impl Refine {
         watch: &mut Watch<'_>,
     ) -> Step<Descent> {
         let memory = objective.affordable_pairs(MEMORY);
+        let mut known = None;
         let (inverse, pairs) = match metric {
             Some(metric) => metric,
             None => {
                 let inverse = objective.step_1_inverse_curvature(x, watch)?;
-                metric.insert((inverse, Pairs::new(memory)))
+                let mut gradient = try_vec("gradient", x.len(), 0.0)?;
+                let value = objective.evaluate(x, &mut gradient, watch)?;
+                let at = (&*x, &*gradient, &*inverse);
+                let pairs = if max_evaluations > 1 {
+                    first_pairs(objective, at, (memory, self.seed), watch)?
+                } else {
+                    Pairs::new(memory)
+                };
+                known = Some((value, gradient));
+                metric.insert((inverse, pairs))
             }
         };
         let search = Lbfgs { memory, max_evaluations, tol: TOL };
         watch.tick.iteration = 0;
         search.minimise_from(x, (inverse, pairs), &mut |x, gradient| {
-            let value = objective.evaluate(x, gradient, watch)?;
+            let value = match known.take() {
+                Some((value, there)) => {
+                    gradient.copy_from_slice(&there);
+                    value
+                }
+                None => objective.evaluate(x, gradient, watch)?,
+            };
             let Progress { objective, iteration, .. } = watch.tick;
             // What is shown only ever falls.
             let before = objective.filter(|_| iteration > 0).unwrap_or(f64::INFINITY);

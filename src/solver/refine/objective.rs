@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::config::Refine;
+use super::curve::Curve;
 use super::sums::{Point, Samples};
 use crate::data::Problem;
 use crate::error::{Error, Result, try_vec};
@@ -22,7 +23,9 @@ const WAVE_BYTES: usize = 96 << 20;
 /// Samples that the scales are estimated from.
 const SCALE_SAMPLES: usize = 8192;
 /// Bytes that the pairs of the descent may take.
-const PAIR_BYTES: usize = 256 << 20;
+const PAIR_BYTES: usize = 512 << 20;
+/// Bytes that samples, and K_SS, may take for products with the curvature.
+const CURVE_BYTES: usize = 256 << 20;
 /// Numbers of the gradient that a task adds up.
 const POINT_CHUNK: usize = 1 << 14;
 /// Rows of K_SS that a task makes.
@@ -37,6 +40,8 @@ pub(super) struct Objective<'a, 'p, F: Real> {
     /// The samples looked at, each counted `factor` times.
     samples: Vec<u32>,
     factor: f64,
+    /// Those whose loss sloped where the objective was evaluated last.
+    active: Vec<u32>,
     point: Point<F>,
     /// The basis points as `F` holds them: K_SS is made from these.
     rounded: Vec<F>,
@@ -73,6 +78,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             sizes,
             samples: Vec::new(),
             factor: 1.0,
+            active: Vec::new(),
             point,
             rounded: try_vec("basis points", sizes.0 * sizes.1, F::zero())?,
         })
@@ -150,6 +156,69 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         (PAIR_BYTES / (16 * terms * (d + m))).clamp(2, most.max(2))
     }
 
+    /// Samples looked at whose loss sloped where the objective was evaluated last, in their order.
+    pub(super) fn active(&self) -> &[u32] {
+        &self.active
+    }
+
+    /// Terms.
+    pub(super) fn n_terms(&self) -> usize {
+        self.sizes.0
+    }
+
+    /// How many samples' part of a [`Curve`] the memory holds.
+    pub(super) fn affordable_samples(&self) -> usize {
+        let (terms, d, m) = self.sizes;
+        let bytes = |numbers: usize| numbers.saturating_mul(size_of::<F>());
+        if bytes(terms.saturating_mul(terms)) > CURVE_BYTES {
+            return 0;
+        }
+        CURVE_BYTES / bytes(terms + d + m)
+    }
+
+    /// The curvature at `x` by some of the samples looked at, each counted `factor` times what it is.
+    pub(super) fn curve(
+        &mut self,
+        x: &[f64],
+        samples: &[u32],
+        factor: f64,
+        watch: &mut Watch<'_>,
+    ) -> Step<Curve<F>> {
+        self.move_to(x);
+        let (terms, d, m) = self.sizes;
+        let (mut parts, factor) = (Vec::new(), self.factor * factor);
+        let work = |stripe: &[u32]| self.data.part(&self.point, stripe, factor);
+        self.stripes(samples, watch, work, |more| parts.extend(more))?;
+        let stride = self.point.centers.padded_len();
+        let mut gram = try_vec("kernel matrix", terms * terms, F::zero())?;
+        parallel::each(gram.chunks_mut(GRAM_CHUNK * terms), &|chunk, rows: &mut [F]| {
+            let values = self.gram_rows(chunk * GRAM_CHUNK, rows.len() / terms);
+            let pairs = rows.chunks_exact_mut(terms).zip(values.chunks_exact(stride));
+            pairs.for_each(|(to, from)| to.copy_from_slice(&from[..terms]));
+        });
+        let square = |beta: &[f64]| 2.0 * self.gamma * beta.iter().map(|b| b * b).sum::<f64>();
+        Ok(Curve {
+            gamma: self.gamma,
+            sizes: self.sizes,
+            offsets: self.fit_intercept,
+            parts,
+            gram,
+            points: self.rounded.clone(),
+            coef: self.point.coef.clone(),
+            stiffness: x[terms * d..][..terms * m].chunks_exact(m).map(square).collect(),
+            rooms: Mutex::default(),
+        })
+    }
+
+    /// Rows of K_SS, as long as packed centres are.
+    fn gram_rows(&self, first: usize, len: usize) -> Vec<F> {
+        let (centers, mut tile) = (&self.point.centers, Tile::new(self.sizes.1));
+        tile.fill_dense(len, |i, row| centers.get(first + i, row));
+        let mut gram = vec![F::zero(); len * centers.padded_len()];
+        self.data.kernel.values(&tile, (0, len), centers, &mut gram, centers.padded_len());
+        gram
+    }
+
     /// Of those looked at.
     pub(super) fn n_samples(&self) -> usize {
         self.samples.len()
@@ -210,7 +279,8 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         let (points, rest) = gradient.split_at_mut(terms * d);
         let (coef, offsets) = rest.split_at_mut(terms * m);
         let mut weights = try_vec("gradient", terms, 0.0)?;
-        let mut value = 0.0;
+        let (mut value, mut active) = (0.0, std::mem::take(&mut self.active));
+        active.clear();
         self.stripes(
             &self.samples,
             watch,
@@ -218,6 +288,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             |parts| {
                 for part in &parts {
                     value += part.value;
+                    active.extend(&part.active);
                     axpy(1.0, &part.weights, &mut weights);
                     axpy(1.0, &part.coef, coef);
                     axpy(1.0, &part.intercept, offsets);
@@ -229,6 +300,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                 self.data.give_back(parts);
             },
         )?;
+        self.active = active;
         for sums in [&mut *points, &mut weights[..], &mut *coef, &mut *offsets] {
             sums.iter_mut().for_each(|sum| *sum *= self.factor);
         }
@@ -255,10 +327,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         // Row by row, so that no bit depends on the threads.
         parallel::each(chunks.zip(&mut parts), &|chunk, ((points, coef), part)| {
             let (first, len) = (chunk * GRAM_CHUNK, coef.len() / m);
-            let mut tile = Tile::new(d);
-            tile.fill_dense(len, |i, row| centers.get(first + i, row));
-            let mut gram = vec![F::zero(); len * stride];
-            self.data.kernel.values(&tile, (0, len), centers, &mut gram, stride);
+            let gram = self.gram_rows(first, len);
             let exact: Vec<f64> = gram.iter().map(|&k| Real::to_f64(k)).collect();
             let mut pull = vec![0.0; len * m];
             multiply(&mut pull, matrix(&exact, stride).subcols(0, terms), beta);

@@ -48,6 +48,18 @@ pub(super) struct Partial<F> {
     pub(super) coef: Vec<f64>,
     /// Σ_i r_ic, m.
     pub(super) intercept: Vec<f64>,
+    /// The samples whose loss slopes.
+    pub(super) active: Vec<u32>,
+}
+
+/// What products with the curvature need of some samples.
+pub(super) struct Part<F> {
+    /// Kernel values, a row of B each.
+    pub(super) kernel: Vec<F>,
+    /// The samples less the origin.
+    pub(super) rows: Vec<F>,
+    /// Curvature of a parabola above the loss, a row of outputs each.
+    pub(super) bends: Vec<F>,
 }
 
 /// Sums over a stripe for the scales: `Σ D_ic k²` (B x m) and `Σ_ic D_ic β_jc² k² γ‖x - s‖²` (B).
@@ -104,7 +116,6 @@ impl<F: Real> Samples<'_, '_, F> {
     pub(super) fn sum(&self, at: &Point<F>, stripe: &[u32]) -> Result<Partial<F>> {
         let (terms, d) = (at.centers.len(), at.centers.n_features());
         let m = at.intercept.len();
-        let rows = self.problem.rows();
         // The samples with a slope: kernel rows, slopes, places.
         let room = self.rooms.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let [mut kernel, mut dense] = room.unwrap_or_default();
@@ -137,6 +148,7 @@ impl<F: Real> Samples<'_, '_, F> {
             weights: try_vec("gradient", terms, 0.0)?,
             coef: try_vec("gradient", terms * m, 0.0)?,
             intercept: try_vec("gradient", m, 0.0)?,
+            active: Vec::new(),
         };
         for row in slopes.chunks_exact(m) {
             sums.intercept.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
@@ -157,13 +169,21 @@ impl<F: Real> Samples<'_, '_, F> {
             dense = try_vec("rows", stripe.len() * d, F::zero())?;
         }
         dense.resize(a * d, F::zero());
-        for (row, &sample) in dense.chunks_exact_mut(d).zip(&active) {
+        self.copy_rows(&active, &mut dense);
+        multiply(&mut sums.points, matrix(&kernel, terms).transpose(), matrix(&dense, d));
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push([kernel, dense]);
+        sums.active = active;
+        Ok(sums)
+    }
+
+    /// Samples less the origin.
+    fn copy_rows(&self, samples: &[u32], to: &mut [F]) {
+        let rows = self.problem.rows();
+        let d = rows.n_cols();
+        for (row, &sample) in to.chunks_exact_mut(d).zip(samples) {
             rows.copy_row(sample as usize, row);
             row.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
         }
-        multiply(&mut sums.points, matrix(&kernel, terms).transpose(), matrix(&dense, d));
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push([kernel, dense]);
-        Ok(sums)
     }
 
     /// The loss of an output.
@@ -213,6 +233,29 @@ impl<F: Real> Samples<'_, '_, F> {
             }
         })?;
         Ok((value, near))
+    }
+
+    /// What products with the curvature need of a stripe, each sample counted `factor` times.
+    pub(super) fn part(&self, at: &Point<F>, stripe: &[u32], factor: f64) -> Result<Part<F>> {
+        let (terms, d, m) = (at.centers.len(), at.centers.n_features(), at.intercept.len());
+        let (targets, cost) = (self.problem.targets(), self.problem.cost());
+        let mut part = Part {
+            kernel: try_vec("kernel values", stripe.len() * terms, F::zero())?,
+            rows: try_vec("rows", stripe.len() * d, F::zero())?,
+            bends: try_vec("curvatures", stripe.len() * m, F::zero())?,
+        };
+        self.copy_rows(stripe, &mut part.rows);
+        self.each_chunk(at, stripe, |first, values, stride, f| {
+            for (k, f) in f.chunks_exact(m).enumerate() {
+                let (row, sample) = (first + k, stripe[first + k] as usize);
+                part.kernel[row * terms..][..terms].copy_from_slice(&values[k * stride..][..terms]);
+                for (c, (to, &f)) in part.bends[row * m..][..m].iter_mut().zip(f).enumerate() {
+                    let bend = self.loss_of(c).majorant(targets.value(sample, c), f);
+                    *to = F::from_f64(factor * cost[sample] * bend);
+                }
+            }
+        })?;
+        Ok(part)
     }
 
     /// What step 1 of the method sums over a stripe.
