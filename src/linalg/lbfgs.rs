@@ -101,8 +101,10 @@ impl Lbfgs {
             let (mut low, mut high) = (0.0, f64::INFINITY);
             let mut found = false;
             // Step 2.
-            let most = if pairs.has_kept() { MAX_HALVINGS + 1 } else { MAX_TRIALS };
-            for _ in 0..most.min(left) {
+            for trials in 0..MAX_TRIALS.min(left) {
+                if !found && trials > MAX_HALVINGS && pairs.has_kept() {
+                    break;
+                }
                 for ((trial, &x), &d) in trial.x.iter_mut().zip(&here.x).zip(&direction) {
                     *trial = x + t * d;
                 }

@@ -16,7 +16,7 @@ pub struct Refine {
     pub h: f64,
     /// Evaluations on all samples at most, at least 1.
     pub max_evaluations: usize,
-    /// Seed of the part that the first stage sees.
+    /// Seed of the samples that the curvature is taken of, and of the part that the first stage sees.
     pub seed: u64,
 }
 

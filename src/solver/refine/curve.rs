@@ -6,8 +6,9 @@
 //! df_ic = Σ_j k_ij dβ_jc + 2γ Σ_j β_jc k_ij (x_i - s_j)·ds_j + db_c
 //! ```
 //!
-//! and with `D_ic` the curvature of a parabola above the loss, `r_ic = D_ic df_ic` and
-//! `w_ij = 2γ k_ij Σ_c r_ic β_jc` the product with `(dS, dβ, db)` is
+//! and with `D_ic` the curvature of a parabola above `C_i L_h`, `r_ic = D_ic df_ic` and
+//! `w_ij = 2γ k_ij Σ_c r_ic β_jc` the product with `(dS, dβ, db)` is, what the penalty couples points with
+//! each other and with coefficients by left out,
 //!
 //! ```text
 //! points        Σ_i w_ij (x_i - s_j) + 2γ ‖β_j‖² ds_j
@@ -22,7 +23,10 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, matrix, multiply};
 use crate::parallel;
+use crate::watch::{Step, Watch};
 
+/// Parts between two looks at the watch.
+const WAVE: usize = 4;
 /// Numbers of a product that a task adds up.
 const CHUNK: usize = 1 << 14;
 /// Rows of K_SS that a task multiplies.
@@ -82,51 +86,56 @@ fn rounded<F: Real>(values: &[f64]) -> Vec<F> {
 
 impl<F: Real> Curve<F> {
     /// The product with these variables.
-    pub(super) fn times(&self, v: &[f64], out: &mut [f64]) -> Result<()> {
+    pub(super) fn times(&self, v: &[f64], out: &mut [f64], watch: &mut Watch<'_>) -> Step {
         let (terms, d, m) = self.sizes;
         let (ds, rest) = v.split_at(terms * d);
         let (db, offsets) = rest.split_at(terms * m);
+        let pairs = ds.chunks_exact(d).zip(self.points.chunks_exact(d));
+        let own = pairs.map(|(ds, s)| {
+            F::from_f64(ds.iter().zip(s).map(|(a, &b)| a * Real::to_f64(b)).sum::<f64>())
+        });
         let by = Move {
-            own: ds
-                .chunks_exact(d)
-                .zip(self.points.chunks_exact(d))
-                .map(|(ds, s)| {
-                    F::from_f64(ds.iter().zip(s).map(|(a, &b)| a * Real::to_f64(b)).sum())
-                })
-                .collect(),
+            own: own.collect(),
             points: rounded(ds),
             coef: rounded(db),
             offsets: if self.offsets { offsets.to_vec() } else { vec![0.0; m] },
         };
-        let sums = parallel::map(self.parts.len(), &|p| self.part(&self.parts[p], &by));
-        let sums: Vec<Sums<F>> = sums.into_iter().collect::<Result<_>>()?;
         let (points, rest) = out.split_at_mut(terms * d);
         let (coef, to) = rest.split_at_mut(terms * m);
-        let mut weights = try_vec("curvatures", terms, 0.0)?;
-        sums.iter().for_each(|sums| axpy(1.0, &sums.weights, &mut weights));
         to.fill(0.0);
-        if self.offsets {
-            sums.iter().for_each(|sums| axpy(1.0, &sums.offsets, to));
-        }
-        parallel::each(points.chunks_mut(CHUNK), &|chunk, to: &mut [f64]| {
-            let first = chunk * CHUNK;
-            to.fill(0.0);
-            sums.iter().for_each(|sums| axpy(1.0, &sums.points[first..][..to.len()], to));
-            for (at, to) in (first..).zip(to) {
-                let j = at / d;
-                *to += self.stiffness[j] * ds[at] - weights[j] * Real::to_f64(self.points[at]);
-            }
-        });
         parallel::each(coef.chunks_mut(GRAM_ROWS * m), &|chunk, to: &mut [f64]| {
-            let first = chunk * GRAM_ROWS * m;
             let gram = matrix(&self.gram, terms).subrows(chunk * GRAM_ROWS, to.len() / m);
             let mut own = vec![F::zero(); to.len()];
             multiply(&mut own, gram, matrix(&by.coef, m));
             to.iter_mut().zip(&own).for_each(|(to, &v)| *to = Real::to_f64(v));
-            sums.iter().for_each(|sums| axpy(1.0, &sums.coef[first..][..to.len()], to));
         });
-        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        rooms.extend(sums.into_iter().map(|sums| [sums.pulls, sums.points]));
+        points.iter_mut().zip(ds).enumerate().for_each(|(at, (to, v))| {
+            *to = self.stiffness[at / d] * v;
+        });
+        let mut weights = try_vec("curvatures", terms, 0.0)?;
+        for wave in self.parts.chunks(WAVE) {
+            let sums = parallel::map(wave.len(), &|p| self.part(&wave[p], &by));
+            let sums: Vec<Sums<F>> = sums.into_iter().collect::<Result<_>>()?;
+            for sums in &sums {
+                axpy(1.0, &sums.weights, &mut weights);
+                axpy(1.0, &sums.coef, coef);
+                if self.offsets {
+                    axpy(1.0, &sums.offsets, to);
+                }
+            }
+            parallel::each(points.chunks_mut(CHUNK), &|chunk, to: &mut [f64]| {
+                let own = chunk * CHUNK..chunk * CHUNK + to.len();
+                sums.iter().for_each(|sums| axpy(1.0, &sums.points[own.clone()], to));
+            });
+            let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+            rooms.extend(sums.into_iter().map(|sums| [sums.pulls, sums.points]));
+            watch.poll()?;
+        }
+        for ((to, s), weight) in
+            points.chunks_exact_mut(d).zip(self.points.chunks_exact(d)).zip(&weights)
+        {
+            to.iter_mut().zip(s).for_each(|(to, &s)| *to -= weight * Real::to_f64(s));
+        }
         Ok(())
     }
 

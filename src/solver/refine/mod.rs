@@ -24,8 +24,9 @@
 //!    alike, as the squared distance is known from the kernel value,
 //!    `(2γ)² Σ_i Σ_c D_ic β_jc² k_ij² ‖x_i - s_j‖²/d + 2γ ‖β_j‖²`.
 //! 2. Twenty directions of conjugate gradients with the curvature of Gauss and Newton, of a random part of
-//!    the samples with a slope, give L-BFGS first pairs of moves and changes of the gradient, which it keeps
-//!    to its end ([`start`]): the steep directions, which scales of single variables do not show.
+//!    the samples with a slope, give L-BFGS first pairs of moves and changes of the gradient (`start`): the
+//!    steep directions, which scales of single variables do not show. It keeps them while steps by them do.
+//!    Where memory does not hold three samples a term, or twice as many pairs, there are none.
 //! 3. L-BFGS from there (`linalg::Lbfgs`), first on the samples near the margin, where they are few:
 //!    the others have neither loss nor slope. Chosen anew now and then, and gone on with although the
 //!    objective of all samples rose, since those that came to matter are then among them; pairs stay
@@ -36,9 +37,10 @@
 //! # Cost
 //!
 //! An evaluation: one kernel row a sample, and for the samples with `r ≠ 0` alone the products for
-//! the gradient, 2Bd flops. A product with the curvature: 4B(d + m) flops a sample of the part. Memory: a
-//! wave of kernel blocks, and 2 x `MEMORY` + 6 vectors of B(d + m) numbers, or fewer where these are large;
-//! up to 256 MB for kernel values and rows of the part, and as much for K_SS, before the first step.
+//! the gradient, 2Bd flops. A product with the curvature: 4B(d + 2m) flops a sample of the part, and 2B²m.
+//! Memory: a wave of kernel blocks, and 2 x `MEMORY` + 6 vectors of B(d + m) numbers, or fewer where these
+//! are large; before the first step up to 256 MB for kernel values and rows of the part, as much for K_SS,
+//! and four gradients.
 //!
 //! # Certificate
 //!
@@ -276,6 +278,7 @@ impl Refine {
         watch: &mut Watch<'_>,
     ) -> Step<Descent> {
         let memory = objective.affordable_pairs(MEMORY);
+        watch.tick.iteration = 0;
         let mut known = None;
         let (inverse, pairs) = match metric {
             Some(metric) => metric,
@@ -294,7 +297,6 @@ impl Refine {
             }
         };
         let search = Lbfgs { memory, max_evaluations, tol: TOL };
-        watch.tick.iteration = 0;
         search.minimise_from(x, (inverse, pairs), &mut |x, gradient| {
             let value = match known.take() {
                 Some((value, there)) => {

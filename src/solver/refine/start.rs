@@ -3,7 +3,7 @@
 //! A few directions have 10⁴ times the curvature that scales of single variables show: all points move
 //! together towards the samples around them, or away. L-BFGS needs about twenty evaluations to find them,
 //! and forgets them with its oldest pairs. Conjugate gradients find them by products with the curvature of
-//! few samples ([`super::curve`]). Each direction p and its product `(H + λ D) p` is a pair, which stays.
+//! few samples ([`super::curve`]). Each direction p and its product `(H + λ diag H) p` is a pair, which stays.
 
 use super::objective::Objective;
 use crate::error::try_vec;
@@ -12,10 +12,12 @@ use crate::linalg::{Pairs, long_axpy, long_dot};
 use crate::rng::Rng;
 use crate::watch::{Step, Watch};
 
-/// Directions, and the share of the memory for pairs that they may take. With ten of them 40 evaluations
-/// of mnist end at 58,900, with 20 at 51,700, with 30 at 51,400.
+/// Directions, where the memory for pairs holds so many times as many. With ten of them 40 evaluations of
+/// mnist end at 58,900, with 20 at 51,700, with 30 at 51,400.
 const DIRECTIONS: usize = 20;
-const SHARE_OF_PAIRS: usize = 2;
+const PAIRS: usize = 2;
+/// They end where as little as this is left of the gradient, squared, in units of the scales.
+const LEAST_LEFT: f64 = 1e-10;
 
 /// Samples that the curvature is taken of: this share of those with a slope, as memory allows, but so many
 /// a term, and so many, if there are. With a third of three a term the first step on letter was halved four
@@ -39,8 +41,8 @@ pub(super) fn first_pairs<F: Real>(
     let mut part = objective.active().to_vec();
     let (active, affordable) = (part.len(), objective.affordable_samples());
     let least = (SAMPLES_A_TERM * objective.n_terms()).max(SAMPLES).min(active);
-    // What few samples say about many terms would lead astray.
-    if least == 0 || affordable < least {
+    // What few samples say about many terms would lead astray, and few directions gain nothing.
+    if least == 0 || affordable < least || most < PAIRS * DIRECTIONS {
         return Ok(pairs);
     }
     let len = (active / SHARE).max(least).min(affordable);
@@ -52,10 +54,10 @@ pub(super) fn first_pairs<F: Real>(
     let scaled = |left: &[f64]| left.iter().zip(inverse).map(|(r, i)| r * i).collect::<Vec<f64>>();
     let mut direction = scaled(&left);
     let mut size = long_dot(&left, &direction);
-    for _ in 0..DIRECTIONS.min(most / SHARE_OF_PAIRS) {
+    let enough = LEAST_LEFT * size;
+    for _ in 0..DIRECTIONS {
         let mut product = try_vec("curvatures", x.len(), 0.0)?;
-        curve.times(&direction, &mut product)?;
-        watch.poll()?;
+        curve.times(&direction, &mut product, watch)?;
         for ((product, &v), &inverse) in product.iter_mut().zip(&direction).zip(inverse) {
             *product += if inverse > 0.0 { DAMPING * v / inverse } else { 0.0 };
         }
@@ -69,6 +71,9 @@ pub(super) fn first_pairs<F: Real>(
         long_axpy(now / size, &direction, &mut next);
         pairs.push((std::mem::replace(&mut direction, next), product), bend);
         size = now;
+        if size <= enough {
+            break;
+        }
     }
     pairs.keep();
     Ok(pairs)

@@ -74,7 +74,7 @@ fn products_with_the_curvature_are_those_of_the_formula() -> Result<()> {
             }
         }
         let mut product = vec![0.0; x.len()];
-        curve.times(&v, &mut product)?;
+        curve.times(&v, &mut product, &mut Watch::of_tests()).unwrap();
         let found = dot(&u, &product);
         assert!(
             (found - expected).abs() < 1e-6 * expected.abs().max(1.0),
@@ -86,13 +86,85 @@ fn products_with_the_curvature_are_those_of_the_formula() -> Result<()> {
         let fewer = objective.variables(&model)?;
         let curve = objective.curve(&fewer, &all, factor, &mut Watch::of_tests()).unwrap();
         let (mut with, mut without) = (v[..fewer.len()].to_vec(), vec![0.0; fewer.len()]);
-        curve.times(&with, &mut without)?;
+        curve.times(&with, &mut without, &mut Watch::of_tests()).unwrap();
         with.resize(x.len(), 0.0);
         let fitted = Refine { fit_intercept: true, ..refine };
         let mut objective = Objective::new(fitted, &problem, &model)?;
         let curve = objective.curve(&x, &all, factor, &mut Watch::of_tests()).unwrap();
-        curve.times(&with, &mut product)?;
+        curve.times(&with, &mut product, &mut Watch::of_tests()).unwrap();
         assert_eq!(product[..fewer.len()], without);
+    }
+    Ok(())
+}
+
+/// The same number by number, of more samples and variables than one task takes.
+#[test]
+fn products_of_several_parts_are_those_of_the_formula() -> Result<()> {
+    let (n, terms, d, factor) = (3100, 70, 240, 0.5);
+    let case = case(n, terms, d, 4);
+    let (m, refine) = (case.outputs, refine(AnyLoss::LogLoss));
+    let problem = Problem::new(Rows::Dense(case.x.view()), case.targets(4), &case.cost)?;
+    let model = case.model();
+    let mut objective = Objective::new(refine, &problem, &model)?;
+    let all = everyone(n, &case.cost);
+    let mut x = objective.variables(&model)?;
+    // Kernel values of 240 features are next to nothing, but where points are near samples.
+    let shifted = |i: usize, k: usize| case.x[(i, k)] - case.x[(0, k)];
+    for j in 0..terms {
+        (0..d).for_each(|k| x[j * d + k] = 0.97 * shifted(7 * j + 1, k) + 0.01 * (k % 3) as f64);
+    }
+    let f = decisions(&case, &x);
+    let smoothed = Smoothed { loss: refine.loss, h: refine.h };
+    let mut rng = Rng::new(5);
+    let v: Vec<f64> = x.iter().map(|_| 2.0 * rng.uniform() - 1.0).collect();
+    let (point, beta) = (|j: usize| &x[j * d..][..d], |j: usize| &x[terms * d + j * m..][..m]);
+    let kernel = |a: &[f64], b: &[f64]| {
+        (-GAMMA * a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()).exp()
+    };
+    let mut expected = vec![0.0; x.len()];
+    for &i in &all {
+        let i = i as usize;
+        let row: Vec<f64> = (0..d).map(|k| shifted(i, k)).collect();
+        let values: Vec<f64> = (0..terms).map(|j| kernel(&row, point(j))).collect();
+        let slope = |c: usize| {
+            let moved = |j: usize| {
+                let along: f64 = (0..d).map(|k| (row[k] - point(j)[k]) * v[j * d + k]).sum::<f64>();
+                values[j] * (v[terms * d + j * m + c] + 2.0 * GAMMA * beta(j)[c] * along)
+            };
+            let df = (0..terms).map(moved).sum::<f64>() + v[terms * (d + m) + c];
+            let bend = smoothed.majorant(problem.targets().value(i, c), f[i * m + c]);
+            factor * case.cost[i] * bend * df
+        };
+        let slopes: Vec<f64> = (0..m).map(slope).collect();
+        for j in 0..terms {
+            let pull: f64 = slopes.iter().zip(beta(j)).map(|(r, b)| r * b).sum();
+            for k in 0..d {
+                let away = row[k] - point(j)[k];
+                expected[j * d + k] += 2.0 * GAMMA * values[j] * pull * away;
+            }
+            for c in 0..m {
+                expected[terms * d + j * m + c] += values[j] * slopes[c];
+            }
+        }
+        (0..m).for_each(|c| expected[terms * (d + m) + c] += slopes[c]);
+    }
+    for j in 0..terms {
+        let square: f64 = beta(j).iter().map(|b| b * b).sum();
+        (0..d).for_each(|k| expected[j * d + k] += 2.0 * GAMMA * square * v[j * d + k]);
+        for l in 0..terms {
+            let value = kernel(point(j), point(l));
+            for c in 0..m {
+                expected[terms * d + j * m + c] += value * v[terms * d + l * m + c];
+            }
+        }
+    }
+    let watch = &mut Watch::of_tests();
+    let curve = objective.curve(&x, &all, factor, watch).unwrap();
+    let mut product = vec![0.0; x.len()];
+    curve.times(&v, &mut product, watch).unwrap();
+    let scale = expected.iter().fold(0.0, |most: f64, e| most.max(e.abs()));
+    for (at, (found, wanted)) in product.iter().zip(&expected).enumerate() {
+        assert!((found - wanted).abs() < 1e-9 * scale, "{at}: {found} {wanted}");
     }
     Ok(())
 }
@@ -118,13 +190,13 @@ fn the_first_pairs_are_of_the_curvature() -> Result<()> {
         let at = (&*x, &*gradient, &*inverse);
         let pairs = first_pairs(&mut objective, at, (60, 0), watch).unwrap();
         let active = objective.active().to_vec();
-        assert!(active.len() > 20 && active.len() <= n, "{}", active.len());
+        assert!(active.len() > 20, "{}", active.len());
         // (H + λ D) step = -g, and every sample with a slope is in H.
         let mut step: Vec<f64> = gradient.iter().map(|g| -g).collect();
         pairs.times_inverse(&mut step, |v| v.fill(0.0));
         let curve = objective.curve(&x, &active, 1.0, watch).unwrap();
         let mut product = vec![0.0; x.len()];
-        curve.times(&step, &mut product)?;
+        curve.times(&step, &mut product, watch).unwrap();
         for ((p, &v), &i) in product.iter_mut().zip(&step).zip(&inverse) {
             *p += 0.1 * v / i;
         }

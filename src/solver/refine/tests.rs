@@ -315,11 +315,13 @@ fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
     let led = look(&mut objective, &alone, OF_FEW.reaches, watch).unwrap().0;
     assert!(led > start, "{led} {start}");
     let found = refine.solve(&problem, &model, watch)?.smoothed;
-    // As far as a descent by all of them comes.
-    let mut whole = x.clone();
-    let most = refine.max_evaluations;
-    let whole = refine.descend(&mut objective, &mut whole, most, watch).unwrap().value;
-    assert!(whole < 0.2 * start && found < 1.01 * whole, "{found} {whole} {start}");
+    // As far as a descent by all of them comes, by scales alone.
+    let (mut whole, memory) = (x.clone(), 60);
+    let inverse = objective.step_1_inverse_curvature(&x, watch).unwrap();
+    let search = Lbfgs { memory, max_evaluations: 200, tol: 1e-6 };
+    let mut evaluate = |x: &[f64], gradient: &mut [f64]| objective.evaluate(x, gradient, watch);
+    let whole = search.minimise(&mut whole, &inverse, &mut evaluate).unwrap().value;
+    assert!(found < 0.2 * start && found < 1.01 * whole, "{found} {whole} {start}");
     Ok(())
 }
 
@@ -330,9 +332,16 @@ fn single_precision_goes_the_same_way() -> Result<()> {
     let single = case.x.mapv(|v| v as f32);
     let problem = Problem::new(Rows::Dense(single.view()), case.targets(2), &case.cost)?;
     let wide = Problem::new(Rows::Dense(case.x.view()), case.targets(2), &case.cost)?;
-    // From a start as polishing leaves one: where the coefficients are any, paths part at once.
-    let few = Refine { max_evaluations: 20, ..refine };
-    let start = few.solve(&wide, &case.model(), &mut Watch::of_tests())?.model;
+    // From a start as polishing leaves one: points stay where their scales are zero.
+    let mut objective = Objective::new(refine, &wide, &case.model())?;
+    objective.choose(everyone(3000, &case.cost), 1.0);
+    let (mut x, watch) = (objective.variables(&case.model())?, &mut Watch::of_tests());
+    let mut inverse = objective.step_1_inverse_curvature(&x, watch).unwrap();
+    inverse[..6 * 3].fill(0.0);
+    let search = Lbfgs { memory: 20, max_evaluations: 200, tol: 1e-9 };
+    let mut evaluate = |x: &[f64], gradient: &mut [f64]| objective.evaluate(x, gradient, watch);
+    let before = search.minimise(&mut x, &inverse, &mut evaluate).unwrap().value;
+    let start = objective.model(&x)?;
     let centers: Vec<f32> = start.shifted_centers()?.iter().map(|&v| v as f32).collect();
     let origin: Vec<f32> = start.origin().iter().map(|&v| v as f32).collect();
     let intercept = start.intercept().to_vec();
@@ -340,6 +349,7 @@ fn single_precision_goes_the_same_way() -> Result<()> {
         KernelModel::from_parts(start.kernel(), origin, (centers, 3), &start.coef(), intercept)?;
     let found = refine.solve(&problem, &model, &mut Watch::of_tests())?;
     let exact = refine.solve(&wide, &start, &mut Watch::of_tests())?;
+    assert!(exact.smoothed < 0.9 * before);
     assert!(
         (found.smoothed / exact.smoothed - 1.0).abs() < 0.03,
         "{} {}",
