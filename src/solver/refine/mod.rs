@@ -69,8 +69,8 @@ pub use config::Refine;
 use objective::Objective;
 use start::first_pairs;
 
-/// Pairs that L-BFGS remembers with the first ones, where memory for them is not large: the training set of
-/// covtype comes as far with 40 besides these in 100 evaluations as with 20 in 120.
+/// Pairs that L-BFGS remembers, the first ones among them, where memory for them is not large. Before there
+/// were first ones the training set of covtype came as far with 40 in 100 evaluations as with 20 in 120.
 const MEMORY: usize = 60;
 /// The descent ends when several steps together lower the objective by less than this share.
 const TOL: f64 = 1e-4;

@@ -20,8 +20,8 @@ const PAIRS: usize = 2;
 const LEAST_LEFT: f64 = 1e-10;
 
 /// Samples that the curvature is taken of: this share of those with a slope, as memory allows, but so many
-/// a term, and so many, if there are. With a third of three a term the first step on letter was halved four
-/// times.
+/// a term, and so many, if there are. With some 600 for the 1,000 terms of letter the first step was halved
+/// four times.
 const SHARE: usize = 4;
 const SAMPLES_A_TERM: usize = 3;
 const SAMPLES: usize = 1000;
