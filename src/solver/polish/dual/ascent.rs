@@ -93,7 +93,6 @@ fn pass(
         let (unit, rest) = left.split_at(unit(left));
         left = rest;
         while let [one, rest @ ..] = ahead
-            && afar.is_some()
             && rest.len() + AHEAD >= left.len()
         {
             if rest.first().is_none_or(|next| next.row != one.row) {

@@ -41,7 +41,7 @@ fn stride(b: usize) -> usize {
 pub(super) struct Features {
     b: usize,
     stride: usize,
-    /// L, row-major.
+    /// L by columns, as faer solves fastest.
     lower: Vec<f32>,
     width: Width,
     values: Held,
@@ -64,11 +64,11 @@ impl Features {
         (bytes, tol): (usize, f64),
     ) -> Result<Self> {
         let mut lower = zeroed("whitening", b.saturating_mul(b))?;
-        parallel::each(lower.chunks_mut((ROW_CHUNK * b).max(1)), &|strip, rows: &mut [f32]| {
-            let from = factor.lower().chunks_exact(b).skip(strip * ROW_CHUNK);
-            for (row, (to, from)) in rows.chunks_exact_mut(b).zip(from).enumerate() {
-                let own = to[..=strip * ROW_CHUNK + row].iter_mut();
-                own.zip(from).for_each(|(to, &v)| *to = v as f32);
+        parallel::each(lower.chunks_mut((LINE * b).max(1)), &|strip, columns: &mut [f32]| {
+            let (first, width) = (strip * LINE, columns.len() / b);
+            for (i, row) in factor.lower().chunks_exact(b).enumerate().skip(first) {
+                let known = row[first..first + width].iter().take(i + 1 - first);
+                known.enumerate().for_each(|(j, &v)| columns[j * b + i] = v as f32);
             }
         });
         Ok(Self {
@@ -233,7 +233,7 @@ impl Features {
         for (row, &sample) in (before as u32..).zip(samples) {
             self.rows[sample as usize] = row;
         }
-        let lower = MatRef::from_row_major_slice(&self.lower, b, b);
+        let lower = MatRef::from_column_major_slice(&self.lower, b, b);
         let parts = self.values.parts((before, before + samples.len()), (stride, TASK));
         let mut tasks = parts.into_iter().zip(self.norms[before..].chunks_mut(TASK)).enumerate();
         loop {

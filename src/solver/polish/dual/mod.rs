@@ -121,8 +121,9 @@ impl Output {
 
 /// Whether the loss has a slope at this margin, or would have one if it moved by this much.
 fn is_near(loss: Smoothed, samples: &Samples<'_>, i: usize, (f, slack): (f64, f64)) -> bool {
+    // (Slopes rise: where those on both sides are 0, so are those between them.)
     let slope = |f: f64| loss.at(samples.y(i), f).slope != 0.0;
-    samples.cost[i] > 0.0 && (slope(f) || slope(f - slack) || slope(f + slack))
+    samples.cost[i] > 0.0 && (slope(f - slack) || slope(f + slack))
 }
 
 struct Dual<'s, 'a> {
@@ -144,8 +145,9 @@ pub(super) fn solve<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Step<bool> {
     let (gram, b, n) = (&shared.gram, rows.n_terms(), rows.n_rows());
-    let exact = Cholesky::factor("kernel matrix", gram, b, 0.0, &mut || watch.poll())?;
-    let white = Cholesky::factor("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
+    let exact = Cholesky::factor_small("kernel matrix", gram, b, 0.0, &mut || watch.poll())?;
+    let white =
+        Cholesky::factor_small("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
     let features = Features::new(&white, (n, b), (bytes, shared.polish.tol))?;
     let mut dual = Dual { shared, exact, white, features, outputs: Vec::new() };
     dual.step_1_start(panels, result, watch)?;
