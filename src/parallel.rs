@@ -8,7 +8,6 @@
 mod relay;
 mod share;
 mod threads;
-mod touch;
 #[doc(hidden)]
 pub mod trace;
 
@@ -25,7 +24,6 @@ pub(crate) use share::{each, each_if, each_with, map};
 use threads::new_pool;
 #[doc(hidden)]
 pub use threads::{PRODUCT, ready};
-pub(crate) use touch::first_touch;
 
 /// Rows of one unit of parallel work over kernel rows.
 pub const ROW_CHUNK: usize = 64;

@@ -45,6 +45,7 @@ mod strides;
 mod thinned;
 mod tile;
 mod together;
+mod touch;
 mod waves;
 mod zeroed;
 
@@ -70,6 +71,7 @@ pub(crate) use side::{SIDE, Side, TOGETHER};
 pub(crate) use sparse::{map_distances, scatter, scatter_shared, scatter_wide, squares};
 pub(crate) use strides::{Stride, Strides};
 pub use tile::Tile;
+pub(crate) use touch::touched;
 pub(crate) use zeroed::{zeroed, zeroed_places};
 
 #[cfg(test)]

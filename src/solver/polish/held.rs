@@ -2,8 +2,7 @@
 
 use super::row::Row;
 use crate::error::{Result, try_reserve};
-use crate::parallel::first_touch;
-use crate::simd::{lengthen, shorten, zeroed};
+use crate::simd::{lengthen, shorten, touched, zeroed};
 use crate::watch::{Step, Watch};
 
 /// How a row's values are held.
@@ -63,8 +62,7 @@ impl Held {
         let Self { mut values, mut scales, .. } = self;
         if values.len() < len {
             drop(values);
-            values = zeroed(what, len)?;
-            first_touch::<f32, _>(&mut values, &mut || watch.poll())?;
+            values = touched(what, len, &mut || watch.poll())?;
         }
         if width == Width::Short && scales.len() < count {
             drop(scales);

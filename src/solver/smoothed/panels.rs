@@ -76,8 +76,7 @@ impl<'a, F: Real> Panels<'a, F> {
             fit if fit >= n / WORTH => fit / wave * wave,
             _ => 0,
         };
-        let mut kept = zeroed("kernel values", keep * b)?;
-        parallel::first_touch(&mut kept, &mut || watch.poll())?;
+        let mut kept = simd::touched("kernel values", keep * b, &mut || watch.poll())?;
         for (w, block) in kept.chunks_mut(wave * b.max(1)).enumerate() {
             fill(rows, b, &|k| w * wave + k, block);
             watch.poll()?;
