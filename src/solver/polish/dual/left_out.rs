@@ -51,7 +51,8 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
 ) -> Step<Option<Vec<f64>>> {
     let (polish, b, n) = (shared.polish, kernel.n_terms(), kernel.n_rows());
     let (gram, m) = (&shared.gram, start.targets.n_outputs());
-    let white = Cholesky::factor("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
+    let white =
+        Cholesky::factor_small("kernel matrix", gram, b, 0.5 * RIDGE, &mut || watch.poll())?;
     let mut features = Features::new(&white, (n, b), (polish.cache_bytes, polish.tol))?;
     // Step 1.
     let everyone: Vec<u32> = (0..n as u32).collect();
