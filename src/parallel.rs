@@ -6,6 +6,8 @@
 //! have the same bits for every `n_jobs`.
 
 mod relay;
+#[cfg(feature = "train")]
+mod rounds;
 mod share;
 mod threads;
 #[doc(hidden)]
@@ -20,6 +22,8 @@ use rayon::ThreadPool;
 use crate::error::{Error, Result, check_room};
 
 pub(crate) use relay::{Steps, take_turns};
+#[cfg(feature = "train")]
+pub(crate) use rounds::{Rounds, in_rounds};
 pub(crate) use share::{each, each_if, each_with, map};
 use threads::new_pool;
 #[doc(hidden)]

@@ -14,6 +14,8 @@ mod gram;
 mod lbfgs;
 mod long;
 mod pairs;
+#[cfg(feature = "train")]
+mod panels;
 mod pivoted;
 mod rows;
 #[cfg(feature = "train")]

@@ -231,6 +231,9 @@ fn one_right_side_is_solved_by_the_pool_with_the_same_bits_on_any_threads() {
                 assert!((a - b).abs() < 1e-12, "{n}: {a} {b}");
             }
             assert_eq!(first.get_or_insert(got.clone()), &got);
+            let mut half = up.clone();
+            crate::parallel::run(threads, |_| factor.solve_upper(&mut half)).unwrap();
+            assert!(half.iter().zip(&x).all(|(a, b)| (a - b).abs() < 1e-12), "{n}");
         }
     }
 }

@@ -18,7 +18,7 @@ fn shared() -> bool {
 }
 
 /// Threads of the pool that the caller is in; outside of one, itself.
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
 }
 
