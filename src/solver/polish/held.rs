@@ -51,17 +51,18 @@ impl Default for Held {
 
 impl Held {
     /// Room for `count` rows of b values: this memory, where that is enough, since new pages take as
-    /// long as the values do.
+    /// long as the values do; else new memory, of so many bytes at least.
     pub(super) fn room(
         self,
         (count, b): (usize, usize),
-        width: Width,
+        (width, bytes): (Width, usize),
         watch: &mut Watch<'_>,
     ) -> Step<Self> {
         let (what, len) = ("kernel values", width.places(count * b));
         let Self { mut values, mut scales, .. } = self;
         if values.len() < len {
             drop(values);
+            let len = len.max(bytes / size_of::<f32>());
             values = touched(what, len, &mut || watch.poll())?;
         }
         if width == Width::Short && scales.len() < count {
@@ -208,7 +209,7 @@ mod tests {
             (9, Width::Short),
             (3, Width::Full),
         ] {
-            let Ok(room) = held.room((count, b), width, &mut Watch::of_tests()) else {
+            let Ok(room) = held.room((count, b), (width, 0), &mut Watch::of_tests()) else {
                 panic!("no room");
             };
             held = room;

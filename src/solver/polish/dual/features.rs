@@ -175,7 +175,7 @@ impl Features {
     pub(super) fn reserve(&mut self, watch: &mut Watch<'_>) -> Step {
         let n = self.n_samples();
         let values = std::mem::take(&mut self.values);
-        self.values = values.room((n, self.stride), self.width, watch)?;
+        self.values = values.room((n, self.stride), (self.width, 0), watch)?;
         try_reserve("whitened features", &mut self.norms, n)?;
         try_reserve("whitened features", &mut self.samples, n)?;
         Ok(())

@@ -51,7 +51,10 @@ impl<'k, F: Real> Rows<'k, F> {
     ) -> Step<Self> {
         let b = kernel.n_terms();
         let count = most.min(bytes / width.bytes(b));
-        let mut held = held.room((count, b), width, watch)?;
+        // Where memory says how many rows there are, all of it is taken: rows of another length have room
+        // there later.
+        let at_least = if count < most { bytes } else { 0 };
+        let mut held = held.room((count, b), (width, at_least), watch)?;
         for (wave, samples) in samples[..count].chunks(WAVE * TASK).enumerate() {
             let first = wave * WAVE * TASK;
             let parts = held.parts((first, first + samples.len()), (b, TASK));
@@ -296,10 +299,8 @@ impl<'k, F: Real> Rows<'k, F> {
         Ok(found)
     }
 
-    /// Up to `ROW_CHUNK` rows of places in order, as near as they are held.
-    pub(super) fn copy(&self, places: &[u32], out: &mut Vec<f32>) {
-        out.clear();
-        out.resize(places.len() * self.b, 0.0);
+    /// Rows of places in order, as near as they are held.
+    pub(super) fn copy(&self, places: &[u32], out: &mut [f32]) {
         let mut to = out.chunks_exact_mut(self.b);
         self.each_near(places, |_, rows| {
             rows.iter().zip(&mut to).for_each(|(row, to)| row.write(to));
