@@ -82,7 +82,7 @@ fn by_choice<F: Real>(
     }
     if choice == Choice::Kept && !made_again {
         result.forget();
-        let basis = Basis::of(&shared, rows).inspect_err(|_| result.forget())?;
+        let basis = Basis::of(&shared, rows, watch).inspect_err(|_| result.forget())?;
         if kept::solve(&shared, (rows, &basis), polish.cache_bytes, result, watch)? {
             return Ok(());
         }

@@ -4,16 +4,17 @@
 use std::borrow::Cow;
 
 use crate::data::check_finite;
-use crate::error::{Result, try_square, try_vec};
+use crate::error::try_square;
 use crate::float::Real;
-use crate::linalg::dots;
+use crate::linalg::{add_scaled_rows, dots};
 use crate::parallel::{self, ROW_CHUNK};
+use crate::simd::touched;
 use crate::solver::polish::row::{GROUP, Row, meet};
 use crate::solver::polish::steps::Shared;
 use crate::solver::smoothed::{KernelRows, gram_rows};
 use crate::watch::{Step, Watch};
 
-/// Rows that a task multiplies in `f32`; sums of tasks are added in `f64`.
+/// Rows that a task multiplies; sums of tasks are added in `f64`.
 const STRIP: usize = 4 * ROW_CHUNK;
 
 /// K_BB and its ridge.
@@ -32,10 +33,14 @@ impl<'k, F: Real> Basis<'k, F> {
     pub(in crate::solver::polish) fn of(
         shared: &'k Shared<'_>,
         kernel: &'k dyn KernelRows<F>,
-    ) -> Result<Self> {
+        watch: &mut Watch<'_>,
+    ) -> Step<Self> {
         let gram = &shared.gram[..];
-        let mut single = try_vec("kernel matrix", gram.len(), 0.0_f32)?;
-        single.iter_mut().zip(gram).for_each(|(to, &v)| *to = v as f32);
+        let mut single: Vec<f32> = touched("kernel matrix", gram.len(), &mut || watch.poll())?;
+        let at_once = ROW_CHUNK * kernel.n_terms().max(1);
+        parallel::each(single.chunks_mut(at_once).zip(gram.chunks(at_once)), &|_, (to, gram)| {
+            to.iter_mut().zip(gram).for_each(|(to, &v)| *to = v as f32);
+        });
         Ok(Self { kernel, b: kernel.n_terms(), gram: Cow::Borrowed(gram), single, ridge: 0.0 })
     }
 
@@ -65,11 +70,12 @@ impl<'k, F: Real> Basis<'k, F> {
         &self,
         kernel: &'s dyn KernelRows<F>,
         terms: &[u32],
-    ) -> Result<Basis<'s, F>> {
-        let b = terms.len();
+        watch: &mut Watch<'_>,
+    ) -> Step<Basis<'s, F>> {
+        let (what, b) = ("kernel matrix", terms.len());
         let held = if self.gram.is_empty() { 0 } else { b };
-        let mut gram = try_vec("kernel matrix", held * b, 0.0)?;
-        let mut single = try_square("kernel matrix", b, 0.0_f32)?;
+        let mut gram: Vec<f64> = touched(what, held.saturating_mul(b), &mut || watch.poll())?;
+        let mut single: Vec<f32> = touched(what, b.saturating_mul(b), &mut || watch.poll())?;
         let from = |i: usize, j: usize| terms[i] as usize * self.b + terms[j] as usize;
         parallel::each(gram.chunks_mut(b), &|i, row| {
             row.iter_mut().enumerate().for_each(|(j, to)| *to = self.gram[from(i, j)]);
@@ -101,12 +107,10 @@ impl<'k, F: Real> Basis<'k, F> {
     /// K_BB p, in parallel.
     pub(super) fn times(&self, p: &[f64], watch: &mut Watch<'_>) -> Step<Vec<f64>> {
         let b = self.b;
-        let mut out = vec![0.0; b];
         if !self.gram.is_empty() {
-            let parts = out.chunks_mut(ROW_CHUNK).zip(self.gram.chunks(ROW_CHUNK * b));
-            parallel::each_if(worth(b), parts, &|_, (out, rows)| dots(rows, p, out));
-            return Ok(out);
+            return Ok(by_strips(b, &|rows| self.exact_strip_times(rows, p)));
         }
+        let mut out = vec![0.0; b];
         let (at_once, task) = gram_rows(self.kernel);
         for (part, out) in out.chunks_mut(at_once).enumerate() {
             parallel::each(out.chunks_mut(task), &|c, out| {
@@ -121,24 +125,26 @@ impl<'k, F: Real> Basis<'k, F> {
         Ok(out)
     }
 
-    /// The same by the values in `f32`: the lower triangle is read, once, for both halves.
+    /// The same by the values in `f32`.
     pub(super) fn single_times(&self, p: &[f64]) -> Vec<f64> {
-        let b = self.b;
         let p: Vec<f32> = p.iter().map(|&v| v as f32).collect();
-        let strips = b.div_ceil(STRIP);
-        // The longest first.
-        let parts = parallel::map(strips, &|at| {
-            let first = (strips - 1 - at) * STRIP;
-            self.strip_times((first, b.min(first + STRIP)), &p)
-        });
-        let mut out = vec![0.0; b];
-        for part in parts.iter().rev() {
-            out.iter_mut().zip(part).for_each(|(out, &v)| *out += f64::from(v));
-        }
-        out
+        by_strips(self.b, &|rows| self.strip_times(rows, &p))
     }
 
     /// What rows `first..last` of the lower triangle, and their mirror image, add to K_BB p.
+    fn exact_strip_times(&self, (first, last): (usize, usize), p: &[f64]) -> Vec<f64> {
+        let mut sum = vec![0.0; last];
+        for i in first..last {
+            let (row, end) = self.gram[i * self.b..][..=i].split_at(i);
+            let mut own = [0.0];
+            dots(row, &p[..i], &mut own);
+            add_scaled_rows(row, &[(0, p[i])], &mut sum[..i]);
+            sum[i] += own[0] + end[0] * p[i];
+        }
+        sum
+    }
+
+    /// The same of the values in `f32`.
     fn strip_times(&self, (first, last): (usize, usize), p: &[f32]) -> Vec<f32> {
         let mut sum = vec![0.0; last];
         let mut own = vec![0.0; last - first];
@@ -166,9 +172,23 @@ impl<'k, F: Real> Basis<'k, F> {
     }
 }
 
-/// Whether a product is worth the pool.
-fn worth(b: usize) -> bool {
-    b * b >= parallel::MIN_PARALLEL_WORK
+/// The sum of what strips of a lower triangle add to a product, in parallel: it is read once for both
+/// halves.
+fn by_strips<T: Into<f64> + Copy + Send>(
+    b: usize,
+    part: &(dyn Fn((usize, usize)) -> Vec<T> + Sync),
+) -> Vec<f64> {
+    let strips = b.div_ceil(STRIP);
+    // The longest first.
+    let parts = parallel::map(strips, &|at| {
+        let first = (strips - 1 - at) * STRIP;
+        part((first, b.min(first + STRIP)))
+    });
+    let mut out = vec![0.0; b];
+    for part in parts.iter().rev() {
+        out.iter_mut().zip(part).for_each(|(out, &v)| *out += v.into());
+    }
+    out
 }
 
 #[cfg(test)]
@@ -176,6 +196,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
     use crate::solver::polish::tests::Dense;
+    use crate::solver::smoothed::basis_gram;
 
     #[test]
     fn half_of_the_matrix_says_what_all_of_it_does() {
@@ -184,13 +205,20 @@ mod tests {
         for b in [1, 7, 8, 255, 256, 300, 523] {
             let basis: Vec<f64> = (0..2 * b).map(|_| 3.0 * rng.uniform()).collect();
             let kernel = Dense { x: vec![0.0; 2], d: 2, basis, gamma: 1.0 };
+            let mut gram = basis_gram(&kernel, &mut watch).unwrap();
+            gram.iter_mut().step_by(b + 1).for_each(|v| *v += 0.25);
             let basis = Basis::made(&kernel, &mut watch).unwrap().with_ridge(0.25);
             let p: Vec<f64> = (0..b).map(|_| rng.uniform() - 0.5).collect();
-            let exact = basis.times(&p, &mut watch).unwrap();
-            let found = basis.single_times(&p);
+            let made = basis.times(&p, &mut watch).unwrap();
+            let single = basis.single_times(&p);
+            let held = Basis { gram: Cow::Owned(gram.clone()), ..basis };
+            let held = held.times(&p, &mut watch).unwrap();
             let most = p.iter().map(|v| v.abs()).sum::<f64>();
-            for (found, exact) in found.iter().zip(&exact) {
-                assert!((found - exact).abs() <= 1e-6 * most, "{b}: {found} {exact}");
+            for (i, row) in gram.chunks_exact(b).enumerate() {
+                let exact: f64 = row.iter().zip(&p).map(|(v, p)| v * p).sum();
+                for (found, within) in [(made[i], 1e-14), (held[i], 1e-14), (single[i], 1e-6)] {
+                    assert!((found - exact).abs() <= within * most, "{b}: {found} {exact}");
+                }
             }
         }
     }

@@ -49,7 +49,7 @@ impl<F: Real> Solver<'_, '_, '_, F> {
     fn along_terms(&self, terms: &[u32], place: &mut Place, watch: &mut Watch<'_>) -> Step<bool> {
         let (b, polish) = (self.kernel.n_terms(), self.shared.polish);
         let Some(kernel) = self.kernel.of_terms(terms)? else { return Ok(false) };
-        let basis = self.basis.some(&*kernel, terms)?;
+        let basis = self.basis.some(&*kernel, terms, watch)?;
         let some = Solver { kernel: &*kernel, basis: &basis, ..*self };
         let pull = self.basis.times(&place.point[..b], watch)?;
         let mut there = 0.5 * dot(&place.point[..b], &pull) + self.tilt(&place.point);

@@ -27,7 +27,7 @@ fn steps_along_some_terms_keep_the_books() {
                 kernel: &toy.kernel,
                 samples: shared.samples(0, polish.h),
                 bytes: 1 << 22,
-                basis: &Basis::of(&shared, &toy.kernel).unwrap(),
+                basis: &Basis::of(&shared, &toy.kernel, &mut watch).unwrap(),
                 until: 0.0,
                 held: &Mutex::default(),
                 trail: &Trail::new((0, [0.0; 2], true), &Polished::nothing(40, 1), None, &watch)

@@ -85,7 +85,7 @@ pub(in crate::solver::polish) fn left_out<F: Real>(
     check_finite("kernel matrix", &out, m)?;
     let mut found = vec![Vec::with_capacity(m); n_folds];
     let mut f = try_vec("margins", n, 0.0)?;
-    let basis = Basis::of(shared, kernel)?;
+    let basis = Basis::of(shared, kernel, watch)?;
     for (c, point) in points.iter().enumerate() {
         f.iter_mut().zip(out.iter().skip(c).step_by(m)).for_each(|(f, v)| *f = *v);
         let samples = shared.samples(c, polish.h);

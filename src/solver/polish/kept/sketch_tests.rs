@@ -30,7 +30,7 @@ fn with_hessian(kernel: &Dense<f64>, test: impl FnOnce(&Hessian<'_, '_, f64>, &m
     let start = Start { targets, cost: &cost, coef: &coef, intercept: &[0.0] };
     let (polish, gram) = (Polish::default(), basis_gram(kernel, &mut watch).unwrap());
     let shared = Shared::new(&polish, (start, 0.0), gram, 1e-9).unwrap();
-    let basis = Basis::of(&shared, kernel).unwrap();
+    let basis = Basis::of(&shared, kernel, &mut watch).unwrap();
     let rows = Rows::new(kernel, ((0..n as u32).collect(), n), 1 << 24, &mut watch).unwrap();
     let zone: Vec<u32> = (0..n as u32).collect();
     let curvature = vec![30.0; n];
