@@ -37,6 +37,8 @@ pub(crate) struct GramAccumulator {
     single: bool,
     held: usize,
     tiles: Tiles,
+    /// Whether these hold anything.
+    is_written: bool,
 }
 
 impl GramAccumulator {
@@ -55,6 +57,7 @@ impl GramAccumulator {
             single: false,
             held: 0,
             tiles: Tiles::new(n)?,
+            is_written: false,
         })
     }
 
@@ -62,7 +65,9 @@ impl GramAccumulator {
     /// all the same).
     pub(crate) fn clear(&mut self, single: bool) -> Result<()> {
         (self.held, self.single) = (0, single);
-        self.tiles.clear();
+        if std::mem::take(&mut self.is_written) {
+            self.tiles.clear();
+        }
         let (what, len) = ("rows of the Hessian", self.batch * self.n);
         let (doubles, singles) = if single { (0, len) } else { (len, 0) };
         if (self.pending.len(), self.pending_single.len()) != (doubles, singles) {
@@ -109,6 +114,7 @@ impl GramAccumulator {
         if self.held == 0 {
             return Ok(());
         }
+        self.is_written = true;
         let (n, size, held) = (self.n, self.tiles.size(), self.held);
         let (single, len) = (self.single, held * n);
         let (pending, pending_single) = (&self.pending, &self.pending_single);
@@ -167,8 +173,9 @@ fn add_product<F: Real>(rows: &[F], n: usize, at: (usize, usize), tile: &mut [f6
         let right = all.subcols(at.1, width);
         let target = MatMut::from_column_major_slice_mut(&mut product, height, width);
         matmul(target, Accum::Replace, left, right, F::one(), Par::Seq);
-        for (sum, column) in tile.chunks_exact_mut(size).zip(product.chunks_exact(height)) {
-            add_rows(&[(column, 1.0)], &mut sum[..height]);
-        }
+        // (Whole columns lie one after another there too.)
+        let columns = if height == size { width } else { 1 };
+        let sums = tile.chunks_mut(columns * size).zip(product.chunks_exact(columns * height));
+        sums.for_each(|(sum, columns)| add_rows(&[(columns, 1.0)], &mut sum[..columns.len()]));
     }
 }

@@ -6,11 +6,14 @@ use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::cholesky::factored;
-use crate::error::{Result, try_vec};
+use crate::error::{Error, Result, try_vec};
 use crate::parallel;
+use crate::simd::touched;
 
 /// Tiles that something is added to between two looks at the caller.
 const ADDED: usize = 1 << 10;
+/// Numbers that a task clears.
+const CLEARED: usize = 1 << 18;
 
 /// Tiles (I, J), J ≤ I, one after another, each in columns; what is beyond the order is 0.
 #[derive(Debug)]
@@ -32,7 +35,8 @@ impl Tiles {
         let corners: Vec<_> = (0..n.div_ceil(size))
             .flat_map(|i| (0..=i).map(move |j| (i * size, j * size)))
             .collect();
-        let values = try_vec("Hessian", corners.len() * size * size, 0.0)?;
+        let len = corners.len() * size * size;
+        let values = touched("Hessian", len, &mut || Ok::<_, Error>(()))?;
         Ok(Self { n, size, values, corners })
     }
 
@@ -50,7 +54,7 @@ impl Tiles {
 
     /// Back to zero.
     pub(crate) fn clear(&mut self) {
-        self.values.fill(0.0);
+        parallel::each(self.values.chunks_mut(CLEARED), &|_, part| part.fill(0.0));
     }
 
     /// Up to `group` tiles at a time: where each begins, to be changed by the pool. `between` runs after
@@ -116,7 +120,7 @@ impl Tiles {
     /// count.
     ///
     /// *Cost* n³/3 multiply-adds; a column of tiles is copied.
-    pub(crate) fn factor<E: From<crate::error::Error>>(
+    pub(crate) fn factor<E: From<Error>>(
         &mut self,
         jitter: f64,
         mut between: impl FnMut() -> std::result::Result<(), E>,

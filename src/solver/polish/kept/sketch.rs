@@ -14,7 +14,7 @@ use super::direction::{Hessian, Like};
 use crate::error::{Error, Result, try_square, try_vec};
 use crate::float::Real;
 use crate::linalg::{ATTEMPTS, Cholesky, GROWTH, GramAccumulator, Single, axpy};
-use crate::parallel::ROW_CHUNK;
+use crate::parallel;
 use crate::rng::Rng;
 use crate::watch::{Step, Watch};
 
@@ -38,6 +38,8 @@ const SHARED: usize = 1 << 31;
 /// Columns up to which a factor for each group costs less than the products it saves
 /// (`benches/python/calibration.py`).
 const FEW: usize = 768;
+/// Rows that a task copies.
+const COPIED: usize = 16;
 
 /// Rows of the preconditioner, of so many.
 fn sketch_rows(rows: usize, order: usize) -> usize {
@@ -184,18 +186,17 @@ impl<F: Real> Hessian<'_, '_, F> {
         let b = self.basis.b;
         let mut sum = GramAccumulator::new(order)?;
         sum.clear(true)?;
-        let mut values = Vec::new();
-        for (chunk, places) in places.chunks(ROW_CHUNK).enumerate() {
-            self.rows.copy(places, &mut values);
+        let at_once = sum.room();
+        let mut values = try_vec("rows of the Hessian", at_once.min(places.len()) * b, 0.0)?;
+        for (batch, places) in places.chunks(at_once).enumerate() {
+            let rows = values.chunks_mut((COPIED * b).max(1)).zip(places.chunks(COPIED));
+            parallel::each(rows, &|_, (out, places)| self.rows.copy(places, out));
             let scale = |i: usize| {
-                (weight(chunk * ROW_CHUNK + i) * self.curvature[places[i] as usize]).sqrt()
+                (weight(batch * at_once + i) * self.curvature[places[i] as usize]).sqrt()
             };
             sum.push(places.len(), |i| (&values[i * b..(i + 1) * b], scale(i)));
-            if sum.room() < ROW_CHUNK {
-                sum.flush(|| watch.poll())?;
-            }
+            sum.flush(|| watch.poll())?;
         }
-        sum.flush(|| watch.poll())?;
         Ok(sum)
     }
 
