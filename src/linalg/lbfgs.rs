@@ -15,11 +15,14 @@
 use std::collections::VecDeque;
 use std::mem::swap;
 
-use super::{Pairs, dot};
+use super::{Pairs, long_dot};
 
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 const SLOPE_LEFT: f64 = 0.9;
 const MAX_TRIALS: usize = 25;
+/// Cosine of a move and the change of the gradient below which a pair, held in single precision, would not
+/// say how much curvature there is.
+const LEAST_CURVED: f64 = 1e-8;
 /// Kept pairs that need a step halved so often are of no use.
 const MAX_HALVINGS: usize = 2;
 /// Steps over which the decrease is judged: a single short one says little.
@@ -85,12 +88,12 @@ impl Lbfgs {
         let mut converged = false;
         while left > 0 && !converged {
             let mut direction = step_1_direction(&here.gradient, pairs, inverse_curvature);
-            let mut slope = dot(&direction, &here.gradient);
+            let mut slope = long_dot(&direction, &here.gradient);
             let falls = slope < 0.0 && slope.is_finite();
             if !falls && !pairs.is_empty() {
                 pairs.clear();
                 direction = step_1_direction(&here.gradient, pairs, inverse_curvature);
-                slope = dot(&direction, &here.gradient);
+                slope = long_dot(&direction, &here.gradient);
             }
             if !(slope < 0.0 && slope.is_finite()) {
                 converged = true;
@@ -112,7 +115,7 @@ impl Lbfgs {
                 left -= 1;
                 // A value that is not a number counts as too high.
                 if trial.value <= here.value + SUFFICIENT_DECREASE * t * slope {
-                    let steep = dot(&direction, &trial.gradient) < SLOPE_LEFT * slope;
+                    let steep = long_dot(&direction, &trial.gradient) < SLOPE_LEFT * slope;
                     if !found || trial.value <= next.value {
                         swap(&mut trial, &mut next);
                         x.copy_from_slice(&next.x);
@@ -150,9 +153,7 @@ impl Lbfgs {
 
 fn step_1_direction(gradient: &[f64], pairs: &Pairs, inverse: &[f64]) -> Vec<f64> {
     let mut d: Vec<f64> = gradient.iter().map(|g| -g).collect();
-    let scale = pairs
-        .last()
-        .map_or(1.0, |(y, sy)| sy / y.iter().zip(inverse).map(|(y, i)| y * y * i).sum::<f64>());
+    let scale = pairs.scale(inverse);
     pairs.times_inverse(&mut d, |d| {
         d.iter_mut().zip(inverse).for_each(|(d, i)| *d *= scale * i);
     });
@@ -163,10 +164,10 @@ fn remember(pairs: &mut Pairs, from: &Place, to: &Place) {
     let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
     let (s, y): (Vec<f64>, Vec<f64>) =
         (difference(&to.x, &from.x), difference(&to.gradient, &from.gradient));
-    let sy = dot(&s, &y);
+    let sy = long_dot(&s, &y);
     // A pair without curvature would make H indefinite.
-    if sy > 1e-12 * (dot(&s, &s) * dot(&y, &y)).sqrt() {
-        pairs.push((s, y), sy);
+    if sy > LEAST_CURVED * (long_dot(&s, &s) * long_dot(&y, &y)).sqrt() {
+        pairs.push(&s, &y);
     }
 }
 
@@ -220,8 +221,8 @@ mod tests {
     fn kept_pairs_that_mislead_are_forgotten() {
         let (mut x, mut pairs) = (vec![-1.2, 1.0, -1.0, 0.5], Pairs::new(10));
         for k in 0..4 {
-            let unit: Vec<f64> = (0..4).map(|i| f64::from(i == k)).collect();
-            pairs.push((unit.clone(), unit.iter().map(|v| 1e-3 * v).collect()), 1e-3);
+            let unit: [f64; 4] = std::array::from_fn(|i| f64::from(i == k));
+            pairs.push(&unit, &unit.map(|v| 1e-3 * v));
         }
         pairs.keep();
         let before = rosenbrock(&x, &mut [0.0; 4]).unwrap();

@@ -69,7 +69,8 @@ pub(super) fn first_pairs<F: Real>(
         let mut next = scaled(&left);
         let now = long_dot(&left, &next);
         long_axpy(now / size, &direction, &mut next);
-        pairs.push((std::mem::replace(&mut direction, next), product), bend);
+        pairs.push(&direction, &product);
+        direction = next;
         size = now;
         if size <= enough {
             break;

@@ -70,19 +70,19 @@ impl<F: Real> Hessian<'_, '_, F> {
         watch: &mut Watch<'_>,
     ) -> Step<(Vec<f64>, bool)> {
         // Directions and products with them, those of this one and of those before.
-        let bytes = gradient.len().saturating_mul(2 * (SEEN + MAX_STEPS) * size_of::<f64>());
+        let bytes = gradient.len().saturating_mul(2 * (4 * SEEN + 8 * MAX_STEPS));
         check_room("directions", bytes)?;
         let mut d = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut z = residual.clone();
         seen.times_inverse(&mut z, |z| like.solve(z));
         let mut p = z.clone();
-        let mut own = Vec::new();
+        let mut own: Vec<[Vec<f64>; 2]> = Vec::new();
         let mut norm = dot(&residual, &z);
         let enough = ENOUGH.map(|share| share * share * norm);
         for steps in 0..MAX_STEPS {
             if norm.is_nan() || norm <= enough[usize::from(steps >= FEW_STEPS)] {
-                own.into_iter().for_each(|(pair, bend)| seen.push(pair, bend));
+                own.iter().for_each(|[p, hp]| seen.push(p, hp));
                 return Ok((d, true));
             }
             let hp = self.times(&p, watch)?;
@@ -96,7 +96,7 @@ impl<F: Real> Hessian<'_, '_, F> {
             seen.times_inverse(&mut z, |z| like.solve(z));
             let next = dot(&residual, &z);
             let ahead: Vec<f64> = p.iter().zip(&z).map(|(p, z)| z + next / norm * p).collect();
-            own.push(((std::mem::replace(&mut p, ahead), hp), bend));
+            own.push([std::mem::replace(&mut p, ahead), hp]);
             norm = next;
         }
         Ok((d, false))
