@@ -205,16 +205,14 @@ impl Rounds for Passes<'_> {
         let (first, stride) = (p * PANEL, self.factor.stride(p));
         if down {
             let target = &mut x[first..stride];
-            if first > 0 {
-                for (x, product) in target.iter_mut().zip(&self.products[first..]) {
-                    *x -= f64::from_bits(product.load(Ordering::Relaxed));
-                }
+            for (x, product) in target.iter_mut().zip(&self.products[first..]) {
+                *x -= f64::from_bits(product.load(Ordering::Relaxed));
             }
             self.factor.times_inverse(p, target, false);
             if stride == self.factor.n {
                 self.turn(x);
             }
-        } else if first > 0 {
+        } else {
             let before = first - PANEL;
             let at = before % COLUMN_STRIP;
             let target = &mut x[before..first];
