@@ -9,6 +9,7 @@ mod relay;
 #[cfg(feature = "train")]
 mod rounds;
 mod share;
+mod spare;
 mod threads;
 #[doc(hidden)]
 pub mod trace;
@@ -25,6 +26,7 @@ pub(crate) use relay::{Steps, take_turns};
 #[cfg(feature = "train")]
 pub(crate) use rounds::{Rounds, in_rounds};
 pub(crate) use share::{each, each_if, each_with, map};
+pub(crate) use spare::Spare;
 use threads::new_pool;
 #[doc(hidden)]
 pub use threads::{PRODUCT, ready};

@@ -1,9 +1,10 @@
 //! Memory of kernel caches that come one after another.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::error::{Error, Result, check_room_behind};
 use crate::float::Real;
+use crate::parallel::Spare;
 
 /// Buffers that a dropped [`super::RowCache`] leaves to the next: fresh pages can cost more than
 /// the kernel values that a small problem writes to them.
@@ -12,17 +13,17 @@ use crate::float::Real;
 /// here and what is in use never exceed the bounds of the caches alive at the same time.
 #[derive(Debug, Default)]
 pub struct Buffers<F> {
-    left: Mutex<Vec<Vec<Vec<F>>>>,
+    left: Spare<Vec<Vec<F>>>,
 }
 
 impl<F: Real> Buffers<F> {
     /// What one cache left, if any did.
     pub(super) fn take(&self) -> Vec<Vec<F>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.left.take().unwrap_or_default()
     }
 
     pub(super) fn give(&self, buffers: Vec<Vec<F>>) {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
+        self.left.give(buffers);
     }
 }
 

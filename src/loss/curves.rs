@@ -5,6 +5,31 @@ use super::pieces::{Corner, Pieces};
 use super::smooth::Smoothed;
 use crate::simd;
 
+/// `work` with a smoothed loss, compiled for each loss, so that none is asked which it is at every sample.
+macro_rules! by_loss {
+    ($smoothed:expr, $own:ident => $work:expr) => {{
+        use $crate::loss::{AnyLoss, Smoothed};
+        let Smoothed { loss, h } = $smoothed;
+        macro_rules! of {
+            ($loss:expr) => {{
+                let $own = Smoothed { loss: $loss, h };
+                $work
+            }};
+        }
+        match loss {
+            AnyLoss::Hinge => of!(AnyLoss::Hinge),
+            AnyLoss::SquaredHinge => of!(AnyLoss::SquaredHinge),
+            AnyLoss::LogLoss => of!(AnyLoss::LogLoss),
+            AnyLoss::EpsilonInsensitive { epsilon } => of!(AnyLoss::EpsilonInsensitive { epsilon }),
+            AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
+                of!(AnyLoss::SquaredEpsilonInsensitive { epsilon })
+            }
+            AnyLoss::Quantile { quantile } => of!(AnyLoss::Quantile { quantile }),
+        }
+    }};
+}
+pub(crate) use by_loss;
+
 /// Losses and derivatives of N samples.
 pub(crate) struct Curves<const N: usize> {
     pub(crate) value: [f64; N],

@@ -27,6 +27,6 @@ mod tests;
 pub use any::AnyLoss;
 pub(crate) use conjugate::Conjugate;
 pub use curve::Curve;
-pub(crate) use curves::Curves;
+pub(crate) use curves::{Curves, by_loss};
 pub use pieces::{Piece, Zone};
 pub use smooth::Smoothed;

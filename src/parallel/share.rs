@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::spare::Spare;
 use super::trace;
 
 /// Whether the caller is in a pool of several threads. Outside of one it works alone: rayon would
@@ -74,12 +75,11 @@ pub(crate) fn each_with<T: Send, S: Send>(
         let mut own = make();
         return parts.enumerate().for_each(|(i, part)| work(&mut own, i, part));
     }
-    let idle = Mutex::new(Vec::new());
+    let idle = Spare::default();
     each(parts, &|i, part| {
-        let found = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut own = found.unwrap_or_else(make);
+        let mut own = idle.take().unwrap_or_else(make);
         work(&mut own, i, part);
-        idle.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+        idle.give(own);
     });
 }
 

@@ -16,19 +16,15 @@
 //! offsets       Σ_i r_ic
 //! ```
 
-use std::sync::{Mutex, PoisonError};
-
-use super::sums::Part;
+use super::sums::{Part, add_up, sized};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, matrix, multiply};
-use crate::parallel;
+use crate::parallel::{self, Spare};
 use crate::watch::{Step, Watch};
 
 /// Parts between two looks at the watch.
 const WAVE: usize = 4;
-/// Numbers of a product that a task adds up.
-const CHUNK: usize = 1 << 14;
 /// Rows of K_SS that a task multiplies.
 const GRAM_ROWS: usize = 32;
 
@@ -47,9 +43,8 @@ pub(super) struct Curve<F> {
     pub(super) coef: Vec<F>,
     /// `2γ ‖β_j‖²`.
     pub(super) stiffness: Vec<f64>,
-    /// Memory of products that nobody uses, for values of pairs and the gradient of points: new pages, and
-    /// asking whether the system has them, take long.
-    pub(super) rooms: Mutex<Vec<[Vec<F>; 2]>>,
+    /// Memory of products, for values of pairs and the gradient of points.
+    pub(super) rooms: Spare<[Vec<F>; 2]>,
 }
 
 /// What a part adds to a product.
@@ -69,15 +64,6 @@ struct Move<F> {
     own: Vec<F>,
     coef: Vec<F>,
     offsets: Vec<f64>,
-}
-
-/// So many values, whatever they are.
-fn sized<F: Real>(values: &mut Vec<F>, len: usize) -> Result<()> {
-    if values.capacity() < len {
-        *values = try_vec("curvatures", len, F::zero())?;
-    }
-    values.resize(len, F::zero());
-    Ok(())
 }
 
 fn rounded<F: Real>(values: &[f64]) -> Vec<F> {
@@ -123,12 +109,8 @@ impl<F: Real> Curve<F> {
                     axpy(1.0, &sums.offsets, to);
                 }
             }
-            parallel::each(points.chunks_mut(CHUNK), &|chunk, to: &mut [f64]| {
-                let own = chunk * CHUNK..chunk * CHUNK + to.len();
-                sums.iter().for_each(|sums| axpy(1.0, &sums.points[own.clone()], to));
-            });
-            let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            rooms.extend(sums.into_iter().map(|sums| [sums.pulls, sums.points]));
+            add_up(&sums, |sums| &sums.points, points);
+            sums.into_iter().for_each(|sums| self.rooms.give([sums.pulls, sums.points]));
             watch.poll()?;
         }
         for ((to, s), weight) in
@@ -144,10 +126,9 @@ impl<F: Real> Curve<F> {
         let a = part.bends.len() / m;
         let (kernel, rows) = (matrix(&part.kernel, terms), matrix(&part.rows, d));
         let factor = F::from_f64(2.0 * self.gamma);
-        let room = self.rooms.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let [mut pulls, mut points] = room.unwrap_or_default();
-        sized(&mut pulls, a * terms)?;
-        sized(&mut points, terms * d)?;
+        let [mut pulls, mut points] = self.rooms.take().unwrap_or_default();
+        sized("curvatures", &mut pulls, a * terms)?;
+        sized("curvatures", &mut points, terms * d)?;
         multiply(&mut pulls, rows, matrix(&by.points, d).transpose());
         for (pulls, k) in pulls.chunks_exact_mut(terms).zip(part.kernel.chunks_exact(terms)) {
             for ((pull, &k), &own) in pulls.iter_mut().zip(k).zip(&by.own) {

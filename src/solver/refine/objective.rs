@@ -1,17 +1,15 @@
 //! The objective as a function of one vector: points, then coefficients, then offsets.
 
-use std::sync::Mutex;
-
 use super::config::Refine;
 use super::curve::Curve;
-use super::sums::{Point, Samples};
+use super::sums::{Point, Samples, add_up};
 use crate::data::Problem;
 use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{axpy, matrix, multiply};
 use crate::loss::Smoothed;
 use crate::model::KernelModel;
-use crate::parallel::{self, ROW_CHUNK};
+use crate::parallel::{self, ROW_CHUNK, Spare};
 use crate::simd::Tile;
 use crate::watch::{Step, Watch};
 
@@ -26,8 +24,6 @@ const SCALE_SAMPLES: usize = 8192;
 const PAIR_BYTES: usize = 512 << 20;
 /// Bytes that samples, and K_SS, may take for products with the curvature.
 const CURVE_BYTES: usize = 256 << 20;
-/// Numbers of the gradient that a task adds up.
-const POINT_CHUNK: usize = 1 << 14;
 /// Rows of K_SS that a task makes.
 const GRAM_CHUNK: usize = 32;
 
@@ -70,8 +66,8 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                 kernel: model.kernel(),
                 origin: model.origin().to_vec(),
                 loss: Smoothed { loss: refine.loss, h: refine.h },
-                rooms: Mutex::default(),
-                spare: Mutex::default(),
+                rooms: Spare::default(),
+                sums: Spare::default(),
             },
             fit_intercept: refine.fit_intercept,
             gamma,
@@ -153,7 +149,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
     /// How many pairs of vectors the memory holds, up to `most`.
     pub(super) fn affordable_pairs(&self, most: usize) -> usize {
         let (terms, d, m) = self.sizes;
-        (PAIR_BYTES / (16 * terms * (d + m))).clamp(2, most.max(2))
+        (PAIR_BYTES / (8 * terms * (d + m))).clamp(2, most.max(2))
     }
 
     /// Samples looked at whose loss sloped where the objective was evaluated last, in their order.
@@ -206,7 +202,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
             points: self.rounded.clone(),
             coef: self.point.coef.clone(),
             stiffness: x[terms * d..][..terms * m].chunks_exact(m).map(square).collect(),
-            rooms: Mutex::default(),
+            rooms: Spare::default(),
         })
     }
 
@@ -236,9 +232,9 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
         }
         let stride = self.point.centers.padded_len();
         let (coef, offsets) = x[terms * d..].split_at(terms * m);
-        for (at, &value) in coef.iter().enumerate() {
-            self.point.coef[at] = F::from_f64(value);
-            self.point.coef_rows[at % m * stride + at / m] = value;
+        self.point.coef.iter_mut().zip(coef).for_each(|(to, &value)| *to = F::from_f64(value));
+        for (c, row) in self.point.coef_rows.chunks_exact_mut(stride.max(1)).enumerate() {
+            row.iter_mut().zip(coef.iter().skip(c).step_by(m)).for_each(|(to, &value)| *to = value);
         }
         self.point.intercept[..offsets.len()].copy_from_slice(offsets);
     }
@@ -290,13 +286,10 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                     value += part.value;
                     active.extend(&part.active);
                     axpy(1.0, &part.weights, &mut weights);
-                    axpy(1.0, &part.coef, coef);
                     axpy(1.0, &part.intercept, offsets);
                 }
-                parallel::each(points.chunks_mut(POINT_CHUNK), &|chunk, sums: &mut [f64]| {
-                    let at = chunk * POINT_CHUNK..chunk * POINT_CHUNK + sums.len();
-                    parts.iter().for_each(|part| axpy(1.0, &part.points[at.clone()], sums));
-                });
+                add_up(&parts, |part| &part.points, points);
+                add_up(&parts, |part| &part.coef, coef);
                 self.data.give_back(parts);
             },
         )?;

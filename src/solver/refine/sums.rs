@@ -1,15 +1,18 @@
 //! Sums over a stripe of samples: the loss and its gradient, and the estimates of curvature.
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::data::Problem;
 use crate::error::{Result, try_reserve, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
-use crate::linalg::{add_scaled_rows, matrix, multiply};
-use crate::loss::Smoothed;
-use crate::parallel::ROW_CHUNK;
+use crate::linalg::{add_scaled_rows, axpy, matrix, multiply};
+use crate::loss::{Smoothed, by_loss};
+use crate::parallel::{self, ROW_CHUNK, Spare};
 use crate::simd::{Packed, Tile, weighted_sums};
+
+/// Decision values whose losses are computed side by side.
+const BLOCK: usize = 64;
+/// Numbers of a vector that a task adds up.
+const CHUNK: usize = 1 << 12;
 
 /// Where the descent stands, in the forms that the sums need.
 pub(super) struct Point<F: Real> {
@@ -29,11 +32,25 @@ pub(super) struct Samples<'a, 'p, F: Real> {
     pub(super) kernel: AnyKernel,
     pub(super) origin: Vec<F>,
     pub(super) loss: Smoothed,
-    /// Memory for kernel values and rows of a stripe that nobody uses: new pages, and asking whether
-    /// the system has them, take long.
-    pub(super) rooms: Mutex<Vec<[Vec<F>; 2]>>,
-    /// That for the gradient of points.
-    pub(super) spare: Mutex<Vec<Vec<F>>>,
+    /// Memory of a stripe, and of what is added up over it for points and coefficients.
+    pub(super) rooms: Spare<Room<F>>,
+    pub(super) sums: Spare<(Vec<F>, Vec<f64>)>,
+}
+
+/// Memory of a stripe.
+pub(super) struct Room<F> {
+    /// Kernel values of a chunk.
+    values: Vec<F>,
+    /// Those of samples with a slope, what slopes and coefficients make of pairs, and the samples.
+    kernel: Vec<F>,
+    pulls: Vec<F>,
+    rows: Vec<F>,
+}
+
+impl<F> Default for Room<F> {
+    fn default() -> Self {
+        Self { values: Vec::new(), kernel: Vec::new(), pulls: Vec::new(), rows: Vec::new() }
+    }
 }
 
 /// Sums over a stripe.
@@ -75,19 +92,20 @@ impl<F: Real> Samples<'_, '_, F> {
         &self,
         at: &Point<F>,
         stripe: &[u32],
+        values: &mut Vec<F>,
         mut visit: impl FnMut(usize, &[F], usize, &[f64]),
     ) -> Result<()> {
         let (terms, stride) = (at.centers.len(), at.centers.padded_len());
         let m = at.intercept.len();
         let mut tile = Tile::new(at.centers.n_features());
-        let mut values = try_vec("kernel values", ROW_CHUNK * stride, F::zero())?;
+        sized("kernel values", values, ROW_CHUNK * stride)?;
         let mut product = try_vec("decision values", ROW_CHUNK * m, F::zero())?;
         let mut f = try_vec("decision values", ROW_CHUNK * m, 0.0)?;
         let rows = self.problem.rows();
         for (chunk, samples) in stripe.chunks(ROW_CHUNK).enumerate() {
             let len = samples.len();
             load_tile(&rows, len, |i| samples[i] as usize, &self.origin, &mut tile);
-            self.kernel.values(&tile, (0, len), &at.centers, &mut values, stride);
+            self.kernel.values(&tile, (0, len), &at.centers, values, stride);
             let f = &mut f[..len * m];
             if m == 1 {
                 for (f, row) in f.iter_mut().zip(values.chunks_exact(stride)) {
@@ -101,37 +119,36 @@ impl<F: Real> Samples<'_, '_, F> {
             for row in f.chunks_exact_mut(m) {
                 row.iter_mut().zip(&at.intercept).for_each(|(f, b)| *f += b);
             }
-            visit(chunk * ROW_CHUNK, &values, stride, f);
+            visit(chunk * ROW_CHUNK, values, stride, f);
         }
         Ok(())
     }
 
     /// These have been added up.
     pub(super) fn give_back(&self, parts: Vec<Partial<F>>) {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        spare.extend(parts.into_iter().map(|part| part.points));
+        parts.into_iter().for_each(|part| self.sums.give((part.points, part.coef)));
     }
 
     /// The loss and its gradient over a stripe.
     pub(super) fn sum(&self, at: &Point<F>, stripe: &[u32]) -> Result<Partial<F>> {
         let (terms, d) = (at.centers.len(), at.centers.n_features());
         let m = at.intercept.len();
+        let mut room = self.rooms.take().unwrap_or_default();
+        let Room { values, kernel, pulls, rows } = &mut room;
         // The samples with a slope: kernel rows, slopes, places.
-        let room = self.rooms.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let [mut kernel, mut dense] = room.unwrap_or_default();
         kernel.clear();
         if kernel.capacity() < stripe.len() * terms {
-            try_reserve("kernel values", &mut kernel, stripe.len() * terms)?;
+            try_reserve("kernel values", kernel, stripe.len() * terms)?;
         }
         let mut slopes = try_vec("slopes", stripe.len() * m, 0.0)?;
-        let mut active = try_vec("samples", 0, 0u32)?;
-        let mut value = 0.0;
-        self.each_chunk(at, stripe, |first, values, stride, f| {
-            for (k, f) in f.chunks_exact(m).enumerate() {
-                let sample = stripe[first + k];
-                let slope = &mut slopes[active.len() * m..][..m];
-                value += self.slopes(sample as usize, f, slope);
-                if slope.iter().any(|r| *r != 0.0) {
+        let (mut value, mut active) = (0.0, try_vec("samples", 0, 0u32)?);
+        self.each_chunk(at, stripe, values, |first, values, stride, f| {
+            let (samples, from) = (&stripe[first..][..f.len() / m], active.len());
+            let own = &mut slopes[from * m..][..f.len()];
+            value += self.slopes(samples, f, own);
+            for (k, &sample) in samples.iter().enumerate() {
+                if own[k * m..][..m].iter().any(|r| *r != 0.0) {
+                    own.copy_within(k * m..(k + 1) * m, (active.len() - from) * m);
                     kernel.extend_from_slice(&values[k * stride..][..terms]);
                     active.push(sample);
                 }
@@ -139,41 +156,33 @@ impl<F: Real> Samples<'_, '_, F> {
         })?;
         let a = active.len();
         let slopes = &slopes[..a * m];
-        let mut sums = Partial {
-            value,
-            points: match self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-                Some(points) => points,
-                None => try_vec("gradient", terms * d, F::zero())?,
-            },
-            weights: try_vec("gradient", terms, 0.0)?,
-            coef: try_vec("gradient", terms * m, 0.0)?,
-            intercept: try_vec("gradient", m, 0.0)?,
-            active: Vec::new(),
-        };
+        let (mut points, mut coef) = self.sums.take().unwrap_or_default();
+        sized("gradient", &mut points, terms * d)?;
+        sized("gradient", &mut coef, terms * m)?;
+        let mut intercept = try_vec("gradient", m, 0.0)?;
         for row in slopes.chunks_exact(m) {
-            sums.intercept.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
+            intercept.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
         }
         if m == 1 {
             let scaled: Vec<(u32, f64)> = (0..).zip(slopes.iter().copied()).collect();
-            add_scaled_rows(&kernel, &scaled, &mut sums.coef);
+            coef.fill(0.0);
+            add_scaled_rows(kernel, &scaled, &mut coef);
             for (row, &r) in kernel.chunks_exact_mut(terms).zip(slopes) {
                 let r = F::from_f64(r);
                 row.iter_mut().zip(&at.coef).for_each(|(k, &c)| *k *= r * c);
             }
         } else {
-            weigh(&mut kernel, slopes, at, &mut sums.coef)?;
+            weigh((kernel, pulls), slopes, at, &mut coef)?;
         }
         let ones: Vec<(u32, f64)> = (0..a as u32).map(|k| (k, 1.0)).collect();
-        add_scaled_rows(&kernel, &ones, &mut sums.weights);
-        if dense.capacity() < a * d {
-            dense = try_vec("rows", stripe.len() * d, F::zero())?;
-        }
-        dense.resize(a * d, F::zero());
-        self.copy_rows(&active, &mut dense);
-        multiply(&mut sums.points, matrix(&kernel, terms).transpose(), matrix(&dense, d));
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push([kernel, dense]);
-        sums.active = active;
-        Ok(sums)
+        let mut weights = try_vec("gradient", terms, 0.0)?;
+        add_scaled_rows(kernel, &ones, &mut weights);
+        sized("rows", rows, stripe.len() * d)?;
+        let rows = &mut rows[..a * d];
+        self.copy_rows(&active, rows);
+        multiply(&mut points, matrix(kernel, terms).transpose(), matrix(rows, d));
+        self.rooms.give(room);
+        Ok(Partial { value, points, weights, coef, intercept, active })
     }
 
     /// Samples less the origin.
@@ -192,16 +201,37 @@ impl<F: Real> Samples<'_, '_, F> {
         Smoothed { loss: self.loss.loss.at_level(level), ..self.loss }
     }
 
-    /// `C_i Σ_c L_h` of a sample, and its slopes `r_ic`.
-    fn slopes(&self, sample: usize, f: &[f64], slopes: &mut [f64]) -> f64 {
-        let (targets, cost) = (self.problem.targets(), self.problem.cost()[sample]);
-        let mut value = 0.0;
-        for (c, (&f, slope)) in f.iter().zip(slopes).enumerate() {
-            let curve = self.loss_of(c).at(targets.value(sample, c), f);
-            value += cost * curve.value;
-            *slope = cost * curve.slope;
+    /// `Σ C_i L_h` of some samples, whose decision values are f, row by row, and their slopes `r_ic`.
+    fn slopes(&self, samples: &[u32], f: &[f64], slopes: &mut [f64]) -> f64 {
+        let (targets, cost) = (self.problem.targets(), self.problem.cost());
+        let m = targets.n_outputs();
+        let mut y = Vec::with_capacity(f.len());
+        samples.iter().for_each(|&sample| targets.append(sample as usize, &mut y));
+        let mut values = vec![0.0; f.len()];
+        if targets.level(0).is_some() {
+            for (at, (value, slope)) in values.iter_mut().zip(&mut *slopes).enumerate() {
+                let curve = self.loss_of(at % m).at(y[at], f[at]);
+                (*value, *slope) = (curve.value, curve.slope);
+            }
+        } else {
+            by_loss!(self.loss, loss => {
+                let both = values.chunks_mut(BLOCK).zip(slopes.chunks_mut(BLOCK));
+                for ((y, f), (values, slopes)) in y.chunks(BLOCK).zip(f.chunks(BLOCK)).zip(both) {
+                    let mut block = [[0.0; BLOCK]; 2];
+                    block[0][..y.len()].copy_from_slice(y);
+                    block[1][..f.len()].copy_from_slice(f);
+                    let curves = loss.curves(&block[0], &block[1]);
+                    values.copy_from_slice(&curves.value[..f.len()]);
+                    slopes.copy_from_slice(&curves.slope[..f.len()]);
+                }
+            });
         }
-        value
+        let rows = values.chunks_exact(m).zip(slopes.chunks_exact_mut(m));
+        rows.zip(samples).fold(0.0, |sum, ((values, slopes), &sample)| {
+            let cost = cost[sample as usize];
+            slopes.iter_mut().for_each(|slope| *slope *= cost);
+            sum + cost * values.iter().sum::<f64>()
+        })
     }
 
     /// The loss over a stripe, and its samples whose loss slopes, or would if a decision value moved by
@@ -214,11 +244,12 @@ impl<F: Real> Samples<'_, '_, F> {
     ) -> Result<(f64, Vec<(u32, u8)>)> {
         let (targets, m) = (self.problem.targets(), at.intercept.len());
         let (mut value, mut near) = (0.0, Vec::new());
-        let mut unused = try_vec("slopes", m, 0.0)?;
-        self.each_chunk(at, stripe, |first, _, _, f| {
+        let mut unused = try_vec("slopes", ROW_CHUNK * m, 0.0)?;
+        let mut room = self.rooms.take().unwrap_or_default();
+        self.each_chunk(at, stripe, &mut room.values, |first, _, _, f| {
+            value += self.slopes(&stripe[first..][..f.len() / m], f, &mut unused[..f.len()]);
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k];
-                value += self.slopes(sample as usize, f, &mut unused);
                 let slopes = |c: usize, f: f64| {
                     self.loss_of(c).at(targets.value(sample as usize, c), f).slope != 0.0
                 };
@@ -232,6 +263,7 @@ impl<F: Real> Samples<'_, '_, F> {
                 near.extend((count > 0).then_some((sample, count)));
             }
         })?;
+        self.rooms.give(room);
         Ok((value, near))
     }
 
@@ -245,7 +277,8 @@ impl<F: Real> Samples<'_, '_, F> {
             bends: try_vec("curvatures", stripe.len() * m, F::zero())?,
         };
         self.copy_rows(stripe, &mut part.rows);
-        self.each_chunk(at, stripe, |first, values, stride, f| {
+        let mut room = self.rooms.take().unwrap_or_default();
+        self.each_chunk(at, stripe, &mut room.values, |first, values, stride, f| {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let (row, sample) = (first + k, stripe[first + k] as usize);
                 part.kernel[row * terms..][..terms].copy_from_slice(&values[k * stride..][..terms]);
@@ -255,6 +288,7 @@ impl<F: Real> Samples<'_, '_, F> {
                 }
             }
         })?;
+        self.rooms.give(room);
         Ok(part)
     }
 
@@ -267,7 +301,8 @@ impl<F: Real> Samples<'_, '_, F> {
             points: try_vec("curvatures", terms, 0.0)?,
         };
         let mut bends = try_vec("curvatures", m, (0, 0.0))?;
-        self.each_chunk(at, stripe, |first, values, stride, f| {
+        let mut room = self.rooms.take().unwrap_or_default();
+        self.each_chunk(at, stripe, &mut room.values, |first, values, stride, f| {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k] as usize;
                 bends.clear();
@@ -293,20 +328,48 @@ impl<F: Real> Samples<'_, '_, F> {
                 }
             }
         })?;
+        self.rooms.give(room);
         Ok(sums)
     }
 }
 
-/// Several outputs: `Σ_i r_ic k_ij` into `sums`, and then `w_ij` in place of `k_ij`.
-fn weigh<F: Real>(kernel: &mut [F], slopes: &[f64], at: &Point<F>, sums: &mut [f64]) -> Result<()> {
+/// Adds vectors of `parts` to `sums`, on all threads where they are long.
+pub(super) fn add_up<P: Sync, T: Real>(
+    parts: &[P],
+    vector: impl Fn(&P) -> &Vec<T> + Sync,
+    sums: &mut [f64],
+) {
+    let worth = sums.len() > CHUNK;
+    parallel::each_if(worth, sums.chunks_mut(CHUNK), &|chunk, sums: &mut [f64]| {
+        let own = chunk * CHUNK..chunk * CHUNK + sums.len();
+        parts.iter().for_each(|part| axpy(1.0, &vector(part)[own.clone()], sums));
+    });
+}
+
+/// So many values, whatever they are.
+pub(super) fn sized<T: Real>(what: &'static str, values: &mut Vec<T>, len: usize) -> Result<()> {
+    if values.capacity() < len {
+        *values = try_vec(what, len, T::zero())?;
+    }
+    values.resize(len, T::zero());
+    Ok(())
+}
+
+/// Several outputs: `Σ_i r_ic k_ij` as `sums`, and then `w_ij` in place of `k_ij`.
+fn weigh<F: Real>(
+    (kernel, pulls): (&mut [F], &mut Vec<F>),
+    slopes: &[f64],
+    at: &Point<F>,
+    sums: &mut [f64],
+) -> Result<()> {
     let (terms, m) = (at.centers.len(), at.intercept.len());
     let slopes: Vec<F> = slopes.iter().map(|&r| F::from_f64(r)).collect();
     let slopes = matrix(&slopes, m);
-    let mut product = try_vec("gradient", terms * m, F::zero())?;
-    multiply(&mut product, matrix(kernel, terms).transpose(), slopes);
-    sums.iter_mut().zip(&product).for_each(|(sum, p)| *sum += Real::to_f64(*p));
-    let mut weights = try_vec("kernel values", kernel.len(), F::zero())?;
-    multiply(&mut weights, slopes, matrix(&at.coef, m).transpose());
-    kernel.iter_mut().zip(&weights).for_each(|(k, &w)| *k *= w);
+    sized("gradient", pulls, kernel.len().max(sums.len()))?;
+    multiply(&mut pulls[..sums.len()], matrix(kernel, terms).transpose(), slopes);
+    sums.iter_mut().zip(&*pulls).for_each(|(sum, p)| *sum = Real::to_f64(*p));
+    let pulls = &mut pulls[..kernel.len()];
+    multiply(pulls, slopes, matrix(&at.coef, m).transpose());
+    kernel.iter_mut().zip(&*pulls).for_each(|(k, &w)| *k *= w);
     Ok(())
 }

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::data::Targets;
-use crate::loss::{AnyLoss, Curve, Curves, Smoothed};
+use crate::loss::{Curve, Curves, Smoothed, by_loss};
 use crate::parallel;
 use crate::simd;
 
@@ -23,30 +23,6 @@ const MAX_SEARCHES: usize = 40;
 
 /// Samples whose losses are computed side by side.
 const BLOCK: usize = 64;
-
-/// `work` with the smoothed loss of some samples, compiled for each loss, so that none is asked which it
-/// is at every sample.
-macro_rules! by_loss {
-    ($samples:expr, $smoothed:ident => $work:expr) => {{
-        let h = $samples.loss.h;
-        macro_rules! of {
-            ($loss:expr) => {{
-                let $smoothed = Smoothed { loss: $loss, h };
-                $work
-            }};
-        }
-        match $samples.loss.loss {
-            AnyLoss::Hinge => of!(AnyLoss::Hinge),
-            AnyLoss::SquaredHinge => of!(AnyLoss::SquaredHinge),
-            AnyLoss::LogLoss => of!(AnyLoss::LogLoss),
-            AnyLoss::EpsilonInsensitive { epsilon } => of!(AnyLoss::EpsilonInsensitive { epsilon }),
-            AnyLoss::SquaredEpsilonInsensitive { epsilon } => {
-                of!(AnyLoss::SquaredEpsilonInsensitive { epsilon })
-            }
-            AnyLoss::Quantile { quantile } => of!(AnyLoss::Quantile { quantile }),
-        }
-    }};
-}
 
 /// The samples of one output, and the loss they are measured by.
 #[derive(Clone, Copy)]
@@ -120,7 +96,7 @@ impl Samples<'_> {
         // Which loss it is, each task asks anew: handed over, parts of it that this loss has not would
         // be read beside it.
         let parts = parallel::map(n.div_ceil(CHUNK), &|c| {
-            by_loss!(self, loss => {
+            by_loss!(self.loss, loss => {
                 let mut sum = [0.0; N];
                 for first in (c * CHUNK..((c + 1) * CHUNK).min(n)).step_by(BLOCK) {
                     let range = first..(first + BLOCK).min(n);
@@ -165,7 +141,7 @@ impl Samples<'_> {
 
     /// `C_i L_h'` of the samples from `first` on at these decision values; 0 where C is.
     pub(in crate::solver) fn slopes(&self, first: usize, f: &[f64], out: &mut [f64]) {
-        by_loss!(self, loss => {
+        by_loss!(self.loss, loss => {
             for (at, (out, f)) in out.chunks_mut(BLOCK).zip(f.chunks(BLOCK)).enumerate() {
                 let range = first + at * BLOCK..first + at * BLOCK + out.len();
                 let mut block = [0.0; BLOCK];
