@@ -39,8 +39,8 @@
 //! An evaluation: one kernel row a sample, and for the samples with `r ≠ 0` alone the products for
 //! the gradient, 2Bd flops. A product with the curvature: 4B(d + 2m) flops a sample of the part, and 2B²m.
 //! Memory: a wave of kernel blocks, and as much as `MEMORY` + 6 vectors of B(d + m) numbers take, or fewer
-//! where these are large; before the first step up to 256 MB for kernel values and rows of the part, as much for K_SS,
-//! and four gradients.
+//! where these are large; before the first step up to 256 MB for kernel values and rows of the part, as
+//! much for K_SS, and four gradients.
 //!
 //! # Certificate
 //!

@@ -149,6 +149,49 @@ fn value_and_gradient_are_those_of_the_formula() -> Result<()> {
     Ok(())
 }
 
+/// Two outputs on the same points are two problems of one, each at its own quantile.
+#[test]
+fn outputs_have_levels_of_their_own() -> Result<()> {
+    let levels = [0.2, 0.7];
+    let (alone, mut both) = (case(150, 9, 3, 0), case(150, 9, 3, 0));
+    both.outputs = 2;
+    both.coef = (0..18).map(|k| f64::from(k * 7 % 5 - 2) * 0.4).collect();
+    both.intercept = vec![0.1, -0.3];
+    both.values = alone.values.iter().flat_map(|v| [*v, 0.5 - v]).collect();
+    let targets = Targets::Columns { values: &both.values, n_outputs: 2, levels: &levels };
+    let problem = Problem::new(Rows::Dense(both.x.view()), targets, &both.cost)?;
+    let model = both.model();
+    let mut objective =
+        Objective::new(refine(AnyLoss::Quantile { quantile: 0.5 }), &problem, &model)?;
+    objective.choose(everyone(150, &both.cost), 1.0);
+    let x = objective.variables(&model)?;
+    let mut gradient = vec![0.0; x.len()];
+    let value = objective.evaluate(&x, &mut gradient, &mut Watch::of_tests()).unwrap();
+    let (mut sum, mut slopes) = (0.0, vec![0.0; x.len()]);
+    for (c, quantile) in levels.into_iter().enumerate() {
+        let values: Vec<f64> = both.values.iter().skip(c).step_by(2).copied().collect();
+        let targets = Targets::Values(&values);
+        let problem = Problem::new(Rows::Dense(alone.x.view()), targets, &alone.cost)?;
+        let coef: Vec<f64> = both.coef.iter().skip(c).step_by(2).copied().collect();
+        let model = alone.model().with_coef(&coef, vec![both.intercept[c]])?;
+        let refine = refine(AnyLoss::Quantile { quantile });
+        let mut objective = Objective::new(refine, &problem, &model)?;
+        objective.choose(everyone(150, &alone.cost), 1.0);
+        let own = objective.variables(&model)?;
+        let mut part = vec![0.0; own.len()];
+        sum += objective.evaluate(&own, &mut part, &mut Watch::of_tests()).unwrap();
+        for (at, slope) in part.into_iter().enumerate() {
+            // Points, then coefficients, then the offset.
+            slopes[if at < 27 { at } else { 27 + 2 * (at - 27) + c }] += slope;
+        }
+    }
+    assert!((value - sum).abs() < 1e-10 * sum, "{value} {sum}");
+    let most = slopes.iter().fold(0.0, |most: f64, slope| most.max(slope.abs()));
+    let off = gradient.iter().zip(&slopes).any(|(a, b)| (a - b).abs() > 1e-10 * most);
+    assert!(!off && most > 1.0, "{gradient:?} {slopes:?}");
+    Ok(())
+}
+
 /// The scales are the Gauss-Newton second derivatives, term by term.
 #[test]
 fn scales_are_those_of_the_formula() -> Result<()> {
