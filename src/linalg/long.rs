@@ -9,7 +9,7 @@ const PART: usize = 1 << 11;
 const WORTH: usize = 1 << 16;
 
 /// `row · x` of every row, each as long as x.
-pub(crate) fn long_products(rows: &[&[f32]], x: &[f64]) -> Vec<f64> {
+pub(super) fn long_products(rows: &[&[f32]], x: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; rows.len() * x.len().div_ceil(PART)];
     let parts = x.chunks(PART).zip(sums.chunks_mut(rows.len().max(1)));
     parallel::each_if(rows.len() * x.len() > WORTH, parts, &|part, (x, sums)| {
@@ -24,7 +24,7 @@ pub(crate) fn long_products(rows: &[&[f32]], x: &[f64]) -> Vec<f64> {
 }
 
 /// `y += Σ by_k rows_k` of rows as long as y.
-pub(crate) fn long_add(rows: &[&[f32]], by: &[f64], y: &mut [f64]) {
+pub(super) fn long_add(rows: &[&[f32]], by: &[f64], y: &mut [f64]) {
     let worth = rows.len() * y.len() > WORTH;
     parallel::each_if(worth, y.chunks_mut(PART), &|part, y| {
         let own: Vec<&[f32]> = rows.iter().map(|row| &row[part * PART..][..y.len()]).collect();
@@ -50,6 +50,9 @@ pub(crate) fn long_axpy(a: f64, x: &[f64], y: &mut [f64]) {
 mod tests {
     use super::*;
 
+    /// More than meet a vector at once.
+    const COUNT: usize = 10;
+
     #[test]
     fn they_are_what_short_ones_are_for_any_threads() {
         let value = |i: usize| ((i * 37 + 11) % 101) as f64 - 50.0;
@@ -57,7 +60,7 @@ mod tests {
             let x: Vec<f64> = (0..len).map(value).collect();
             let wide: Vec<f64> = (0..len).map(|i| value(i + 5)).collect();
             let rows: Vec<Vec<f32>> =
-                (0..7).map(|k| (0..len).map(|i| value(i + 5 * k) as f32).collect()).collect();
+                (0..COUNT).map(|k| (0..len).map(|i| value(i + 5 * k) as f32).collect()).collect();
             let rows: Vec<&[f32]> = rows.iter().map(|row| &row[..]).collect();
             // Whole numbers: every order of a sum is exact.
             let dot =
@@ -65,8 +68,11 @@ mod tests {
             let exact: Vec<f64> = rows.iter().map(dot).collect();
             for threads in [1, 2, 3] {
                 parallel::run(threads, |_| {
-                    for count in 0..=7 {
-                        let (rows, by) = (&rows[..count], &[0.0, 1.0, -2.0, 3.0, 5.0, -7.0, 2.0]);
+                    for count in 0..=COUNT {
+                        let (rows, by) = (
+                            &rows[..count],
+                            &[0.0, 1.0, -2.0, 3.0, 5.0, -7.0, 2.0, 4.0, -1.0, 6.0],
+                        );
                         assert_eq!(long_products(rows, &x), exact[..count]);
                         let mut y = x.clone();
                         long_add(rows, &by[..count], &mut y);

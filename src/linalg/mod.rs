@@ -39,7 +39,7 @@ pub(crate) use eigen::symmetric_eigen;
 #[cfg(feature = "train")]
 pub(crate) use gram::GramAccumulator;
 pub(crate) use lbfgs::{Descent, Lbfgs};
-pub(crate) use long::{long_add, long_axpy, long_dot, long_products};
+pub(crate) use long::{long_axpy, long_dot};
 pub(crate) use pairs::Pairs;
 pub(crate) use pivoted::{PivotedCholesky, pivoted_cholesky};
 pub(crate) use rows::{axpy, dot, symmetric_times};

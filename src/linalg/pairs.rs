@@ -9,7 +9,7 @@
 //! A product with H takes away multiples of every y, the last first, and then adds multiples of every s,
 //! each multiple by a product with what the ones before have left. What these change in that product is
 //! known from `s_lᵀ y_k` of the pairs before k. So all products with s are made at once, and all with y,
-//! and a product with H passes over the pairs four times by halves, however many there are:
+//! and threads come together four times, however many pairs there are:
 //!
 //! ```text
 //! α_k = (s_kᵀx - Σ_{l>k} α_l s_kᵀy_l)/s_kᵀy_k         r = H₀ (x - Σ α_k y_k)
@@ -21,7 +21,8 @@
 
 use std::collections::VecDeque;
 
-use super::{axpy, dot, long_add, long_products};
+use super::long::{long_add, long_products};
+use super::{axpy, dot};
 #[cfg(feature = "train")]
 use crate::error::{Result, try_vec};
 #[cfg(feature = "train")]

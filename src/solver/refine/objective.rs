@@ -66,6 +66,7 @@ impl<'a, 'p, F: Real> Objective<'a, 'p, F> {
                 kernel: model.kernel(),
                 origin: model.origin().to_vec(),
                 loss: Smoothed { loss: refine.loss, h: refine.h },
+                values: Spare::default(),
                 rooms: Spare::default(),
                 sums: Spare::default(),
             },

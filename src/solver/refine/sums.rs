@@ -4,10 +4,10 @@ use crate::data::Problem;
 use crate::error::{Result, try_reserve, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
-use crate::linalg::{add_scaled_rows, axpy, matrix, multiply};
+use crate::linalg::{add_scaled_rows, matrix, multiply};
 use crate::loss::{Smoothed, by_loss};
 use crate::parallel::{self, ROW_CHUNK, Spare};
-use crate::simd::{Packed, Tile, weighted_sums};
+use crate::simd::{Packed, Tile, add_rows, weighted_sums};
 
 /// Decision values whose losses are computed side by side.
 const BLOCK: usize = 64;
@@ -32,25 +32,13 @@ pub(super) struct Samples<'a, 'p, F: Real> {
     pub(super) kernel: AnyKernel,
     pub(super) origin: Vec<F>,
     pub(super) loss: Smoothed,
-    /// Memory of a stripe, and of what is added up over it for points and coefficients.
-    pub(super) rooms: Spare<Room<F>>,
+    /// Memory for kernel values of a chunk.
+    pub(super) values: Spare<Vec<F>>,
+    /// That of a stripe: kernel values of samples with a slope, what slopes and coefficients make of
+    /// pairs, and the samples.
+    pub(super) rooms: Spare<[Vec<F>; 3]>,
+    /// That of its sums for points and coefficients.
     pub(super) sums: Spare<(Vec<F>, Vec<f64>)>,
-}
-
-/// Memory of a stripe.
-pub(super) struct Room<F> {
-    /// Kernel values of a chunk.
-    values: Vec<F>,
-    /// Those of samples with a slope, what slopes and coefficients make of pairs, and the samples.
-    kernel: Vec<F>,
-    pulls: Vec<F>,
-    rows: Vec<F>,
-}
-
-impl<F> Default for Room<F> {
-    fn default() -> Self {
-        Self { values: Vec::new(), kernel: Vec::new(), pulls: Vec::new(), rows: Vec::new() }
-    }
 }
 
 /// Sums over a stripe.
@@ -92,20 +80,20 @@ impl<F: Real> Samples<'_, '_, F> {
         &self,
         at: &Point<F>,
         stripe: &[u32],
-        values: &mut Vec<F>,
         mut visit: impl FnMut(usize, &[F], usize, &[f64]),
     ) -> Result<()> {
         let (terms, stride) = (at.centers.len(), at.centers.padded_len());
         let m = at.intercept.len();
         let mut tile = Tile::new(at.centers.n_features());
-        sized("kernel values", values, ROW_CHUNK * stride)?;
+        let mut values = self.values.take().unwrap_or_default();
+        sized("kernel values", &mut values, ROW_CHUNK * stride)?;
         let mut product = try_vec("decision values", ROW_CHUNK * m, F::zero())?;
         let mut f = try_vec("decision values", ROW_CHUNK * m, 0.0)?;
         let rows = self.problem.rows();
         for (chunk, samples) in stripe.chunks(ROW_CHUNK).enumerate() {
             let len = samples.len();
             load_tile(&rows, len, |i| samples[i] as usize, &self.origin, &mut tile);
-            self.kernel.values(&tile, (0, len), &at.centers, values, stride);
+            self.kernel.values(&tile, (0, len), &at.centers, &mut values, stride);
             let f = &mut f[..len * m];
             if m == 1 {
                 for (f, row) in f.iter_mut().zip(values.chunks_exact(stride)) {
@@ -119,8 +107,9 @@ impl<F: Real> Samples<'_, '_, F> {
             for row in f.chunks_exact_mut(m) {
                 row.iter_mut().zip(&at.intercept).for_each(|(f, b)| *f += b);
             }
-            visit(chunk * ROW_CHUNK, values, stride, f);
+            visit(chunk * ROW_CHUNK, &values, stride, f);
         }
+        self.values.give(values);
         Ok(())
     }
 
@@ -134,7 +123,7 @@ impl<F: Real> Samples<'_, '_, F> {
         let (terms, d) = (at.centers.len(), at.centers.n_features());
         let m = at.intercept.len();
         let mut room = self.rooms.take().unwrap_or_default();
-        let Room { values, kernel, pulls, rows } = &mut room;
+        let [kernel, pulls, rows] = &mut room;
         // The samples with a slope: kernel rows, slopes, places.
         kernel.clear();
         if kernel.capacity() < stripe.len() * terms {
@@ -142,7 +131,7 @@ impl<F: Real> Samples<'_, '_, F> {
         }
         let mut slopes = try_vec("slopes", stripe.len() * m, 0.0)?;
         let (mut value, mut active) = (0.0, try_vec("samples", 0, 0u32)?);
-        self.each_chunk(at, stripe, values, |first, values, stride, f| {
+        self.each_chunk(at, stripe, |first, values, stride, f| {
             let (samples, from) = (&stripe[first..][..f.len() / m], active.len());
             let own = &mut slopes[from * m..][..f.len()];
             value += self.slopes(samples, f, own);
@@ -245,8 +234,7 @@ impl<F: Real> Samples<'_, '_, F> {
         let (targets, m) = (self.problem.targets(), at.intercept.len());
         let (mut value, mut near) = (0.0, Vec::new());
         let mut unused = try_vec("slopes", ROW_CHUNK * m, 0.0)?;
-        let mut room = self.rooms.take().unwrap_or_default();
-        self.each_chunk(at, stripe, &mut room.values, |first, _, _, f| {
+        self.each_chunk(at, stripe, |first, _, _, f| {
             value += self.slopes(&stripe[first..][..f.len() / m], f, &mut unused[..f.len()]);
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k];
@@ -263,7 +251,6 @@ impl<F: Real> Samples<'_, '_, F> {
                 near.extend((count > 0).then_some((sample, count)));
             }
         })?;
-        self.rooms.give(room);
         Ok((value, near))
     }
 
@@ -277,8 +264,7 @@ impl<F: Real> Samples<'_, '_, F> {
             bends: try_vec("curvatures", stripe.len() * m, F::zero())?,
         };
         self.copy_rows(stripe, &mut part.rows);
-        let mut room = self.rooms.take().unwrap_or_default();
-        self.each_chunk(at, stripe, &mut room.values, |first, values, stride, f| {
+        self.each_chunk(at, stripe, |first, values, stride, f| {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let (row, sample) = (first + k, stripe[first + k] as usize);
                 part.kernel[row * terms..][..terms].copy_from_slice(&values[k * stride..][..terms]);
@@ -288,7 +274,6 @@ impl<F: Real> Samples<'_, '_, F> {
                 }
             }
         })?;
-        self.rooms.give(room);
         Ok(part)
     }
 
@@ -301,8 +286,7 @@ impl<F: Real> Samples<'_, '_, F> {
             points: try_vec("curvatures", terms, 0.0)?,
         };
         let mut bends = try_vec("curvatures", m, (0, 0.0))?;
-        let mut room = self.rooms.take().unwrap_or_default();
-        self.each_chunk(at, stripe, &mut room.values, |first, values, stride, f| {
+        self.each_chunk(at, stripe, |first, values, stride, f| {
             for (k, f) in f.chunks_exact(m).enumerate() {
                 let sample = stripe[first + k] as usize;
                 bends.clear();
@@ -328,7 +312,6 @@ impl<F: Real> Samples<'_, '_, F> {
                 }
             }
         })?;
-        self.rooms.give(room);
         Ok(sums)
     }
 }
@@ -341,8 +324,8 @@ pub(super) fn add_up<P: Sync, T: Real>(
 ) {
     let worth = sums.len() > CHUNK;
     parallel::each_if(worth, sums.chunks_mut(CHUNK), &|chunk, sums: &mut [f64]| {
-        let own = chunk * CHUNK..chunk * CHUNK + sums.len();
-        parts.iter().for_each(|part| axpy(1.0, &vector(part)[own.clone()], sums));
+        let own = |part| (&vector(part)[chunk * CHUNK..][..sums.len()], 1.0);
+        add_rows(&parts.iter().map(own).collect::<Vec<_>>(), sums);
     });
 }
 
