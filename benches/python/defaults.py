@@ -2,7 +2,7 @@
 
 Every choice is scored on a 20 % part of the training sets that the fit does not see; the test sets
 are not opened. The rule: of the choices whose score, averaged over the data sets, is within
-0.1 point of the best, the one that fits fastest. The table is kept in docs/defaults.md.
+0.1 point of the best, the one that fits fastest. The table is kept in docs/records/defaults.md.
 """
 
 from __future__ import annotations

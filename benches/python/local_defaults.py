@@ -8,7 +8,7 @@ All classification sets, dense ones standardised but for the images, gamma="scal
 cores. `--choose` is how the defaults were chosen, by a 20 % part of the training sets: from how
 many rows on they are divided, the cells that learn from a row, the directions that wide rows are
 projected on, and the machine on a budget in the place of the exact one.
-The tables are kept in docs/defaults.md.
+The tables are kept in docs/records/defaults.md.
 """
 
 from __future__ import annotations

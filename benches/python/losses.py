@@ -3,7 +3,7 @@
 Polishing solves for the coefficients; the passes find the points. Compared are passes with the loss
 asked for and with another one, polished with the loss asked for: the objective reached, the mean
 loss on a 20 % part of the training set that the fit does not see, and the time. The test sets are
-not opened. The table is kept in docs/defaults.md.
+not opened. The table is kept in docs/records/defaults.md.
 """
 
 from __future__ import annotations

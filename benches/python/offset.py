@@ -2,7 +2,7 @@
 
 Accuracy on a 20 % part of the training sets that no fit sees (the test sets are not opened), and
 the processor's time of both, run in turn. The rule: the offset is on by default where it gains
-accuracy on the mean and costs at most 5 % of time. The table is kept in docs/defaults.md.
+accuracy on the mean and costs at most 5 % of time. The table is kept in docs/records/defaults.md.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ out, all on one thread; memory that of the pickled model. One run of each machin
 
 What was found is kept in the record, machine by machine: `--machines` runs some again (those whose
 names have one of the words in them, or "river" or "learners"), and the tables are of all. `--page`
-runs nothing and puts docs/prequential.md together.
+runs nothing and puts docs/records/prequential.md together.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ def main():
     options.add_argument("--machines", nargs="+", help="these machines again")
     options.add_argument("--rows", type=int, help="so many rows of Adult, COD-RNA, IJCNN1")
     options.add_argument(
-        "--page", action="store_true", help="write docs/prequential.md, run nothing"
+        "--page", action="store_true", help="write docs/records/prequential.md, run nothing"
     )
     options.add_argument("--raw", action="store_true", help="elec2 with its day from 1 to 7")
     args = options.parse_args()
@@ -337,7 +337,7 @@ def in_order(lines):
     return sorted(told, key=lambda pair: -pair[1][1])
 
 
-#: What docs/prequential.md begins with.
+#: What docs/records/prequential.md begins with.
 HEAD = """# Rows told before they are learnt
 
 Written by `python benches/python/prequential.py --page` of the script's own record, not by hand.
@@ -346,12 +346,12 @@ have one thread, river's have their defaults; time is processor time of a row to
 cores that others shared), memory that of the pickled machine. On elec2 and the two drifts a label
 comes at once; on the other sets `BudgetSVC` and `SGDClassifier` have labels 50 rows late, the
 online learners and river's machines at once. How settings were chosen: the head of the script. What
-[streams](streams.md) are, and what was promised of them, is told there.
+[streams](../streams.md) are, and what was promised of them, is told there.
 """
 
 
 def page(folder):
-    """docs/prequential.md: accuracy of all, then a table a stream."""
+    """docs/records/prequential.md: accuracy of all, then a table a stream."""
     record = json.loads((folder / "record.json").read_text(encoding="utf-8"))["entries"]
     found = {}
     for name in ORDER:
@@ -375,7 +375,7 @@ def page(folder):
     for name, lines in found.items():
         parts += [f"\n## {name.replace('-', ' ')}, {lines['rows']:,} rows\n"]
         parts += [markdown(HEADER, cells_of(lines))]
-    path = ROOT / "docs" / "prequential.md"
+    path = ROOT / "docs" / "records" / "prequential.md"
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
     print(f"written to {path}")
 

@@ -21,7 +21,7 @@ by it.
 `--held-out` scores on a fifth of the training rows, which nothing learns from, in place of the test
 rows, at the end of the streams alone (`--held-out --only sorted`: Adult and COD-RNA sorted by
 label, at the checkpoints too; `--only turning`: IJCNN1 in file order): by it the constants of
-src/estimator/budget/recursive were chosen (docs/defaults.md).
+src/estimator/budget/recursive were chosen (docs/records/defaults.md).
 """
 
 from __future__ import annotations

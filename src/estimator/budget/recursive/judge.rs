@@ -17,7 +17,7 @@ use crate::solver::recursive::{Block, Summary};
 use crate::watch::{Step, Watch};
 
 /// The share of penalty and block that a move must gain (chosen on held-out parts of training sets,
-/// docs/defaults.md).
+/// docs/records/defaults.md).
 const WORTH: f64 = 0.005;
 /// The share that a move must gain where no label of the block was seen before (chosen alike).
 const STRANGE: f64 = 0.25;

@@ -15,7 +15,7 @@ use crate::watch::{Step, Watch};
 
 /// What the solution so far lacks of being the minimum of penalty and groups is kept by this power of
 /// the share of labels that a block has in common with the rows before (chosen on held-out parts of
-/// training sets, docs/defaults.md): where a class begins in the middle of a block the solution is one
+/// training sets, docs/records/defaults.md): where a class begins in the middle of a block the solution is one
 /// of rows of one label, which says nothing of it.
 const ALIKE: i32 = 4;
 

@@ -27,7 +27,7 @@ const SURPRISE: f64 = 0.4;
 /// is noise, or points that follow (.04 at most on shuffled sets, .12 where a part is new).
 const TOLD: f64 = 0.3;
 /// The least part of what steps have come to that they go on from, however much a block surprises
-/// (chosen on held-out parts of training sets, docs/defaults.md).
+/// (chosen on held-out parts of training sets, docs/records/defaults.md).
 const KEPT: f64 = 0.4;
 /// All of it is, where the objective falls by half or less.
 const FALLS: f64 = 2.0;

@@ -25,7 +25,7 @@ const SAMPLE: usize = 128;
 const NOTHING: f64 = 1e-6;
 /// What a new direction is asked of that curvature. The mean is that of a direction of which nothing
 /// else is known; terms are made where the rows of a block lack them, which those before them may not
-/// have seen. Chosen on held-out parts of training sets (docs/defaults.md): 1 keeps streams sorted by
+/// have seen. Chosen on held-out parts of training sets (docs/records/defaults.md): 1 keeps streams sorted by
 /// label best, less lets the basis follow the others.
 const PRICE: f64 = 0.3;
 /// The same where targets are values, chosen alike: there it is mostly the basis that is lacking.

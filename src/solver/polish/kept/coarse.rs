@@ -5,7 +5,7 @@
 //! β = β₀ + P d:   1/2 β₀ᵀ K_BB β₀ + (K_BB β₀)_Sᵀ d + 1/2 dᵀ K_SS d + Σ_i C_i L_h(y_i, f_i + k_S(x_i)·d)
 //! ```
 //!
-//! What it gains: `docs/defaults.md`, which solver polishes.
+//! What it gains: `docs/records/defaults.md`, which solver polishes.
 
 use super::newton::{End, Last, Stage};
 use super::trail::Place;

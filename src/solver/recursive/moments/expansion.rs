@@ -19,7 +19,7 @@ use crate::watch::Step;
 
 /// The spread of decision values in a group that its rows do not say: wide, since what is beyond the
 /// groups makes good for it near the solution (chosen on held-out parts of training sets,
-/// docs/defaults.md).
+/// docs/records/defaults.md).
 const SOFT: f64 = 0.8;
 /// Gauss's and Hermite's nodes and weights for a normal distribution.
 const NODES: [(f64, f64); 5] = [
