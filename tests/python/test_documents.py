@@ -59,7 +59,7 @@ def test_an_example_reaches_what_it_shows(source, tmp_path, monkeypatch):
     lines, names, compared = source.splitlines(), {"__name__": "example"}, 0
     for statement in ast.parse(source).body:
         code = ast.get_source_segment(source, statement)
-        shown = re.search(r"# (about )?(0\.\d+)", lines[statement.end_lineno - 1])
+        shown = re.search(r"# (about )?(\d+\.\d+)", lines[statement.end_lineno - 1])
         if shown is None:
             exec(code, names)
             continue
