@@ -338,15 +338,15 @@ def in_order(lines):
 
 
 #: What docs/records/prequential.md begins with.
-HEAD = """# Rows told before they are learnt
+HEAD = """# Prequential evaluation
 
 Written by `python benches/python/prequential.py --page` of the script's own record, not by hand.
-Every machine says a row's class before it learns it. Machines of this package hold 100 terms and
+Each model predicts a row before training on it. Models of this package hold 100 terms and
 have one thread, river's have their defaults; time is processor time of a row told and learnt (on
 cores that others shared), memory that of the pickled machine. On elec2 and the two drifts a label
 comes at once; on the other sets `BudgetSVC` and `SGDClassifier` have labels 50 rows late, the
-online learners and river's machines at once. How settings were chosen: the head of the script. What
-[streams](../streams.md) are, and what was promised of them, is told there.
+online learners and river's machines at once. How settings were chosen: the head of the script. [The guide
+to streams](../streams.md) says what they are.
 """
 
 
