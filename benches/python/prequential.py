@@ -345,8 +345,8 @@ Each model predicts a row before training on it. Models of this package hold 100
 have one thread, river's have their defaults; time is processor time of a row told and learnt (on
 cores that others shared), memory that of the pickled machine. On elec2 and the two drifts a label
 comes at once; on the other sets `BudgetSVC` and `SGDClassifier` have labels 50 rows late, the
-online learners and river's machines at once. How settings were chosen: the head of the script. [The guide
-to streams](../streams.md) says what they are.
+online learners and river's machines at once. How settings were chosen: the head of the
+script. [The guide to streams](../streams.md) says what they are.
 """
 
 

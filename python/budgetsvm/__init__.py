@@ -4,12 +4,12 @@ Names are looked up when they are first asked for, so that `budgetsvm.serve` nee
 scikit-learn nor SciPy.
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
 
 from ._core import __version__
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from ._archive import load as load
     from ._asset_classes import AssetSVC, AssetSVR
     from ._auto_classes import AutoSVC, AutoSVR
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ._svc import BudgetSVC
     from ._svr import BudgetSVR
 
-#: The modules of the names. `load` is not in `__all__`: users have a `load` of their own.
+#: The public names of each module. `load` is not in `__all__`: users have a `load` of their own.
 _PLACES = {
     "_archive": ("load",),
     "_asset_classes": (
@@ -151,7 +151,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     for module, names in _PLACES.items():
         if name in names:
             found = getattr(_import_module(f".{module}", __name__), name)
@@ -161,4 +161,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "load"})
+    public = {name for name in globals() if not name.startswith("_")}
+    return sorted({*public, *__all__, "load"})

@@ -1,6 +1,7 @@
 """The project agrees with itself: versions, commands, paths, references."""
 
 import ast
+import inspect
 import re
 import tomllib
 from graphlib import CycleError, TopologicalSorter
@@ -35,6 +36,11 @@ def test_versions_agree():
     assert metadata.version("budgetsvm") == version
     assert f"## [{version}]" in read("CHANGELOG.md")
     assert "version" in tomllib.loads(read("pyproject.toml"))["project"]["dynamic"]
+
+
+def test_the_package_lists_public_names_only():
+    others = set(dir(budgetsvm)) - {*budgetsvm.__all__, "load"}
+    assert not [name for name in others if not inspect.ismodule(getattr(budgetsvm, name))]
 
 
 def test_all_names_are_estimators():
