@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST := Cargo.toml Cargo.lock python/bindings/Cargo.toml \
         $(shell find src python/bindings/src -name '*.rs')
 
-.PHONY: help demo test check rust python sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long free-threaded fuzz sanitize miri platforms clean
+.PHONY: help demo test quick check rust python packaging sdist docs docs-serve docs-links cluster-test bench benchmarks reproduce long free-threaded fuzz sanitize miri platforms clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -26,14 +26,23 @@ help: ## list these commands
 demo: $(VENV)/.built ## train on real data; table and out/demo.png
 	$(BIN)/python -m budgetsvm.demo
 
-test: check rust python sdist ## everything a change must pass
+test: check rust python ## everything a change must pass
 	@echo "make test: all passed"
+
+# ONLY names the test files of what is being changed; the Rust crate is type-checked, not compiled
+# for its tests.
+ONLY_QUICK = $(or $(ONLY),tests/python/test_budget_svc.py)
+quick: $(VENV)/.built $(VENV)/.tools ## a first verdict in minutes: ONLY="tests/python/test_auto.py"
+	cargo fmt --all --check
+	cargo check --package budgetsvm --lib --tests --locked
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n $(JOBS) $(ONLY_QUICK)
 
 check: $(VENV)/.built $(VENV)/.tools ## format, lints, types, stubs, links, dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --package budgetsvm --lib --locked --no-default-features --features predict -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps --locked
 	$(BIN)/python tests/dependencies.py
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -45,6 +54,11 @@ rust: $(VENV)/.python ## Rust tests: unit, integration, documentation
 
 python: $(VENV)/.built $(VENV)/.tools ## Python tests
 	$(BIN)/pytest -n $(JOBS)
+
+# What a release needs beside `make test`: a job of its own in the workflow, and a part of `make long`.
+packaging: sdist ## the source archive, the crate's documentation, the crate that only predicts
+	cargo clippy --package budgetsvm --lib --locked --no-default-features --features predict -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --no-deps --locked
 
 sdist: $(VENV)/.tools ## the source archive builds, installs and imports in an empty environment
 	$(BIN)/python tests/sdist.py
@@ -96,7 +110,7 @@ reproduce: $(VENV)/.built $(VENV)/.tools ## the papers' tables and figures: docs
 
 # The exhaustive test of the exponential is one of the ignored ones. Documentation is left to
 # `make test`: there, to ignore an example means that it cannot be compiled.
-long: $(VENV)/.built $(VENV)/.tools ## the slow tests that `make test` samples
+long: $(VENV)/.built $(VENV)/.tools packaging ## the slow tests that `make test` samples
 	cargo test --workspace --locked --release --lib --tests --examples -- --include-ignored
 	BUDGETSVM_LONG=1 $(BIN)/pytest -n $(JOBS)
 
