@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._described import feature_names
 from ._hyperparameters import gathered
 from ._stored import (
     DAMAGED,
@@ -52,11 +53,11 @@ class Archived:
 
     #: Learnt attributes: name -> "array", "matrix" (array or CSR), "int32", "int64" and "float64"
     #: (vectors, integers not negative), "numbers" (a short vector of float64 that may be infinite),
-    #: "count", "flag", "leaderboard", "number", "objective", "plans", "sizes" and "stop" (JSON, one
-    #: type each) or "curves" (a dict of arrays). A "?" at the end: may be missing. The machine,
-    #: `n_features_in_`, `feature_names_in_` and `classes_` go without saying; a class adds to what
-    #: its bases have.
-    _archived: ClassVar[dict[str, str]]
+    #: "count", "flag", "layout", "leaderboard", "number", "objective", "plans", "sizes" and "stop"
+    #: (JSON, one type each) or "curves" (a dict of arrays). A "?" at the end: may be missing. The
+    #: machine, `n_features_in_`, `feature_names_in_` and `classes_` go without saying; a class adds
+    #: to what its bases have. Every class has the layout of its table (`_columns.note`).
+    _archived: ClassVar[dict[str, str]] = {"_layout": "layout?"}
 
     #: Whether a fitted estimator holds a machine of `_core`.
     _has_machine: ClassVar[bool] = False
@@ -182,11 +183,10 @@ class Archived:
         n_features = description["n_features"]
         require(type(n_features) is int and n_features > 0, "number of features")
         estimator.n_features_in_ = n_features  # type: ignore[attr-defined]
-        if "feature_names" in arrays:
-            names = json.loads(bytes(arrays.pop("feature_names")).decode("utf-8"))
-            fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            require(fits and len(names) == n_features, "feature names")
-            estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]
+        names = feature_names(arrays)
+        if names is not None:
+            require(len(names) == n_features, "feature names")
+            estimator.feature_names_in_ = names  # type: ignore[attr-defined]
         if description["labels"] is not None:
             labels = description["labels"]
             require(isinstance(labels, list) and len(labels) == 2, "class labels")

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _parameters, _table, _validation
+from . import _columns, _core, _parameters, _table, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import TrainedMachine
@@ -125,6 +125,7 @@ class AutoEstimator(TrainedMachine):
     def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Rows, NaN among them, and targets; a frame with columns of text stays one."""
         numeric = self.__sklearn_tags__().estimator_type == "regressor"
+        _columns.forget(self)
         if _table.has_levels(X):
             X, y = validate_data(
                 self, X, y, y_numeric=numeric, skip_check_array=True, reset=True

@@ -267,7 +267,7 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
             raise ValueError("validation: only with early_stopping=True")
         if not self._takes_stored:
             raise ValueError(f"validation: {type(self).__name__} fits many machines")
-        rows, target, weights = self._three(validation)
+        rows, target, weights = self._three(_larger.beside(X, validation))
         with _larger.opened(self, rows, target, weights) as self._validation:
             try:
                 return self._fit_kept(X, y, sample_weight, checkpoint, every)
@@ -400,7 +400,7 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         check_is_fitted(self)
         with (
             self._training() as watcher,
-            _larger.opened(self, X, y, sample_weight, watcher.read) as given,
+            _larger.opened(self, _larger.in_line(self, X), y, sample_weight, watcher.read) as given,
         ):
             X, y, sample_weight = given
             self._go_on(X, y, None, sample_weight, watcher, polish=True)

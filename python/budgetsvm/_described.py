@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -33,6 +34,15 @@ def require(fine: bool, what: str) -> None:
     """Refuse a file that is not fine."""
     if not fine:
         raise damaged(what)
+
+
+def feature_names(arrays: dict[str, np.ndarray]) -> np.ndarray | None:
+    """The names of the features, taken out of the arrays of a file; None where it has none."""
+    if "feature_names" not in arrays:
+        return None
+    names = json.loads(bytes(arrays.pop("feature_names")).decode("utf-8"))
+    require(isinstance(names, list) and all(isinstance(n, str) for n in names), "feature names")
+    return np.array(names, dtype=object)
 
 
 def labels_to_store(classes: np.ndarray) -> tuple[str, list[Any]]:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _larger, _names, _parameters, _validation
+from . import _columns, _larger, _names, _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._docs import documented
@@ -93,6 +93,8 @@ class Estimator(Archived, BaseEstimator):
         if isinstance(X, Stored):
             rows = _larger.checked_rows(self, X, reset, dtype)
             return rows, _larger.target_of(self, X)
+        if reset:
+            _columns.forget(self)
         return validate_data(
             self, X, y, accept_sparse="csr", y_numeric=not is_classifier(self), dtype=dtype,
             reset=reset, multi_output=self._several_targets(y),
@@ -102,6 +104,8 @@ class Estimator(Archived, BaseEstimator):
         """Training rows where there are no targets."""
         if isinstance(X, Stored):
             return _larger.checked_rows(self, X, reset, dtype)
+        if reset:
+            _columns.forget(self)
         return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
 
     def _several_targets(self, y: Any) -> bool:

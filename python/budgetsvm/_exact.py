@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, validate_data
 
-from . import _core, _parameters, _tuning, _validation
+from . import _columns, _core, _parameters, _tuning, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._exact_kernel import ExactKernel
@@ -203,6 +203,7 @@ class ExactEstimator(ExactKernel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         random_state = check_random_state(self.random_state) if self._is_classifier() else None
+        _columns.forget(self)
         if sp.issparse(X) and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
         if callable(self.kernel):

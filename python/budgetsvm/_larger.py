@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from ._checkpoint import Checkpoint, checksum
+from ._columns import Layout, layout_of, names_of, note, places
 from ._files import whole
 from .data._mapped import Trimmed
 from .data._pieces import Block
@@ -49,14 +50,53 @@ def opened(
         else:
             labels = None if stored.y is None else stored.labels(slice(None))
             yield stored.X, labels, stored.weight
+            note(estimator, stored.layout)
 
 
 def checked_rows(estimator: Any, stored: Stored, reset: bool, dtypes: Any) -> Any:
     """The rows of a fit, which were checked when they were read."""
-    X = stored.X
-    validate_data(estimator, X, skip_check_array=True, reset=reset)
+    X, layout = stored.X, stored.layout
+    with _by_place(estimator, layout, fresh=reset):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
     known = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
     return X if X.dtype in known else X.astype(known[0])
+
+
+def in_line(estimator: Any, X: Any) -> Any:
+    """A source with its columns, and the base of its indices, as in the rows of the fit."""
+    fitted = "n_features_in_" in estimator.__dict__
+    return X.like(layout_of(estimator)) if isinstance(X, Source) and fitted else X
+
+
+def beside(X: Any, other: Any) -> Any:
+    """Another source, in line with the rows of a fit that is to come."""
+    if not isinstance(other, Source):
+        return other
+    return other.like(X.layout() if isinstance(X, Source) else Layout(names_of(X)))
+
+
+@contextmanager
+def _by_place(estimator: Any, layout: Layout, fresh: bool) -> Iterator[None]:
+    """Inside, the estimator is given rows of this layout as arrays, which have no names.
+
+    Of a `fresh` estimator, which is fitted inside, they are the layout. Another one has looked at
+    the names; where the rows have none, scikit-learn warns of it.
+    """
+    own = estimator.__dict__
+    known = own.get("feature_names_in_")
+    if not fresh and layout.names is None:
+        yield
+        return
+    if not fresh and known is not None and places(list(known), layout.names or [], "X") is not None:
+        raise ValueError("X: the columns stand in another order than those of the fit")
+    own.pop("feature_names_in_", None)
+    try:
+        yield
+    finally:
+        if fresh and "n_features_in_" in own:
+            note(estimator, layout)
+        elif known is not None:
+            own["feature_names_in_"] = known
 
 
 def target_of(estimator: Any, stored: Stored) -> np.ndarray:
@@ -80,6 +120,7 @@ def each_part(
         return
     if y is not None or sample_weight is not None:
         raise ValueError("y and sample_weight: a source has its own")
+    X, layout = in_line(estimator, X), None
     found = None if checkpoint is None else checkpoint.read()
     done = 0 if found is None else int(found[0]["rows"])
     first, learnt = 0, None
@@ -100,8 +141,11 @@ def each_part(
                 checkpoint.adopt(found[1])
             first = last
             continue
+        layout = layout or X.layout()
+        fresh = "n_features_in_" not in estimator.__dict__
         try:
-            step(*block)
+            with _by_place(estimator, layout, fresh):
+                step(*block)
         except ValueError as error:
             raise ValueError(f"{X!r}, rows {first} to {last - 1}: {error}") from None
         except KeyboardInterrupt:
@@ -135,16 +179,16 @@ def is_many(X: Any, out: Any) -> bool:
 def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = None) -> np.ndarray:
     """What is said of each row, block by block; in an .npy file where `out` names one.
 
-    `labels` are all that may be said, where these are labels.
+    `ask` is a method of an estimator; `labels` are all that it may say, where these are labels.
     """
-    blocks = (block.X for block in X.blocks()) if isinstance(X, Source) else iter([X])
+    said = _of_blocks(ask, X) if isinstance(X, Source) else iter([ask(X)])
     if out is None:
-        return np.concatenate([ask(rows) for rows in blocks])
+        return np.concatenate(list(said))
     path, count, first = os.fsdecode(out), 0, None
     with whole(path) as file:
         file.write(bytes(_HEADER))
-        for rows in blocks:
-            found = np.ascontiguousarray(ask(rows))
+        for part in said:
+            found = np.ascontiguousarray(part)
             if found.dtype.hasobject:
                 # As wide as the longest label, which the first rows may not have.
                 found = found.astype(np.asarray(labels, dtype=str).dtype)
@@ -157,6 +201,20 @@ def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = No
             file.seek(0)
             file.write(_header(first, count))
     return np.load(path, mmap_mode="r")
+
+
+def _of_blocks(ask: Callable[[Any], np.ndarray], source: Source) -> Iterator[np.ndarray]:
+    """What is said of each block of a source."""
+    estimator: Any = ask.__self__  # type: ignore[attr-defined]
+    source = in_line(estimator, source)
+    # Blocks have no names, and those of the source were looked at: another estimator is asked, so
+    # that this one can be used by other threads.
+    other = object.__new__(type(estimator))
+    other.__dict__.update(estimator.__dict__)
+    other.__dict__.pop("feature_names_in_", None)
+    by_place = getattr(other, ask.__name__, ask)
+    for block in source.blocks():
+        yield (ask if source.columns is None else by_place)(block.X)
 
 
 def _header(like: np.ndarray, rows: int) -> bytes:

@@ -189,7 +189,8 @@ class BudgetOneClassSVM(OutlierMixin, OnBudget):
         if task == "partial_fit":
             _larger.each_part(self, step, (X, None, sample_weight), to)
         else:
-            with _larger.opened(self, X, None, sample_weight) as given:
+            rows = _larger.in_line(self, X) if task == "polish" else X
+            with _larger.opened(self, rows, None, sample_weight) as given:
                 step(*given)
         return self
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _table
+from . import _columns, _table
 from ._described import (
     DAMAGED as DAMAGED,
 )
@@ -71,6 +71,7 @@ def _is_leaderboard(value: Any) -> bool:
 _JSON: dict[str, Callable[[Any], bool]] = {
     "count": _is_count,
     "flag": lambda value: type(value) is bool,
+    "layout": _columns.is_kept,
     "leaderboard": _is_leaderboard,
     "number": lambda value: type(value) is float,
     "objective": _is_objective,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
-from . import _core, _names
+from . import _columns, _core, _names
 
 #: Modules whose lines no warning points at.
 _INNER = ("budgetsvm.", "sklearn.")
@@ -68,6 +68,7 @@ def are_plain(X: Any, y: Any, are_labels: bool = True) -> bool:
 def note_features(estimator: Any, X: np.ndarray) -> None:
     """What scikit-learn notes of the rows of a fit, where they are plain."""
     estimator.n_features_in_ = X.shape[1]
+    _columns.forget(estimator)
     estimator.__dict__.pop("feature_names_in_", None)
 
 

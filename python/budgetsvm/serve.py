@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _table, _votes
-from ._described import damaged, from_json, labels_from_store, require
+from . import _columns, _core, _table, _votes
+from ._described import damaged, feature_names, from_json, labels_from_store, require
 from ._docs import documented
 
 #: The work of some files is no decision, or more than a machine's.
@@ -29,8 +29,11 @@ _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionErro
 class Served:
     """A fitted machine that predicts; made by `load`.
 
-    It never changes: any number of threads may use it at once. Rows are arrays, lists, or CSR
-    matrices of any library (what has `data`, `indices`, `indptr` and `shape`).
+    It never changes: any number of threads may use it at once. Rows are arrays, lists, data frames
+    or CSR matrices of any library (what has `data`, `indices`, `indptr` and `shape`). Columns of a
+    data frame are taken by their names where the file has those of the fit: their order does not
+    matter, and a column that is missing or that the fit did not have is a ValueError. An array has
+    no names; its columns are those of the fit, in order.
 
     Attributes
     ----------
@@ -40,6 +43,8 @@ class Served:
         The labels of a classifier, sorted.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (n_features,) or None
+        Names of the features, when the file has them.
     n_terms_ : int
         Number of terms.
     """
@@ -54,6 +59,7 @@ class Served:
         self.kind: str = description["kind"]
         self.n_features_in_: int = description["n_features"]
         self.n_terms_ = machine.n_terms
+        self.feature_names_in_ = feature_names(arrays)
         labels = description["labels"]
         self.classes_ = None if labels is None else labels_from_store(*labels)
         fitted, self._params = description["fitted"], from_json(description["params"])
@@ -95,6 +101,7 @@ class Served:
     def _rows(self, X: Any) -> Any:
         """Rows as `_core` takes them."""
         machine, d = self._machine, self._machine.n_features
+        X = _columns.in_order(X, self.feature_names_in_)
         if hasattr(X, "indptr") and hasattr(X, "indices"):
             parts = tuple(np.asarray(part) for part in (X.data, X.indices, X.indptr))
             data, indices, indptr = parts

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._columns import Layout, in_order, names_of
 from ._pieces import Piece
 from ._source import Source
 
@@ -18,6 +19,8 @@ class IterableSource(Source):
     def __init__(self, given: Any, *, dtype: Any, cache: Any, block_rows: int | None) -> None:
         super().__init__(dtype or np.float32, cache, block_rows)
         self._given_by = given
+        #: The names of the columns of a fit, in whose order those of data frames are brought.
+        self._fitted: Sequence[str] | None = None
         if not callable(given) and iter(given) is given:
             raise ValueError(
                 "this iterator can be gone through once only: give a function that makes it, or "
@@ -26,6 +29,11 @@ class IterableSource(Source):
 
     def _in_thread(self) -> bool:
         return False
+
+    def like(self, fitted: Layout) -> Self:
+        if fitted.names is None:
+            return self
+        return self._copy(columns=None, _fitted=fitted.names)
 
     def pieces(self) -> Iterator[Piece]:
         given = self._given_by
@@ -36,6 +44,10 @@ class IterableSource(Source):
                 kind = type(part).__name__
                 raise ValueError(f"{place}: (X, y) or (X, y, weight) is needed, got {kind}")
             X, y, weight = (*part, None, None)[:3]
+            names = names_of(X)
+            if number == 0 and self.columns is None and names is not None:
+                self.columns = names if self._fitted is None else list(self._fitted)
+            X = in_order(X, self.columns, place)
             X = _rows(X, self.dtype, place)
             y = None if y is None else np.asarray(y)
             weight = None if weight is None else np.asarray(weight, dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._columns import Layout
 from ._facts import Facts
 from ._mapped import Maps
 from ._pieces import Block, Piece, check, cut, joined
@@ -29,6 +31,9 @@ class Source:
         Float32 or float64, the type of the rows.
     rows_given : int
         Rows handed out so far, all readings together.
+    columns : list of str or None
+        The names of the columns, in order, of files and data frames that have names; of data frames
+        that an iterable gives they are known once the first one was read.
     """
 
     def __init__(self, dtype: Any, cache: Any, block_rows: int | None) -> None:
@@ -36,6 +41,7 @@ class Source:
         self.n_rows: int | None = None
         self.n_features: int | None = None
         self.rows_given = 0
+        self.columns: list[str] | None = None
         self._cache, self._block_rows = cache, block_rows
         self._stored: tuple[Any, Stored] | None = None
         self._facts: Facts | None = None
@@ -43,6 +49,20 @@ class Source:
     def pieces(self) -> Iterator[Piece]:
         """All rows from the first on, as they come."""
         raise NotImplementedError
+
+    def layout(self) -> Layout:
+        """How the columns stand for features, as far as the rows tell."""
+        return Layout(self.columns, n_features=self.n_features)
+
+    def like(self, fitted: Layout) -> Self:
+        """The same rows with columns in the order of those of a fit, and indices from its base.
+
+        Raises
+        ------
+        ValueError
+            If the columns have names, and these are others than those of the fit.
+        """
+        return self
 
     def identity(self) -> Any:
         """What says whether the rows are still those of the last time; None where nothing does."""
@@ -143,6 +163,7 @@ class Source:
             return self._stored[1]
         self._stored, of = None, self._of()
         found = self.direct() or self._written(told)
+        found.layout = self.layout()
         self.n_rows, self.n_features = found.X.shape
         found.maps.found |= self._recalled(found.X.shape)
         self._stored = (identity, found)
@@ -230,6 +251,12 @@ class Source:
     def __repr__(self) -> str:
         shape = " x ".join("?" if n is None else str(n) for n in (self.n_rows, self.n_features))
         return f"<budgetsvm source {self._name()}: {shape} {self.dtype}>"
+
+    def _copy(self, **changed: Any) -> Self:
+        """A source of the same rows with other attributes, which keeps nothing of what was read."""
+        other = copy.copy(self)
+        other.__dict__.update(changed, _stored=None, _facts=None)
+        return other
 
     def _name(self) -> str:
         return type(self).__name__

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._columns import Layout
 from ._mapped import Column, Kept, Maps, chunks
 from ._pieces import Block, Piece
 
@@ -32,12 +33,15 @@ class Stored:
         Targets; of labels of text their places among `names`.
     weight : ndarray of shape (n_rows,) or None
         Weights, float64.
+    layout : Layout
+        How the columns stand for features.
     """
 
     def __init__(
         self, maps: Maps, X: Any, y: Any, weight: Any, names: np.ndarray | None = None
     ) -> None:
         self.maps, self.X, self.y, self.weight, self.names = maps, X, y, weight, names
+        self.layout = Layout()
         self._coded: Coded | None = None
 
     def part(self, first: int, last: int) -> Block:

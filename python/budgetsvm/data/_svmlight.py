@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .. import _core, _validation
+from .._columns import Layout
 from .._files import Target, whole
 from ._damaged import readable
 
@@ -47,6 +48,31 @@ def check_count(name: str, given: Any) -> None:
         raise ValueError(f"{name} must be None or an integer from 1 to {MOST}, got {given!r}")
 
 
+def first_index(bounds: tuple[float, int], zero_based: Any, fitted: Layout, what: str) -> int:
+    """The index of the first column of a text with these least and largest indices.
+
+    `zero_based` is what the user says; "auto" is the base of the fit, where that is known, else 1
+    unless an index is 0. Where neither the fit nor the indices tell, a warning says so.
+    """
+    least, most = bounds
+    told = zero_based if zero_based != "auto" else fitted.zero_based
+    if told is None:
+        open_end = fitted.n_features is not None and 0 <= most < fitted.n_features
+        if least > 0 and open_end:
+            _validation.warn(
+                f"{what}: no index is 0 and none is {fitted.n_features}, so that the rows do not "
+                "tell whether indices begin with 0 or 1, and nothing is known of those of the fit. "
+                "They are taken to begin with 1; say zero_based=True or zero_based=False"
+            )
+        return int(0 < least <= most)
+    if least == 0 and not told:
+        whose = "" if zero_based != "auto" else ", as in the rows of the fit"
+        raise ValueError(
+            f"{what}: an index is 0, but indices begin with 1{whose} (zero_based=False)"
+        )
+    return int(not told)
+
+
 def load_svmlight_file(
     f: Any,
     *,
@@ -70,7 +96,9 @@ def load_svmlight_file(
     dtype : float32 or float64, default=float64
         The type of the values.
     zero_based : bool or "auto", default="auto"
-        Whether the index of the first column is 0, or 1. "auto": 1 unless an index is 0.
+        Whether the index of the first column is 0, or 1. "auto": 1 unless an index is 0, which is
+        found in each file anew. Test data whose first column is empty do not tell: give what the
+        training data have.
     dense : bool, default=False
         Whether to return an array in the place of a CSR matrix.
     n_jobs : int or None, default=None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from .._columns import Layout, places
 from ._files import FileSource
 from ._pieces import Piece
 
@@ -47,10 +48,28 @@ class TableSource(FileSource):
             raise ValueError("features: there is no column left")
         self.features: list[Any] = chosen
         self.n_features = len(chosen)
+        if header or not csv:
+            self.columns = chosen
+        self._all = features is None
         for name in chosen:
             self._check_type(name, self._schema.field(name).type, paths[0])
         if not csv:
             self.n_rows = sum(_arrow("parquet").ParquetFile(p).metadata.num_rows for p in paths)
+
+    def layout(self) -> Layout:
+        label = self._own[0] if self.columns is not None else None
+        place = None if label is None else list(self._schema.names).index(label)
+        return super().layout()._replace(label=label, place=place)
+
+    def like(self, fitted: Layout) -> Self:
+        if self.columns is None or fitted.names is None:
+            return self
+        # The column of the labels is no feature, unless the user has named it among them.
+        label = fitted.label if self._all else None
+        if places(fitted.names, self.columns, self._name(), label) is None:
+            return self
+        names = list(fitted.names)
+        return self._copy(features=names, columns=names, n_features=len(names))
 
     def _named(self, given: Any, names: list[str]) -> Any:
         if isinstance(given, (int, np.integer)) and -len(names) <= given < len(names):
@@ -102,6 +121,9 @@ class TableSource(FileSource):
             missing = [name for name in wanted if name not in schema.names]
             if missing:
                 raise ValueError(f"{path}: there is no column {missing[0]!r}")
+            more = [name for name in schema.names if name not in self._schema.names]
+            if more and self._all:
+                raise ValueError(f"{path}: column {more[0]!r} is not in {self.paths[0]}")
             for name in self.features:
                 self._check_type(name, schema.field(name).type, path)
             first = 0

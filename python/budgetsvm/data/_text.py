@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import _core, _validation
+from .._columns import Layout
 from ._damaged import readable
 from ._files import FileSource
 from ._pieces import Piece
-from ._svmlight import opened
+from ._svmlight import first_index, opened
 
 #: Bytes that are read at a time.
 _BYTES = 1 << 23
@@ -29,6 +30,8 @@ class TextSource(FileSource):
         #: The least and the largest index, and the files that they are of.
         self._bounds: tuple[float, int] = (np.inf, -1)
         self._looked: Any = None
+        #: The layout of the rows of a fit, whose base theirs is.
+        self._fitted = Layout()
 
     def _known(self) -> dict[str, Any]:
         least, most = self._bounds
@@ -41,15 +44,34 @@ class TextSource(FileSource):
             self._bounds, self._looked = tuple(known["bounds"]), self.identity()
             self._columns()
 
-    def pieces(self) -> Iterator[Piece]:
-        if (self._wanted is None or self._zero_based == "auto") and (
-            self._looked != self.identity()
-        ):
+    def layout(self) -> Layout:
+        self._look()
+        _, first = self._columns()
+        return super().layout()._replace(zero_based=first == 0)
+
+    def like(self, fitted: Layout) -> Self:
+        width = fitted.n_features if self._wanted is None else self._wanted
+        if self._zero_based == "auto" and fitted.zero_based is None:
+            self._look()
+            first = first_index(self._bounds, "auto", fitted, self._name())
+            fitted = fitted._replace(zero_based=first == 0)
+        return self._copy(_wanted=width, _fitted=fitted)
+
+    def _look(self) -> None:
+        """Find the least and the largest index, where something depends on them."""
+        open_base = self._zero_based == "auto" and self._fitted.zero_based is None
+        asked = self._wanted is None or open_base
+        if asked and self._looked != self.identity():
             for _ in self._as_read():
                 pass
+
+    def pieces(self) -> Iterator[Piece]:
+        self._look()
         width, first = self._columns()
         for piece in self._as_read():
             X = piece.X
+            if X.nnz and X.indices.min() < first:
+                first_index((X.indices.min(), X.indices.max()), *self._base(), piece.place)
             if X.nnz and not first <= X.indices.min() <= X.indices.max() < width + first:
                 raise ValueError(
                     f"{piece.place}: an index is outside of {width} columns from {first} on"
@@ -59,7 +81,7 @@ class TextSource(FileSource):
 
     def _as_read(self) -> Iterator[Piece]:
         self._begin()
-        self._bounds, begun = (np.inf, -1), self.identity()
+        least, most, begun = np.inf, -1, self.identity()
         seen = 0
         for path in self.paths:
             first = lines = 0
@@ -69,12 +91,11 @@ class TextSource(FileSource):
                 if X is None:
                     continue
                 if X.nnz:
-                    least, most = self._bounds
-                    self._bounds = min(least, X.indices.min()), max(most, X.indices.max())
+                    least, most = min(least, X.indices.min()), max(most, X.indices.max())
                 y, w = self._sides(seen, X.shape[0], y, None)
                 yield Piece(X, y, w, path, first)
                 first, seen = first + X.shape[0], seen + X.shape[0]
-        self._looked = begun
+        self._bounds, self._looked = (least, most), begun
         self._end(seen)
 
     def _parsed(self, path: str, text: bytes, lines: int) -> tuple[Any, Any]:
@@ -89,14 +110,13 @@ class TextSource(FileSource):
             raise ValueError(f"{path}: {error}") from None
         return sp.csr_matrix((values, columns, starts), shape=(len(y), max(width, 1))), y
 
+    def _base(self) -> tuple[Any, Layout]:
+        """What says which index the first column has."""
+        return self._zero_based, self._fitted
+
     def _columns(self) -> tuple[int, int]:
         least, most = self._bounds
-        first = int(least > 0) if self._zero_based == "auto" else int(not self._zero_based)
-        first = first if most >= 0 or self._zero_based != "auto" else 0
-        if least < first:
-            raise ValueError(
-                f"{self._name()}: an index is 0, but indices begin with 1 (zero_based=False)"
-            )
+        first = first_index((least, most), *self._base(), self._name())
         needed = most - first + 1
         width = max(needed, 1) if self._wanted is None else self._wanted
         if width < needed:
