@@ -16,7 +16,9 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 
 from . import _cli_libsvm, _core
 from ._archive import estimators
-from ._cli_files import ENDS, read_model, read_table
+from ._cli_files import ENDS, Table, read_model, read_table
+from ._cli_streams import complain, is_terminal, say, show_warning
+from ._columns import Layout, layout_of, note
 from ._files import expect_place, whole
 
 #: Commands of LIBSVM's own flags.
@@ -34,17 +36,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
+            warnings.showwarning = show_warning
             if given and given[0] in LIBSVM:
                 return LIBSVM[given[0]](given[1:])
-            options = _parser().parse_args(given)
+            options = _options(given)
             options.run(options)
     except KeyboardInterrupt:
-        print("budgetsvm: interrupted", file=sys.stderr)
+        complain("budgetsvm: interrupted")
         return 130
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        print(f"budgetsvm: error: {error}", file=sys.stderr)
+        complain(f"budgetsvm: error: {error}")
+        return 1
+    except Exception as error:  # a fault of ours: its name is what a report of it needs
+        complain(f"budgetsvm: error: {type(error).__name__}: {error}")
         return 1
     return 0
+
+
+def _options(given: Sequence[str]) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(given)
+    except SystemExit:
+        say("")  # what a page of help could not be written to is found out here
+        raise
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -105,8 +119,13 @@ def _of_data(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", help="the table")
     command.add_argument("--format", default="auto", choices=["auto", "svmlight", *ENDS])
     command.add_argument(
-        "--label", help="the column of the label, by name or place (default: last)"
+        "--label",
+        help="the column of the label, by name or place (default: last; of rows to predict, the "
+        "one of the training rows, where it is there)",
     )
+    command.add_argument("--zero-based", action=argparse.BooleanOptionalAction, default=None,
+                         help="whether the indices of svmlight rows begin with 0 (default: those "
+                         "of the training rows; of these, 1 unless an index is 0)")  # fmt: skip
 
 
 def _of_estimator(command: argparse.ArgumentParser) -> None:
@@ -151,16 +170,16 @@ def _estimator(options: argparse.Namespace) -> Any:
     names = cls._get_param_names()  # type: ignore[attr-defined]
     if "random_state" in names:
         params.setdefault("random_state", 0)
-    if "verbose" in names and sys.stderr.isatty() and not options.quiet:
+    if "verbose" in names and is_terminal() and not options.quiet:
         params.setdefault("verbose", 1)
     return cls(**params)
 
 
-def _table(options: argparse.Namespace) -> tuple[Any, Any]:
-    X, y = read_table(options.data, options.format, options.label)
-    if y is None:
+def _table(options: argparse.Namespace, fitted: Layout | None = None) -> Table:
+    table = read_table(options.data, options.format, options.label, options.zero_based, fitted)
+    if table.y is None and fitted is None:
         raise ValueError(f"{options.data}: no labels")
-    return X, y
+    return table
 
 
 def _train(options: argparse.Namespace) -> None:
@@ -168,16 +187,21 @@ def _train(options: argparse.Namespace) -> None:
     if not options.model.endswith(".safetensors"):
         raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
     expect_place(options.model)
-    estimator.fit(*_table(options)).save(options.model)
+    X, y, layout = _table(options)
+    estimator.fit(X, y)
+    note(estimator, layout)
+    estimator.save(options.model)
 
 
 def _predict(options: argparse.Namespace) -> None:
     if options.out is not None:
         expect_place(options.out)
     model = read_model(options.model)
-    X, y = read_table(options.data, options.format, options.label, model.n_features_in_)
+    X, y, _ = _table(options, layout_of(model))
     if X.shape[1] > model.n_features_in_:
         model = read_model(options.model, X.shape[1])
+    # The names of the columns were looked at when the table was read.
+    model.__dict__.pop("feature_names_in_", None)
     if options.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"this {type(model).__name__} gives no probabilities: leave --proba out")
     if options.decision and not hasattr(model, "decision_function"):
@@ -191,12 +215,12 @@ def _predict(options: argparse.Namespace) -> None:
     rows = said[:, None] if said.ndim == 1 else said
     text = "".join(" ".join(map(_shown, row)) + "\n" for row in rows)
     if options.out is None:
-        sys.stdout.write(text)
+        say(text)
     else:
         with whole(options.out) as file:
             file.write(text.encode())
     if y is not None and options.out is not None:
-        print(_quality(model, y, told))
+        say(f"{_quality(model, y, told)}\n")
 
 
 def _shown(value: Any) -> str:
@@ -220,12 +244,13 @@ def _folds(estimator: Any, folds: int) -> Any:
 
 def _cv(options: argparse.Namespace) -> None:
     estimator = _estimator(options)
-    X, y = _table(options)
+    X, y, _ = _table(options)
     scores = cross_val_score(
         estimator, X, y, cv=_folds(estimator, options.folds), scoring=options.scoring,
         error_score="raise",
     )  # fmt: skip
-    print(f"{scores.mean():.6g} +- {scores.std():.3g} ({', '.join(f'{s:.6g}' for s in scores)})")
+    each = ", ".join(f"{score:.6g}" for score in scores)
+    say(f"{scores.mean():.6g} +- {scores.std():.3g} ({each})\n")
 
 
 def _tune(options: argparse.Namespace) -> None:
@@ -241,7 +266,7 @@ def _tune(options: argparse.Namespace) -> None:
     unknown = set(grid) - set(own)
     if unknown or not grid:
         raise ValueError(f"--grid: {options.estimator} has no {', '.join(sorted(unknown)) or 'C'}")
-    X, y = _table(options)
+    X, y, layout = _table(options)
     estimator.set_params(**({"verbose": 0} if "verbose" in own else {}))
     search = GridSearchCV(
         estimator, grid, cv=_folds(estimator, options.folds), scoring=options.scoring,
@@ -251,8 +276,9 @@ def _tune(options: argparse.Namespace) -> None:
     for at in order:
         params = search.cv_results_["params"][at]
         shown = " ".join(f"{name}={value}" for name, value in params.items())
-        print(f"{search.cv_results_['mean_test_score'][at]:.6g}  {shown}")
+        say(f"{search.cv_results_['mean_test_score'][at]:.6g}  {shown}\n")
     if options.model is not None:
+        note(search.best_estimator_, layout)
         search.best_estimator_.save(options.model)
 
 
@@ -288,5 +314,12 @@ def _info(options: argparse.Namespace) -> None:
         lines["classes"] = f"{len(model.classes_)} ({shown})"
     given = {n: v for n, v in model.get_params(deep=False).items() if v is not None}
     lines["hyperparameters"] = " ".join(f"{name}={value}" for name, value in given.items())
-    for name, value in lines.items():
-        print(f"{name}: {value}")
+    layout = layout_of(model)
+    if layout.names is not None:
+        more = " ..." if len(layout.names) > 10 else ""
+        lines["columns"] = ", ".join(layout.names[:10]) + more
+    if layout.label is not None or layout.place is not None:
+        lines["label"] = layout.place if layout.label is None else layout.label
+    if layout.zero_based is not None:
+        lines["first index"] = int(not layout.zero_based)
+    say("".join(f"{name}: {value}\n" for name, value in lines.items()))

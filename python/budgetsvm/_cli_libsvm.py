@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
-from ._cli_files import read_model
+from ._cli_files import read_model, read_table
+from ._cli_streams import complain, say
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._files import expect_place, whole
 from ._libsvm import to_libsvm
-from .data import load_svmlight_file
 
 KINDS: list[Any] = [SVC, NuSVC, OneClassSVM, SVR, NuSVR]
 KERNELS = ["linear", "poly", "rbf", "sigmoid"]
@@ -82,8 +81,14 @@ def _count(flags: dict[str, str], flag: str, default: int, most: int) -> int:
 
 
 def _failed(error: Any, usage: str) -> int:
-    print(f"{error}\n{usage}" if str(error) else usage, file=sys.stderr)
+    complain(f"{error}\n{usage}" if str(error) else usage)
     return 1
+
+
+def _rows(path: str) -> tuple[Any, Any]:
+    """Rows and labels as LIBSVM's programs read them: the first index is 1."""
+    X, y, _ = read_table(path, "svmlight", zero_based=False)
+    return X, np.asarray(y, dtype=np.float64)
 
 
 def train(given: Sequence[str]) -> int:
@@ -104,7 +109,7 @@ def train(given: Sequence[str]) -> int:
         raise ValueError(
             "-t 4: tables of kernel values are not read; use SVC(kernel='precomputed')"
         )
-    X, y = load_svmlight_file(rest[0], zero_based=False)
+    X, y = _rows(rest[0])
     number = {flag: float(value) for flag, value in flags.items()}
     params: dict[str, Any] = {
         "kernel": KERNELS[kernel], "degree": degree, "coef0": number.get("r", 0.0),
@@ -124,7 +129,7 @@ def train(given: Sequence[str]) -> int:
         y = y.astype(np.int64)
         found = set(y.tolist())
         for label in set(weights) - found:
-            print(f"WARNING: class label {label} specified in weight is not found", file=sys.stderr)
+            complain(f"WARNING: class label {label} specified in weight is not found")
         if kind == 0 and weights:
             params["class_weight"] = {k: v for k, v in weights.items() if k in found}
         if probability and not folds:
@@ -137,7 +142,7 @@ def train(given: Sequence[str]) -> int:
     expect_place(out)
     machine.fit(X, y)
     if "q" not in flags:
-        print(f"Total nSV = {int(machine.n_support_.sum())}")
+        say(f"Total nSV = {int(machine.n_support_.sum())}\n")
     to_libsvm(machine, out)
     return 0
 
@@ -155,10 +160,10 @@ def _validated(machine: Any, X: Any, y: Any, folds: int, classes: bool) -> None:
         split = kind(folds, shuffle=True, random_state=0)
         told = cross_val_predict(machine, X, y, cv=split)
     if classes:
-        print(f"Cross Validation Accuracy = {100.0 * np.mean(told == y):g}%")
+        say(f"Cross Validation Accuracy = {100.0 * np.mean(told == y):g}%\n")
         return
-    print(f"Cross Validation Mean squared error = {np.mean((told - y) ** 2):g}")
-    print(f"Cross Validation Squared correlation coefficient = {_correlation(y, told):g}")
+    say(f"Cross Validation Mean squared error = {np.mean((told - y) ** 2):g}\n")
+    say(f"Cross Validation Squared correlation coefficient = {_correlation(y, told):g}\n")
 
 
 def _correlation(y: np.ndarray, told: np.ndarray) -> float:
@@ -177,7 +182,7 @@ def predict(given: Sequence[str]) -> int:
     except _Usage as error:
         return _failed(error, PREDICT)
     expect_place(rest[2])
-    X, y = load_svmlight_file(rest[0], zero_based=False)
+    X, y = _rows(rest[0])
     model = read_model(rest[1], X.shape[1])
     if X.shape[1] < model.n_features_in_:
         X.resize((X.shape[0], model.n_features_in_))
@@ -199,9 +204,9 @@ def predict(given: Sequence[str]) -> int:
     if "q" in flags:
         return 0
     if isinstance(model, (SVR, NuSVR)):
-        print(f"Mean squared error = {np.mean((told - y) ** 2):g} (regression)")
-        print(f"Squared correlation coefficient = {_correlation(y, told):g} (regression)")
+        say(f"Mean squared error = {np.mean((told - y) ** 2):g} (regression)\n")
+        say(f"Squared correlation coefficient = {_correlation(y, told):g} (regression)\n")
     else:
         same = int(np.sum(told == y))
-        print(f"Accuracy = {100.0 * same / len(y):g}% ({same}/{len(y)}) (classification)")
+        say(f"Accuracy = {100.0 * same / len(y):g}% ({same}/{len(y)}) (classification)\n")
     return 0

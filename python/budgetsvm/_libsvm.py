@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import _core, _parts, _validation
+from . import _columns, _core, _parts, _validation
+from ._columns import Layout
 from ._exact_classes import SVC, NuSVC
 from ._exact_values import SVR, NuSVR, OneClassSVM
 from ._files import Target, whole
@@ -70,6 +71,7 @@ def from_libsvm(
     model._n_support = np.array(machine.n_support, dtype=np.int32)
     model.support_ = np.arange(machine.n_terms, dtype=np.int32)
     model.n_features_in_ = machine.n_features
+    _columns.note(model, Layout(zero_based=False))  # which is LIBSVM's
     model.shape_fit_ = (max(machine.n_terms, 1), machine.n_features)
     model.fit_status_, model.stop_reason_ = 0, "converged"
     if labels:

@@ -1,33 +1,37 @@
-"""What is raised of a damaged file, whatever reads it, as one error with the file's name."""
+"""What goes wrong in reading a file, whatever reads it, as an error with the file's name."""
 
 from __future__ import annotations
 
-import gzip
-import lzma
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-#: What the libraries that read files raise where these are cut, or some of their bytes others.
-#: (An archive with a password, or packed in a way unknown, is a RuntimeError.)
-_RAISED = (
-    EOFError,
-    RuntimeError,
-    SyntaxError,
-    gzip.BadGzipFile,
-    lzma.LZMAError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 @contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Inside, a file is read: that it is damaged is a ValueError that names it."""
+    """Inside, a file is read and nothing else is done: what is wrong with it names the file.
+
+    Libraries raise errors of a dozen types where a file is cut, or some of its bytes are others
+    (zipfile, zlib, lzma, tokenize, csv, struct, pyarrow); these are a ValueError.
+    """
     try:
         yield
-    except _RAISED as error:
-        raise ValueError(f"{path}: the file is damaged, or of another kind: {error}") from None
+    except ImportError:
+        raise
+    except OSError as error:
+        if error.errno is None:  # of a decompressor, not of the system
+            raise _damaged(path, error) from error
+        if error.filename is not None or path in str(error):
+            raise
+        raise OSError(error.errno, error.strerror, path) from None
+    except (MemoryError, ValueError) as error:
+        if path in str(error):
+            raise
+        kind = MemoryError if isinstance(error, MemoryError) else ValueError
+        raise kind(f"{path}: {error}") from None
+    except Exception as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: str, error: Exception) -> ValueError:
+    told = str(error) or type(error).__name__
+    return ValueError(f"{path}: the file is damaged, or of another kind: {told}")

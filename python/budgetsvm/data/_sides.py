@@ -62,12 +62,8 @@ def paths_of(given: Any) -> list[str]:
 
 def load(path: str, what: str) -> np.ndarray:
     """The array of a file, mapped."""
-    try:
-        with readable(path):
-            found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        told = str(error)
-        raise ValueError(told if told.startswith(path) else f"{path}: {told}") from None
+    with readable(path):
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(found, np.ndarray):
         raise ValueError(f"{path}: {what} must be an .npy file of one array")
     return found
