@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import RegressorMixin
 
-from . import _names, _validation
+from . import _larger, _names, _validation
 from ._auto import AutoEstimator
 from ._classifier import Classifier
 from ._docs import documented
@@ -96,15 +96,17 @@ class AutoSVR(RegressorMixin, AutoEstimator):
     """
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, out: Any = None) -> np.ndarray:
         """The value of each row.
 
-        @rows@
+        @rows-or-source@
 
         @values@
 
         @unless-fitted@
         """
+        if _larger.is_many(X, out):
+            return _larger.answers(self.predict, X, out)
         return self._decision(X)[:, 0]
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:

@@ -75,7 +75,9 @@ def _expect_rows(path: str, may_be_a_pipe: bool) -> None:
         return
     # A pipe without a name, such as /dev/stdin, has somebody at its other end.
     if not may_be_a_pipe or (stat.S_ISFIFO(mode) and os.path.exists(os.path.realpath(path))):
-        raise ValueError(f"{path}: a file is needed, and this is a pipe or a device")
+        raise ValueError(
+            f"{path}: this is a pipe or a device: write what comes of it to a file first"
+        )
 
 
 def _check(path: str, table: Table) -> None:

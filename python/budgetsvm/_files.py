@@ -64,7 +64,8 @@ def whole(target: Target) -> Iterator[Any]:
         return
     path = os.fsdecode(target)
     if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as device:  # a pipe, or /dev/stdout
+        number = os.open(path, os.O_WRONLY)  # a pipe, or /dev/stdout
+        with io.BufferedWriter(_Named(number, path)) as device:
             yield device
         return
     folder = os.path.dirname(path) or "."

@@ -242,6 +242,12 @@ class Source:
         """Let go of what was stored; the source can be read again."""
         self._stored = None
 
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise TypeError(
+            f"{self!r} is no array: this call takes rows in memory, such as those of a block "
+            "(source.blocks()) or all of them (source.stored().X)"
+        )
+
     def __enter__(self) -> Self:
         return self
 
