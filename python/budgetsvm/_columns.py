@@ -116,6 +116,14 @@ def places(
     return [at[name] for name in fitted]
 
 
+def expect_order(fitted: Any, given: Any, what: str) -> None:
+    """Refuse names that are others than those of the fit, or in another order."""
+    if fitted is None or given is None:
+        return
+    if places(list(fitted), list(given), what) is not None:
+        raise ValueError(f"{what}: the columns stand in another order than those of the fit")
+
+
 def in_order(X: Any, fitted: Any, what: str = "X") -> Any:
     """A data frame with its columns in the order of the fit; what has no names as it is."""
     names = None if fitted is None else names_of(X)

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from ._checkpoint import Checkpoint, checksum
-from ._columns import Layout, layout_of, names_of, note, places
+from ._columns import Layout, expect_order, layout_of, names_of, note
 from ._files import whole
 from .data._mapped import Trimmed
 from .data._pieces import Block
@@ -87,8 +87,8 @@ def _by_place(estimator: Any, layout: Layout, fresh: bool) -> Iterator[None]:
     if not fresh and layout.names is None:
         yield
         return
-    if not fresh and known is not None and places(list(known), layout.names or [], "X") is not None:
-        raise ValueError("X: the columns stand in another order than those of the fit")
+    if not fresh:
+        expect_order(known, layout.names, "X")
     own.pop("feature_names_in_", None)
     try:
         yield

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier, is_regressor
 
 from . import _tuning, _validation
+from ._columns import Layout, expect_order, layout_of, note
 from ._machine import MachineEstimator
 
 
@@ -27,6 +28,8 @@ class Survey:
         "float32" or "float64".
     classes : tuple or None
         Labels with the sums of their rows' weights; None for values.
+    names : tuple of str or None
+        Names of the features, where the rows are those of a data frame.
     weight, mean, spread : float
         Sum of the weights, mean of all entries of X as they weigh, and the sum of their squared
         distances from it.
@@ -39,6 +42,7 @@ class Survey:
     weight: float = 0.0
     mean: float = 0.0
     spread: float = 0.0
+    names: tuple[str, ...] | None = None
 
     def __add__(self, other: Self) -> Self:
         if not self.n_rows or not other.n_rows:
@@ -47,6 +51,7 @@ class Survey:
             raise ValueError(f"parts of X have {self.n_features} and {other.n_features} features")
         if self.dtype != other.dtype:
             raise ValueError(f"parts of X are of {self.dtype} and {other.dtype}")
+        expect_order(self.names, other.names, "a part of X")
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         gap = other.mean - self.mean
@@ -61,6 +66,7 @@ class Survey:
             self,
             n_rows=self.n_rows + other.n_rows,
             classes=classes,
+            names=self.names or other.names,
             weight=weight,
             mean=self.mean + share * gap,
             spread=self.spread
@@ -143,7 +149,9 @@ def survey(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Survey:
     if weight > 0:
         mean = float(weights @ _sums(rows, 0.0)) / (weight * d)
         spread = float(weights @ _sums(rows, mean, squares=True))
-    return Survey(n, d, str(rows.dtype), classes, weight, mean, spread)
+    names = layout_of(part).names
+    names = None if names is None else tuple(names)
+    return Survey(n, d, str(rows.dtype), classes, weight, mean, spread, names)
 
 
 def _weights(sample_weight: Any, rows: Any) -> np.ndarray:
@@ -204,6 +212,7 @@ def settle(estimator: Any, told: Survey) -> Any:
     variance = told.spread / (told.weight * told.n_features)
     gamma = _validation.resolve_gamma(estimator.gamma, variance, told.n_features)
     settled.set_params(gamma=gamma, random_state=estimator._seed())
+    note(settled, Layout(told.names))
     if told.classes is not None:
         labels = [label for label, _ in told.classes]
         settled.classes_ = np.array(labels, dtype=_kind(labels))

@@ -38,6 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _parameters, _speakers, _validation
 from ._base import BudgetMachineEstimator
+from ._columns import expect_order, layout_of
 from ._grid import GridSearched
 from ._survey import Survey, _weights, check_not_tuned, settle, survey
 
@@ -123,6 +124,7 @@ def shard_pass(
         raise ValueError(f"n_shards must be {_parameters.count(n_shards)}, got {n_shards!r}")
     with shard._training() as watcher:
         X, y = shard._check_X_y(X, y, True)
+        _expect_columns(estimator, shard, "X")
         target, n_classes = shard._encode_part(y, classes, first=True)
         rows, cost = _validation.as_rows(X), shard._cost(target, _weights(sample_weight, X))
         trained, report = _core.train(
@@ -166,6 +168,7 @@ def join(machines: Sequence[Any]) -> Any:
     for other in level[1:]:
         if not np.array_equal(getattr(first, "classes_", 0), getattr(other, "classes_", 0)):
             raise ValueError("machines: they are of different classes")
+        _expect_columns(first, other, "machines")
     while len(level) > 1:
         pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
         level = [_pair(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
@@ -287,6 +290,11 @@ def finish(joined: Any, sums_of: Callable[[Any, np.ndarray], np.ndarray]) -> Any
         trained, report = _core.finish(_config(done), joined._machine, ask)
         done._take(trained, report, watcher)
     return done
+
+
+def _expect_columns(first: Any, other: Any, what: str) -> None:
+    """Refuse columns of other names, or in another order, where both have names."""
+    expect_order(layout_of(first).names, layout_of(other).names, what)
 
 
 def _copy(estimator: Any) -> Any:

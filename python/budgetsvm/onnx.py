@@ -5,12 +5,14 @@ The graph is made of general operators, which every runtime has, and decides as 
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
 from . import _core, _onnx_graph, _onnx_pipeline
 from ._archive import estimators
+from ._columns import layout_of
 from ._files import Target, whole
 from ._onnx_graph import Graph
 from ._onnx_says import labels, of_rows
@@ -39,7 +41,9 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
     dtype : float32 or float64, default=float32
         The type of the input "X", shape (n, n_features), and of numbers that come out. Within, and
         of either type, arithmetic is in double precision, as sums are here; with float32, points
-        of a machine of float32 take half the room. Sparse rows are given densely.
+        of a machine of float32 take half the room. Sparse rows are given densely. Its columns
+        are those of the fit, in order; their names, where they had some, are a JSON list in the
+        model's metadata, "feature_names", for programs that have a table.
 
     Returns
     -------
@@ -103,6 +107,10 @@ def to_onnx(estimator: Any, path: Target | None = None, *, dtype: Any = np.float
         body, opset_imports=[helper.make_opsetid("", _onnx_graph.OPSET)], ir_version=8,
         producer_name="budgetsvm", producer_version=_core.__version__,
     )  # fmt: skip
+    names = layout_of(estimator).names
+    if names is not None:
+        # The input is one matrix, whose columns have no names of their own.
+        helper.set_model_props(model, {"feature_names": json.dumps([str(name) for name in names])})
     if path is not None:
         content = model.SerializeToString()
         with whole(path) as file:

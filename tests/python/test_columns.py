@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
 
 import budgetsvm
-from budgetsvm import data, serve
+from budgetsvm import data, distributed, serve
 from budgetsvm._columns import Layout, layout_of, places
 
 pd = pytest.importorskip("pandas")
@@ -283,3 +284,46 @@ def test_a_base_that_nobody_knows_is_said(tmp_path):
     source = data.open(text(tmp_path / "rows", X, 0), n_features=4, dtype=np.float64)
     with pytest.warns(UserWarning, match="do not tell whether indices begin with 0 or 1"):
         model.predict(source)
+
+
+def test_parts_of_a_distributed_training_are_of_the_same_columns():
+    model = budgetsvm.BudgetSVC(budget=15, random_state=0)
+    parts = [(FRAME[:100], Y[:100]), (FRAME[100:], Y[100:])]
+    other = (OTHER[100:], Y[100:])
+    told = [distributed.survey(model, *part) for part in parts]
+    with pytest.raises(ValueError, match="a part of X: the columns stand in another order"):
+        distributed.add([told[0], distributed.survey(model, *other)])
+    settled = distributed.settle(model, distributed.add(told))
+    shards = [distributed.shard_pass(settled, *part) for part in parts]
+    with pytest.raises(ValueError, match="X: the columns stand in another order"):
+        distributed.shard_pass(settled, *other)
+    alone = model.set_params(gamma=0.5)
+    with pytest.raises(ValueError, match="machines: the columns stand in another order"):
+        distributed.join(
+            [distributed.shard_pass(alone, *part, classes=[0, 1]) for part in (parts[0], other)]
+        )
+    joined = distributed.join(shards)
+    with pytest.raises(ValueError, match="feature names should match"):
+        distributed.polish_sums(joined, *other, np.ones(3))
+    assert list(joined.feature_names_in_) == list(FRAME.columns)
+
+
+def test_an_onnx_graph_has_the_names():
+    pytest.importorskip("onnx")
+    from budgetsvm.onnx import to_onnx
+
+    graph = to_onnx(fitted("BudgetSVC"))
+    (entry,) = graph.metadata_props
+    assert (entry.key, json.loads(entry.value)) == ("feature_names", list(FRAME.columns))
+    assert not to_onnx(budgetsvm.BudgetSVC(budget=5).fit(FRAME.to_numpy(), Y)).metadata_props
+
+
+def test_dictionaries_of_a_stream_are_by_name():
+    pytest.importorskip("river")
+    from budgetsvm.river import Classifier
+
+    model = Classifier(budgetsvm.BudgetSVC(budget=15, gamma=0.3, random_state=0))
+    for row, label in zip(FRAME.to_dict("records"), Y, strict=True):
+        model.learn_one(row, bool(label))
+    wanted = [model.decide_one(row)[0] for row in FRAME.to_dict("records")]
+    assert wanted == [model.decide_one(row)[0] for row in OTHER.to_dict("records")]
