@@ -41,6 +41,10 @@ def open(
 ) -> Source:
     """Rows that may be larger than memory, for `fit`, `partial_fit`, `predict` and `transform`.
 
+    Columns of CSV files with a line of names, of Parquet and of data frames are known by name: a
+    fitted estimator takes them in the order of its fit, wherever they stand, and leaves out that of
+    the target of the fit. A column that is missing, or that the fit did not have, is a ValueError.
+
     Parameters
     ----------
     source : str, path-like, list of these, iterable, callable or tuple of arrays
@@ -66,11 +70,12 @@ def open(
     header : bool, default=True
         Whether the first line of a CSV file has the names of the columns; else they have numbers.
     zero_based : bool or "auto", default="auto"
-        Of text of SVM-light: whether the first column has the index 0, or 1. "auto": 1 unless an
-        index is 0.
+        Of text of SVM-light: whether the first column has the index 0, or 1. "auto": what the rows
+        of the fit had, for an estimator that was fitted to a source of text; else 1 unless an index
+        of any of the files is 0.
     n_features : int or None, default=None
-        Of text of SVM-light: the number of columns; None: as many as there are. Give the training
-        data's number for test data.
+        Of text of SVM-light: the number of columns; None: as many as there are, and as the fit had
+        where an estimator that was fitted takes the source.
     cache : path-like or None, default=None
         Where temporary files go, which take as much as the rows do in memory. None: the system's
         folder.
