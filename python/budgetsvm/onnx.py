@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
 from . import _core, _onnx_graph, _onnx_pipeline
 from ._archive import estimators
@@ -131,10 +132,18 @@ def register() -> None:
     """
     try:
         import skl2onnx
+        from skl2onnx._supported_operators import sklearn_operator_name_map
     except ImportError:
         raise ImportError("register needs skl2onnx: pip install budgetsvm[onnx]") from None
+    options = {"zipmap": [True, False], _onnx_pipeline.RAW_SCORES: [True, False]}
     for name, cls in estimators().items():
         skl2onnx.update_registered_converter(
             cls, f"Budgetsvm{name}", _onnx_pipeline.shapes, _onnx_pipeline.convert,
-            overwrite=True, parser=_onnx_pipeline.parse, options={"zipmap": [True, False]},
+            overwrite=True, parser=_onnx_pipeline.parse,
+            options=options,
+        )  # fmt: skip
+    if FrozenEstimator not in sklearn_operator_name_map:
+        skl2onnx.update_registered_converter(
+            FrozenEstimator, "BudgetsvmFrozenEstimator", _onnx_pipeline.frozen_shapes,
+            _onnx_pipeline.convert_frozen, parser=_onnx_pipeline.parse_frozen, options=options,
         )  # fmt: skip
