@@ -30,7 +30,9 @@ class Watcher:
     def __init__(
         self, verbose: Any, callback: Any, max_iter: Any, tasks: FitTasks | None = None
     ) -> None:
-        self._lines: list[ProgressLine] = [ProgressLine(max_iter)] if verbose else []
+        # A program without a console has no standard error.
+        shown = verbose and sys.stderr is not None
+        self._lines: list[ProgressLine] = [ProgressLine(max_iter)] if shown else []
         if LOGGER.isEnabledFor(logging.INFO):
             self._lines.append(LogLine(max_iter))
         self._callback = callback
@@ -69,17 +71,16 @@ class Watcher:
 
     def finish(self, machine: Any, report: dict[str, Any]) -> None:
         """Show how the fit ended."""
-        if self._lines:
-            times = report["history"]["time"]
-            last = {
-                "phase": "end",
-                "stop_reason": report["stop_reason"],
-                "n_sv": machine.n_terms,
-                "objective": report["objective"]["primal"],
-                "time": float(times[-1]) if len(times) else 0.0,
-            }
-            for line in self._lines:
-                line.show(last)
+        # What a family of estimators does not report, an objective or a history, is not shown.
+        last = {
+            "phase": "end",
+            "stop_reason": report["stop_reason"],
+            "n_sv": machine.n_terms,
+            "objective": report.get("objective", {}).get("primal"),
+            "time": time.monotonic() - self._begun,
+        }
+        for line in self._lines:
+            line.show(last)
 
 
 class ProgressLine:
@@ -142,6 +143,8 @@ class ProgressLine:
             parts.append(f"step {progress['iteration']}")
         elif progress["phase"] == "end":
             parts.append(f"done ({progress['stop_reason']})")
+        elif progress["phase"] == "search":
+            return "budgetsvm: " + ", ".join([*_of_search(progress), f"{elapsed:.1f} s"])
         else:
             done = float(progress["iteration"])
             if progress["phase"] == "pass":
@@ -159,6 +162,19 @@ class ProgressLine:
             parts.append(f"validation score {score:.4f}")
         parts.append(f"{elapsed:.1f} s")
         return "budgetsvm: " + ", ".join(parts)
+
+
+def _of_search(progress: Progress) -> list[str]:
+    """How far a search is, in words."""
+    parts = [
+        f"search step {progress['iteration']} of at most {progress['planned']}",
+        f"{progress['candidates']} candidates",
+    ]
+    if progress["error"] is not None:
+        parts.append(f"best error {progress['error']:.4g}")
+    if progress["time_left"] is not None:
+        parts.append(f"about {progress['time_left']:.1f} s left")
+    return parts
 
 
 class LogLine(ProgressLine):
