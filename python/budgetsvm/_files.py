@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,18 @@ def _mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+def regular(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a regular file for reading.
+
+    A pipe or a device is refused: opening or reading one may take forever, and no second reading
+    gives the same bytes. Whoever has one opens it and gives the open file.
+    """
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise OSError(errno.EINVAL, "not a regular file", os.fsdecode(path))
+    return open(path, "rb")  # which refuses a folder by its own name
 
 
 def expect_place(path: str | os.PathLike[str]) -> None:

@@ -152,7 +152,8 @@ def test_rows_that_change_on_the_way_leave_no_facts(files):
             yield piece
 
     source._checked = changed
-    source.stored()
+    with pytest.raises(ValueError, match=r"x\.npy: the file has changed"):
+        source.stored()
     assert not (files / "f.json").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,7 +15,8 @@ def readable(path: str) -> Iterator[None]:
     (zipfile, zlib, lzma, tokenize, csv, struct, pyarrow); these are a ValueError.
     """
     try:
-        yield
+        with memory(path):
+            yield
     except ImportError:
         raise
     except OSError as error:
@@ -35,3 +37,14 @@ def readable(path: str) -> Iterator[None]:
 def _damaged(path: str, error: Exception) -> ValueError:
     told = str(error) or type(error).__name__
     return ValueError(f"{path}: the file is damaged, or of another kind: {told}")
+
+
+@contextmanager
+def memory(what: str) -> Iterator[None]:
+    """Inside, the system is asked for memory: that there is none is a MemoryError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise MemoryError(f"{what}: {error.strerror}") from None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _validation
-from .._files import whole
+from .._files import regular, whole
 from ._sides import Side
 
 #: What a file of facts says that it is, the most bytes of one, and the most classes in one.
@@ -38,7 +38,7 @@ def place_of(facts: Any, paths: list[str]) -> str | None:
 def said(given: Any) -> Any:
     """What tells a target, weights or columns from others, as JSON has it."""
     if isinstance(given, Side):
-        array = given.whole if not given.paths else None
+        array = given.given
         if array is None:
             return {"files": len(given.paths)}
         text = array.dtype.hasobject
@@ -67,7 +67,7 @@ class Facts:
 
     def _read(self) -> None:
         try:
-            with open(self._path, "rb") as file:
+            with regular(self._path) as file:
                 raw = file.read(_BYTES + 1)
         except FileNotFoundError:
             return

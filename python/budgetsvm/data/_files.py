@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._files import regular
 from ._facts import Facts, identity, place_of, said
+from ._npy import changed, identity_of
 from ._sides import Side, paths_of
 from ._source import Source
 
@@ -27,6 +29,8 @@ def expanded(given: Any) -> list[str]:
             more = sorted(glob.glob(name))
         if not more:
             raise FileNotFoundError(f"{name}: no such file")
+        for path in more:
+            regular(path).close()
         found += more
     if not found:
         raise ValueError("no file is named")
@@ -93,8 +97,13 @@ class FileSource(Source):
         self.n_rows = known.get("n_rows", self.n_rows)
 
     def identity(self) -> Any:
-        told = [os.stat(path) for path in self._all_paths()]
-        return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in told)
+        return tuple(identity_of(os.stat(path)) for path in self._all_paths())
+
+    def _check_same(self, identity: Any) -> None:
+        pairs = zip(self._all_paths(), self.identity(), identity, strict=True)
+        for path, now, before in pairs:
+            if now != before:
+                raise changed(path)
 
     def _name(self) -> str:
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import sys
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+
+from ._damaged import memory
 
 #: Numbers that are handled at a time.
 CHUNK = 2**20
@@ -51,11 +54,6 @@ class Maps:
             array = array.base
         return any(array is held for held in self._maps)
 
-    def of_file(self, path: str, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
-        """An array that stands in a file from `offset` on, in the order of C."""
-        with open(path, "rb") as file:
-            return self._mapped(file, offset, dtype, shape)
-
     def column(self, dtype: Any) -> Column:
         """An array to be, number after number."""
         return Column(self, np.dtype(dtype))
@@ -69,12 +67,13 @@ class Maps:
         made.maps = self
         return made
 
-    def _mapped(self, file: Any, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+    def _mapped(self, file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
         if 0 in shape:
             return np.empty(shape, dtype)
-        held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with memory(f"an array of shape {shape}"):
+            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._maps.append(held)
-        return np.ndarray(shape, dtype, buffer=held, offset=offset)
+        return np.ndarray(shape, dtype, buffer=held)
 
     def let_go(self) -> None:
         """Hand the pages back: they come again when they are looked at."""
@@ -112,7 +111,7 @@ class Column:
         """The mapped array of all of them."""
         with self._room():
             self._file.flush()
-        found = self._maps._mapped(self._file, 0, self.dtype, shape or (self.size,))
+        found = self._maps._mapped(self._file, self.dtype, shape or (self.size,))
         self._file.close()
         return found
 
@@ -130,7 +129,7 @@ class _Room:
         pass
 
     def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
             text = f"cache={self._folder!r}: {error.strerror or error}"
             raise OSError(error.errno, text) from None
 

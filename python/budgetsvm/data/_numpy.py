@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._files import regular
 from .._validation import check_csr_structure
 from ._damaged import readable
 from ._files import FileSource
-from ._mapped import Maps
+from ._npy import NpyArray, header_of
 from ._pieces import Piece
-from ._sides import load
-from ._stored import Stored
 
 #: Bytes that are read at a time.
 _BYTES = 1 << 23
@@ -36,8 +36,8 @@ class NumpySource(FileSource):
         self._chosen = self._columns_of()
         self.n_features = len(np.arange(self._width)[self._chosen])
 
-    def _table(self, path: str) -> np.ndarray:
-        table = load(path, "rows")
+    def _table(self, path: str) -> NpyArray:
+        table = NpyArray(path, "rows")
         if table.ndim != 2 or table.dtype.kind not in "biuf" or table.shape[1] == 0:
             raise ValueError(f"{path}: {table.dtype} of shape {table.shape} is no matrix of rows")
         return table
@@ -71,10 +71,9 @@ class NumpySource(FileSource):
         seen = 0
         for path in self.paths:
             table = self._table(path)
-            step = max(_BYTES // max(table[:1].nbytes, 1), 1)
+            step = max(_BYTES // (table.shape[1] * table.dtype.itemsize), 1)
             for first in range(0, len(table), step):
                 part = table[first : first + step]
-                # Assigned to a new array, so that no view keeps the file's pages.
                 X = np.array(part[:, self._chosen], dtype=self.dtype, order="C")
                 y, w = (
                     None if at is None else np.array(part[:, at])
@@ -82,52 +81,13 @@ class NumpySource(FileSource):
                 )
                 y, w = self._sides(seen + first, len(X), y, w)
                 yield Piece(X, y, w, path, first)
-                _let_go(table)
             seen += len(table)
         self._end(seen)
-
-    def direct(self) -> Stored | None:
-        if len(self.paths) > 1 or not isinstance(self._chosen, slice):
-            return None
-        self._begin()
-        maps = Maps(self._cache)
-        table = self._table(self.paths[0])
-        own = table.dtype == self.dtype and table.dtype.isnative and table.flags.c_contiguous
-        sides = [self._side(maps, at) for at in (self._target, self._weight)]
-        if not own or not all(fits for fits, _ in sides):
-            return None
-        rows = sum(len(piece.X) for piece in self._checked(self.pieces))
-        offset = int(table.offset)  # type: ignore[attr-defined]
-        X = maps.of_file(self.paths[0], offset, table.dtype, table.shape)[:, self._chosen]
-        self.rows_given += rows
-        weight = sides[1][1]
-        if weight is not None:
-            weight = maps.made(rows, np.float64, lambda at: sides[1][1][at])
-        return Stored(maps, X, sides[0][1], weight)
-
-    def _side(self, maps: Maps, side: Any) -> tuple[bool, Any]:
-        """Whether targets or weights can be used as they stand, and they."""
-        if side is None:
-            return True, None
-        whole = getattr(side, "whole", None)
-        if whole is None or whole.dtype.kind not in "biuf" or not whole.dtype.isnative:
-            return False, None
-        if isinstance(whole, np.memmap):
-            return True, maps.of_file(side.paths[0], int(whole.offset), whole.dtype, whole.shape)
-        return True, whole
 
 
 def _own_type(dtype: np.dtype) -> np.dtype:
     """The type of rows that are stored so."""
     return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize >= 4 else np.dtype("f4")
-
-
-def _let_go(table: np.ndarray) -> None:
-    held = getattr(table, "_mmap", None)
-    if held is not None and hasattr(held, "madvise"):
-        import mmap
-
-        held.madvise(mmap.MADV_DONTNEED)
 
 
 class CsrSource(FileSource):
@@ -137,7 +97,7 @@ class CsrSource(FileSource):
         self._shapes = [self._shape(path) for path in paths]
         dtype = own.pop("dtype")
         if dtype is None:
-            with readable(paths[0]), zipfile.ZipFile(paths[0]) as packed:
+            with _archive(paths[0]) as packed:
                 dtype = _own_type(_Member(packed, paths[0], "data").dtype)
         super().__init__(paths, dtype=dtype, **own)
         self.n_rows = sum(shape[0] for shape in self._shapes)
@@ -149,7 +109,7 @@ class CsrSource(FileSource):
                 )
 
     def _shape(self, path: str) -> tuple[int, int]:
-        with readable(path), zipfile.ZipFile(path) as packed:
+        with _archive(path) as packed:
             kind = bytes(_Member(packed, path, "format").read(1)[0])
             if kind != b"csr":
                 raise ValueError(
@@ -162,7 +122,7 @@ class CsrSource(FileSource):
         self._begin()
         seen = 0
         for path, (rows, width) in zip(self.paths, self._shapes, strict=True):
-            with readable(path), zipfile.ZipFile(path) as packed:
+            with _archive(path) as packed:
                 values, columns, ends = (
                     _Member(packed, path, name) for name in ("data", "indices", "indptr")
                 )
@@ -198,6 +158,13 @@ class CsrSource(FileSource):
         return Piece(X, y, w, path, first)
 
 
+@contextmanager
+def _archive(path: str) -> Iterator[zipfile.ZipFile]:
+    """The arrays of a file."""
+    with readable(path), regular(path) as file, zipfile.ZipFile(file) as packed:
+        yield packed
+
+
 class _Member:
     """An array of an .npz, read number after number."""
 
@@ -207,11 +174,7 @@ class _Member:
             self._file = packed.open(f"{name}.npy")
         except KeyError:
             raise ValueError(f"{path}: no CSR matrix of SciPy: it has no array {name!r}") from None
-        version = np.lib.format.read_magic(self._file)
-        read = np.lib.format.read_array_header_1_0
-        if version != (1, 0):
-            read = np.lib.format.read_array_header_2_0
-        _, _, self.dtype = read(self._file)
+        _, _, self.dtype = header_of(self._file)
         if self.dtype.hasobject:
             raise ValueError(f"{self._what}: objects are not read")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._damaged import readable
+from ._npy import NpyArray
 
 
 class Side:
@@ -21,7 +21,8 @@ class Side:
 
     def begin(self) -> None:
         """Look at the files anew."""
-        self._parts = [load(path, self.what) for path in self.paths] or [self._given]
+        files = [NpyArray(path, self.what) for path in self.paths]
+        self._parts: list[Any] = files or [self._given]
         for part in self._parts:
             if part.ndim != 1:
                 raise ValueError(f"{self.what} must be one number a row, got shape {part.shape}")
@@ -45,9 +46,9 @@ class Side:
             raise ValueError(f"{self.what} has {len(self)} rows, the source has {rows}")
 
     @property
-    def whole(self) -> np.ndarray | None:
-        """All of them, where they stand in one array."""
-        return self._parts[0] if len(self._parts) == 1 else None
+    def given(self) -> np.ndarray | None:
+        """All of them, where they were given as an array."""
+        return None if self.paths else self._given
 
 
 def paths_of(given: Any) -> list[str]:
@@ -58,12 +59,3 @@ def paths_of(given: Any) -> list[str]:
     if many and all(isinstance(one, os.PathLike) or str(one).endswith(".npy") for one in many):
         return [os.fsdecode(path) for path in many]
     return []
-
-
-def load(path: str, what: str) -> np.ndarray:
-    """The array of a file, mapped."""
-    with readable(path):
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    if not isinstance(found, np.ndarray):
-        raise ValueError(f"{path}: {what} must be an .npy file of one array")
-    return found

@@ -68,10 +68,6 @@ class Source:
         """What says whether the rows are still those of the last time; None where nothing does."""
         return None
 
-    def direct(self) -> Stored | None:
-        """The rows where they stand, if they can be used so."""
-        return None
-
     def _in_thread(self) -> bool:
         """Whether another thread may read the next rows while one works on these."""
         return True
@@ -93,13 +89,13 @@ class Source:
         Raises
         ------
         ValueError
-            If a row is not exactly valid, by file and row.
+            If a row is not exactly valid, by file and row, or if a file changes meanwhile.
         """
         if seed is not None:
             yield from self._shuffled(seed)
             return
         length, waiting, count, total = self._block_rows, [], 0, 0
-        of = self._of()
+        identity, of = self.identity(), self._of()
         for piece in self._checked(self.pieces):
             length = length or fitting(piece.X)
             first = 0
@@ -110,6 +106,7 @@ class Source:
                 if count == length:
                     yield self._given(waiting)
                     total, waiting, count = total + count, [], 0
+        self._check_same(identity)
         if waiting:
             total += count
             yield self._given(waiting)
@@ -145,8 +142,8 @@ class Source:
     def stored(self, told: Callable[[int], None] | None = None) -> Stored:
         """All rows as arrays in memory that the system maps from files.
 
-        Files of one array are used as they stand; other rows are written to nameless temporary
-        files in the folder `cache` and kept until the source is closed or its files change.
+        Rows are written to nameless temporary files in the folder `cache`, which nobody else can
+        change, and kept until the source is closed or its own files change.
 
         Parameters
         ----------
@@ -162,13 +159,17 @@ class Source:
         if self._stored is not None and identity is not None and self._stored[0] == identity:
             return self._stored[1]
         self._stored, of = None, self._of()
-        found = self.direct() or self._written(told)
+        found = self._written(told)
+        self._check_same(identity)
         found.layout = self.layout()
         self.n_rows, self.n_features = found.X.shape
         found.maps.found |= self._recalled(found.X.shape)
         self._stored = (identity, found)
         self._keep(of)
         return found
+
+    def _check_same(self, identity: Any) -> None:
+        """Refuse rows of files that were others when their reading began."""
 
     def _of(self) -> Any:
         """What tells the rows from others, where there is a file of facts."""
