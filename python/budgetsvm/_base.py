@@ -261,6 +261,11 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
 
         @fitted@
         """
+        return self._fit_given(X, y, sample_weight, checkpoint, every, validation)
+
+    def _fit_given(
+        self, X: Any, y: Any, sample_weight: Any, checkpoint: Any, every: float, validation: Any
+    ) -> Self:
         if validation is None:
             return self._fit_kept(X, y, sample_weight, checkpoint, every)
         if not self.early_stopping:

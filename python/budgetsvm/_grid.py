@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 
 from . import _core, _validation
 from ._base import BudgetMachineEstimator
+from ._callbacks import with_callbacks
+from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._progress import Watcher
+from ._scoring import FoldScores
 from ._svc import BudgetSVC
 from ._svr import BudgetSVR
 
@@ -41,7 +41,11 @@ class GridSearched(BudgetMachineEstimator):
     scoring : str, callable or None, default=None
         What a place is judged by: the name of a scorer or a scorer, as in scikit-learn; None is
         accuracy, or R², in which rows weigh as they do in the fit: with ``class_weight="balanced"``
-        that is the balanced accuracy. A callable is not kept in a file.
+        that is the balanced accuracy. A scorer may ask for probabilities: with ``loss="log_loss"``
+        they are the machine's own, else those of sigmoids that are fitted to the other folds, and
+        the machine that is fitted in the end is calibrated by the values of all folds
+        (`predict_proba`). A scorer that cannot judge these targets is refused before any work. A
+        callable is not kept in a file.
     halving : bool, default=True
         Whether a part of a fold's rows (a fifth, and 500 where that is no more than half), with
         half of the terms, say first which places are clearly bad: only the best (4 of 25, 9 of 100)
@@ -105,6 +109,34 @@ class GridSearched(BudgetMachineEstimator):
         """The best place by names."""
         return {"C": self._learnt("C_"), "gamma": self._learnt("gamma_")}
 
+    @with_callbacks
+    @documented
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
+        every: float = 60, validation: Any = None, groups: Any = None,
+    ) -> Self:  # fmt: skip
+        """Choose C and γ on the grid, and fit the machine with them to all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows, finite. Float32 and float64 are used as they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Class labels of any sortable kind, at least two; finite numbers for regression.
+        @weights@
+        checkpoint, every, validation : object
+            Refused: a search fits many machines.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for a splitter that keeps groups together (``cv=GroupKFold(5)``).
+
+        @fitted@
+        """
+        self._groups = groups
+        try:
+            return self._fit_given(X, y, sample_weight, checkpoint, every, validation)
+        finally:
+            self.__dict__.pop("_groups", None)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, watcher: Watcher) -> None:
         began = time.perf_counter()
         if isinstance(self.feature_scales, str):
@@ -123,11 +155,17 @@ class GridSearched(BudgetMachineEstimator):
         gammas = _grid(self.gammas, _GAMMAS[0] * scale, _GAMMAS[1] * scale, scale)
         if self.kernel == "linear":
             gammas = np.array([scale])
+        groups = self.__dict__.pop("_groups", None)
         splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
-        splits = [tuple(map(np.asarray, fold)) for fold in splitter.split(checked, labels)]
+        splits = [tuple(map(np.asarray, fold)) for fold in splitter.split(checked, labels, groups)]
         if self.max_time is not None:
             self._left = 0.7 * float(self.max_time)
         folds = [(_rows(train, len(labels)), _rows(test, len(labels))) for train, test in splits]
+        judge = None
+        if self.scoring is not None:
+            index = None if n_classes is None else target
+            tests = [test for _, test in splits]
+            judge = FoldScores(self, (checked, labels), index, weights, tests)
         config, cost = self._config(scale), self._cost(target, weights)
         halving = self.halving and self.scoring is None
         scores, values, shares, stop = _core.cross_validate(
@@ -137,19 +175,21 @@ class GridSearched(BudgetMachineEstimator):
             weights=cost, keep=self.scoring is not None, notify=watcher.notify,
             threads=self._threads(),
         )  # fmt: skip
-        if self.scoring is not None:
-            scores = self._scored(
-                values, checked, labels, [test for _, test in splits], len(scores)
-            )
+        if judge is not None:
+            scores = judge.of(values)
         table = np.array(scores).reshape(len(splits), len(gammas), len(Cs)).transpose(0, 2, 1)
         share = np.array(shares).reshape(len(gammas), len(Cs)).T.ravel()
-        self._choose(table.reshape(len(splits), -1), Cs, gammas, share)
+        best = self._choose(table.reshape(len(splits), -1), Cs, gammas, share)
         self.cv_results_["n_resources"] = np.ceil(share * len(folds[0][0])).astype(np.int64)
         self.n_splits_ = len(splits)
         if self.max_time is not None:
             self._left = max(float(self.max_time) - (time.perf_counter() - began), 1e-3)
         if self.refit:
             self._fit_checked(checked, labels, sample_weight, watcher)
+            asked = judge is not None and judge.asked and not self._gives_probabilities()
+            if judge is not None and n_classes is not None and asked:
+                curves = judge.curves(values[best :: table[0].size])
+                self._machine = self._machine.with_sigmoids(curves, n_classes)
         else:
             self.stop_reason_ = "max_iter"
             self.__dict__.pop("_scales_in_use", None)
@@ -158,9 +198,9 @@ class GridSearched(BudgetMachineEstimator):
 
     def _choose(
         self, table: np.ndarray, Cs: np.ndarray, gammas: np.ndarray, share: np.ndarray
-    ) -> None:
+    ) -> int:
         """The best place of scores, folds by places: the best mean of those of most rows in most
-        folds."""
+        folds; its number among the values of a fold, γ by γ and then C by C."""
         reached = np.isfinite(table).sum(axis=0)
         sums = np.where(np.isfinite(table), table, 0.0).sum(axis=0)
         mean = np.divide(sums, reached, where=reached > 0, out=np.full(len(sums), np.nan))
@@ -191,23 +231,7 @@ class GridSearched(BudgetMachineEstimator):
             "std_test_score": spread,
             "rank_test_score": rank.astype(np.int32),
         }
-
-    def _scored(
-        self, values: list[np.ndarray], X: Any, y: Any, tests: list[np.ndarray], count: int
-    ) -> list[float]:
-        """Scores by the scorer, which sees decision values in the place of a machine's."""
-        scorer = check_scoring(self, self.scoring)
-        found: list[float] = []
-        for test in tests:
-            part, known = _safe_indexing(X, test), _safe_indexing(y, test)
-            for decided in values[len(found) : len(found) + count // len(tests)]:
-                shown: Any = copy.copy(self)
-                shape = (len(known), -1)
-                shown._decision = lambda _, of=decided, shape=shape: of.reshape(shape)
-                shown.__sklearn_is_fitted__ = lambda: True
-                reached = len(decided) > 0
-                found.append(float(scorer(shown, part, known)) if reached else np.nan)
-        return found
+        return best % len(gammas) * len(Cs) + best // len(gammas)
 
     def _tune(self, *given: Any) -> tuple[float, float]:
         """γ is chosen, and so is C; a stream that begins without `fit` has "scale", and C = 1."""
