@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _columns, _core, _parameters, _table, _validation
@@ -31,7 +32,8 @@ class AutoEstimator(TrainedMachine):
     max_time : float or None, default=None
         Seconds after which the fit ends with the best machine so far, > 0: half of them for the
         search, the rest for the fit to all rows. The first machine is there after a fraction of a
-        second, and is what comes back from a shorter time.
+        second, and is what comes back from a shorter time. A ConvergenceWarning says what the time
+        was too short for.
 
     Attributes
     ----------
@@ -121,6 +123,8 @@ class AutoEstimator(TrainedMachine):
         self.C_, self.gamma_ = report["C"], report["gamma"]
         self.feature_scales_ = self._of_features(report["scales"])
         self._take(machine, report, watcher)
+        if report["advice"]:
+            _validation.warn(f"{type(self).__name__}: {report['advice']}", ConvergenceWarning)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Rows, NaN among them, and targets; a frame with columns of text stays one."""

@@ -58,9 +58,13 @@ class AutoSVC(Classifier, AutoEstimator):
         if self._is_calibrated():
             return super()._probabilities_of(values)
         if len(self.classes_) > 2:
-            return softmax(self._calibration[0] * values, axis=1)
+            # Largest values first taken off, so that none is infinite.
+            with np.errstate(over="ignore"):
+                less = values - values.max(axis=1, keepdims=True)
+                return softmax(self._calibration[0] * less, axis=1)
         a, b = self._calibration
-        positive = expit(-(a * values[:, 0] + b))
+        with np.errstate(over="ignore"):
+            positive = expit(-(a * values[:, 0] + b))
         return np.stack([1.0 - positive, positive], axis=1)
 
     def _cost(self, target: Any, weights: np.ndarray, balance: bool = True) -> np.ndarray:

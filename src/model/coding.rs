@@ -15,6 +15,8 @@ const LEAST_SPREAD: f64 = 1e-7;
 /// Rows that ranks are taken of, and knots that they are kept by, at most.
 const RANKED: usize = 20_000;
 const KNOTS: usize = 1000;
+/// Values that are read between two looks at the caller.
+const BETWEEN_LOOKS: usize = 1 << 20;
 
 /// `x_k → w_k clip((g_k(x_k) - centre_k) factor_k)`: `g` the identity, or the normal score of the
 /// rank.
@@ -139,21 +141,34 @@ fn moments(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
 }
 
 impl Coding {
-    /// Columns of mean 0 and variance 1, of the rows `index` with these weights, one each.
+    /// Columns of mean 0 and variance 1, of the rows `index` with these weights, one each. `between`
+    /// runs now and then; its error ends the work.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn standard<F: Real>(rows: &Rows<'_, F>, index: &[usize], weights: &[f64]) -> Result<Self> {
+    /// `OutOfMemory`, those of `between`.
+    pub fn standard<F: Real, E: From<Error>>(
+        rows: &Rows<'_, F>,
+        index: &[usize],
+        weights: &[f64],
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
+        let per_look = (BETWEEN_LOOKS / rows.n_cols().max(1)).max(1);
         let d = rows.n_cols();
         let mut sums = try_vec("columns", 2 * d, 0.0)?;
         let (mean, square) = sums.split_at_mut(d);
         let mut row = try_vec("a row", d, F::zero())?;
         let total: f64 = weights.iter().sum();
-        for (&i, c) in index.iter().zip(weights) {
+        for (at, (&i, c)) in index.iter().zip(weights).enumerate() {
+            if at % per_look == 0 {
+                between()?;
+            }
             rows.copy_row(i, &mut row);
             mean.iter_mut().zip(&row).for_each(|(m, v)| *m += c / total * Real::to_f64(*v));
         }
-        for (&i, c) in index.iter().zip(weights) {
+        for (at, (&i, c)) in index.iter().zip(weights).enumerate() {
+            if at % per_look == 0 {
+                between()?;
+            }
             rows.copy_row(i, &mut row);
             for ((s, m), v) in square.iter_mut().zip(&*mean).zip(&row) {
                 *s += c / total * (Real::to_f64(*v) - m).powi(2);
@@ -163,20 +178,31 @@ impl Coding {
         Ok(Self { centre: mean.to_vec(), factor, scales: vec![1.0; d], ranks: None })
     }
 
-    /// Normal scores of the weighted mid-ranks, of mean 0 and variance 1.
+    /// Normal scores of the weighted mid-ranks, of mean 0 and variance 1. `between` runs now and then;
+    /// its error ends the work.
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn ranks<F: Real>(rows: &Rows<'_, F>, index: &[usize], weights: &[f64]) -> Result<Self> {
+    /// `OutOfMemory`, those of `between`.
+    pub fn ranks<F: Real, E: From<Error>>(
+        rows: &Rows<'_, F>,
+        index: &[usize],
+        weights: &[f64],
+        between: &mut dyn FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
+        let per_look = (BETWEEN_LOOKS / rows.n_cols().max(1)).max(1);
         let d = rows.n_cols();
         let n = index.len().min(RANKED);
         let mut sample = try_vec("ranks", n.saturating_mul(d), F::zero())?;
-        for (row, &i) in sample.chunks_exact_mut(d.max(1)).zip(index) {
+        for (at, (row, &i)) in sample.chunks_exact_mut(d.max(1)).zip(index).enumerate() {
+            if at % per_look == 0 {
+                between()?;
+            }
             rows.copy_row(i, row);
         }
         let (mut starts, mut values, mut scores) = (vec![0], Vec::new(), Vec::new());
         let (mut centre, mut factor) = (Vec::with_capacity(d), Vec::with_capacity(d));
         for k in 0..d {
+            between()?;
             let column = sample.iter().skip(k).step_by(d).map(|&v| Real::to_f64(v));
             let pairs = distinct(column.zip(weights.iter().copied()).collect());
             let total: f64 = pairs.iter().map(|(_, c)| c).sum();
@@ -360,8 +386,8 @@ mod tests {
         let weights: Vec<f64> = (0..100).map(|i| f64::from(1 + i % 3)).collect();
         let (rows, others) =
             (Rows::of_slice(&values, 3).unwrap(), Rows::of_slice(&scaled, 3).unwrap());
-        for make in [Coding::standard::<f64>, Coding::ranks::<f64>] {
-            let coding = make(&rows, &index, &weights).unwrap();
+        for make in [Coding::standard::<f64, Error>, Coding::ranks::<f64, Error>] {
+            let coding = make(&rows, &index, &weights, &mut || Ok(())).unwrap();
             let coded: Vec<f64> = coding.coded(&rows, &index).unwrap();
             for k in 0..3 {
                 let moment = |p: i32| -> f64 {
@@ -370,7 +396,7 @@ mod tests {
                 };
                 assert!(moment(1).abs() < 1e-9 && (moment(2) - 1.0).abs() < 1e-9, "{k}");
             }
-            let other = make(&others, &index, &weights).unwrap();
+            let other = make(&others, &index, &weights, &mut || Ok(())).unwrap();
             assert_eq!(other.coded::<f64, f64>(&others, &index).unwrap(), coded);
             let again = Coding::from_section(coding.to_section()).unwrap();
             assert_eq!(again, coding);
@@ -382,7 +408,8 @@ mod tests {
         let values: Vec<f64> = (0..2000).flat_map(|i| [0.1, f64::from(i).exp2().ln()]).collect();
         let rows = Rows::of_slice(&values, 2).unwrap();
         let index: Vec<usize> = (0..2000).collect();
-        let ranks = Coding::ranks(&rows, &index, &vec![1.0; 2000]).unwrap();
+        let ranks =
+            Coding::ranks::<f64, Error>(&rows, &index, &vec![1.0; 2000], &mut || Ok(())).unwrap();
         let coded: Vec<f64> = ranks.coded(&rows, &index[..900]).unwrap();
         assert!(coded.chunks_exact(2).all(|row| row[0] == 0.0));
         assert!(coded.chunks_exact(2).map(|row| row[1]).is_sorted());

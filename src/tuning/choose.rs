@@ -1,5 +1,6 @@
 //! Candidates judged on rows that have not found them, by ridge regression on all rows of the search:
-//! a few landmarks prefer scales that are too smooth, and too little regularisation.
+//! a few landmarks prefer scales that are too smooth, and too little regularisation. Of few rows a
+//! fifth says little: there every row is judged by the machine without it.
 
 use super::aim::Aim;
 use super::distances::{distances, kernel_values, product};
@@ -43,16 +44,19 @@ pub(crate) struct Candidate {
     pub(crate) error: f64,
 }
 
-/// Rows held out: coded, with values less the means of the rows that are fitted.
+/// Rows held out: coded, with values less the means of the rows that are fitted. Where every row is
+/// left out in turn they are the rows fitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldOut<'a> {
     pub(crate) rows: &'a Grid,
     pub(crate) values: &'a Grid,
     pub(crate) weights: &'a [f64],
+    pub(crate) in_turn: bool,
 }
 
 impl Candidate {
-    /// Moves λ, unless it is fixed, and the width while that helps on the rows held out; gives the values there.
+    /// Moves λ, unless it is fixed, and the width while that helps on the rows held out; gives the
+    /// values there.
     pub(crate) fn judge(
         &mut self,
         rows: &Grid,
@@ -62,13 +66,20 @@ impl Candidate {
     ) -> Step<Grid> {
         let (rows, others) = (rows.scaled(&self.scales)?, held_out.rows.scaled(&self.scales)?);
         let own = distances(self.shape, &rows, &rows, watch)?;
-        let across = distances(self.shape, &others, &rows, watch)?;
+        let across = match held_out.in_turn {
+            true => Grid::zeros("distances", 0, rows.rows())?,
+            false => distances(self.shape, &others, &rows, watch)?,
+        };
         let at = |gamma: f64| -> Step<(Grid, Grid)> {
             Ok((kernel_values(&own, gamma)?, kernel_values(&across, gamma)?))
         };
         let look = |(ridge, across): (&OnAll<'_>, &Grid), lambda: f64, watch: &mut Watch<'_>| {
-            let coef = Grid::of_doubles(&ridge.solve(lambda, watch)?, sought.values.columns);
-            let found = product(across, &coef)?;
+            let found = if held_out.in_turn {
+                ridge.left_out(lambda, watch)?
+            } else {
+                let coef = ridge.solve(lambda, watch)?.coef;
+                product(across, &Grid::of_doubles(&coef, sought.values.columns))?
+            };
             let error = Aim::Values.share_missed(&found, held_out.values, held_out.weights);
             Step::Ok((error, found))
         };

@@ -32,6 +32,17 @@ pub(crate) fn climb(
     shape: Shape,
     rows: &Grid,
     sought: &Sought<'_>,
+    from: (&[f64], f64),
+    watch: &mut Watch<'_>,
+) -> Step<Tuned> {
+    climb_at_most(CLIMB_TRIALS, shape, (rows, sought), from, watch)
+}
+
+/// [`climb`] of so many steps in either direction; of none it is least squares at this width.
+pub(super) fn climb_at_most(
+    trials: usize,
+    shape: Shape,
+    (rows, sought): (&Grid, &Sought<'_>),
     (scales, width): (&[f64], f64),
     watch: &mut Watch<'_>,
 ) -> Step<Tuned> {
@@ -55,7 +66,7 @@ pub(crate) fn climb(
     let (mut at, mut best) = (0, look(0, watch)?);
     for direction in [1, -1] {
         let mut moved = false;
-        for _ in 0..CLIMB_TRIALS {
+        for _ in 0..trials {
             let error = look(at + direction, watch)?;
             if error >= best {
                 break;

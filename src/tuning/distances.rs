@@ -3,6 +3,7 @@
 use super::grid::{Grid, Shape};
 use crate::data::Rows;
 use crate::error::Result;
+use crate::float::Real;
 use crate::kernel::load_tile;
 use crate::linalg;
 use crate::parallel;
@@ -16,42 +17,42 @@ const WAVE: usize = 64;
 const WORK_BETWEEN_LOOKS: usize = 1 << 31;
 
 /// Packed rows of one grid, for blocks of distances.
-pub(crate) fn packed(rows: &Grid) -> Result<Packed<f32>> {
+pub(crate) fn packed<F: Real>(rows: &Grid<F>) -> Result<Packed<F>> {
     let mut set = Packed::new(rows.columns)?;
     set.extend(rows.rows(), |i, out| out.copy_from_slice(rows.row(i)))?;
     Ok(set)
 }
 
 /// Distances of some rows from all centres, padded rows into `out`'s rows.
-pub(super) fn distances_of(
+pub(super) fn distances_of<F: Real>(
     shape: Shape,
-    (rows, first): (&Grid, usize),
-    centers: &Packed<f32>,
-    (tile, padded): (&mut Tile<f32>, &mut Vec<f32>),
-    out: &mut [f32],
+    (rows, first): (&Grid<F>, usize),
+    centers: &Packed<F>,
+    (tile, padded): (&mut Tile<F>, &mut Vec<F>),
+    out: &mut [F],
 ) -> Result<()> {
     let (m, stride) = (centers.len(), centers.padded_len());
     let len = out.len() / m.max(1);
     let all = Rows::of_slice(&rows.values, rows.columns)?;
     tile.reset(rows.columns);
     load_tile(&all, len, |i| first + i, &[], tile);
-    padded.resize(len * stride, 0.0);
+    padded.resize(len * stride, F::zero());
     shape.kernel().arguments(tile, centers, padded);
     for (to, from) in out.chunks_exact_mut(m).zip(padded.chunks_exact(stride)) {
         to.copy_from_slice(&from[..m]);
         // Rounding may take equal rows below 0, where the exponential is not defined.
-        to.iter_mut().for_each(|v| *v = v.max(0.0));
+        to.iter_mut().for_each(|v| *v = v.max(F::zero()));
     }
     Ok(())
 }
 
 /// D of all rows and all others, n x m.
-pub(crate) fn distances(
+pub(crate) fn distances<F: Real>(
     shape: Shape,
-    rows: &Grid,
-    others: &Grid,
+    rows: &Grid<F>,
+    others: &Grid<F>,
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
+) -> Step<Grid<F>> {
     let centers = packed(others)?;
     let mut out = Grid::zeros("distances", rows.rows(), others.rows())?;
     let m = others.rows();
@@ -71,7 +72,7 @@ pub(crate) fn distances(
 }
 
 /// `exp(-D)` in the place of D.
-pub(crate) fn into_kernel_values(mut distances: Grid) -> Grid {
+pub(crate) fn into_kernel_values<F: Real>(mut distances: Grid<F>) -> Grid<F> {
     let size = CHUNK * distances.columns.max(1);
     parallel::each(distances.values.chunks_mut(size), &|_, values| {
         values.iter_mut().for_each(|v| *v = -*v);

@@ -1,32 +1,33 @@
-//! Coded rows in single precision, and the kernels that the search knows.
+//! Coded rows, which the search has in single precision, and the kernels that it knows.
 
 use crate::error::Result;
+use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::simd::zeroed;
 
 /// Rows of numbers, one after another.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grid {
-    pub(crate) values: Vec<f32>,
+pub(crate) struct Grid<F = f32> {
+    pub(crate) values: Vec<F>,
     pub(crate) columns: usize,
 }
 
-impl Grid {
+impl<F: Real> Grid<F> {
     /// So many rows of zeros.
     pub(crate) fn zeros(what: &'static str, rows: usize, columns: usize) -> Result<Self> {
         Ok(Self { values: zeroed(what, rows.saturating_mul(columns))?, columns })
     }
 
-    /// Rounded to single precision.
+    /// Rounded to the precision of the grid.
     pub(crate) fn of_doubles(values: &[f64], columns: usize) -> Self {
-        Self { values: values.iter().map(|&v| v as f32).collect(), columns }
+        Self { values: values.iter().map(|&v| F::from_f64(v)).collect(), columns }
     }
 
     pub(crate) fn rows(&self) -> usize {
         self.values.len().checked_div(self.columns).unwrap_or(0)
     }
 
-    pub(crate) fn row(&self, i: usize) -> &[f32] {
+    pub(crate) fn row(&self, i: usize) -> &[F] {
         &self.values[i * self.columns..][..self.columns]
     }
 
@@ -39,11 +40,11 @@ impl Grid {
 
     /// Every column times its scale.
     pub(crate) fn scaled(&self, scales: &[f64]) -> Result<Self> {
-        let scales: Vec<f32> = scales.iter().map(|&w| w as f32).collect();
+        let scales: Vec<F> = scales.iter().map(|&w| F::from_f64(w)).collect();
         let mut out = Self::zeros("scaled rows", self.rows(), self.columns)?;
         let pairs = out.values.chunks_exact_mut(self.columns);
         for (to, from) in pairs.zip(self.values.chunks_exact(self.columns)) {
-            for ((to, from), scale) in to.iter_mut().zip(from).zip(&scales) {
+            for ((to, &from), &scale) in to.iter_mut().zip(from).zip(&scales) {
                 *to = from * scale;
             }
         }

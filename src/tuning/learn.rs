@@ -4,9 +4,9 @@
 use super::choose::{Candidate, HeldOut, Kind};
 use super::climb::{Tuned, climb};
 use super::descend::descend;
-use super::grid::Shape;
+use super::grid::{Grid, Shape};
 use super::outer::outer;
-use super::search::Task;
+use super::search::{Task, held_out};
 use crate::watch::{Step, Watch};
 
 /// Scales of standardised features with what they miss on the rows held out.
@@ -14,7 +14,8 @@ use crate::watch::{Step, Watch};
 pub(crate) struct Learnt {
     /// The width in them: γ = 1.
     pub(crate) scales: Vec<f64>,
-    /// Error as a share of the variance, and that of the features as they come.
+    /// Error as a share of the variance, and that of the features as they come; the same where the
+    /// gain may be chance.
     pub(crate) error: f64,
     pub(crate) before: f64,
 }
@@ -67,17 +68,35 @@ pub(crate) fn learn(
         candidate(Kind::Outer, of_outer),
         candidate(Kind::Descended, &descended),
     ];
-    let held_out =
-        HeldOut { rows: &task.held_out[0], values: task.held_values, weights: task.held_weights };
+    let held_out = held_out(task, 0);
     let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
         let mut candidate = candidates[i].clone();
         let fixed = ridge.map(|ridge| ridge / task.fitted[0].rows().max(1) as f64);
         candidate.lambda = fixed.unwrap_or(candidate.lambda);
         let sought = (&task.fitted_sought, fixed.is_some());
-        candidate.judge(&task.fitted[0], sought, &held_out, watch)?;
-        Ok(candidate)
+        let values = candidate.judge(&task.fitted[0], sought, &held_out, watch)?;
+        Ok((candidate, values))
     })?;
-    let before = judged[0].error;
-    let best = judged.iter().min_by(|a, b| a.error.total_cmp(&b.error)).unwrap_or(&judged[0]);
-    Ok(Learnt { scales: best.scales.clone(), error: best.error, before })
+    let best = judged.iter().min_by(|a, b| a.0.error.total_cmp(&b.0.error));
+    let ((old, old_values), (best, values)) = (&judged[0], best.unwrap_or(&judged[0]));
+    let sure = is_sure(old_values, values, &held_out);
+    let error = if sure { best.error } else { old.error };
+    Ok(Learnt { scales: best.scales.clone(), error, before: old.error })
+}
+
+/// Whether the second values miss less than the first by more than one standard error of the mean
+/// difference: a dozen rows held out find something better by chance.
+fn is_sure(first: &Grid, second: &Grid, held_out: &HeldOut<'_>) -> bool {
+    let (q, n) = (first.columns, held_out.weights.len() as f64);
+    let gain = |i: usize| -> f64 {
+        let square = |grid: &Grid| -> f64 {
+            let pairs = grid.row(i).iter().zip(held_out.values.row(i));
+            pairs.map(|(f, y)| f64::from(y - f).powi(2)).sum()
+        };
+        held_out.weights[i] * (square(first) - square(second))
+    };
+    let gains: Vec<f64> = (0..first.values.len() / q.max(1)).map(gain).collect();
+    let mean = gains.iter().sum::<f64>() / n;
+    let variance = gains.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    mean > (variance / n).sqrt()
 }

@@ -8,52 +8,76 @@
 //!
 //! # Method
 //!
-//! - On all rows: with `b = C^-½ a` the matrix is `C^½KC^½ + nλ I`; conjugate gradients for every
-//!   column, preconditioned by `PPᵀ + nλ I` of the first rows' Nyström approximation. They run in
-//!   single precision, where the residual that they carry along leaves the true one once nλ is
-//!   small: the true one is summed in double precision, and what is left of it solved again.
-//!   Of many columns each costs its own products, a factor is one for all: `AAᵀ` of the matrix itself.
+//! - On all rows: with `b = C^-½ a` the matrix is `C^½KC^½ + nλ I`. Up to a thousand rows, and a
+//!   multiple of the columns, it is factored as `AAᵀ` in double precision: its condition may be 1e7.
+//!   Beyond, conjugate gradients run for every column, preconditioned by `PPᵀ + nλ I` of the first
+//!   rows' Nyström approximation. They run in single precision, where the residual that they carry
+//!   along leaves the true one once nλ is small: the true one is summed in double precision, and what
+//!   is left of it is solved again. Where it stays large the matrix is factored after all, up to
+//!   some thousand rows; beyond them the solution says that it did not converge.
 //! - On landmarks: `K_mm + jitter = LLᵀ`, `LᵀL/m + λ I = AAᵀ`, `a = L⁻ᵀA⁻ᵀb`: the matrix becomes
 //!   `A⁻¹(L⁻¹KᵀCKL⁻ᵀ/n + λ I)A⁻ᵀ`, near the identity where landmarks are drawn like rows \[FALKON\].
 //!   Kernel values are made again in every product.
 //!
 //! *Certificate* The residual of every column, as a share of its right side; on all rows the true
-//! one.
+//! one, on landmarks the one that conjugate gradients carry along. [`Solution`] says whether it is
+//! small.
 
 use super::distances::{CHUNK, distances, into_kernel_values, long_product, product};
 use super::grid::{Grid, Shape};
 use super::passing::Passing;
 use super::reduced::{Sought, cross, gram, solved, whitening};
 use crate::error::{Result, try_square, try_vec};
+use crate::float::Real;
 use crate::linalg::{Cholesky, dot};
 use crate::parallel;
 use crate::watch::{Step, Watch};
 
-/// Residual at which conjugate gradients end, steps at most, and times that they begin again.
+/// Residual at which conjugate gradients end, steps at most, the same where no factor can follow
+/// them, and times that they begin again.
 const RESIDUAL: f64 = 3e-4;
 const STEPS: usize = 60;
+const STEPS_ALONE: usize = 240;
 const ROUNDS: usize = 4;
 /// Landmarks of the preconditioner, as a share of the rows and at most.
 const PRECONDITIONER: (usize, usize) = (8, 800);
-/// Up to so many rows, and so many a column, the matrix itself is factored.
-const FACTORED: (usize, usize) = (8192, 48);
+/// Up to so many rows, whatever the columns, the matrix itself is factored.
+const FACTORED: usize = 1024;
+/// The same for rows a column, because every column has products of its own otherwise.
+const FACTORED_A_COLUMN: usize = 48;
+/// Rows up to which a factor is possible at all.
+const FACTORABLE: usize = 8192;
 /// Jitter of the landmarks' kernel matrix, times its entry and their mean.
 pub(super) const JITTER: f64 = 1e-6;
 
+/// Coefficients, and whether they solve their system.
+#[derive(Clone, Debug)]
+pub(crate) struct Solution {
+    /// One row a term, one column an output.
+    pub(crate) coef: Vec<f64>,
+    /// Whether the residual of every column became small.
+    pub(crate) converged: bool,
+}
+
 /// Kernel values of all rows with all.
-pub(crate) fn kernel(shape: Shape, rows: &Grid, watch: &mut Watch<'_>) -> Step<Grid> {
+pub(crate) fn kernel<F: Real>(
+    shape: Shape,
+    rows: &Grid<F>,
+    watch: &mut Watch<'_>,
+) -> Step<Grid<F>> {
     Ok(into_kernel_values(distances(shape, rows, rows, watch)?))
 }
 
 /// Per-column conjugate gradients for a symmetric positive definite matrix; columns of `right`, until
-/// their residuals are shares of the squares in `goal`. Takes its steps from those `left`.
+/// their residuals are shares of the squares in `goal`, and whether they became so. Takes its steps
+/// from those `left`.
 fn conjugate_gradients(
     right: &Grid,
     (goal, left): (&[f64], &mut usize),
     mut times: impl FnMut(&Grid, &mut Watch<'_>) -> Step<Grid>,
     mut precondition: impl FnMut(&Grid) -> Result<Grid>,
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
+) -> Step<(Grid, bool)> {
     let q = right.columns;
     let mut x = Grid::zeros("coefficients", right.rows(), q)?;
     let mut r = right.clone();
@@ -81,7 +105,8 @@ fn conjugate_gradients(
         rz = next;
         watch.glance()?;
     }
-    Ok(x)
+    let converged = small(&dots(&r, &r), goal);
+    Ok((x, converged))
 }
 
 fn small(squares: &[f64], goal: &[f64]) -> bool {
@@ -123,8 +148,31 @@ pub(crate) fn on_all(
     sought: &Sought<'_>,
     lambda: f64,
     watch: &mut Watch<'_>,
-) -> Step<Vec<f64>> {
+) -> Step<Solution> {
     OnAll::new(k, sought, watch)?.solve(lambda, watch)
+}
+
+/// [`on_all`] by a factor, whatever the number of rows.
+///
+/// *Cost* `O(n³)` and `O(n²)` a column.
+pub(crate) fn factored<F: Real>(
+    k: &Grid<F>,
+    sought: &Sought<'_>,
+    lambda: f64,
+    watch: &mut Watch<'_>,
+) -> Step<Solution> {
+    let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
+    by_factor(&factor_of(k, (&roots, lambda * k.rows() as f64), watch)?, sought, &roots, watch)
+}
+
+/// What the machine without a row says of it, for every row ([`OnAll::left_out`]).
+pub(super) fn left_out(
+    k: &Grid,
+    sought: &Sought<'_>,
+    lambda: f64,
+    watch: &mut Watch<'_>,
+) -> Step<Grid> {
+    OnAll::new(k, sought, watch)?.left_out(lambda, watch)
 }
 
 /// Ridge regression on all rows, whatever λ.
@@ -141,7 +189,7 @@ impl<'a> OnAll<'a> {
     pub(super) fn new(k: &'a Grid, sought: &'a Sought<'a>, watch: &mut Watch<'_>) -> Step<Self> {
         let (n, q) = (k.rows(), sought.values.columns);
         let roots: Vec<f64> = sought.weights.iter().map(|c| c.sqrt()).collect();
-        if n <= FACTORED.0.min(FACTORED.1 * q) {
+        if n <= FACTORABLE.min(FACTORED.max(FACTORED_A_COLUMN * q)) {
             return Ok(Self { k, sought, roots, nystroem: None });
         }
         let m = (n / PRECONDITIONER.0).clamp(1, PRECONDITIONER.1);
@@ -157,12 +205,36 @@ impl<'a> OnAll<'a> {
         Ok(Self { k, sought, roots, nystroem: Some((p, matrix)) })
     }
 
-    pub(super) fn solve(&self, lambda: f64, watch: &mut Watch<'_>) -> Step<Vec<f64>> {
+    /// What the machine without a row says of it, for every row: with `M = C^½KC^½ + nλ I` a row that
+    /// is left out is missed by `a_i / (c_i (M⁻¹)_ii)`.
+    ///
+    /// *Cost* `O(n³)`.
+    pub(super) fn left_out(&self, lambda: f64, watch: &mut Watch<'_>) -> Step<Grid> {
+        let Self { k, sought, roots, .. } = self;
+        let (n, q) = (k.rows(), sought.values.columns);
+        let factor = factor_of(k, (roots, lambda * n as f64), watch)?;
+        let coef = by_factor(&factor, sought, roots, watch)?.coef;
+        let inverse = factor.inverse_lower()?;
+        watch.glance()?;
+        let mut diagonal = try_vec("an inverse", n, 0.0f64)?;
+        for (i, row) in inverse.chunks_exact(n.max(1)).enumerate() {
+            diagonal.iter_mut().zip(&row[..=i]).for_each(|(sum, v)| *sum += v * v);
+        }
+        let mut out = sought.values.clone();
+        let rows = out.values.chunks_exact_mut(q).zip(coef.chunks_exact(q));
+        for ((to, a), (root, own)) in rows.zip(roots.iter().zip(&diagonal)) {
+            let by = (root * root * own).max(f64::MIN_POSITIVE);
+            to.iter_mut().zip(a).for_each(|(y, a)| *y = (f64::from(*y) - a / by) as f32);
+        }
+        Ok(out)
+    }
+
+    pub(super) fn solve(&self, lambda: f64, watch: &mut Watch<'_>) -> Step<Solution> {
         let Self { k, sought, roots, nystroem } = self;
         let (n, q) = (k.rows(), sought.values.columns);
         let ridge = lambda * n as f64;
         let Some((p, matrix)) = nystroem else {
-            return by_factor(k, sought, (roots, ridge), watch);
+            return by_factor(&factor_of(k, (roots, ridge), watch)?, sought, roots, watch);
         };
         let (m, mut matrix) = (p.columns, matrix.clone());
         for j in 0..m {
@@ -196,43 +268,56 @@ impl<'a> OnAll<'a> {
         {
             to.iter_mut().zip(y).for_each(|(to, &y)| *to = root * f64::from(y));
         }
-        let (mut found, mut left) = (try_vec("coefficients", n * q, 0.0f64)?, STEPS);
+        let mut found = try_vec("coefficients", n * q, 0.0f64)?;
+        let (mut left, mut converged) = (if n <= FACTORABLE { STEPS } else { STEPS_ALONE }, false);
         let mut residual = Grid::of_doubles(&right, q);
         let goal = dots(&residual, &residual);
         for _ in 0..ROUNDS {
             let steps = (goal.as_slice(), &mut left);
-            let more = conjugate_gradients(&residual, steps, times, precondition, watch)?;
+            let (more, _) = conjugate_gradients(&residual, steps, times, precondition, watch)?;
             found.iter_mut().zip(&more.values).for_each(|(x, &v)| *x += f64::from(v));
             residual = missed(k, (&right, &found, q), (roots, ridge), watch)?;
-            if left == 0 || small(&dots(&residual, &residual), &goal) {
+            converged = small(&dots(&residual, &residual), &goal);
+            if left == 0 || converged {
                 break;
             }
+        }
+        if !converged && n <= FACTORABLE {
+            return by_factor(&factor_of(k, (roots, ridge), watch)?, sought, roots, watch);
         }
         for (row, root) in found.chunks_exact_mut(q).zip(roots) {
             row.iter_mut().for_each(|v| *v *= root);
         }
-        Ok(found)
+        Ok(Solution { coef: found, converged })
     }
 }
 
-/// As [`on_all`], by a factor of `C^½KC^½ + ridge`.
-fn by_factor(
-    k: &Grid,
-    sought: &Sought<'_>,
+/// The factor of `C^½KC^½ + ridge`.
+fn factor_of<F: Real>(
+    k: &Grid<F>,
     (roots, ridge): (&[f64], f64),
     watch: &mut Watch<'_>,
-) -> Step<Vec<f64>> {
-    let (n, q) = (k.rows(), sought.values.columns);
+) -> Step<Cholesky> {
+    let n = k.rows();
     let mut matrix = try_square("kernel matrix", n, 0.0f64)?;
     for (i, (to, from)) in matrix.chunks_exact_mut(n).zip(k.values.chunks_exact(n)).enumerate() {
         for ((to, &v), root) in to.iter_mut().zip(from).zip(roots) {
-            *to = roots[i] * root * f64::from(v);
+            *to = roots[i] * root * Real::to_f64(v);
         }
         to[i] += ridge;
     }
     let ask = &mut || watch.glance();
-    let factor = Cholesky::factor_small("kernel matrix", &matrix, n, 0.0, ask)?;
-    drop(matrix);
+    Cholesky::factor_small("kernel matrix", &matrix, n, 0.0, ask)
+}
+
+/// As [`on_all`], by a factor of `C^½KC^½ + ridge`.
+fn by_factor(
+    factor: &Cholesky,
+    sought: &Sought<'_>,
+    roots: &[f64],
+    watch: &mut Watch<'_>,
+) -> Step<Solution> {
+    let (n, q) = (factor.order(), sought.values.columns);
     let mut columns = try_vec("coefficients", n * q, 0.0f64)?;
     for (i, row) in sought.values.values.chunks_exact(q).enumerate() {
         row.iter().enumerate().for_each(|(c, &y)| columns[c * n + i] = roots[i] * f64::from(y));
@@ -242,7 +327,8 @@ fn by_factor(
     for (i, row) in found.chunks_exact_mut(q).enumerate() {
         row.iter_mut().enumerate().for_each(|(c, v)| *v = roots[i] * columns[c * n + i]);
     }
-    Ok(found)
+    let converged = found.iter().all(|v| v.is_finite());
+    Ok(Solution { coef: found, converged })
 }
 
 /// `right - (C^½KC^½ + ridge) x`, summed in double precision.
@@ -280,7 +366,7 @@ pub(crate) fn on_landmarks(
     sought: &Sought<'_>,
     lambda: f64,
     watch: &mut Watch<'_>,
-) -> Step<Vec<f64>> {
+) -> Step<Solution> {
     let (n, m) = (rows.rows(), landmarks.rows());
     let k_mm = into_kernel_values(distances(shape, landmarks, landmarks, watch)?);
     let matrix: Vec<f64> = k_mm.values.iter().map(|&v| f64::from(v)).collect();
@@ -330,10 +416,12 @@ pub(crate) fn on_landmarks(
         }))
     };
     let (goal, mut left) = (dots(&right, &right), STEPS);
-    let found = conjugate_gradients(&right, (&goal, &mut left), times, |r| Ok(r.clone()), watch)?;
+    let (found, converged) =
+        conjugate_gradients(&right, (&goal, &mut left), times, |r| Ok(r.clone()), watch)?;
     let found = by_column(&found, &mut |_, v| {
         inner.solve_upper(v);
         outer.solve_upper(v);
     });
-    Ok(found.values.iter().map(|&v| f64::from(v)).collect())
+    let coef = found.values.iter().map(|&v| f64::from(v)).collect();
+    Ok(Solution { coef, converged })
 }

@@ -2,7 +2,7 @@
 
 use super::blend::{blend, blended};
 use super::choose::{Candidate, HeldOut, Kind};
-use super::climb::{Tuned, climb};
+use super::climb::{Tuned, climb, climb_at_most};
 use super::descend::descend;
 use super::grid::{Grid, Shape};
 use super::moved::values_of;
@@ -27,6 +27,8 @@ pub(crate) struct Task<'a> {
     pub(crate) held_out: &'a [Grid],
     pub(crate) held_values: &'a Grid,
     pub(crate) held_weights: &'a [f64],
+    /// Whether these are the rows fitted, each judged by the machine without it.
+    pub(crate) in_turn: bool,
     /// Whether scales are learnt.
     pub(crate) scales: bool,
     pub(crate) recipe: Recipe,
@@ -72,10 +74,10 @@ impl Search {
     pub(crate) fn run(mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Chosen> {
         let ones = vec![1.0; task.rows[0].columns];
         let first = watch.unbroken(|watch| {
-            climb(Shape::Gaussian, &task.rows[0], &task.sought, (&ones, 1.0), watch)
+            climb_at_most(0, Shape::Gaussian, (&task.rows[0], &task.sought), (&ones, 1.0), watch)
         })?;
         self.candidates.push(candidate(Shape::Gaussian, 0, Kind::Tuned, &first));
-        let stopped = match self.go_on(task, first, watch) {
+        let stopped = match self.go_on(task, watch) {
             Ok(()) => None,
             Err(Halt::Stop(reason)) => Some(reason),
             Err(Halt::Fail(error)) => return Err(error),
@@ -91,10 +93,12 @@ impl Search {
         Ok(chosen)
     }
 
-    fn go_on(&mut self, task: &Task<'_>, first: Tuned, watch: &mut Watch<'_>) -> Step {
+    fn go_on(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Step {
         watch.poll()?;
         // 1.
         let ones = vec![1.0; task.rows[0].columns];
+        let first = climb(Shape::Gaussian, &task.rows[0], &task.sought, (&ones, 1.0), watch)?;
+        self.candidates = vec![candidate(Shape::Gaussian, 0, Kind::Tuned, &first)];
         let pairs: Vec<(Shape, usize)> = SHAPES
             .into_iter()
             .flat_map(|shape| (0..task.rows.len()).map(move |coding| (shape, coding)))
@@ -255,14 +259,19 @@ fn whole(task: &Task<'_>, parts: &[(Candidate, f64)], watch: &mut Watch<'_>) -> 
         let rows = task.fitted[part.coding].scaled(&part.scales)?;
         let others = task.held_out[part.coding].scaled(&part.scales)?;
         let k = ridge::kernel(part.shape, &rows, watch)?;
-        let coef = Grid::of_doubles(&ridge::on_all(&k, &sought, part.lambda, watch)?, sum.columns);
-        let found = values_of(part.shape, (&others, &rows), &coef, watch)?;
+        let found = if task.in_turn {
+            ridge::left_out(&k, &sought, part.lambda, watch)?
+        } else {
+            let coef = ridge::on_all(&k, &sought, part.lambda, watch)?.coef;
+            let coef = Grid::of_doubles(&coef, sum.columns);
+            values_of(part.shape, (&others, &rows), &coef, watch)?
+        };
         sum.values.iter_mut().zip(&found.values).for_each(|(s, v)| *s += *weight as f32 * v);
     }
     Ok(sum)
 }
 
-fn held_out<'a>(task: &Task<'a>, coding: usize) -> HeldOut<'a> {
+pub(super) fn held_out<'a>(task: &Task<'a>, coding: usize) -> HeldOut<'a> {
     let (values, weights) = (task.held_values, task.held_weights);
-    HeldOut { rows: &task.held_out[coding], values, weights }
+    HeldOut { rows: &task.held_out[coding], values, weights, in_turn: task.in_turn }
 }

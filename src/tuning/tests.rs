@@ -226,18 +226,19 @@ fn ridge_regression_on_all_rows_and_on_landmarks_is_solved() {
         let plain = plain_kernel(shape, &x, &x);
         let sought = Sought { values: &values, weights: &c, landmarks: n };
         let k = ridge::kernel(shape, &x, watch).unwrap();
-        let all = ridge::on_all(&k, &sought, lambda, watch).unwrap();
+        let all = ridge::on_all(&k, &sought, lambda, watch).unwrap().coef;
         // Of many columns by a factor: those of the first are the same.
         let often = values.values.chunks_exact(2).flat_map(|row| row.repeat(3)).collect();
         let often = Grid { values: often, columns: 6 };
-        let many = ridge::on_all(&k, &Sought { values: &often, ..sought }, lambda, watch).unwrap();
+        let many =
+            ridge::on_all(&k, &Sought { values: &often, ..sought }, lambda, watch).unwrap().coef;
         let mut matrix: Vec<f64> = plain.concat();
         (0..n).for_each(|i| matrix[i * n + i] += n as f64 * lambda / c[i]);
         let y: Vec<f64> = (0..n).map(|i| f64::from(values.values[2 * i])).collect();
         let twin = solve(&matrix, n, &y);
         let z = x.range(0, m).unwrap();
         let sought = Sought { landmarks: m, ..sought };
-        let few = ridge::on_landmarks(shape, (&x, &z), &sought, lambda, watch).unwrap();
+        let few = ridge::on_landmarks(shape, (&x, &z), &sought, lambda, watch).unwrap().coef;
         let (across, mut own) = (plain_kernel(shape, &x, &z), plain_kernel(shape, &z, &z));
         // With the jitter, which is part of the ridge.
         (0..m).for_each(|j| own[j][j] += 2.0 * ridge::JITTER);
@@ -292,7 +293,7 @@ fn ridge_regression_is_solved_where_little_holds_it() {
     let watch = &mut Watch::of_tests();
     let k = ridge::kernel(Shape::Gaussian, &x, watch).unwrap();
     let sought = Sought { values: &values, weights: &c, landmarks: n };
-    let found = ridge::on_all(&k, &sought, lambda, watch).unwrap();
+    let found = ridge::on_all(&k, &sought, lambda, watch).unwrap().coef;
     let mut matrix: Vec<f64> = k.values.iter().map(|&v| f64::from(v)).collect();
     (0..n).for_each(|i| matrix[i * n + i] += n as f64 * lambda);
     let y: Vec<f64> = (0..n).map(|i| f64::from(values.values[2 * i])).collect();
@@ -465,4 +466,64 @@ fn landmarks_and_scales_that_moved_keep_more_sides() {
         let (before, after) = (missed(&drawn, &[1.0; 4]), missed(&end.landmarks, &end.factors));
         assert!(after < 0.5 * before, "{shape:?}: {before} {after}");
     }
+}
+
+/// What is said of a row that is left out is what the machine without it says, where weights differ.
+#[test]
+fn rows_left_out_in_turn_are_those_of_machines_without_them() {
+    let (n, lambda) = (30, 1e-3);
+    for shape in SHAPES {
+        let mut rng = Rng::new(29);
+        let x = random(&mut rng, n, 2);
+        let c = weights(&mut rng, n);
+        let values = centred(&x, &c);
+        let watch = &mut Watch::of_tests();
+        let k = ridge::kernel(shape, &x, watch).unwrap();
+        let sought = Sought { values: &values, weights: &c, landmarks: n };
+        let found = ridge::left_out(&k, &sought, lambda, watch).unwrap();
+        let plain = plain_kernel(shape, &x, &x);
+        for i in 0..n {
+            let others: Vec<usize> = (0..n).filter(|j| *j != i).collect();
+            let mut matrix = Vec::new();
+            for &a in &others {
+                for &b in &others {
+                    let ridge = if a == b { n as f64 * lambda / c[a] } else { 0.0 };
+                    matrix.push(plain[a][b] + ridge);
+                }
+            }
+            for output in 0..2 {
+                let y = |j: usize| f64::from(values.row(j)[output]);
+                let right: Vec<f64> = others.iter().map(|&j| y(j)).collect();
+                let coef = solve(&matrix, n - 1, &right);
+                let twin: f64 = others.iter().zip(&coef).map(|(&j, a)| plain[i][j] * a).sum();
+                let found = f64::from(found.row(i)[output]);
+                assert!((found - twin).abs() < 1e-4, "{shape:?} {i}: {found} {twin}");
+            }
+        }
+    }
+}
+
+/// A matrix of condition 1e7, of more rows than are factored at once: conjugate gradients do not
+/// reach its solution, and what is returned is the solution all the same.
+#[test]
+fn what_conjugate_gradients_do_not_solve_is_factored() {
+    let (n, lambda) = (1100, 1e-7);
+    let mut rng = Rng::new(31);
+    let x = random(&mut rng, n, 2);
+    let c = vec![1.0; n];
+    let values = centred(&x, &c);
+    let watch = &mut Watch::of_tests();
+    let sought = Sought { values: &values, weights: &c, landmarks: n };
+    let k = ridge::kernel(Shape::Gaussian, &x, watch).unwrap();
+    let solution = ridge::on_all(&k, &sought, lambda, watch).unwrap();
+    assert!(solution.converged);
+    let ridge = n as f64 * lambda;
+    let (mut missed, mut whole) = (0.0, 0.0);
+    for i in 0..n {
+        let own: f64 = (0..n).map(|j| f64::from(k.row(i)[j]) * solution.coef[2 * j]).sum();
+        let y = f64::from(values.values[2 * i]);
+        missed += (own + ridge * solution.coef[2 * i] - y).powi(2);
+        whole += y * y;
+    }
+    assert!(missed.sqrt() < 1e-3 * whole.sqrt(), "{}", (missed / whole).sqrt());
 }

@@ -439,6 +439,7 @@ fn auto_report(py: Python<'_>, report: AutoReport) -> PyResult<Bound<'_, PyDict>
     told.set_item("gamma", report.gammas.into_pyarray(py))?;
     told.set_item("C", report.costs.into_pyarray(py))?;
     told.set_item("calibration", report.calibration.into_pyarray(py))?;
+    told.set_item("advice", report.advice)?;
     let scales: Vec<_> = report.scales.into_iter().map(|s| s.into_pyarray(py)).collect();
     told.set_item("scales", scales)?;
     let mut judged = Vec::with_capacity(report.judged.len());

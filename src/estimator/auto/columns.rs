@@ -4,8 +4,9 @@
 use std::cmp::Ordering;
 
 use crate::data::Problem;
-use crate::error::{Result, try_vec};
+use crate::error::try_vec;
 use crate::float::Real;
+use crate::watch::{Step, Watch};
 
 /// Rows that say where a column belongs, at most.
 const ROWS: usize = 3000;
@@ -14,7 +15,7 @@ const VALUES: usize = 1 << 22;
 
 /// Numbers of the columns in an order by what they say of the targets. That depends neither on their
 /// units nor on their places; equal columns stay one after the other.
-pub(super) fn order<F: Real>(problem: &Problem<'_, F>) -> Result<Vec<usize>> {
+pub(super) fn order<F: Real>(problem: &Problem<'_, F>, watch: &mut Watch<'_>) -> Step<Vec<usize>> {
     let (d, cost) = (problem.rows().n_cols(), problem.cost());
     let index: Vec<usize> = (0..problem.len()).filter(|&i| cost[i] > 0.0).take(ROWS).collect();
     let n = index.len();
@@ -35,6 +36,7 @@ pub(super) fn order<F: Real>(problem: &Problem<'_, F>) -> Result<Vec<usize>> {
     let mut keys = try_vec("columns", d, 0_u64)?;
     for (key, column) in keys.iter_mut().zip(values.chunks_exact(n.max(1))) {
         *key = key_of(column, &target);
+        watch.glance()?;
     }
     places.sort_by_key(|&c| keys[c]);
     Ok(places)
@@ -62,7 +64,7 @@ fn key_of<F: Real>(column: &[F], target: &[u64]) -> u64 {
 }
 
 /// Rows with their columns in this order.
-pub(super) fn reorder(from: &[f32], columns: &[usize], to: &mut [f32]) {
+pub(super) fn reorder<F: Real>(from: &[F], columns: &[usize], to: &mut [F]) {
     let d = columns.len().max(1);
     for (from, to) in from.chunks_exact(d).zip(to.chunks_exact_mut(d)) {
         to.iter_mut().zip(columns).for_each(|(to, &c)| *to = from[c]);

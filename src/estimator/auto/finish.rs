@@ -1,28 +1,66 @@
 //! What the search chose, fitted to all rows.
+//!
+//! # Method
+//!
+//! 1. Up to [`DOUBLE`] rows, each of them a term: the system is factored in double precision, kernel
+//!    values too. Beyond, [`ridge`] solves it by conjugate gradients; on few landmarks the normal
+//!    equations are factored.
+//! 2. With a time limit the machine on the search's rows comes first, for when the time is over.
+//! 3. What was found is asked about rows ([`Guard`]). While it is worse there than the candidate that
+//!    was chosen, or than a constant, λ grows; then the search's rows alone are fitted; in the end it
+//!    is a constant, and the user is told.
 
 use super::config::AutoConfig;
+use super::guard::{Guard, constant};
 use super::small::Small;
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
-use crate::tuning::{Aim, Candidate, Chosen, Sought, ridge, solved_few};
-use crate::watch::{Halt, Step, StopReason, Watch};
+use crate::tuning::ridge::Solution;
+use crate::tuning::{Aim, Candidate, Chosen, Grid, Sought, ridge};
+use crate::watch::{Step, StopReason, Watch};
 
 /// Rows up to which every one of them is a term.
 const EXACT: usize = 16_000;
 /// Terms beyond that.
 const LANDMARKS: usize = 4_000;
+/// Rows up to which the system of all rows is factored in double precision.
+const DOUBLE: usize = 4096;
+/// Kernel values and multiply-adds up to which the normal equations of landmarks are factored.
+const NORMAL_VALUES: usize = 24_000_000;
+const NORMAL_WORK: u64 = 20_000_000_000;
+/// What λ is multiplied by while the machine is worse than the candidate.
+const RAISES: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
 
-/// The parts of the machine, and what stopped them before they were fitted to all rows.
+/// The parts of the machine, and how they came about.
+pub(super) struct Finished<F: Real> {
+    pub(super) parts: Vec<Part<F>>,
+    /// What stopped them before they were fitted to all rows; `MaxIter` where a system was not solved.
+    pub(super) stopped: Option<StopReason>,
+    /// What the user should know.
+    pub(super) advice: Option<String>,
+}
+
+/// What is said of a machine that had to be a constant.
+pub(super) fn constant_advice() -> Option<String> {
+    Some(
+        "no machine that was found is better than a constant on the rows it was fitted to, so the \
+         machine is that constant: look for columns of very large values, and for targets that the \
+         columns say nothing about"
+            .into(),
+    )
+}
+
+/// Fits the chosen parts to all rows; `chosen` then says which they are.
 pub(super) fn finish<F: Real>(
     config: &AutoConfig,
     rows: &Rows<'_, F>,
     sources: &Sources,
     (codings, chosen, columns): (&[Coding], &mut Chosen, &[usize]),
     watch: &mut Watch<'_>,
-) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
+) -> Result<Finished<F>> {
     let n = sources.index.len();
     if let Some(budget) = config.budget.filter(|&budget| Small::<F>::takes(budget, n))
         && config.recipe.moved
@@ -32,68 +70,188 @@ pub(super) fn finish<F: Real>(
         return small.finish(chosen, config.max_time, watch);
     }
     let most = config.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n);
-    // A budget is for all parts together; one of a single term leaves no room for a second part.
-    let shared = config.budget.is_some();
-    let terms = |weight: f64| match shared {
-        true => ((most as f64 * weight) as usize).max(1),
-        false => most,
-    };
-    let kept = chosen.parts.len().min(if most > 1 { usize::MAX } else { 1 });
-    let chosen_parts = &mut chosen.parts[..kept];
-    let total: f64 = chosen_parts.iter().map(|(_, weight)| weight).sum();
-    let fall = config.recipe.fall(config.recipe.rows.min(n - held_out(n)).max(1), n);
+    // One term leaves no room for a second part.
+    chosen.parts.truncate(if most > 1 { usize::MAX } else { 1 });
+    let plan = Plan { config, rows, sources, codings, columns, most };
     watch.limit(config.max_time, 1.0);
-    let mut stopped = None;
-    let (mut parts, mut means) = (Vec::new(), sources.means.clone());
-    for (part, weight) in chosen_parts {
-        let weight = *weight / total;
-        let coding = codings[part.coding].with_scales(part.scales.clone())?;
-        let terms = terms(weight);
-        let whole = Candidate { lambda: fall * part.lambda, ..part.clone() };
-        let all = fit(&whole, rows, (sources, n, terms), (&coding, columns), watch);
-        let (coef, terms) = match all {
-            Ok(coef) => {
-                *part = whole;
-                (coef, terms)
-            }
-            Err(Halt::Fail(error)) => return Err(error),
-            // In the time left: on as many rows as the search saw.
-            Err(Halt::Stop(reason)) => {
-                stopped = Some(reason);
-                let terms = terms.min(config.recipe.landmarks);
-                let n = n.min(config.recipe.rows);
-                let few = |watch: &mut Watch<'_>| {
-                    few(part, rows, (sources, n, terms), (&coding, columns), watch)
-                };
-                (watch.unbroken(few)?, terms)
-            }
-        };
-        let by = weight * sources.unit;
-        let coef: Vec<f64> = coef.iter().map(|v| by * v).collect();
-        let centers = coding.coded(rows, &sources.index[..terms])?;
-        let (kernel, d) = (part.shape.kernel(), rows.n_cols());
-        let intercept = std::mem::replace(&mut means, vec![0.0; sources.means.len()]);
-        let model = KernelModel::from_parts(kernel, Vec::new(), (centers, d), &coef, intercept)?;
-        parts.push((coding, model));
-    }
-    Ok((parts, stopped))
+    plan.finish(chosen, watch)
 }
 
-/// As [`fit`] by the normal equations: their time does not hang on how many columns there are.
-fn few<F: Real>(
+/// What the parts are fitted to and with.
+struct Plan<'a, 'r, F: Real> {
+    config: &'a AutoConfig,
+    rows: &'a Rows<'r, F>,
+    sources: &'a Sources,
+    codings: &'a [Coding],
+    columns: &'a [usize],
+    /// Terms of a part, of all parts together where there is a budget.
+    most: usize,
+}
+
+/// Parts fitted, and what they were fitted with.
+struct Fitted<F: Real> {
+    parts: Vec<Part<F>>,
+    candidates: Vec<(Candidate, f64)>,
+    converged: bool,
+}
+
+impl<F: Real> Plan<'_, '_, F> {
+    fn finish(&self, chosen: &mut Chosen, watch: &mut Watch<'_>) -> Result<Finished<F>> {
+        let (n, recipe) = (self.sources.index.len(), self.config.recipe);
+        let seen = n.min(recipe.rows);
+        let fall = recipe.fall(recipe.rows.min(n - held_out(n)).max(1), n);
+        // Few terms cannot do what those of the candidate do.
+        let candidate = chosen.held_out.as_ref().filter(|_| self.most >= seen);
+        let guard = Guard::new(self.rows, self.sources, (candidate, Aim::Values));
+        let from = chosen.parts.clone();
+        let mut stopped = None;
+        let mut first = None;
+        if self.config.max_time.is_some() && seen < n {
+            first = heard(self.fit(&from, (seen, 1.0), watch), &mut stopped)?.flatten();
+        }
+        let mut found = None;
+        for by in RAISES {
+            if stopped.is_some() {
+                break;
+            }
+            let fitted = heard(self.fit(&from, (n, fall * by), watch), &mut stopped)?.flatten();
+            if let Some(fitted) = fitted
+                && watch.unbroken(|watch| guard.admits(&fitted.parts, watch))?
+            {
+                found = Some(fitted);
+                break;
+            }
+        }
+        let mut advice = None;
+        if found.is_none() && first.is_none() && stopped.is_none() {
+            first = heard(self.fit(&from, (seen, 1.0), watch), &mut stopped)?.flatten();
+        }
+        let found = match found.or(first) {
+            Some(found) => found,
+            None => watch.unbroken(|watch| self.few(&from, seen, watch))?,
+        };
+        let Fitted { mut parts, candidates, converged } = found;
+        let constant_alone = Guard::new(self.rows, self.sources, (None, Aim::Values));
+        if !watch.unbroken(|watch| constant_alone.admits(&parts, watch))? {
+            parts = vec![constant(self.sources, &parts[0])?];
+            chosen.parts = vec![(candidates[0].0.clone(), 1.0)];
+            advice = constant_advice();
+        } else {
+            chosen.parts = candidates;
+        }
+        if stopped.is_none() && !converged {
+            stopped = Some(StopReason::MaxIter);
+        }
+        Ok(Finished { parts, stopped, advice })
+    }
+
+    /// Terms of a part of this weight.
+    fn terms(&self, weight: f64) -> usize {
+        match self.config.budget {
+            Some(_) => ((self.most as f64 * weight) as usize).max(1),
+            None => self.most,
+        }
+    }
+
+    /// The parts by the first `n` samples, each λ times `by`; none where one is no number.
+    fn fit(
+        &self,
+        from: &[(Candidate, f64)],
+        (n, by): (usize, f64),
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Fitted<F>>> {
+        let solve = |part: &Candidate, coding: &Coding, terms: usize, watch: &mut Watch<'_>| {
+            fit(part, self.rows, (self.sources, n, terms), (coding, self.columns), watch)
+        };
+        self.each(from, (n, by), &solve, watch)
+    }
+
+    /// The parts on few landmarks, in any time.
+    fn few(&self, from: &[(Candidate, f64)], n: usize, watch: &mut Watch<'_>) -> Step<Fitted<F>> {
+        let most = self.config.recipe.landmarks;
+        let solve = |part: &Candidate, coding: &Coding, terms: usize, watch: &mut Watch<'_>| {
+            let coded = coded(self.rows, &self.sources.index[..n], (coding, self.columns), watch)?;
+            normal(part, (&coded, terms.min(most)), self.sources, watch)
+        };
+        match self.each(from, (n.min(most), 1.0), &solve, watch)? {
+            Some(fitted) => Ok(fitted),
+            // What is no number becomes a constant afterwards.
+            None => {
+                let zero = |_: &Candidate, _: &Coding, terms: usize, _: &mut Watch<'_>| {
+                    let coef = vec![0.0; terms * self.sources.means.len()];
+                    Ok(Solution { coef, converged: true })
+                };
+                let fitted = self.each(from, (1, 1.0), &zero, watch)?;
+                fitted.ok_or_else(|| crate::error::Error::NotPositiveDefinite("landmarks").into())
+            }
+        }
+    }
+
+    /// Parts of what `solve` finds for each candidate on at most `most` terms.
+    fn each(
+        &self,
+        from: &[(Candidate, f64)],
+        (most, by): (usize, f64),
+        solve: &dyn Fn(&Candidate, &Coding, usize, &mut Watch<'_>) -> Step<Solution>,
+        watch: &mut Watch<'_>,
+    ) -> Step<Option<Fitted<F>>> {
+        let total: f64 = from.iter().map(|(_, weight)| weight).sum();
+        let (mut parts, mut candidates, mut converged) = (Vec::new(), Vec::new(), true);
+        let mut means = self.sources.means.clone();
+        for (part, weight) in from {
+            let part = Candidate { lambda: by * part.lambda, ..part.clone() };
+            let share = *weight / total;
+            let coding = self.codings[part.coding].with_scales(part.scales.clone())?;
+            let terms = self.terms(share).min(most);
+            let solution = solve(&part, &coding, terms, watch)?;
+            let by = share * self.sources.unit;
+            let coef: Vec<f64> = solution.coef.iter().map(|v| by * v).collect();
+            if !coef.iter().all(|v| v.is_finite()) {
+                return Ok(None);
+            }
+            converged &= solution.converged;
+            let terms = coef.len() / means.len();
+            let (kernel, d) = (part.shape.kernel(), self.rows.n_cols());
+            let in_place: Vec<usize> = (0..d).collect();
+            let how = (&coding, in_place.as_slice());
+            let centers: Grid<F> = coded(self.rows, &self.sources.index[..terms], how, watch)?;
+            let intercept = std::mem::replace(&mut means, vec![0.0; self.sources.means.len()]);
+            let model =
+                KernelModel::from_parts(kernel, Vec::new(), (centers.values, d), &coef, intercept)?;
+            parts.push((coding, model));
+            candidates.push((part, *weight));
+        }
+        Ok(Some(Fitted { parts, candidates, converged }))
+    }
+}
+
+/// What was done, unless it was stopped, which is noted.
+fn heard<T>(done: Step<T>, stopped: &mut Option<StopReason>) -> Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(halt) => {
+            *stopped = Some(halt.into_reason()?);
+            Ok(None)
+        }
+    }
+}
+
+/// Coefficients of the first `terms` of these coded rows, by the normal equations, whose time does
+/// not hang on how many columns there are.
+fn normal(
     part: &Candidate,
-    rows: &Rows<'_, F>,
-    (sources, n, terms): (&Sources, usize, usize),
-    (coding, columns): (&Coding, &[usize]),
+    (coded, terms): (&Grid, usize),
+    sources: &Sources,
     watch: &mut Watch<'_>,
-) -> Step<Vec<f64>> {
-    let coded = coded(rows, &sources.index[..n], (coding, columns), watch)?;
+) -> Step<Solution> {
+    let n = coded.rows();
     let values = sources.values.range(0, n)?;
     let sought = Sought { values: &values, weights: &sources.weights[..n], landmarks: terms };
     let landmarks = coded.range(0, terms)?;
-    let (sought, point) = ((&sought, Aim::Values), (part.lambda, 0));
-    let coef = solved_few(part.shape, (&coded, &landmarks), sought, point, watch)?;
-    Ok(coef.values.iter().map(|&v| f64::from(v)).collect())
+    let point = (part.lambda, 0);
+    let coef = Aim::Values.solve(part.shape, (coded, &landmarks), &sought, point, watch)?;
+    let coef: Vec<f64> = coef.values.iter().map(|&v| f64::from(v)).collect();
+    Ok(Solution { coef, converged: true })
 }
 
 /// Coefficients of the first `terms` samples, fitted to the first `n`, with the columns in this order:
@@ -104,14 +262,22 @@ fn fit<F: Real>(
     (sources, n, terms): (&Sources, usize, usize),
     (coding, columns): (&Coding, &[usize]),
     watch: &mut Watch<'_>,
-) -> Step<Vec<f64>> {
-    let coded = coded(rows, &sources.index[..n], (coding, columns), watch)?;
+) -> Step<Solution> {
     let values = sources.values.range(0, n)?;
     let sought =
         Sought { values: &values, weights: &sources.weights[..n], landmarks: terms.min(n) };
+    if terms >= n && n <= DOUBLE {
+        let coded: Grid<f64> = coded(rows, &sources.index[..n], (coding, columns), watch)?;
+        let k = ridge::kernel(part.shape, &coded, watch)?;
+        return ridge::factored(&k, &sought, part.lambda, watch);
+    }
+    let coded: Grid = coded(rows, &sources.index[..n], (coding, columns), watch)?;
+    let work = (n as u64).saturating_mul((terms as u64).pow(2));
     if terms >= n {
         let k = ridge::kernel(part.shape, &coded, watch)?;
         ridge::on_all(&k, &sought, part.lambda, watch)
+    } else if n.saturating_mul(terms) <= NORMAL_VALUES && work <= NORMAL_WORK {
+        normal(part, (&coded, terms), sources, watch)
     } else {
         let landmarks = coded.range(0, terms)?;
         ridge::on_landmarks(part.shape, (&coded, &landmarks), &sought, part.lambda, watch)

@@ -204,6 +204,7 @@ impl Told for AutoReport {
             gammas,
             costs,
             calibration,
+            advice: None,
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Coding;
-use crate::tuning::{Learnt, Recipe, Shape, learn};
+use crate::tuning::{Learnt, Recipe, Shape, Task, learn};
 use crate::watch::{Halt, Watch};
 
 /// The share of a fit's time that learning scales may take.
@@ -52,10 +52,16 @@ pub fn learn_scales<F: Real>(
         }
     };
     check_width(problem, "feature_scales='learn'")?;
-    let columns = order(problem)?;
-    let sources = sources(problem, &columns, seed)?;
-    let (rows, seen) = (problem.rows(), sources.index.len().min(CODED_BY));
-    let coding = Coding::standard(&rows, &sources.index[..seen], &sources.weights[..seen])?;
+    let rows = problem.rows();
+    let (columns, sources, coding) = watch.unbroken(|watch| {
+        let columns = order(problem, watch)?;
+        let sources = sources(problem, &columns, seed)?;
+        watch.glance()?;
+        let seen = sources.index.len().min(CODED_BY);
+        let (index, weights) = (&sources.index[..seen], &sources.weights[..seen]);
+        let coding = Coding::standard(&rows, index, weights, &mut || watch.glance())?;
+        Ok((columns, sources, coding))
+    })?;
     let spread: Vec<f64> =
         coding.factors().iter().map(|f| if *f > 0.0 { f.recip() } else { 0.0 }).collect();
     if rows.n_cols() < 2 || spread.iter().all(|s| *s == 0.0) {
@@ -65,15 +71,16 @@ pub fn learn_scales<F: Real>(
     let ridge = c.map(|c| sources.unit / (2.0 * c));
     watch.limit(max_time, SHARE);
     let codings = [coding];
-    let learnt =
-        with_task(&rows, &sources, &codings, (&columns, true, Recipe::default(), seed), |task| {
-            let spread: Vec<f64> = columns.iter().map(|&c| spread[c]).collect();
-            match learn(shape, task, (&spread, ridge), watch) {
-                Ok(learnt) => Ok(Some(learnt)),
-                Err(Halt::Stop(_)) => Ok(None),
-                Err(Halt::Fail(error)) => Err(error),
-            }
-        });
+    let how = (columns.as_slice(), true, Recipe::default(), seed);
+    let run = |task: &Task<'_>, watch: &mut Watch<'_>| {
+        let spread: Vec<f64> = columns.iter().map(|&c| spread[c]).collect();
+        match learn(shape, task, (&spread, ridge), watch) {
+            Ok(learnt) => Ok(Some(learnt)),
+            Err(Halt::Stop(_)) => Ok(None),
+            Err(Halt::Fail(error)) => Err(error),
+        }
+    };
+    let learnt = with_task(&rows, &sources, &codings, how, (&mut *watch, run));
     watch.limit(None, 1.0);
     let Some(Learnt { scales, error, before }) = learnt? else { return Ok(None) };
     let scales = in_place(&scales, &columns);

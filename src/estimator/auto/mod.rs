@@ -4,6 +4,7 @@
 mod columns;
 mod config;
 mod finish;
+mod guard;
 mod labelled;
 mod learn;
 mod report;

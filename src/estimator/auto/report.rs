@@ -40,6 +40,8 @@ pub struct AutoReport {
     /// `(A, B)` of the sigmoid of two classes, the sharpness of the softmax of several; empty
     /// for values.
     pub calibration: Vec<f64>,
+    /// What the user should know of how it ended: nothing is kept of it in files.
+    pub advice: Option<String>,
 }
 
 impl AutoReport {
@@ -62,7 +64,7 @@ pub(super) fn report(
     chosen: &Chosen,
     codings: &[Coding],
     (stop, n): (StopReason, usize),
-    calibration: Vec<f64>,
+    (calibration, advice): (Vec<f64>, Option<String>),
 ) -> AutoReport {
     let judged = chosen.judged.iter().map(|one| {
         let same = |part: &&(Candidate, f64)| (part.0.shape, part.0.kind) == (one.shape, one.kind);
@@ -91,5 +93,5 @@ pub(super) fn report(
     };
     let gammas = chosen.parts.iter().map(|(part, _)| gamma(part)).collect();
     let costs = chosen.parts.iter().map(|(part, _)| 1.0 / (2.0 * part.lambda * n as f64)).collect();
-    AutoReport { stop, judged: judged.collect(), scales, gammas, costs, calibration }
+    AutoReport { stop, judged: judged.collect(), scales, gammas, costs, calibration, advice }
 }

@@ -1,15 +1,19 @@
 //! A machine of few terms: one kernel, whose terms move to where they serve best, and the scales go
 //! along. Of classes it is the sides that they serve, by squared hinges, unless squared errors make
-//! fewer mistakes on rows held out.
+//! fewer mistakes on rows held out. What all rows make of the coefficients is kept if it is no worse
+//! on rows held out than what was judged there ([`Guard`]); else what was judged is the machine.
 
 use super::columns::in_place;
+use super::finish::{Finished, constant_advice};
+use super::guard::{Guard, constant};
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
-use crate::error::Result;
+use crate::error::{Result, try_vec};
 use crate::estimator::score::class;
 use crate::float::Real;
 use crate::model::{Coding, KernelModel};
 use crate::tuning::recipe::{SIDES_STEPS, SIDES_VALUES};
+use crate::tuning::ridge::Solution;
 use crate::tuning::{
     Aim, Candidate, Chosen, Grid, Moved, Recipe, Sought, few, moved, ridge, solved_few, values_of,
 };
@@ -44,7 +48,8 @@ struct Best<'a> {
     mistakes: f64,
     part: Candidate,
     terms: Grid,
-    values: Option<Grid>,
+    /// Coefficients by the rows that are not held out, and the values with these.
+    judged: Option<(Grid, Grid)>,
 }
 
 impl<F: Real> Small<'_, '_, F> {
@@ -60,7 +65,7 @@ impl<F: Real> Small<'_, '_, F> {
         chosen: &mut Chosen,
         max_time: Option<f64>,
         watch: &mut Watch<'_>,
-    ) -> Result<(Vec<Part<F>>, Option<StopReason>)> {
+    ) -> Result<Finished<F>> {
         watch.limit(max_time, MOVING);
         let mut found = [None, None];
         let mut stopped = None;
@@ -80,13 +85,13 @@ impl<F: Real> Small<'_, '_, F> {
                 let terms = watch
                     .unbroken(|watch| self.coded(part, &self.sources.index[..self.terms], watch))?;
                 let (aim, error, part) = (self.aims()[0], f64::INFINITY, part.clone());
-                Best { aim, error, mistakes: error, part, terms, values: None }
+                Best { aim, error, mistakes: error, part, terms, judged: None }
             }
             // A search chooses one at least.
-            (None, None) => return Ok((Vec::new(), stopped)),
+            (None, None) => return Ok(Finished { parts: Vec::new(), stopped, advice: None }),
         };
         let n = self.sources.index.len();
-        let (lambda, coef) = match self.fit(&best, (n, SIDES_STEPS.1), watch) {
+        let (lambda, solution) = match self.fit(&best, (n, SIDES_STEPS.1), watch) {
             Ok(found) => found,
             Err(Halt::Fail(error)) => return Err(error),
             Err(Halt::Stop(reason)) => {
@@ -95,19 +100,58 @@ impl<F: Real> Small<'_, '_, F> {
                 watch.unbroken(|watch| self.fit(&best, (n, 0), watch))?
             }
         };
-        best.part.lambda = lambda;
+        let judged = best.judged.take();
+        let values = judged.as_ref().map(|(_, values)| values);
+        let guard = Guard::new(self.rows, self.sources, (values, best.aim));
+        let mut part = self.admitted((&best, &guard), &solution.coef, watch)?;
+        if part.is_some() {
+            best.part.lambda = lambda;
+            if stopped.is_none() && !solution.converged {
+                stopped = Some(StopReason::MaxIter);
+            }
+        } else if let Some((coef, _)) = &judged {
+            let coef: Vec<f64> = coef.values.iter().map(|&v| f64::from(v)).collect();
+            part = self.admitted((&best, &guard), &coef, watch)?;
+        }
+        let (part, advice) = match part {
+            Some(part) => (part, None),
+            None => {
+                let zeros = vec![0.0; best.terms.rows() * self.sources.means.len()];
+                (constant(self.sources, &self.part(&best, &zeros)?)?, constant_advice())
+            }
+        };
+        chosen.held_out = judged.map(|(_, values)| values).or(chosen.held_out.take());
+        chosen.parts = vec![(best.part, 1.0)];
+        Ok(Finished { parts: vec![part], stopped, advice })
+    }
+
+    /// [`Small::part`], unless the guard finds it too bad.
+    fn admitted(
+        &self,
+        (best, guard): (&Best<'_>, &Guard<'_, '_, F>),
+        coef: &[f64],
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Part<F>>> {
+        if !coef.iter().all(|v| v.is_finite()) {
+            return Ok(None);
+        }
+        let part = self.part(best, coef)?;
+        let admits = watch.unbroken(|watch| guard.admits(std::slice::from_ref(&part), watch))?;
+        Ok(admits.then_some(part))
+    }
+
+    /// The machine's part with these coefficients.
+    fn part(&self, best: &Best<'_>, coef: &[f64]) -> Result<Part<F>> {
         let coding = self.codings[best.part.coding].with_scales(best.part.scales.clone())?;
         let coef: Vec<f64> = coef.iter().map(|v| self.sources.unit * v).collect();
         let d = self.columns.len();
-        let mut centers = vec![F::zero(); best.terms.values.len()];
+        let mut centers = try_vec("centres", best.terms.values.len(), F::zero())?;
         for (to, from) in centers.chunks_exact_mut(d).zip(best.terms.values.chunks_exact(d)) {
             from.iter().zip(self.columns).for_each(|(&v, &c)| to[c] = F::from_f64(f64::from(v)));
         }
         let (kernel, means) = (best.part.shape.kernel(), self.sources.means.clone());
         let model = KernelModel::from_parts(kernel, Vec::new(), (centers, d), &coef, means)?;
-        chosen.held_out = best.values.or(chosen.held_out.take());
-        chosen.parts = vec![(best.part, 1.0)];
-        Ok((vec![(coding, model)], stopped))
+        Ok((coding, model))
     }
 
     fn coded(&self, part: &Candidate, index: &[usize], watch: &mut Watch<'_>) -> Step<Grid> {
@@ -145,9 +189,9 @@ impl<F: Real> Small<'_, '_, F> {
                     let error = aim.share_missed(&found, &held_values, &held_weights);
                     if best.as_ref().is_none_or(|best| error < best.error) {
                         let mistakes = self.mistakes(&found, &held_values, &held_weights);
-                        let (terms, values) = (terms.clone(), Some(found));
+                        let (terms, judged) = (terms.clone(), Some((coef, found)));
                         let part = Candidate { lambda, scales: scales.clone(), ..part.clone() };
-                        *best = Some(Best { aim, error, mistakes, part, terms, values });
+                        *best = Some(Best { aim, error, mistakes, part, terms, judged });
                     }
                 }
             }
@@ -188,18 +232,17 @@ impl<F: Real> Small<'_, '_, F> {
     }
 
     /// λ and coefficients by `n` rows; those of sides by so many steps, and by no more rows than have kernel
-    /// values that can be held.
+    /// values that can be held. Values are fitted as they were judged, by the normal equations, while
+    /// these values can be held, because conjugate gradients see less where λ is small.
     fn fit(
         &self,
         best: &Best<'_>,
         (n, steps): (usize, usize),
         watch: &mut Watch<'_>,
-    ) -> Step<(f64, Vec<f64>)> {
+    ) -> Step<(f64, Solution)> {
         let aim = best.aim;
-        let n = match aim {
-            Aim::Values => n,
-            Aim::Sides(_) => n.min(SIDES_VALUES / self.terms),
-        };
+        let normal = n <= SIDES_VALUES / self.terms || matches!(aim, Aim::Sides(_));
+        let n = if normal { n.min(SIDES_VALUES / self.terms) } else { n };
         let rows = self.coded(&best.part, &self.sources.index[..n], watch)?;
         let values = self.sources.values.range(0, n)?;
         let weights = &self.sources.weights[..n];
@@ -210,13 +253,13 @@ impl<F: Real> Small<'_, '_, F> {
         let fall = self.recipe.fall(seen, n);
         let (shape, lambda) = (best.part.shape, fall * best.part.lambda);
         let place = (&rows, &best.terms);
-        let coef = match aim {
-            Aim::Values => ridge::on_landmarks(shape, place, &sought, lambda, watch)?,
-            Aim::Sides(_) => {
-                let coef = aim.solve(shape, place, &sought, (lambda, steps), watch)?;
-                coef.values.iter().map(|&v| f64::from(v)).collect()
-            }
+        let solution = if normal {
+            let coef = aim.solve(shape, place, &sought, (lambda, steps), watch)?;
+            let coef = coef.values.iter().map(|&v| f64::from(v)).collect();
+            Solution { coef, converged: true }
+        } else {
+            ridge::on_landmarks(shape, place, &sought, lambda, watch)?
         };
-        Ok((lambda, coef))
+        Ok((lambda, solution))
     }
 }

@@ -8,10 +8,14 @@ use crate::model::{Coding, KernelModel};
 use crate::tuning::{Grid, recipe};
 use crate::watch::{Step, Watch};
 
-/// Rows coded between two looks at the watch.
-const CODED: usize = 1 << 14;
+/// Values coded between two looks at the watch.
+const CODED: usize = 1 << 18;
+/// Rows that are left out in turn, at least and at most, and rows a column for that.
+const LEAST_IN_TURN: usize = 4;
+const MOST_IN_TURN: usize = 600;
+const ROWS_A_COLUMN: usize = 10;
 /// Fewer rows are not held out.
-pub(super) const LEAST_HELD_OUT: usize = 2;
+const LEAST_HELD_OUT: usize = 2;
 
 /// The samples in the order drawn: their rows, weights of mean 1, and values less their means, in
 /// units of `unit`.
@@ -72,6 +76,21 @@ pub(super) fn held_out(n: usize) -> usize {
     if held < LEAST_HELD_OUT { 0 } else { held }
 }
 
+/// Whether each of so many rows of so many columns is left out in turn: where a fifth of them is
+/// few rows, and where scales of the columns cannot have learnt the rows by heart.
+pub(super) fn in_turn(n: usize, columns: usize) -> bool {
+    (LEAST_IN_TURN..=MOST_IN_TURN).contains(&n) && n >= ROWS_A_COLUMN * columns
+}
+
+/// The samples that candidates were judged on, which gave so many values: those held out, or each
+/// of the rows of the search, the last first.
+pub(super) fn judged(n: usize, (values, most): (usize, usize)) -> Vec<usize> {
+    match values < n && values == held_out(n) {
+        true => (n - values..n).collect(),
+        false => (0..n).rev().take(most.min(values)).collect(),
+    }
+}
+
 impl Sources {
     /// Values and weights of some samples, by their numbers in the order drawn; of a memory that
     /// nothing else holds.
@@ -87,16 +106,17 @@ impl Sources {
 }
 
 /// Rows with their columns in this order.
-pub(super) fn coded<F: Real>(
+pub(super) fn coded<F: Real, G: Real>(
     rows: &Rows<'_, F>,
     index: &[usize],
     (coding, columns): (&Coding, &[usize]),
     watch: &mut Watch<'_>,
-) -> Step<Grid> {
+) -> Step<Grid<G>> {
+    let d = rows.n_cols().max(1);
     let mut coded = Grid::zeros("coded rows", index.len(), rows.n_cols())?;
-    let parts = coded.values.chunks_mut(CODED * rows.n_cols());
-    for (to, index) in parts.zip(index.chunks(CODED)) {
-        reorder(&coding.coded::<F, f32>(rows, index)?, columns, to);
+    let at_once = (CODED / d).max(1);
+    for (to, index) in coded.values.chunks_mut(at_once * d).zip(index.chunks(at_once)) {
+        reorder(&coding.coded::<F, G>(rows, index)?, columns, to);
         watch.glance()?;
     }
     Ok(coded)

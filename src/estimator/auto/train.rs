@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::columns::{in_place, order, reorder};
+use super::columns::{in_place, order};
 use super::config::AutoConfig;
-use super::finish::finish;
+use super::finish::{Finished, finish};
 use super::report::{AutoReport, report};
-use super::sources::{LEAST_HELD_OUT, Sources, held_out};
+use super::sources::{Sources, coded, held_out, in_turn, judged};
 use crate::config::Config as _;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::model::calibration::{sharpness, sigmoid};
 use crate::model::{CodedModel, Coding, Model};
 use crate::rng::Rng;
 use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task, sketched};
-use crate::watch::{StopReason, Watch};
+use crate::watch::{Halt, StopReason, Watch};
 
 /// Rows up to which equal ones are taken together, and their order is their own.
 const SMALL: usize = 3000;
@@ -27,6 +27,8 @@ pub(super) const CODED_BY: usize = 200_000;
 const SEARCH: f64 = 0.5;
 /// Sharpness of probabilities where no rows were held out: values are about 2 P - 1.
 const UNSEEN: f64 = 2.0;
+/// Weight of a class, in mean rows, below which probabilities are not fitted to the rows held out.
+const LEAST_OF_A_CLASS: f64 = 2.0;
 /// Values that the coded rows of the search may be.
 const LARGEST: usize = 1 << 25;
 
@@ -43,29 +45,66 @@ impl AutoConfig {
     ) -> Result<(Machine<F>, AutoReport)> {
         self.check()?;
         check_width(problem, "AutoSVC and AutoSVR")?;
-        let columns = order(problem)?;
-        let sources = sources(problem, &columns, self.seed)?;
-        let rows = problem.rows();
-        let seen = sources.index.len().min(CODED_BY);
-        let mut codings = vec![
-            Coding::standard(&rows, &sources.index[..seen], &sources.weights[..seen])?,
-            Coding::ranks(&rows, &sources.index[..seen], &sources.weights[..seen])?,
-        ];
-        codings.truncate(if self.recipe.ranks { 2 } else { 1 });
         watch.limit(self.max_time, SEARCH);
+        let (columns, sources) = watch.unbroken(|watch| {
+            let columns = order(problem, watch)?;
+            let sources = sources(problem, &columns, self.seed)?;
+            watch.glance()?;
+            Ok((columns, sources))
+        })?;
+        let rows = problem.rows();
+        let codings = self.codings(&rows, &sources, watch)?;
         let how = (columns.as_slice(), self.learn_scales, self.recipe, self.seed);
-        let search = |task: &Task<'_>| Search::default().run(task, watch);
-        let mut chosen = with_task(&rows, &sources, &codings, how, search)?;
+        let search = |task: &Task<'_>, watch: &mut Watch<'_>| Search::default().run(task, watch);
+        let mut chosen = with_task(&rows, &sources, &codings, how, (watch, search))?;
         let found = chosen.parts.iter_mut().map(|(part, _)| part).chain(&mut chosen.judged);
         found.for_each(|part| part.scales = in_place(&part.scales, &columns));
-        let (parts, stopped) =
+        let Finished { parts, stopped, advice } =
             finish(self, &rows, &sources, (&codings, &mut chosen, &columns), watch)?;
         let calibration = calibration(problem.targets(), &sources, (&chosen, self.recipe.rows))?;
-        let stop = stopped.or(chosen.stopped).unwrap_or(StopReason::Converged);
-        let report = report(&chosen, &codings, (stop, sources.index.len()), calibration);
+        let early = stopped.filter(|reason| reason.is_early());
+        let stop = early.or(chosen.stopped).or(stopped).unwrap_or(StopReason::Converged);
+        let advice = advice.or_else(|| time_advice(stop, &chosen));
+        let told = (calibration, advice);
+        let report = report(&chosen, &codings, (stop, sources.index.len()), told);
         let model = Model::Coded(Arc::new(CodedModel::new(parts)?));
         Ok((Machine::new(model, State::None), report))
     }
+
+    /// The codings of the columns: the standard one in any time, ranks while there is time.
+    fn codings<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        sources: &Sources,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Coding>> {
+        let seen = sources.index.len().min(CODED_BY);
+        let (index, weights) = (&sources.index[..seen], &sources.weights[..seen]);
+        let standard = watch
+            .unbroken(|watch| Coding::standard(rows, index, weights, &mut || watch.glance()))?;
+        let mut codings = vec![standard];
+        if self.recipe.ranks {
+            match Coding::ranks(rows, index, weights, &mut || watch.glance()) {
+                Ok(ranks) => codings.push(ranks),
+                Err(Halt::Stop(_)) => {}
+                Err(Halt::Fail(error)) => return Err(error),
+            }
+        }
+        Ok(codings)
+    }
+}
+
+/// What is said where the time was over before the search or the fit.
+fn time_advice(stop: StopReason, chosen: &Chosen) -> Option<String> {
+    let which = match chosen.stopped {
+        Some(StopReason::MaxTime) => "the search, so that kernels and scales are the first found",
+        _ => "the fit to all rows, so that the machine knows some of them alone",
+    };
+    (stop == StopReason::MaxTime).then(|| {
+        format!(
+            "max_time ended {which}: the machine may be far from the best; give max_time several              times as many seconds, give fewer rows or columns, or take SVC, SVR, BudgetSVC or              BudgetSVR, which search nothing"
+        )
+    })
 }
 
 /// Whether so many features can be searched.
@@ -87,46 +126,50 @@ pub(super) fn with_task<F: Real, R>(
     sources: &Sources,
     codings: &[Coding],
     (columns, learn_scales, recipe, seed): (&[usize], bool, Recipe, u64),
-    run: impl FnOnce(&Task<'_>) -> Result<R>,
+    (watch, run): (&mut Watch<'_>, impl FnOnce(&Task<'_>, &mut Watch<'_>) -> Result<R>),
 ) -> Result<R> {
     let n = sources.index.len();
     let held = held_out(n);
     let found_on = recipe.rows.min(n - held).max(1);
     let landmarks = recipe.landmarks.min(found_on / 3).max(1);
-    let fitted: Vec<usize> = (0..n - held).rev().take(recipe.rows).collect();
-    let held_out: Vec<usize> = if held == 0 { fitted.clone() } else { (n - held..n).collect() };
+    let in_turn = in_turn(n, columns.len());
+    let last = if in_turn { n } else { n - held };
+    let fitted: Vec<usize> = (0..last).rev().take(recipe.rows).collect();
+    let held_out: Vec<usize> =
+        if held == 0 || in_turn { fitted.clone() } else { (n - held..n).collect() };
     let first: Vec<usize> = (0..found_on).collect();
-    let coded = |of: &[usize]| -> Result<Vec<Grid>> {
+    let mut all_coded = |of: &[usize]| -> Result<Vec<Grid>> {
         let chosen: Vec<usize> = of.iter().map(|&i| sources.index[i]).collect();
         let of_coding = |coding: &Coding| {
-            let given: Vec<f32> = coding.coded(rows, &chosen)?;
-            let mut to = Grid::zeros("coded rows", chosen.len(), columns.len())?;
-            reorder(&given, columns, &mut to.values);
-            Ok(to)
+            watch.unbroken(|watch| coded(rows, &chosen, (coding, columns), watch))
         };
         codings.iter().map(of_coding).collect()
     };
+    let (rows_found, rows_fitted, rows_held) =
+        (all_coded(&first)?, all_coded(&fitted)?, all_coded(&held_out)?);
     let (found, weights) = few(sources.part(&first)?, seed)?;
     let whole = sources.part(&fitted)?;
     let (fitted_values, fitted_weights) = few(whole.clone(), seed)?;
     let (held_values, held_weights) = few(sources.part(&held_out)?, seed)?;
-    run(&Task {
-        rows: &coded(&first)?,
+    let task = Task {
+        rows: &rows_found,
         sought: Sought { values: &found, weights: &weights, landmarks },
-        fitted: &coded(&fitted)?,
+        fitted: &rows_fitted,
         fitted_sought: Sought {
             values: &fitted_values,
             weights: &fitted_weights,
             landmarks: fitted.len(),
         },
         whole: &whole.0,
-        held_out: &coded(&held_out)?,
+        held_out: &rows_held,
         held_values: &held_values,
         held_weights: &held_weights,
+        in_turn,
         scales: learn_scales && rows.n_cols() > 1,
         recipe,
         seed,
-    })
+    };
+    run(&task, watch)
 }
 
 /// The values, or sums of them.
@@ -166,12 +209,7 @@ fn calibration(
     let Some(values) = &chosen.held_out else {
         return Ok(if n_classes == 2 { vec![-UNSEEN, 0.0] } else { vec![UNSEEN] });
     };
-    let n = sources.index.len();
-    let held: Vec<usize> = if values.rows() < n && values.rows() >= LEAST_HELD_OUT {
-        (n - values.rows()..n).collect()
-    } else {
-        (0..n).rev().take(most).collect()
-    };
+    let held = judged(sources.index.len(), (values.rows(), most));
     let classes: Vec<u32> = held.iter().map(|&i| index[sources.index[i]]).collect();
     let weights: Vec<f64> = held.iter().map(|&i| sources.weights[i]).collect();
     let mut decided = values.clone();
@@ -180,6 +218,13 @@ fn calibration(
     }
     if n_classes == 2 {
         let positive: Vec<bool> = classes.iter().map(|&c| c == 1).collect();
+        let of = |side: bool| -> f64 {
+            positive.iter().zip(&weights).filter(|(p, _)| **p == side).map(|(_, w)| w).sum()
+        };
+        // Rows that hardly count for a class say nothing of where it begins.
+        if of(true).min(of(false)) < LEAST_OF_A_CLASS {
+            return Ok(vec![-UNSEEN, 0.0]);
+        }
         let values: Vec<f64> = decided.values.iter().map(|&v| f64::from(v)).collect();
         let n = values.len().min(positive.len());
         Ok(sigmoid(&values[..n], &positive[..n], &weights[..n], || Ok(()))?.to_vec())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use crate::data::{Csr, Gathered, Indices, Rows, Scales};
+use crate::error::Error;
 use crate::features::{FeatureMap, FourierMap, LandmarkMap};
 use crate::kernel::AnyKernel;
 use crate::model::{
@@ -148,8 +149,8 @@ fn gradients_of_cells_and_codings_are_those_of_differences() {
 
     let (seen, index) = (table(rng, 300, D), (0..300).collect::<Vec<_>>());
     let rows = Rows::Dense(seen.view());
-    let parts = [Coding::standard::<f64>, Coding::ranks::<f64>].map(|make| {
-        let coding = make(&rows, &index, &[1.0; 300]).unwrap();
+    let parts = [Coding::standard::<f64, Error>, Coding::ranks::<f64, Error>].map(|make| {
+        let coding = make(&rows, &index, &[1.0; 300], &mut || Ok(())).unwrap();
         let scaled = coding.with_scales(vec![0.5, 0.0, 2.0]).unwrap();
         (scaled, expansion(rng, RBF, D, 2))
     });
