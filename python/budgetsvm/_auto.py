@@ -67,10 +67,15 @@ class AutoEstimator(TrainedMachine):
     Notes
     -----
     The search makes up to some 150 evaluations of O(3000 · 300 · (d + 300)), whatever n: seconds.
-    The last fit is O(n²) a step of conjugate gradients (n <= 16,000; memory 4 n² bytes) or
-    O(4000 n d), with at most 1 GiB of kernel values kept. A prediction costs `n_terms_` kernel
-    values, which `budget` bounds. Where C and gamma are known `BudgetSVC`, `SVC` and their like
-    are faster and smaller; wide sparse rows are for ``PrimalSVC(kernel="linear")``.
+    The last fit is O(n³) up to 4,096 rows, where the system is factored in double precision
+    (memory 24 n² bytes), O(n²) a step of conjugate gradients up to 16,000 (4 n² bytes), or O(4000
+    n d), with at most 1 GiB of kernel values kept. A machine that is worse, on rows that it can
+    see, than the kernels that were chosen, or than a constant, is not handed out: it is fitted
+    with a larger ridge, and where nothing helps it is a constant and a ConvergenceWarning says
+    so. `stop_reason_` is "max_iter" where conjugate gradients ended before they had solved their
+    system. A prediction costs `n_terms_` kernel values, which `budget` bounds. Where C and gamma
+    are known `BudgetSVC`, `SVC` and their like are faster and smaller; wide sparse rows are for
+    ``PrimalSVC(kernel="linear")``.
 
     References
     ----------
