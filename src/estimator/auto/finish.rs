@@ -11,7 +11,7 @@
 //!    is a constant, and the user is told.
 
 use super::config::AutoConfig;
-use super::guard::{Guard, constant};
+use super::guard::{Finished, Guard, constant, constant_advice};
 use super::small::Small;
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
@@ -33,25 +33,6 @@ const NORMAL_VALUES: usize = 24_000_000;
 const NORMAL_WORK: u64 = 20_000_000_000;
 /// What λ is multiplied by while the machine is worse than the candidate.
 const RAISES: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
-
-/// The parts of the machine, and how they came about.
-pub(super) struct Finished<F: Real> {
-    pub(super) parts: Vec<Part<F>>,
-    /// What stopped them before they were fitted to all rows; `MaxIter` where a system was not solved.
-    pub(super) stopped: Option<StopReason>,
-    /// What the user should know.
-    pub(super) advice: Option<String>,
-}
-
-/// What is said of a machine that had to be a constant.
-pub(super) fn constant_advice() -> Option<String> {
-    Some(
-        "no machine that was found is better than a constant on the rows it was fitted to, so the \
-         machine is that constant: look for columns of very large values, and for targets that the \
-         columns say nothing about"
-            .into(),
-    )
-}
 
 /// Fits the chosen parts to all rows; `chosen` then says which they are.
 pub(super) fn finish<F: Real>(

@@ -10,7 +10,7 @@ use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::model::{CodedModel, KernelModel};
 use crate::tuning::{Aim, Grid};
-use crate::watch::{Step, Watch};
+use crate::watch::{Step, StopReason, Watch};
 
 /// Rows held out that a machine is asked about, at most, and as many others.
 const ROWS: usize = 2000;
@@ -22,6 +22,25 @@ const SLACK: f64 = 1.2;
 const LEAST: f64 = 1e-4;
 /// The same times a constant's error, for what rounding adds to it.
 const ROUNDING: f64 = 1.001;
+
+/// The parts of the machine, and how they came about.
+pub(super) struct Finished<F: Real> {
+    pub(super) parts: Vec<Part<F>>,
+    /// What stopped them before they were fitted to all rows; `MaxIter` where a system was not solved.
+    pub(super) stopped: Option<StopReason>,
+    /// What the user should know.
+    pub(super) advice: Option<String>,
+}
+
+/// What is said of a machine that had to be a constant.
+pub(super) fn constant_advice() -> Option<String> {
+    Some(
+        "no machine that was found is better than a constant on the rows it was fitted to, so the \
+         machine is that constant: look for columns of very large values, and for targets that the \
+         columns say nothing about"
+            .into(),
+    )
+}
 
 /// The rows that a machine is asked about, and what the chosen candidate misses on those held out.
 pub(super) struct Guard<'a, 'r, F: Real> {
@@ -49,7 +68,7 @@ impl<'a, 'r, F: Real> Guard<'a, 'r, F> {
         asked.truncate(ROWS);
         let held = asked.len();
         // Those fitted alone are the first ones.
-        asked.extend((0..if held < n { n - held } else { 0 }).take(ROWS));
+        asked.extend((0..n.saturating_sub(held)).take(ROWS));
         let mut guard = Self { rows, sources, asked, held, candidate: None, aim };
         guard.candidate = candidate.filter(|_| held > 0).map(|values| {
             let places = guard.asked[..held].iter().enumerate();

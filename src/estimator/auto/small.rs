@@ -4,8 +4,7 @@
 //! on rows held out than what was judged there ([`Guard`]); else what was judged is the machine.
 
 use super::columns::in_place;
-use super::finish::{Finished, constant_advice};
-use super::guard::{Guard, constant};
+use super::guard::{Finished, Guard, constant, constant_advice};
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
 use crate::error::{Result, try_vec};

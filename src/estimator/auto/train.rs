@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::columns::{in_place, order};
 use super::config::AutoConfig;
-use super::finish::{Finished, finish};
+use super::finish::finish;
+use super::guard::Finished;
 use super::report::{AutoReport, report};
 use super::sources::{Sources, coded, held_out, in_turn, judged};
 use crate::config::Config as _;
