@@ -186,8 +186,11 @@ class Trained(CallbackSupportMixin, Estimator):
         five seconds. The logger "budgetsvm" has a line every five seconds at the level INFO.
     callback : callable or None, default=None
         Called at most ten times a second and after every pass with a dictionary (phase, iteration,
-        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). Returning
-        True ends training with the model so far; an exception ends it and changes nothing.
+        seen, n_samples, n_sv, moved, maintained, objective, validation_score, time). While a
+        machine is searched for, the phase is "search" and the iteration its steps so far; there
+        are planned (steps at most), candidates (judged so far), error (the least of them) and
+        time_left (seconds, about) too. Returning True ends training with the model so far; an
+        exception ends it and changes nothing.
 
     Attributes
     ----------

@@ -270,6 +270,7 @@ class ExactEstimator(ExactKernel):
                 "exact", config, rows, target, n_classes, cost, precomputed=kernel is None,
                 functions=self._function_values(X), notify=watcher.notify, threads=threads,
             )  # fmt: skip
+            watcher.finish(machine, report["stop_reason"])
         if self.feature_scales is not None:
             given = X[report["support"]].astype(np.float64, copy=False)
             machine = self._in_units(machine, _validation.as_rows(given))

@@ -204,7 +204,9 @@ class TrainedMachine(Held, Trained):
         self.n_iter_ = report["n_iter"]
         self.history_ = report["history"]
         self.stop_reason_ = report["stop_reason"]
-        watcher.finish(machine, report)
+        # A family whose report has no objective shows none.
+        objective = report.get("objective", {}).get("primal")
+        watcher.finish(machine, report["stop_reason"], objective)
 
 
 class MachineEstimator(Machined, TrainedMachine):

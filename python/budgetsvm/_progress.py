@@ -69,14 +69,13 @@ class Watcher:
             for line in self._lines:
                 line.show({"phase": "read", "rows": rows, "time": now - self._begun})
 
-    def finish(self, machine: Any, report: dict[str, Any]) -> None:
+    def finish(self, machine: Any, stop_reason: str, objective: float | None = None) -> None:
         """Show how the fit ended."""
-        # What a family of estimators does not report, an objective or a history, is not shown.
         last = {
             "phase": "end",
-            "stop_reason": report["stop_reason"],
+            "stop_reason": stop_reason,
             "n_sv": machine.n_terms,
-            "objective": report.get("objective", {}).get("primal"),
+            "objective": objective,
             "time": time.monotonic() - self._begun,
         }
         for line in self._lines:

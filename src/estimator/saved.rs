@@ -188,17 +188,21 @@ impl Attributes {
         history: &[(String, Vec<f64>)],
         objective: Value,
     ) -> Self {
-        let mut names: Vec<&String> = history.iter().map(|(name, _)| name).collect();
-        names.sort();
-        let mut told = Self::default()
+        Self::default()
             .put("n_iter_", json!(n_iter))
             .put("stop_reason_", json!(stop.name()))
             .put("objective_", objective)
-            .put("history_", json!(names));
+            .put_history(history)
+    }
+
+    /// The curves of a fit.
+    pub(super) fn put_history(mut self, history: &[(String, Vec<f64>)]) -> Self {
+        let mut names: Vec<&String> = history.iter().map(|(name, _)| name).collect();
+        names.sort();
         for (name, values) in history {
-            told.arrays.insert(curve(name), Tensor::doubles(values.clone()));
+            self.arrays.insert(curve(name), Tensor::doubles(values.clone()));
         }
-        told
+        self.put("history_", json!(names))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

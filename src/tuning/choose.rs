@@ -81,6 +81,7 @@ impl Candidate {
                 product(across, &Grid::of_doubles(&coef, sought.values.columns))?
             };
             let error = Aim::Values.share_missed(&found, held_out.values, held_out.weights);
+            watch.judged(error);
             Step::Ok((error, found))
         };
         let (mut gamma, mut lambda) = (1.0, self.lambda);

@@ -60,6 +60,7 @@ pub(super) fn climb_at_most(
         let (k, k_mm) = (kernel_values(&all, gamma)?, kernel_values(&own, gamma)?);
         let found = Reduced::fit(&k, &k_mm, sought, watch)?;
         let error = found.error;
+        watch.judged(error);
         tried.push((step, gamma, found));
         Ok(error)
     };

@@ -219,6 +219,7 @@ impl<'a> Descent<'a> {
                 *g = 0.0;
             }
         }
+        watch.judged(0.5 * error);
         Ok(0.5 * error + pull(&theta))
     }
 }

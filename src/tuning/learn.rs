@@ -6,6 +6,7 @@ use super::climb::{Tuned, climb};
 use super::descend::descend;
 use super::grid::{Grid, Shape};
 use super::outer::outer;
+use super::recipe::Recipe;
 use super::search::{Task, held_out};
 use crate::watch::{Step, Watch};
 
@@ -20,6 +21,12 @@ pub(crate) struct Learnt {
     pub(crate) before: f64,
 }
 
+/// The steps of [`learn`] that the watch counts.
+pub(crate) fn steps(recipe: &Recipe) -> usize {
+    // Two ways for features to come, as many chains as powers, four candidates.
+    2 + recipe.powers().len() + 4
+}
+
 /// The best scales for rows in the task's one coding; `spread` makes of it the features as they
 /// come. With `ridge` candidates are judged with that regularisation of the rows fitted.
 pub(crate) fn learn(
@@ -31,7 +38,7 @@ pub(crate) fn learn(
     let (rows, sought, recipe) = (&task.rows[0], &task.sought, task.recipe);
     let ones = vec![1.0; rows.columns];
     let starts = [spread, ones.as_slice()];
-    let tuned = watch.all_side_by_side(starts.len(), |i, watch| {
+    let tuned = watch.steps_side_by_side(starts.len(), |i, watch| {
         climb(shape, rows, sought, (starts[i], 1.0), watch)
     })?;
     // A basis of landmarks may start better from where the features come.
@@ -43,7 +50,7 @@ pub(crate) fn learn(
     };
     let tuned_other = climb(other, rows, sought, (&ones, 1.0), watch)?;
     let powers = recipe.powers();
-    let ends = watch.all_side_by_side(powers.len(), |i, watch| {
+    let ends = watch.steps_side_by_side(powers.len(), |i, watch| {
         let own = outer(shape, rows, (sought, powers[i]), from, watch)?;
         let seen = outer(other, rows, (sought, powers[i]), &tuned_other, watch)?;
         let taken = climb(shape, rows, sought, (&seen.scales, 1.0), watch)?;
@@ -69,7 +76,8 @@ pub(crate) fn learn(
         candidate(Kind::Descended, &descended),
     ];
     let held_out = held_out(task, 0);
-    let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
+    watch.judges_anew();
+    let judged = watch.steps_side_by_side(candidates.len(), |i, watch| {
         let mut candidate = candidates[i].clone();
         let fixed = ridge.map(|ridge| ridge / task.fitted[0].rows().max(1) as f64);
         candidate.lambda = fixed.unwrap_or(candidate.lambda);

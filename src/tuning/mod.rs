@@ -52,7 +52,7 @@ mod tests;
 pub(crate) use aim::Aim;
 pub(crate) use choose::Candidate;
 pub(crate) use grid::{Grid, Shape};
-pub(crate) use learn::{Learnt, learn};
+pub(crate) use learn::{Learnt, learn, steps as steps_to_learn};
 pub(crate) use moved::{Moved, few, moved, solved_few, values_of};
 pub use recipe::Recipe;
 pub(crate) use reduced::{Reduced, Sought};

@@ -67,6 +67,19 @@ fn candidate(shape: Shape, coding: usize, kind: Kind, tuned: &Tuned) -> Candidat
 }
 
 impl Search {
+    /// The steps of a search that the watch counts, at most.
+    pub(crate) fn steps(recipe: &Recipe, codings: usize, scales: bool) -> usize {
+        let shapes = usize::from(recipe.gaussian) + usize::from(recipe.laplacian);
+        let chains = recipe.powers().len() * shapes;
+        let of_scales = match (scales, recipe.descent) {
+            (false, _) => 0,
+            (true, 0) => 2 * chains,
+            (true, _) => 3 * chains + shapes,
+        };
+        let candidates = if scales { 3 * shapes } else { shapes };
+        SHAPES.len() * codings + of_scales + if recipe.judged { candidates } else { 0 }
+    }
+
     /// Searches to the end, or until it is told to stop with what it has: at least one kernel.
     ///
     /// # Errors
@@ -76,6 +89,7 @@ impl Search {
         let first = watch.unbroken(|watch| {
             climb_at_most(0, Shape::Gaussian, (&task.rows[0], &task.sought), (&ones, 1.0), watch)
         })?;
+        watch.step_done(1);
         self.candidates.push(candidate(Shape::Gaussian, 0, Kind::Tuned, &first));
         let stopped = match self.go_on(task, watch) {
             Ok(()) => None,
@@ -104,7 +118,7 @@ impl Search {
             .flat_map(|shape| (0..task.rows.len()).map(move |coding| (shape, coding)))
             .skip(1)
             .collect();
-        let others = watch.all_side_by_side(pairs.len(), |i, watch| {
+        let others = watch.steps_side_by_side(pairs.len(), |i, watch| {
             let (shape, coding) = pairs[i];
             climb(shape, &task.rows[coding], &task.sought, (&ones, 1.0), watch)
         })?;
@@ -129,8 +143,9 @@ impl Search {
             return Ok(());
         }
         // 4.
+        watch.judges_anew();
         let candidates = &self.candidates;
-        let judged = watch.all_side_by_side(candidates.len(), |i, watch| {
+        let judged = watch.steps_side_by_side(candidates.len(), |i, watch| {
             let mut candidate = candidates[i].clone();
             let held_out = held_out(task, candidate.coding);
             let rows = &task.fitted[candidate.coding];
@@ -147,7 +162,7 @@ impl Search {
         let powers = task.recipe.powers();
         let chains: Vec<(usize, f64)> =
             powers.iter().flat_map(|&power| (0..from.len()).map(move |i| (i, power))).collect();
-        let of_outer = watch.all_side_by_side(chains.len(), |chain, watch| {
+        let of_outer = watch.steps_side_by_side(chains.len(), |chain, watch| {
             let (i, power) = chains[chain];
             let ((shape, coding), tuned) = &from[i];
             if !task.recipe.outer {
@@ -156,7 +171,7 @@ impl Search {
             outer(*shape, &task.rows[*coding], (&task.sought, power), tuned, watch)
         })?;
         // What one kernel has learnt may serve the other, in its coding.
-        let starts = watch.all_side_by_side(chains.len(), |chain, watch| {
+        let starts = watch.steps_side_by_side(chains.len(), |chain, watch| {
             let (i, power) = chains[chain];
             let (shape, mut best) = (from[i].0.0, (from[i].0, of_outer[chain].clone()));
             for ((k, own), other) in chains.iter().zip(&of_outer) {
@@ -192,7 +207,7 @@ impl Search {
         if task.recipe.descent == 0 {
             return Ok(());
         }
-        let ends = watch.all_side_by_side(chains.len(), |chain, watch| {
+        let ends = watch.steps_side_by_side(chains.len(), |chain, watch| {
             let ((shape, coding), start) = &starts[chain];
             let point = (start.scales.as_slice(), start.lambda, task.seed);
             let sought = (&task.sought, task.recipe.descent);
@@ -201,7 +216,7 @@ impl Search {
         let best: Vec<usize> = (0..from.len())
             .filter_map(|i| of(i).min_by(|&a, &b| ends[a].error.total_cmp(&ends[b].error)))
             .collect();
-        let descended = watch.all_side_by_side(best.len(), |i, watch| {
+        let descended = watch.steps_side_by_side(best.len(), |i, watch| {
             let ((shape, first), end) = (starts[best[i]].0, &ends[best[i]]);
             let look = |coding: usize, watch: &mut Watch<'_>| {
                 climb(shape, &task.rows[coding], &task.sought, (&end.scales, 1.0), watch)

@@ -23,6 +23,7 @@ impl Watch<'_> {
             before: self.before,
             stopped: self.stopped,
             history: Vec::new(),
+            search: self.search.clone(),
             kept: Some(Kept { keeper, prefix: String::new() }),
         }
     }

@@ -12,18 +12,22 @@ mod clock;
 mod keep;
 mod keeping;
 mod observe;
+mod search;
 mod shared;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::parallel::{self, Pool};
 pub(crate) use clock::Clock;
 use keep::Kept;
+use search::SearchTally;
 
 pub use keep::{Keeper, Reader, Words};
 pub use observe::{Cancel, Observer, Phase, Progress, Silent, StopReason};
+pub use search::SearchProgress;
 
 /// Least time between two questions of [`Watch::glance`].
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -90,6 +94,8 @@ pub struct Watch<'a> {
     stopped: Option<StopReason>,
     /// Seconds and objective at each step whose objective was known.
     history: Vec<[f64; 2]>,
+    /// The counts of the search that the work belongs to.
+    search: Option<Arc<SearchTally>>,
     /// Where how far the work is is kept.
     kept: Option<Kept<'a>>,
 }
@@ -113,6 +119,7 @@ impl<'a> Watch<'a> {
             before: None,
             stopped: None,
             history: Vec::new(),
+            search: None,
             kept: None,
         }
     }
@@ -204,6 +211,11 @@ impl<'a> Watch<'a> {
             (told.iteration, told.objective) = (0, None);
         }
         told.iteration += self.steps_before;
+        if let Some(tally) = &self.search {
+            let end = [self.deadline, self.outer].into_iter().flatten().min();
+            let (steps, search) = tally.told(elapsed, end);
+            (told.iteration, told.search) = (steps, Some(search));
+        }
         self.asked = elapsed;
         if let Some(value) = told.objective
             && told.iteration >= self.history.len()
@@ -330,6 +342,7 @@ impl<'a> Watch<'a> {
             begun,
             outer,
             stopped: self.stopped,
+            search: self.search.clone(),
             ..Watch::new(&mut *self.observer, self.pool)
         }
     }

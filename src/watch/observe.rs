@@ -4,6 +4,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::search::SearchProgress;
+
 /// Why a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -55,6 +57,8 @@ pub enum Phase {
     Refine,
     /// Between the steps of a primal machine.
     Step,
+    /// A machine that tunes itself searches, or fits to all rows what it has found.
+    Search,
 }
 
 impl Phase {
@@ -67,6 +71,7 @@ impl Phase {
             Self::Polish => "polish",
             Self::Refine => "refine",
             Self::Step => "step",
+            Self::Search => "search",
         }
     }
 }
@@ -77,7 +82,8 @@ impl Phase {
 pub struct Progress {
     /// Which part is running.
     pub phase: Phase,
-    /// Passes finished (Newton steps while polishing, evaluations while refining).
+    /// Passes finished (Newton steps while polishing, evaluations while refining, steps of a
+    /// search).
     pub iteration: usize,
     /// Samples seen in the running pass.
     pub seen: usize,
@@ -93,6 +99,8 @@ pub struct Progress {
     pub objective: Option<f64>,
     /// Time since the fit began.
     pub elapsed: Duration,
+    /// Where a search stands, while there is one.
+    pub search: Option<SearchProgress>,
 }
 
 /// What an observer may ask for.

@@ -47,7 +47,7 @@ impl Watch<'_> {
         let (started, origin, deadline, outer) =
             (self.started, self.origin, self.deadline, self.outer);
         let (unbroken, stopped) = (self.unbroken, self.stopped);
-        let kept = self.kept.clone();
+        let (kept, search) = (self.kept.clone(), self.search.clone());
         // Machines that have not begun.
         let waiting = AtomicUsize::new(count);
         let one = |i: usize| {
@@ -64,6 +64,7 @@ impl Watch<'_> {
                 outer,
                 unbroken,
                 stopped,
+                search: search.clone(),
                 kept: kept.as_ref().map(|Kept { keeper, prefix }| Kept {
                     keeper: *keeper,
                     prefix: format!("{prefix}{i}."),

@@ -131,3 +131,63 @@ fn a_glance_asks_now_and_then_and_one_entry_a_step_is_kept() {
     });
     assert_eq!(asked.1, 3);
 }
+
+#[test]
+fn a_search_is_counted_together_and_told_until_it_ends() {
+    let mut told = Vec::new();
+    let mut observer = |progress: &Progress| {
+        told.push((progress.phase, progress.iteration, progress.search));
+        ControlFlow::Continue(())
+    };
+    let history = watched(&mut observer, |watch| {
+        watch.limit(Some(0.5), 1.0);
+        let (done, history) = watch.search(4, |watch| {
+            assert!(watch.poll().is_ok());
+            watch.steps_side_by_side(3, |i, watch| {
+                watch.judged(0.5 - 0.1 * i as f64);
+                watch.judged(f64::NAN);
+                Ok(i)
+            })
+        });
+        assert_eq!(done.unwrap(), [0, 1, 2]);
+        assert!(watch.poll().is_ok());
+        let ((), more) = watch.search(1, |watch| {
+            watch.reached(7);
+            assert!(watch.inner().poll().is_ok());
+        });
+        assert!(more.is_empty());
+        history
+    });
+    assert_eq!(history.len(), 1);
+    assert_eq!(history[0][1], 0.3);
+    let [(first, 0, Some(begun)), (Phase::Pass, 0, None), (_, 1, Some(end))] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(first, Phase::Search);
+    assert_eq!((begun.planned, begun.candidates, begun.error, begun.left), (4, 0, None, None));
+    assert_eq!((end.planned, end.left), (1, Some(Duration::ZERO)));
+}
+
+#[test]
+fn the_time_left_of_a_search_is_at_most_that_of_its_limit() {
+    let mut left = Vec::new();
+    let mut observer = |progress: &Progress| {
+        left.extend(progress.search.and_then(|search| search.left));
+        ControlFlow::Continue(())
+    };
+    watched(&mut observer, |watch| {
+        watch.limit(Some(0.3), 1.0);
+        let _ = watch.search(1_000_000, |watch| {
+            std::thread::sleep(Duration::from_millis(5));
+            watch.step_done(1);
+            watch.poll()
+        });
+        watch.limit(None, 1.0);
+        let _ = watch.search(1_000_000, |watch| {
+            std::thread::sleep(Duration::from_millis(5));
+            watch.step_done(1);
+            watch.poll()
+        });
+    });
+    assert!(left[0] <= Duration::from_millis(300) && left[1] >= Duration::from_secs(4999));
+}

@@ -142,6 +142,12 @@ pub(crate) fn notify(
     told.set_item("objective", progress.objective)?;
     told.set_item("validation_score", *score)?;
     told.set_item("time", progress.elapsed.as_secs_f64())?;
+    if let Some(search) = &progress.search {
+        told.set_item("planned", search.planned)?;
+        told.set_item("candidates", search.candidates)?;
+        told.set_item("error", search.error)?;
+        told.set_item("time_left", search.left.map(|left| left.as_secs_f64()))?;
+    }
     let stop = listener.bind(py).call1((told,))?.is_truthy()?;
     Ok(if stop { Reply::Stop } else { Reply::GoOn })
 }

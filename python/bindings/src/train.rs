@@ -435,7 +435,7 @@ fn auto_report(py: Python<'_>, report: AutoReport) -> PyResult<Bound<'_, PyDict>
     let told = PyDict::new(py);
     told.set_item("n_iter", 1)?;
     told.set_item("stop_reason", report.stop.name())?;
-    told.set_item("history", PyDict::new(py))?;
+    told.set_item("history", convert::history(py, report.history)?)?;
     told.set_item("gamma", report.gammas.into_pyarray(py))?;
     told.set_item("C", report.costs.into_pyarray(py))?;
     told.set_item("calibration", report.calibration.into_pyarray(py))?;

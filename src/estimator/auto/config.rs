@@ -4,6 +4,11 @@ use crate::config::{Config, config, count, optional, positive};
 use crate::error::Result;
 use crate::tuning::Recipe;
 
+/// Rows up to which every one of them is a term.
+const EXACT: usize = 16_000;
+/// Terms beyond that.
+const LANDMARKS: usize = 4_000;
+
 config! {
     /// Hyperparameters of a machine that tunes itself: none that the answer needs.
     pub struct AutoConfig {
@@ -26,5 +31,12 @@ impl Config for AutoConfig {
     fn check(&self) -> Result<()> {
         optional(count, "budget", self.budget)?;
         optional(positive, "max_time", self.max_time)
+    }
+}
+
+impl AutoConfig {
+    /// Terms of a machine of n samples, at most.
+    pub(super) fn most_terms(&self, n: usize) -> usize {
+        self.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n)
     }
 }

@@ -11,6 +11,7 @@
 //!    is a constant, and the user is told.
 
 use super::config::AutoConfig;
+use super::fit_steps::FitSteps;
 use super::guard::{Finished, Guard, constant, constant_advice};
 use super::small::Small;
 use super::sources::{Part, Sources, coded, held_out};
@@ -22,10 +23,6 @@ use crate::tuning::ridge::Solution;
 use crate::tuning::{Aim, Candidate, Chosen, Grid, Sought, ridge};
 use crate::watch::{Step, StopReason, Watch};
 
-/// Rows up to which every one of them is a term.
-const EXACT: usize = 16_000;
-/// Terms beyond that.
-const LANDMARKS: usize = 4_000;
 /// Rows up to which the system of all rows is factored in double precision.
 const DOUBLE: usize = 4096;
 /// Kernel values and multiply-adds up to which the normal equations of landmarks are factored.
@@ -43,17 +40,18 @@ pub(super) fn finish<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Finished<F>> {
     let n = sources.index.len();
+    let steps = FitSteps::new(config, n, rows.n_cols());
     if let Some(budget) = config.budget.filter(|&budget| Small::<F>::takes(budget, n))
         && config.recipe.moved
     {
         let (recipe, seed) = (config.recipe, config.seed);
-        let small = Small { rows, sources, codings, columns, terms: budget, recipe, seed };
+        let small = Small { rows, sources, codings, columns, terms: budget, recipe, seed, steps };
         return small.finish(chosen, config.max_time, watch);
     }
-    let most = config.budget.unwrap_or(if n <= EXACT { n } else { LANDMARKS }).min(n);
+    let most = config.most_terms(n);
     // One term leaves no room for a second part.
     chosen.parts.truncate(if most > 1 { usize::MAX } else { 1 });
-    let plan = Plan { config, rows, sources, codings, columns, most };
+    let plan = Plan { config, rows, sources, codings, columns, most, steps };
     watch.limit(config.max_time, 1.0);
     plan.finish(chosen, watch)
 }
@@ -67,6 +65,7 @@ struct Plan<'a, 'r, F: Real> {
     columns: &'a [usize],
     /// Terms of a part, of all parts together where there is a budget.
     most: usize,
+    steps: FitSteps,
 }
 
 /// Parts fitted, and what they were fitted with.
@@ -201,6 +200,7 @@ impl<F: Real> Plan<'_, '_, F> {
                 KernelModel::from_parts(kernel, Vec::new(), (centers.values, d), &coef, intercept)?;
             parts.push((coding, model));
             candidates.push((part, *weight));
+            watch.step_done(self.steps.each);
         }
         Ok(Some(Fitted { parts, candidates, converged }))
     }

@@ -144,7 +144,7 @@ impl Told for AutoReport {
         Attributes::default()
             .put("n_iter_", json!(1))
             .put("stop_reason_", json!(self.stop.name()))
-            .put("history_", json!([]))
+            .put_history(&self.history)
             .put("leaderboard_", self.judged.iter().map(line).collect())
             .put("gamma_", json!(self.gammas))
             .put("C_", json!(self.costs))
@@ -195,7 +195,7 @@ impl Told for AutoReport {
         if scales.len() != machine.n_features() || !finite || calibration.len() > 2 {
             return Err(Error::Format("feature_scales_ and calibration".into()));
         }
-        told.take_history()?;
+        let history = told.take_history()?;
         let parts = lines.iter().filter(|line| number(line, "weight") > 0.0).count();
         Ok(Self {
             stop: told.take_stop()?,
@@ -205,6 +205,7 @@ impl Told for AutoReport {
             costs,
             calibration,
             advice: None,
+            history,
         })
     }
 }

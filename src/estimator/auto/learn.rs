@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Coding;
-use crate::tuning::{Learnt, Recipe, Shape, Task, learn};
+use crate::tuning::{Learnt, Recipe, Shape, Task, learn, steps_to_learn};
 use crate::watch::{Halt, Watch};
 
 /// The share of a fit's time that learning scales may take.
@@ -74,7 +74,8 @@ pub fn learn_scales<F: Real>(
     let how = (columns.as_slice(), true, Recipe::default(), seed);
     let run = |task: &Task<'_>, watch: &mut Watch<'_>| {
         let spread: Vec<f64> = columns.iter().map(|&c| spread[c]).collect();
-        match learn(shape, task, (&spread, ridge), watch) {
+        let steps = steps_to_learn(&task.recipe);
+        match watch.search(steps, |watch| learn(shape, task, (&spread, ridge), watch)).0 {
             Ok(learnt) => Ok(Some(learnt)),
             Err(Halt::Stop(_)) => Ok(None),
             Err(Halt::Fail(error)) => Err(error),

@@ -4,6 +4,7 @@
 mod columns;
 mod config;
 mod finish;
+mod fit_steps;
 mod guard;
 mod labelled;
 mod learn;

@@ -42,6 +42,9 @@ pub struct AutoReport {
     pub calibration: Vec<f64>,
     /// What the user should know of how it ended: nothing is kept of it in files.
     pub advice: Option<String>,
+    /// "time", in seconds, and the least "error" so far at the end of every part of the search and
+    /// of the fits after it: by leaving one out, of rows held out once the candidates are judged.
+    pub history: Vec<(String, Vec<f64>)>,
 }
 
 impl AutoReport {
@@ -93,5 +96,6 @@ pub(super) fn report(
     };
     let gammas = chosen.parts.iter().map(|(part, _)| gamma(part)).collect();
     let costs = chosen.parts.iter().map(|(part, _)| 1.0 / (2.0 * part.lambda * n as f64)).collect();
-    AutoReport { stop, judged: judged.collect(), scales, gammas, costs, calibration, advice }
+    let (judged, history) = (judged.collect(), Vec::new());
+    AutoReport { stop, judged, scales, gammas, costs, calibration, advice, history }
 }

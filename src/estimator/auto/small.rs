@@ -4,6 +4,7 @@
 //! on rows held out than what was judged there ([`Guard`]); else what was judged is the machine.
 
 use super::columns::in_place;
+use super::fit_steps::FitSteps;
 use super::guard::{Finished, Guard, constant, constant_advice};
 use super::sources::{Part, Sources, coded, held_out};
 use crate::data::Rows;
@@ -37,6 +38,7 @@ pub(super) struct Small<'a, 'r, F: Real> {
     pub(super) terms: usize,
     pub(super) recipe: Recipe,
     pub(super) seed: u64,
+    pub(super) steps: FitSteps,
 }
 
 /// The best so far that comes near its aim: its error and values on rows held out, its terms in
@@ -74,6 +76,7 @@ impl<F: Real> Small<'_, '_, F> {
                 Err(Halt::Stop(reason)) => stopped = Some(reason),
                 Err(Halt::Fail(error)) => return Err(error),
             }
+            watch.step_done(self.steps.each);
         }
         watch.limit(max_time, 1.0);
         // Sides, where squares do not make fewer mistakes.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::columns::{in_place, order};
 use super::config::AutoConfig;
 use super::finish::finish;
+use super::fit_steps::FitSteps;
 use super::guard::Finished;
 use super::report::{AutoReport, report};
 use super::sources::{Sources, coded, held_out, in_turn, judged};
@@ -56,18 +57,28 @@ impl AutoConfig {
         let rows = problem.rows();
         let codings = self.codings(&rows, &sources, watch)?;
         let how = (columns.as_slice(), self.learn_scales, self.recipe, self.seed);
-        let search = |task: &Task<'_>, watch: &mut Watch<'_>| Search::default().run(task, watch);
-        let mut chosen = with_task(&rows, &sources, &codings, how, (watch, search))?;
-        let found = chosen.parts.iter_mut().map(|(part, _)| part).chain(&mut chosen.judged);
-        found.for_each(|part| part.scales = in_place(&part.scales, &columns));
-        let Finished { parts, stopped, advice } =
-            finish(self, &rows, &sources, (&codings, &mut chosen, &columns), watch)?;
+        let scales = learns(self.learn_scales, &rows);
+        let searched = Search::steps(&self.recipe, codings.len(), scales);
+        let fitted = FitSteps::new(self, sources.index.len(), rows.n_cols()).all();
+        let (done, history) = watch.search(searched + fitted, |watch| -> Result<_> {
+            let search =
+                |task: &Task<'_>, watch: &mut Watch<'_>| Search::default().run(task, watch);
+            let mut chosen = with_task(&rows, &sources, &codings, how, (&mut *watch, search))?;
+            let found = chosen.parts.iter_mut().map(|(part, _)| part).chain(&mut chosen.judged);
+            found.for_each(|part| part.scales = in_place(&part.scales, &columns));
+            watch.reached(searched);
+            let finished = finish(self, &rows, &sources, (&codings, &mut chosen, &columns), watch)?;
+            Ok((chosen, finished))
+        });
+        let (chosen, Finished { parts, stopped, advice }) = done?;
         let calibration = calibration(problem.targets(), &sources, (&chosen, self.recipe.rows))?;
         let early = stopped.filter(|reason| reason.is_early());
         let stop = early.or(chosen.stopped).or(stopped).unwrap_or(StopReason::Converged);
         let advice = advice.or_else(|| time_advice(stop, &chosen));
         let told = (calibration, advice);
-        let report = report(&chosen, &codings, (stop, sources.index.len()), told);
+        let mut report = report(&chosen, &codings, (stop, sources.index.len()), told);
+        let curve = |at: usize| history.iter().map(|entry| entry[at]).collect();
+        report.history = vec![("error".into(), curve(1)), ("time".into(), curve(0))];
         let model = Model::Coded(Arc::new(CodedModel::new(parts)?));
         Ok((Machine::new(model, State::None), report))
     }
@@ -166,11 +177,16 @@ pub(super) fn with_task<F: Real, R>(
         held_values: &held_values,
         held_weights: &held_weights,
         in_turn,
-        scales: learn_scales && rows.n_cols() > 1,
+        scales: learns(learn_scales, rows),
         recipe,
         seed,
     };
     run(&task, watch)
+}
+
+/// Whether scales are learnt: one feature needs none.
+fn learns<F: Real>(learn_scales: bool, rows: &Rows<'_, F>) -> bool {
+    learn_scales && rows.n_cols() > 1
 }
 
 /// The values, or sums of them.

@@ -1,0 +1,149 @@
+//! How far a search for a machine is. Whoever works on it counts, machines side by side together.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::{Phase, Step, Watch};
+
+/// Where a search stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SearchProgress {
+    /// Steps that are planned, of which [`super::Progress::iteration`] are done. A search may need
+    /// fewer.
+    pub planned: usize,
+    /// Candidates that were judged so far.
+    pub candidates: usize,
+    /// The least error of a candidate so far.
+    pub error: Option<f64>,
+    /// About how much time is left, where a step is done: what the steps that are left take at the
+    /// speed so far, and no more than the limit.
+    pub left: Option<Duration>,
+}
+
+/// The counts of a search.
+#[derive(Debug)]
+pub(super) struct SearchTally {
+    begun: Duration,
+    planned: usize,
+    steps: AtomicUsize,
+    candidates: AtomicUsize,
+    /// Bits of the least error, which are in the order of the numbers from 0 to infinity.
+    error: AtomicU64,
+    /// Seconds and least error when steps were done that others wait for.
+    history: Mutex<Vec<[f64; 2]>>,
+}
+
+impl SearchTally {
+    fn new(begun: Duration, planned: usize) -> Self {
+        Self {
+            begun,
+            planned,
+            steps: AtomicUsize::new(0),
+            candidates: AtomicUsize::new(0),
+            error: AtomicU64::new(f64::INFINITY.to_bits()),
+            history: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Steps done, and where the search stands at this time; `deadline` is when it ends at last.
+    pub(super) fn told(
+        &self,
+        now: Duration,
+        deadline: Option<Duration>,
+    ) -> (usize, SearchProgress) {
+        let planned = self.planned;
+        let steps = self.steps.load(Ordering::Relaxed).min(planned);
+        let error = f64::from_bits(self.error.load(Ordering::Relaxed));
+        let share = (planned - steps) as f64 / steps as f64;
+        let at_this_speed = (steps > 0).then(|| now.saturating_sub(self.begun).mul_f64(share));
+        let limit = deadline.map(|end| end.saturating_sub(now));
+        let told = SearchProgress {
+            planned,
+            candidates: self.candidates.load(Ordering::Relaxed),
+            error: error.is_finite().then_some(error),
+            left: at_this_speed.map(|left| limit.map_or(left, |limit| left.min(limit))),
+        };
+        (steps, told)
+    }
+}
+
+impl Watch<'_> {
+    /// For a search of at most so many steps: while `work` runs, the observer is told where that
+    /// stands. Beside what the work returns there are the seconds and the least error so far at
+    /// the end of every part of it.
+    pub(crate) fn search<T>(
+        &mut self,
+        planned: usize,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Vec<[f64; 2]>) {
+        let tally = Arc::new(SearchTally::new(self.started.elapsed(), planned));
+        let before = (self.tick, self.search.replace(Arc::clone(&tally)));
+        self.tick.phase = Phase::Search;
+        let done = work(self);
+        (self.tick, self.search) = before;
+        let mut history = tally.history.lock().unwrap_or_else(PoisonError::into_inner);
+        (done, std::mem::take(&mut *history))
+    }
+
+    /// A candidate of a search has this error.
+    pub(crate) fn judged(&self, error: f64) {
+        if let Some(tally) = &self.search {
+            tally.candidates.fetch_add(1, Ordering::Relaxed);
+            if error >= 0.0 {
+                tally.error.fetch_min(error.to_bits(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// What follows is judged by errors of another kind.
+    pub(crate) fn judges_anew(&self) {
+        if let Some(tally) = &self.search {
+            tally.error.store(f64::INFINITY.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    fn advance(&self, steps: usize) {
+        if let Some(tally) = &self.search {
+            tally.steps.fetch_add(steps, Ordering::Relaxed);
+        }
+    }
+
+    /// A part of the search is done, which counts as so many steps.
+    pub(crate) fn step_done(&self, steps: usize) {
+        self.advance(steps);
+        if let Some(tally) = &self.search {
+            let error = f64::from_bits(tally.error.load(Ordering::Relaxed));
+            if error.is_finite() {
+                let mut history = tally.history.lock().unwrap_or_else(PoisonError::into_inner);
+                history.push([self.elapsed().as_secs_f64(), error]);
+            }
+        }
+    }
+
+    /// So many steps of the search are done, or were not needed.
+    pub(crate) fn reached(&self, steps: usize) {
+        if let Some(tally) = &self.search {
+            tally.steps.fetch_max(steps, Ordering::Relaxed);
+        }
+    }
+
+    /// [`Watch::all_side_by_side`], each part a step of the search.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn steps_side_by_side<T: Send>(
+        &mut self,
+        count: usize,
+        work: impl Fn(usize, &mut Watch<'_>) -> Step<T> + Sync,
+    ) -> Step<Vec<T>> {
+        let done = self.all_side_by_side(count, |i, watch| {
+            let done = work(i, watch)?;
+            watch.advance(1);
+            Ok(done)
+        })?;
+        self.step_done(0);
+        Ok(done)
+    }
+}
