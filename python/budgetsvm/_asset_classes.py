@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.utils.metaestimators import available_if
-
 from . import _names
 from ._asset import AssetEstimator, streams
+from ._available import available_if
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._multilabel import LabelSets

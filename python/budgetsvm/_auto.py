@@ -16,6 +16,7 @@ from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import TrainedMachine
 from ._progress import Watcher
+from ._validation import validate_data
 
 
 @hyperparameters

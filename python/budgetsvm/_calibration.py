@@ -8,23 +8,23 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from . import _core, _larger, _validation
+from ._available import available_if
 from ._docs import documented
 from ._estimator import Estimator
 
 METHODS = ("auto", "sigmoid", "isotonic", "temperature")
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def has_probabilities(estimator: Any) -> bool:
+    """Whether it has probabilities; if not, an AttributeError says what gives it some."""
     if estimator._gives_probabilities():
         return True
-    raise AttributeError(
-        f"this {type(estimator).__name__} has no probabilities: call calibrate(X, y) after fit"
-        + (', or fit with loss="log_loss"' if hasattr(estimator, "loss") else "")
-    )
+    cures = estimator._probability_cures()
+    raise AttributeError(f"there are no probabilities yet: {', or '.join(cures)}")
 
 
 class Calibrated(Estimator):
@@ -47,6 +47,11 @@ class Calibrated(Estimator):
     def _is_calibrated(self) -> bool:
         machine = self.__dict__.get("_machine")
         return machine is not None and machine.calibration is not None
+
+    def _probability_cures(self) -> list[str]:
+        """What gives it probabilities."""
+        by_loss = ['fit with loss="log_loss"'] if hasattr(self, "loss") else []
+        return ["call calibrate(X, y) after fit", *by_loss]
 
     def _gives_probabilities(self) -> bool:
         return self._is_calibrated() or getattr(self, "loss", None) == "log_loss"
@@ -156,7 +161,7 @@ class Calibrated(Estimator):
             values[test] = part._values(_safe_split(part, X, None, test, train)[0])
         return values
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     @documented
     def predict_proba(self, X: Any, out: Any = None) -> np.ndarray:
         """Probabilities of the classes; after `calibrate`, or with the logistic loss.
@@ -174,7 +179,7 @@ class Calibrated(Estimator):
             return _larger.answers(self.predict_proba, X, out)
         return self._probabilities_of(self._values(X))
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     @documented
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of `predict_proba`.

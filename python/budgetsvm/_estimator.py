@@ -9,14 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _columns, _larger, _names, _parameters, _validation
 from ._archive import Archived
 from ._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from ._docs import documented
-from ._hyperparameters import hyperparameters
+from ._hyperparameters import hyperparameters, nearest
+from ._needs import warn_of_idle
 from ._progress import Watcher
+from ._validation import validate_data
 from .data._stored import Stored
 
 #: The page of a family of estimators.
@@ -67,6 +69,33 @@ class Estimator(Archived, BaseEstimator):
         if cls not in _NAMES:
             _NAMES[cls] = super()._get_param_names()
         return list(_NAMES[cls])
+
+    def set_params(self, **params: Any) -> Self:
+        """Set hyperparameters by their names.
+
+        Parameters
+        ----------
+        **params : dict
+            Hyperparameters and their values; ``name__part`` is one of an estimator within.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is no hyperparameter of a name; the message has the nearest one.
+        """
+        known = self._get_param_names()
+        unknown = [name for name in params if name.partition("__")[0] not in known]
+        try:
+            return super().set_params(**params)
+        except ValueError as error:
+            if not unknown:
+                raise
+            raise ValueError(f"{error}{nearest(unknown[0], known)}") from None
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -250,6 +279,8 @@ class Trained(CallbackSupportMixin, Estimator):
             self._all_or_nothing(),
             Watcher(self.verbose, self.callback, self._passes(), tasks) as watcher,
         ):
+            if tasks is not None or not self.__sklearn_is_fitted__():
+                warn_of_idle(self)
             yield watcher
 
     def _passes(self) -> Any:

@@ -15,15 +15,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from . import _columns, _core, _parameters, _tuning, _validation
 from ._docs import documented
 from ._estimator import FLOATS
 from ._exact_kernel import ExactKernel
 from ._hyperparameters import hyperparameters
+from ._needs import warn_of_idle
 from ._progress import Watcher
 from ._stored import require
+from ._validation import validate_data
 
 #: Numbers for which scikit-learn takes True, too.
 _REALS = """
@@ -198,6 +200,7 @@ class ExactEstimator(ExactKernel):
         @fitted@
         """
         with self._all_or_nothing():
+            warn_of_idle(self)
             self._fit(X, y, sample_weight)
         return self
 
@@ -417,7 +420,7 @@ class ExactEstimator(ExactKernel):
         try:
             _validation.check_real_weights(sample_weight)
             weights = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             if "sample_weight" in str(error):
                 raise
             raise ValueError(f"sample_weight: {error}") from None

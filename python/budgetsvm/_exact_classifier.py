@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils import column_or_1d
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _names, _validation, _votes
+from ._available import available_if
 from ._calibration import Calibrated
 from ._docs import documented
 from ._exact import ExactEstimator
@@ -28,7 +28,9 @@ def _has_proba(estimator: Any) -> bool:
     if estimator._is_calibrated():
         return True
     if estimator.probability == "deprecated" or not estimator.probability:
-        raise AttributeError("predict_proba is not available when probability=False")
+        raise AttributeError(
+            "predict_proba is not available when probability=False: call calibrate(X, y) after fit"
+        )
     return True
 
 
@@ -39,7 +41,9 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
     Parameters
     ----------
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class.
+        Factors of C by class; labels that y lacks are passed over. "balanced" makes every class
+        weigh the same, and counts a row of weight w as w rows, where scikit-learn's `SVC` counts
+        it as one.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Whether decision values of several classes are one a class or one a pair.
     break_ties : bool, default=False
@@ -79,20 +83,24 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         # Which warns of many classes.
         if not plain or 2 * len(classes) > len(labels):
             check_classification_targets(y)
-        # Asking for nothing takes as long as a small fit.
-        self.class_weight_ = (
-            np.ones(len(classes))
-            if self.class_weight is None
-            else compute_class_weight(self.class_weight, classes=classes, y=labels)
-        )
-        if not np.all(np.isfinite(self.class_weight_)):
-            raise ValueError(f"class_weight must be finite, got {self.class_weight!r}")
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class"
             )
         self.classes_ = classes
         return index
+
+    def _check_weights(self, sample_weight: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        weights = super()._check_weights(sample_weight, X, y)
+        try:
+            self.class_weight_ = _validation.class_factors(
+                self.class_weight, self.classes_, y, np.maximum(weights, 0.0)
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"class_weight: {error}") from None
+        if not np.all(np.isfinite(self.class_weight_)):
+            raise ValueError(f"class_weight must be finite, got {self.class_weight!r}")
+        return weights
 
     def _check_archived(self) -> None:
         super()._check_archived()

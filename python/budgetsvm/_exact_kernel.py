@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _names, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import Machined
+from ._validation import check_array
 
 NOT_FINITE = (
     "The dual coefficients or intercepts are not finite."

@@ -13,6 +13,7 @@ from ._docs import documented
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import OnMap, kernel_fits
+from ._needs import warn_of_idle
 from ._scales import ScaledFeatures
 from ._stored import require
 
@@ -57,6 +58,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         @fitted@
         """
         with self._all_or_nothing(), _larger.opened(self, X, None, None) as (X, _, _):
+            warn_of_idle(self)
             X = self._check_rows(X, True, list(FLOATS))
             self._check_width(X.dtype)
             rows = _validation.as_rows(self._scaled(X))

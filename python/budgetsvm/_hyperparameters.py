@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import Field, field, make_dataclass
+from difflib import get_close_matches
+from functools import wraps
 from inspect import get_annotations, signature
 from types import CellType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
@@ -37,10 +41,37 @@ def hyperparameters(cls: Declared) -> Declared:
     made = make_dataclass(
         cls.__name__, listed, namespace={"__doc__": cls.__doc__}, kw_only=True, eq=False, repr=False
     )
-    cls.__init__ = made.__init__  # type: ignore[misc]
+    cls.__init__ = _naming(made.__init__, cls.__qualname__)  # type: ignore[misc]
     cls.__doc__ = page(cls, signature(made).parameters)
     _name_methods(cls)
     return cls
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A question that names the known hyperparameter most like a wrong one; empty if none is."""
+    by_case = {own.lower(): own for own in known}
+    found = get_close_matches(name.lower(), by_case, n=1, cutoff=0.6)
+    return f" Did you mean {by_case[found[0]]!r}?" if found else ""
+
+
+def _naming(init: Callable[..., None], owner: str) -> Callable[..., None]:
+    """`__init__` whose refusal of a hyperparameter that there is not names the nearest one."""
+    known = tuple(signature(init).parameters)[1:]
+
+    @wraps(init)
+    def __init__(self: Any, *given: Any, **named: Any) -> None:
+        try:
+            init(self, *given, **named)
+        except TypeError as error:
+            wrong = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if wrong is None:
+                raise
+            raise TypeError(
+                f"{owner}() has no hyperparameter {wrong[1]!r} (an unexpected keyword argument)."
+                f"{nearest(wrong[1], known)}"
+            ) from None
+
+    return __init__
 
 
 def _order(declared: tuple[str, Field]) -> int:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
-from sklearn.utils.metaestimators import available_if
 
 from . import _core, _names, _parameters, _validation
+from ._available import available_if
 from ._docs import documented
 from ._hyperparameters import hyperparameters
 from ._machine import of_machine

@@ -84,6 +84,10 @@ class LabelSets(Classifier):
     def _probabilities_of(self, values: np.ndarray) -> np.ndarray:
         return expit(values) if self._has_sets() else super()._probabilities_of(values)
 
+    def _probability_cures(self) -> list[str]:
+        cures = super()._probability_cures()
+        return cures[1:] if self._has_sets() else cures
+
     def _check_calibrated(self) -> None:
         if self._has_sets():
             raise ValueError(

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 
 from . import _core, _names, _parameters, _tuning, _validation
 from ._estimator import FLOATS
@@ -19,6 +18,7 @@ from ._machine import MachineEstimator, points_of
 from ._progress import Watcher
 from ._scales import times
 from ._stored import require
+from ._validation import check_array
 
 _SOLVERS = ("auto", "newton", "cg", "plain-cg")
 _OPTIONAL = ("support_", "loo_decision_", "loo_score_")

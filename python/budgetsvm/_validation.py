@@ -11,12 +11,14 @@ from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array as _check_array
 from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import validate_data as _validate_data
 
 from . import _columns, _core, _names
 
 #: Modules whose lines no warning points at.
-_INNER = ("budgetsvm.", "sklearn.")
+_INNER = ("budgetsvm.", "sklearn.", "joblib.", "contextlib")
 #: Rows that are used as they are, and labels: numbers without a fraction, or text.
 _FLOATS, _LABELS = (np.float64, np.float32), "biuU"
 
@@ -94,6 +96,36 @@ def are_plain_labels(y: Any) -> bool:
     return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in _LABELS
 
 
+def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
+    """scikit-learn's checks; an integer beyond floats is a ValueError that names its argument."""
+    try:
+        return _validate_data(estimator, X, y, **checks)
+    except OverflowError:
+        raise ValueError(f"{'X' if _overflows(X) else 'y'} {_BEYOND}") from None
+
+
+def check_array(array: Any, **checks: Any) -> Any:
+    """The same of one array, by the name `input_name`."""
+    try:
+        return _check_array(array, **checks)
+    except OverflowError:
+        raise ValueError(f"{checks.get('input_name', 'X')} {_BEYOND}") from None
+
+
+_BEYOND = "has an integer beyond the range of floating point numbers: scale it, or leave it out"
+
+
+def _overflows(values: Any) -> bool:
+    """Whether numbers are beyond the range of floats."""
+    try:
+        np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        return True
+    except (TypeError, ValueError):
+        return False
+    return False
+
+
 def as_rows(X: Any) -> Any:
     """Checked rows in a form that `_core` borrows: no copy unless memory cannot be addressed.
 
@@ -136,7 +168,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray:
     try:
         check_real_weights(sample_weight)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if "sample_weight" in str(error).lower():
             raise
         raise ValueError(f"sample_weight: {error}") from None
@@ -164,8 +196,15 @@ def class_factors(
     """What the weight of a sample is multiplied by, of every class; `target` has their numbers."""
     factors = np.ones(len(classes))
     if isinstance(class_weight, dict):
-        for label, factor in class_weight.items():
-            factors[[i for i, known in enumerate(classes) if known == label][:1]] = factor
+        places = {label: at for at, label in enumerate(classes.tolist())}
+        known = [label for label in class_weight if label in places]
+        for label in known:
+            factors[places[label]] = class_weight[label]
+        if class_weight and not known:
+            warn(
+                f"class_weight names no class of y: its labels are {_listed([*class_weight])}, and "
+                f"those of y are {_listed(classes.tolist())}."
+            )
     elif class_weight == "balanced":
         sums, total = _class_sums(target, weights, len(factors))
         factors = np.divide(total, len(factors) * sums, where=sums > 0, out=factors)
@@ -280,7 +319,7 @@ def warn_of_scales(rows: Any, weights: np.ndarray) -> None:
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of the line of the user's that called, however deep in here."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INNER):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith(_INNER):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
@@ -291,7 +330,7 @@ def as_values(y: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(y, dtype=np.float64)
     try:
         values = np.ascontiguousarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"y must be numbers: {error}") from None
     if not np.isfinite(values).all():
         raise ValueError("Input y contains NaN or infinity.")
