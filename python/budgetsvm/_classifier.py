@@ -20,7 +20,8 @@ class Classifier(ClassifierMixin, Calibrated):
     Parameters
     ----------
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class; "balanced" makes every class weigh the same.
+        Factors of C by class; labels that y lacks are passed over, as a fold may lack rare ones.
+        "balanced" makes every class weigh the same, and counts `sample_weight`.
 
     Attributes
     ----------
@@ -121,11 +122,7 @@ class Classifier(ClassifierMixin, Calibrated):
 
     def _factors(self, target: Any, weights: np.ndarray, balance: bool) -> np.ndarray:
         """Of every class."""
-        if isinstance(self.class_weight, dict):
-            for label in self.class_weight:
-                if not any(known == label for known in self.classes_):
-                    raise ValueError(f"class_weight names {label!r}, which is no class of y")
-        elif self.class_weight == "balanced" and not balance:
+        if isinstance(self.class_weight, str) and not balance:
             raise ValueError(
                 'class_weight="balanced" is not known before all rows are: give partial_fit a '
                 "dict of weights"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import _num_samples, has_fit_parameter, validate_data
 
 from ._checkpoint import Checkpoint, checksum
 from ._columns import Layout, expect_order, layout_of, names_of, note
@@ -111,12 +111,14 @@ def each_part(
 ) -> None:
     """A step with rows, targets and weights, or one with each block of a source.
 
-    `to` is a checkpoint, or None, and the seconds between two of them.
+    Rows whose weights are all zero are no step: the estimator stays as it is. `to` is a checkpoint,
+    or None, and the seconds between two of them.
     """
     X, y, sample_weight = given
     checkpoint = None if to[0] is None else Checkpoint(estimator, *to, X)
     if not isinstance(X, Source):
-        step(X, y, sample_weight)
+        if not _is_weightless(X, sample_weight):
+            step(X, y, sample_weight)
         return
     if y is not None or sample_weight is not None:
         raise ValueError("y and sample_weight: a source has its own")
@@ -144,8 +146,9 @@ def each_part(
         layout = layout or X.layout()
         fresh = "n_features_in_" not in estimator.__dict__
         try:
-            with _by_place(estimator, layout, fresh):
-                step(*block)
+            if not _is_weightless(block.X, block.weight):
+                with _by_place(estimator, layout, fresh):
+                    step(*block)
         except ValueError as error:
             raise ValueError(f"{X!r}, rows {first} to {last - 1}: {error}") from None
         except KeyboardInterrupt:
@@ -158,6 +161,18 @@ def each_part(
         if first < done:
             raise checkpoint.other_rows()
         checkpoint.done()
+
+
+def _is_weightless(X: Any, sample_weight: Any) -> bool:
+    """Whether there is a weight for every row, and each is zero."""
+    if sample_weight is None:
+        return False
+    try:
+        weights = np.asarray(sample_weight)
+    except ValueError:  # whoever checks it says so
+        return False
+    fits = weights.dtype.kind in "biuf" and weights.shape in ((), (_num_samples(X),))
+    return fits and not weights.any()
 
 
 def _keep(checkpoint: Checkpoint | None, learnt: tuple[int, Block] | None) -> None:
