@@ -34,6 +34,16 @@ from ._stored import (
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
 
+#: Hyperparameters that a file may do without, and has the defaults of: those that came after the
+#: first release, and what Python alone has, which the Rust crate does not write.
+_MAY_LACK = frozenset(
+    """
+feature_scales constraint_atol intercept_penalty relaxation max_intercept resumable forgetting
+n_components quantile halving
+n_jobs verbose callback warm_start class_weight tune degree coef0 orthogonal waves shrinking tol
+""".split()
+)
+
 #: The classes that `load` makes, by name; `estimators` fills it.
 ESTIMATORS: dict[str, type[Archived]] = {}
 
@@ -46,6 +56,21 @@ def estimators() -> dict[str, type[Archived]]:
         if isinstance(found, type):
             ESTIMATORS.setdefault(name, found)
     return ESTIMATORS
+
+
+def _check_text(what: str, value: Any) -> None:
+    """Refuse text that no file can hold: half of a pair of UTF-16 is no character."""
+    # Escapes begin so where there may be one.
+    if value is None or "\\ud" not in json.dumps(value, default=str):
+        return
+    try:
+        json.dumps(value, default=str, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        found = error.object[error.start]
+        raise ValueError(
+            f"{what}: text with the lone surrogate {found!r} is no valid Unicode, and no file "
+            "holds it: encode the text anew (errors='replace')"
+        ) from None
 
 
 class Archived:
@@ -132,6 +157,10 @@ class Archived:
             text = json.dumps([str(name) for name in names]).encode()
             arrays["feature_names"] = np.frombuffer(text, dtype=np.uint8)
         labels = labels_to_store(self.classes_) if hasattr(self, "classes_") else None
+        _check_text("hyperparameters", params)
+        _check_text("class labels", labels)
+        _check_text("feature names", None if names is None else [str(name) for name in names])
+        _check_text("what was learnt", fitted)
         description = {
             "kind": type(self).__name__,
             "params": to_json(params),
@@ -156,7 +185,10 @@ class Archived:
         require(set(description) == keys, "description of the estimator")
         stored, fitted = description["params"], description["fitted"]
         require(isinstance(stored, dict) and isinstance(fitted, dict), "description")
-        require(set(stored) <= set(cls._get_param_names()), "hyperparameter")  # type: ignore[attr-defined]
+        known = set(cls._get_param_names())  # type: ignore[attr-defined]
+        require(set(stored) <= known, "hyperparameter")
+        lacks = sorted(known - _MAY_LACK - set(stored))
+        require(not lacks, f"it lacks the hyperparameter {lacks[0] if lacks else ''}")
         if stored.get("tune_size", 0) is None:
             del stored["tune_size"]  # so the Rust crate wrote that nothing is tuned
         of_points = {
@@ -205,7 +237,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted estimator from a file that `save` wrote.
 
     Nothing in the file is executed and no other file is opened; a file that is not exactly valid
-    is refused. (A pickle, in contrast, runs code: load only pickles that you trust.)
+    is refused. (A pickle, in contrast, runs code: load only pickles that you trust.) Files of
+    earlier releases and of the Rust crate lack some hyperparameters, which have their defaults; a
+    file that lacks another one is refused.
 
     Parameters
     ----------

@@ -135,7 +135,10 @@ class Served:
             return np.ascontiguousarray(_table.apply(self._plans, columns), dtype=machine.dtype)
         rows = np.asarray(X)
         if rows.dtype not in (np.float32, np.float64):
-            rows = rows.astype(np.float64)
+            try:
+                rows = rows.astype(np.float64)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"X must be numbers: {error}") from None
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
             expected = f"(n_samples, {self.n_features_in_})"
             raise ValueError(f"X must be of shape {expected}, got {rows.shape}")
