@@ -12,6 +12,10 @@ import numpy as np
 BOUNDARY = 1e-9
 
 
+#: The largest magnitude whose sums over all pairs floats hold.
+LARGEST = 1e300
+
+
 def voted(values: np.ndarray, k: int) -> np.ndarray:
     """The class with most votes of its pairs, the first of equals, shape (n_samples,)."""
     first, second = np.triu_indices(k, 1)
@@ -25,6 +29,8 @@ def voted(values: np.ndarray, k: int) -> np.ndarray:
 
 def one_a_class(values: np.ndarray, k: int) -> np.ndarray:
     """Votes, and between equal ones the sums of the values: what scikit-learn calls "ovr"."""
+    if values.size and max(values.max(), -values.min()) > LARGEST:
+        values = np.clip(values, -LARGEST, LARGEST)
     first, second = np.triu_indices(k, 1)
     votes, sums = np.zeros((len(values), k)), np.zeros((len(values), k))
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import budgetsvm
+from budgetsvm import serve
 from files import cases, joined, parts, rows, summed, targets
 
 FILES = Path(__file__).parents[1] / "files" / "1"
@@ -76,6 +77,45 @@ def test_old_files_have_no_checksum_and_new_ones_must(written, tmp_path):
     header, description, values = parts(written["BudgetSVC-0-two"])
     assert description["format_version"] == 2
     refused(joined(header, {**description, "format_version": 1}, values), tmp_path, "checksum")
+
+
+@pytest.mark.parametrize("name", [
+    "AutoSVC-0-several", "AutoSVC-0-two", "NuSVC-0-several", "SVC-1-several", "SVC-1-two",
+    "SemiparametricNuSVC-0-several", "OneClassSVM-0-values", "BudgetSVC-0-several",
+])  # fmt: skip
+def test_coefficients_near_the_end_of_floats(name, tmp_path):
+    """Answers are finite, or the rows are refused."""
+    ((_, estimator, kind, single, sparse),) = [c for c in cases() if c[0] == name]
+    X, path = rows(single, sparse), tmp_path / "model.safetensors"
+    estimator.fit(X, targets(kind)).save(path)
+    header, description, values = parts(path.read_bytes())
+    for key, entry in header.items():
+        if not key.endswith((".coef", ".intercept")):
+            continue
+        first, last = entry["data_offsets"]
+        dtype = {"F64": np.float64, "F32": np.float32}[entry["dtype"]]
+        numbers = np.frombuffer(values[first:last], dtype)
+        if not numbers.any():
+            continue
+        largest = (numbers / np.abs(numbers).max() * (np.finfo(dtype).max / 2)).astype(dtype)
+        path.write_bytes(
+            joined(header, description, values[:first] + largest.tobytes() + values[last:])
+        )
+        ways = []
+        for read in (budgetsvm.load, serve.load):
+            try:
+                ways.append(read(path))
+            except ValueError:  # one number is there twice, or functions are the user's own
+                assert name.startswith(("Semi", "OneClass"))
+        for model in ways:
+            for method in ("decision_function", "predict_proba", "score_samples"):
+                if not hasattr(model, method):
+                    continue
+                try:
+                    found = getattr(model, method)(X)
+                except (ValueError, AttributeError):  # out of range, or no probabilities
+                    continue
+                assert np.isfinite(found).all(), (key, method)
 
 
 @pytest.mark.parametrize("old", LEARNERS)
