@@ -6,7 +6,7 @@ One table for all estimators. A row counts for those that have both hyperparamet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -114,7 +114,7 @@ NEEDS: tuple[Need, ...] = (
 
 
 @cache
-def _rows(cls: Hashable) -> tuple[tuple[str, Any, Need], ...]:
+def _rows(cls: type) -> tuple[tuple[str, Any, Need], ...]:
     """Of a class the hyperparameters with needs: name, default and need."""
     defaults = {name: getattr(cls, name, None) for name in cls._get_param_names()}  # type: ignore[attr-defined]
     return tuple(
@@ -130,7 +130,8 @@ def _rows(cls: Hashable) -> tuple[tuple[str, Any, Need], ...]:
 def idle(estimator: Any) -> dict[str, str]:
     """The hyperparameters that were set and change nothing, with what they need."""
     found: dict[str, str] = {}
-    for name, default, need in _rows(type(estimator)):
+    cls: type = type(estimator)
+    for name, default, need in _rows(cls):
         value = getattr(estimator, name)
         if value is default or (np.ndim(value) == 0 and value == default):
             continue
