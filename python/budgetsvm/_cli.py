@@ -45,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("budgetsvm: interrupted")
         return 130
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        complain(f"budgetsvm: error: {error}")
+        complain(f"budgetsvm: error: {' '.join(str(error).split())}")
         return 1
     except Exception as error:  # a fault of ours: its name is what a report of it needs
-        complain(f"budgetsvm: error: {type(error).__name__}: {error}")
+        complain(f"budgetsvm: error: {type(error).__name__}: {' '.join(str(error).split())}")
         return 1
     return 0
 

@@ -60,9 +60,10 @@ def read_table(
         else:
             table = _columns_of(path, kind, label, fitted)
     _check(path, table)
-    unnamed = fitted is not None and fitted.names is not None and table.layout.names is None
-    if unnamed:
-        warn(f"{path}: its columns have no names and are taken in the order of those of the fit")
+    named = table.layout.names is not None
+    if fitted is not None and named is not (fitted.names is not None):
+        whose = "those of the fit have none" if named else "its columns have no names"
+        warn(f"{path}: {whose}, so that columns are taken by their places")
     return table
 
 

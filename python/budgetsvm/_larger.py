@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples, has_fit_parameter, validate_data
 
+from . import _validation
 from ._checkpoint import Checkpoint, checksum
 from ._columns import Layout, expect_order, layout_of, names_of, note
 from ._files import whole
@@ -64,8 +65,13 @@ def checked_rows(estimator: Any, stored: Stored, reset: bool, dtypes: Any) -> An
 
 def in_line(estimator: Any, X: Any) -> Any:
     """A source with its columns, and the base of its indices, as in the rows of the fit."""
-    fitted = "n_features_in_" in estimator.__dict__
-    return X.like(layout_of(estimator)) if isinstance(X, Source) and fitted else X
+    if not isinstance(X, Source) or "n_features_in_" not in estimator.__dict__:
+        return X
+    fitted = layout_of(estimator)
+    if X.columns is not None and fitted.names is None:
+        name = type(estimator).__name__
+        _validation.warn(f"X has feature names, but {name} was fitted without feature names")
+    return X.like(fitted)
 
 
 def beside(X: Any, other: Any) -> Any:

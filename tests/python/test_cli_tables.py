@@ -118,6 +118,9 @@ def test_tables_without_names(capsys):
     told = predicted(capsys, "bare.csv")
     assert np.mean(np.array(told.out.split(), dtype=int) == Y) > 0.9
     assert "budgetsvm: warning: bare.csv: its columns have no names" in told.err
+    assert main(["train", "first.csv", "m.safetensors", "--label", "0"]) == 0
+    told = predicted(capsys, "a-b-c-y.csv")
+    assert "budgetsvm: warning: a-b-c-y.csv: those of the fit have none" in told.err
 
 
 def test_machines_of_python_know_their_columns(capsys):

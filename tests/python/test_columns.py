@@ -214,6 +214,17 @@ def test_a_served_machine_without_names_takes_frames_by_place(tmp_path):
     np.testing.assert_array_equal(served.predict(OTHER), model.predict(OTHER.to_numpy()))
 
 
+def test_names_that_the_fit_did_not_have_are_said(tmp_path):
+    """As of data frames."""
+    model = budgetsvm.BudgetSVC(budget=15, random_state=0).fit(FRAME.to_numpy(), Y)
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        told = model.predict(opened(OTHER, "csv", tmp_path))
+    np.testing.assert_array_equal(told, model.predict(OTHER.to_numpy()))
+    model = fitted("BudgetSVC")
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(data.open((FRAME.to_numpy(), Y)))
+
+
 def test_places():
     assert places(["a", "b"], ["a", "b"], "X") is None
     assert places(["a", "b"], ["b", "y", "a"], "X", "y") == [2, 0]
