@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.utils import get_tags
 
 from . import _cli_libsvm, _core
 from ._archive import estimators
-from ._cli_files import ENDS, Table, read_model, read_table
+from ._cli_files import ENDS, Table, expect_finite, read_model, read_table
 from ._cli_streams import complain, is_terminal, say, show_warning
 from ._columns import Layout, layout_of, note
 from ._files import expect_place, whole
@@ -175,10 +176,11 @@ def _estimator(options: argparse.Namespace) -> Any:
     return cls(**params)
 
 
-def _table(options: argparse.Namespace, fitted: Layout | None = None) -> Table:
+def _table(options: argparse.Namespace, estimator: Any, fitted: Layout | None = None) -> Table:
     table = read_table(options.data, options.format, options.label, options.zero_based, fitted)
     if table.y is None and fitted is None:
         raise ValueError(f"{options.data}: no labels")
+    expect_finite(options.data, table, get_tags(estimator).input_tags.allow_nan)
     return table
 
 
@@ -187,7 +189,7 @@ def _train(options: argparse.Namespace) -> None:
     if not options.model.endswith(".safetensors"):
         raise ValueError(f"a model file's name ends in .safetensors, got {options.model!r}")
     expect_place(options.model)
-    X, y, layout = _table(options)
+    X, y, layout = _table(options, estimator)
     estimator.fit(X, y)
     note(estimator, layout)
     estimator.save(options.model)
@@ -197,7 +199,7 @@ def _predict(options: argparse.Namespace) -> None:
     if options.out is not None:
         expect_place(options.out)
     model = read_model(options.model)
-    X, y, _ = _table(options, layout_of(model))
+    X, y, _ = _table(options, model, layout_of(model))
     if X.shape[1] > model.n_features_in_:
         model = read_model(options.model, X.shape[1])
     # The names of the columns were looked at when the table was read.
@@ -244,7 +246,7 @@ def _folds(estimator: Any, folds: int) -> Any:
 
 def _cv(options: argparse.Namespace) -> None:
     estimator = _estimator(options)
-    X, y, _ = _table(options)
+    X, y, _ = _table(options, estimator)
     scores = cross_val_score(
         estimator, X, y, cv=_folds(estimator, options.folds), scoring=options.scoring,
         error_score="raise",
@@ -266,7 +268,7 @@ def _tune(options: argparse.Namespace) -> None:
     unknown = set(grid) - set(own)
     if unknown or not grid:
         raise ValueError(f"--grid: {options.estimator} has no {', '.join(sorted(unknown)) or 'C'}")
-    X, y, layout = _table(options)
+    X, y, layout = _table(options, estimator)
     estimator.set_params(**({"verbose": 0} if "verbose" in own else {}))
     search = GridSearchCV(
         estimator, grid, cv=_folds(estimator, options.folds), scoring=options.scoring,

@@ -93,6 +93,21 @@ def _check(path: str, table: Table) -> None:
         raise ValueError(f"{path}: {X.shape[0]} rows, but y is of shape {y.shape}")
 
 
+def expect_finite(path: str, table: Table, may_be_missing: bool) -> None:
+    """Refuse the first number that is infinite, or missing where an estimator does not take it."""
+    X, names = table.X, table.layout.names
+    if sp.issparse(X) or X.dtype.kind != "f":
+        return
+    wrong = np.argwhere(np.isinf(X) if may_be_missing else ~np.isfinite(X))
+    if len(wrong):
+        row, column = wrong[0]
+        name = column if names is None else repr(names[column])
+        raise ValueError(
+            f"{path}: row {row} (the first is 0) has {X[row, column]} in column {name}: a finite "
+            "number is needed"
+        )
+
+
 def _svmlight(path: str, zero_based: Any, fitted: Layout | None) -> Table:
     """Rows of text, whose indices begin with what the user, the fit or the rows say."""
     X, y = load_svmlight_file(path, zero_based=True)
@@ -139,6 +154,7 @@ def _columns_of(path: str, kind: str, label: str | None, fitted: Layout | None) 
             order = places(fitted.names, names, path)
         if order is not None:
             names, columns = [names[i] for i in order], [columns[i] for i in order]
+            layout = layout._replace(names=names)
     return Table(_matrix(path, names, columns, dtype), y, layout)
 
 

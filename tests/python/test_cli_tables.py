@@ -184,6 +184,18 @@ def test_an_index_0_among_rows_that_begin_with_1(capsys):
     assert "zero.svm: an index is 0" in capsys.readouterr().err
 
 
+def test_a_number_that_is_missing_is_named(capsys):
+    """Where the estimator does not take it; one that is infinite always."""
+    rows = {"a": np.where(np.arange(200) == 7, np.nan, X[:, 0])}
+    path = table("csv", "bacy", **rows)
+    ends_with_one_line(capsys, ["train", path, "m.safetensors"], f"{path}: row 7 (the first is 0)")
+    assert main(["train", path, "m.safetensors", "--estimator", "AutoSVC"]) == 0
+    assert main(["predict", "m.safetensors", path]) == 0
+    rows["a"][9] = np.inf
+    table("csv", "bacy", **rows)
+    ends_with_one_line(capsys, ["predict", "m.safetensors", path], "row 9 (the first is 0) has inf")
+
+
 def damaged():
     """Names of files, and what is in them or makes them."""
 

@@ -283,6 +283,19 @@ def test_the_base_of_several_sources(tmp_path):
     np.testing.assert_array_equal(*(told["validation_score"] for told in scores))
 
 
+def test_rows_in_the_order_of_the_fit_are_stored_once(tmp_path, monkeypatch):
+    """Text whose base is that of the fit is no other source, and rows of one count for both."""
+    source = data.open(text(tmp_path / "rows", FRAME.to_numpy(), 1))
+    model = budgetsvm.BudgetSVC(budget=15, random_state=0).fit(source)
+    given = source.rows_given
+    monkeypatch.setattr(type(source), "_written", None)
+    model.polish(source)
+    model.predict(data.open(text(tmp_path / "rows", FRAME.to_numpy(), 1)))
+    frames = data.open((OTHER, Y))
+    fitted("BudgetSVC").predict(frames)
+    assert (source.rows_given, frames.rows_given) == (given, len(OTHER))
+
+
 def test_a_base_that_nobody_knows_is_said(tmp_path):
     X = FRAME.to_numpy().copy()
     model = budgetsvm.BudgetSVC(budget=15, random_state=0).fit(X, Y)

@@ -41,6 +41,7 @@ class Source:
         self.n_rows: int | None = None
         self.n_features: int | None = None
         self.rows_given = 0
+        self._of_which: Source | None = None
         self.columns: list[str] | None = None
         self._cache, self._block_rows = cache, block_rows
         self._stored: tuple[Any, Stored] | None = None
@@ -122,8 +123,14 @@ class Source:
 
     def _given(self, parts: list[Block]) -> Block:
         block = parts[0] if len(parts) == 1 else joined(parts)
-        self.rows_given += block.X.shape[0]
+        self._count(block.X.shape[0])
         return block
+
+    def _count(self, rows: int) -> None:
+        """Note rows that were handed out, by this source or by one that it was made of."""
+        self.rows_given += rows
+        if self._of_which is not None:
+            self._of_which._count(rows)
 
     def _checked(self, pieces: Callable[[], Iterator[Piece]]) -> Iterator[Piece]:
         """Pieces whose numbers are finite, of one width and one make."""
@@ -210,7 +217,7 @@ class Source:
             seen += piece.X.shape[0]
             if told is not None:
                 told(seen)
-        self.rows_given += seen
+        self._count(seen)
         return writer.stored(*self._columns())
 
     def _as_read(self) -> Iterator[Piece]:
@@ -262,7 +269,7 @@ class Source:
     def _copy(self, **changed: Any) -> Self:
         """A source of the same rows with other attributes, which keeps nothing of what was read."""
         other = copy.copy(self)
-        other.__dict__.update(changed, _stored=None, _facts=None)
+        other.__dict__.update(changed, _stored=None, _facts=None, _of_which=self)
         return other
 
     def _name(self) -> str:

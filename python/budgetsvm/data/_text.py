@@ -55,7 +55,11 @@ class TextSource(FileSource):
             self._look()
             first = first_index(self._bounds, "auto", fitted, self._name())
             fitted = fitted._replace(zero_based=first == 0)
-        return self._copy(_wanted=width, _fitted=fitted)
+        other = self._copy(_wanted=width, _fitted=fitted)
+        # What was stored of these very rows is of use again.
+        told = self._zero_based != "auto" and self._wanted == width
+        looked = self._looked is not None and self._looked == self.identity()
+        return self if told or (looked and self._columns() == other._columns()) else other
 
     def _look(self) -> None:
         """Find the least and the largest index, where something depends on them."""
