@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         complain(f"budgetsvm: error: {' '.join(str(error).split())}")
         return 1
-    except Exception as error:  # a fault of ours: its name is what a report of it needs
+    except Exception as error:  # nobody foresaw it: its type is what a report of it needs
         complain(f"budgetsvm: error: {type(error).__name__}: {' '.join(str(error).split())}")
         return 1
     return 0
