@@ -198,9 +198,66 @@ pub(crate) fn try_square<T: Clone>(what: &'static str, n: usize, value: T) -> Re
     try_vec(what, n.saturating_mul(n), value)
 }
 
+/// What an iterator gives, as a vector, or [`Error::OutOfMemory`].
+pub(crate) fn try_collect<T>(
+    what: &'static str,
+    items: impl IntoIterator<Item = T>,
+) -> Result<Vec<T>> {
+    let items = items.into_iter();
+    let mut out = Vec::new();
+    let (least, most) = items.size_hint();
+    try_reserve(what, &mut out, least)?;
+    if most == Some(least) {
+        out.extend(items);
+        return Ok(out);
+    }
+    for item in items {
+        try_push(what, &mut out, item)?;
+    }
+    Ok(out)
+}
+
+/// Appends an item to a vector that grows as any, or [`Error::OutOfMemory`].
+#[inline]
+pub(crate) fn try_push<T>(what: &'static str, to: &mut Vec<T>, item: T) -> Result<()> {
+    if to.len() == to.capacity() {
+        try_reserve(what, to, to.len().max(256))?;
+    }
+    to.push(item);
+    Ok(())
+}
+
+/// Appends values to a vector that grows as any, or [`Error::OutOfMemory`].
+pub(crate) fn try_extend<T: Copy>(what: &'static str, to: &mut Vec<T>, values: &[T]) -> Result<()> {
+    if to.capacity() - to.len() < values.len() {
+        try_reserve(what, to, values.len().max(to.len()))?;
+    }
+    to.extend_from_slice(values);
+    Ok(())
+}
+
+/// A copy of values, or [`Error::OutOfMemory`].
+pub(crate) fn try_copy<T: Copy>(what: &'static str, values: &[T]) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    try_reserve(what, &mut out, values.len())?;
+    out.extend_from_slice(values);
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_collected_is_what_the_standard_library_collects() {
+        let odd = (0..1000_u32).filter(|i| i % 2 == 1);
+        assert_eq!(try_collect("all", odd.clone()).unwrap(), odd.collect::<Vec<_>>());
+        assert_eq!(try_collect("all", 3..7).unwrap(), [3, 4, 5, 6]);
+        assert_eq!(try_copy("all", &[1, 2, 3]).unwrap(), [1, 2, 3]);
+        // Nothing of a size that cannot be had is begun.
+        let endless = std::iter::repeat_n(0_u64, usize::MAX);
+        assert!(matches!(try_collect("all", endless), Err(Error::OutOfMemory { .. })));
+    }
 
     #[test]
     fn what_cannot_be_had_is_an_error() {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Final, Self, final
+from typing import IO, Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +209,7 @@ def archive_load(
 ) -> tuple[str, dict[str, NDArray[Any]], Machine | None]: ...
 def map_fit(family: str, config: str, x: _Rows, threads: int) -> tuple[Machine, dict[str, Any]]: ...
 def svmlight_read(
-    source: bytes | str,
+    source: bytes | str | IO[bytes],
     *,
     single: bool,
     zero_based: bool | None,
@@ -220,7 +220,7 @@ def svmlight_read(
 ) -> tuple[Any, ...]: ...
 def svmlight_write(x: _Rows, y: NDArray[np.float64], first: int, threads: int) -> list[str]: ...
 def libsvm_read(
-    source: bytes | str, n_features: int | None, threads: int
+    source: bytes | str | IO[bytes], n_features: int | None, threads: int
 ) -> tuple[str, Machine, list[int], tuple[list[float], list[float]] | None]: ...
 def libsvm_write(
     kind: str,

@@ -56,10 +56,11 @@ def from_libsvm(
     """
     if n_features is not None and (isinstance(n_features, bool) or int(n_features) < 1):
         raise ValueError(f"n_features must be None or >= 1, got {n_features!r}")
-    kind, machine, labels, sigmoids = _core.libsvm_read(
-        source_of(path), None if n_features is None else int(n_features),
-        _validation.thread_count(n_jobs),
-    )  # fmt: skip
+    width = None if n_features is None else int(n_features)
+    with source_of(path) as source:
+        kind, machine, labels, sigmoids = _core.libsvm_read(
+            source, width, _validation.thread_count(n_jobs)
+        )
     kernel = json.loads(machine.kernel)
     params = {name: kernel[name] for name in ("gamma", "degree", "coef0") if name in kernel}
     if sigmoids is not None:

@@ -25,12 +25,14 @@ use ndarray::Array2;
 use super::{PairwiseModel, Support};
 use crate::data::Gathered;
 use crate::data::svmlight::{Origin, Reader, Table, write_rows};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, try_push, try_reserve};
 use crate::kernel::AnyKernel;
 use crate::watch::Look;
 
 /// The longest header.
 const HEADER: u64 = 1 << 28;
+/// More lines than a header of LIBSVM's has.
+const FIELDS: usize = 16;
 
 /// LIBSVM's machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +106,27 @@ fn pairs_of(classes: usize) -> Option<usize> {
     Some(classes.checked_mul(classes.checked_sub(1)?)? / 2)
 }
 
+/// The next line with its end, nothing where there is no more.
+fn read_line(from: &mut impl BufRead, look: Look<'_>) -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    loop {
+        look()?;
+        let part = from.fill_buf();
+        let part = part.map_err(|source| Error::Io { path: "(stream)".into(), source })?;
+        let end = part.iter().position(|&b| b == b'\n').map(|end| end + 1);
+        let used = end.unwrap_or(part.len());
+        if line.capacity() - line.len() < used {
+            let more = used.max(line.len());
+            try_reserve("a line", &mut line, more)?;
+        }
+        line.extend_from_slice(&part[..used]);
+        from.consume(used);
+        if end.is_some() || used == 0 {
+            return Ok(line);
+        }
+    }
+}
+
 /// The lines of a header.
 #[derive(Default)]
 struct Header {
@@ -112,25 +135,33 @@ struct Header {
 }
 
 impl Header {
-    fn read(from: &mut impl BufRead) -> Result<Self> {
+    fn read(from: &mut impl BufRead, look: Look<'_>) -> Result<Self> {
         let mut header = Self::default();
         let mut from = from.take(HEADER);
         loop {
-            let mut line = Vec::new();
-            let read = from.read_until(b'\n', &mut line);
-            read.map_err(|source| Error::Io { path: "(stream)".into(), source })?;
+            let line = read_line(&mut from, look)?;
             header.lines += 1;
-            let Ok(text) = std::str::from_utf8(&line) else {
+            let Ok(mut text) = String::from_utf8(line) else {
                 return bad(format!("line {}: no text", header.lines));
             };
-            let (name, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text, ""));
-            match name.trim() {
+            let named = text.trim_start();
+            let end = named.find(char::is_whitespace).unwrap_or(named.len());
+            match &named[..end] {
                 "SV" => return Ok(header),
-                "" if line.is_empty() => return bad("the line SV is missing"),
+                "" if text.is_empty() => return bad("the line SV is missing"),
                 name if header.fields.iter().any(|(known, _)| known == name) => {
                     return bad(format!("line {}: {name} comes twice", header.lines));
                 }
-                name => header.fields.push((name.to_owned(), rest.trim().to_owned())),
+                name if header.fields.len() == FIELDS => {
+                    let name: String = name.chars().take(32).collect();
+                    return bad(format!("unknown line {name:?}"));
+                }
+                name => {
+                    let name: String = name.chars().take(64).collect();
+                    let end = text.len() - named.len() + end;
+                    text.drain(..end);
+                    header.fields.push((name, text));
+                }
             }
         }
     }
@@ -142,9 +173,14 @@ impl Header {
 
     fn some<T: FromStr>(&mut self, name: &str) -> Result<Option<Vec<T>>> {
         let Some(text) = self.take(name) else { return Ok(None) };
-        let all: std::result::Result<Vec<T>, _> =
-            text.split_whitespace().map(T::from_str).collect();
-        all.map(Some).or_else(|_| bad(format!("{name}: no list of numbers of its kind")))
+        let mut all = Vec::new();
+        for number in text.split_whitespace() {
+            match number.parse() {
+                Ok(number) => try_push("a line of numbers", &mut all, number)?,
+                Err(_) => return bad(format!("{name}: no list of numbers of its kind")),
+            }
+        }
+        Ok(Some(all))
     }
 
     fn all<T: FromStr>(&mut self, name: &str, count: usize) -> Result<Vec<T>> {
@@ -166,7 +202,7 @@ impl Header {
             // LIBSVM takes 0, beside which distances and products vanish.
             Ok::<_, Error>(if gamma == 0.0 { f64::MIN_POSITIVE } else { gamma })
         };
-        let kernel = match name.as_str() {
+        let kernel = match name.trim() {
             "linear" => AnyKernel::Linear,
             "polynomial" => AnyKernel::Polynomial {
                 gamma: gamma(self)?,
@@ -204,8 +240,9 @@ impl LibsvmModel {
     /// `OutOfMemory`, those of `look`.
     pub fn read(from: impl Read, n_features: Option<usize>, look: Look<'_>) -> Result<Self> {
         let mut from = BufReader::new(from);
-        let mut header = Header::read(&mut from)?;
-        let Some(kind) = header.take("svm_type").as_deref().and_then(Kind::of_name) else {
+        let mut header = Header::read(&mut from, look)?;
+        let Some(kind) = header.take("svm_type").as_deref().map(str::trim).and_then(Kind::of_name)
+        else {
             return bad("svm_type is missing or unknown");
         };
         let kernel = header.kernel()?;
@@ -376,7 +413,7 @@ fn read_rows(
     look: Look<'_>,
 ) -> Result<(Gathered<f64>, Array2<f64>)> {
     if terms == 0 {
-        if !reader.next_block::<f64>()?.is_empty() {
+        if !reader.watched_block::<f64>(look)?.is_empty() {
             return bad("support vectors, but total_sv 0");
         }
         let (values, columns, starts) = (Vec::new(), Vec::new(), vec![0]);

@@ -7,6 +7,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -208,6 +209,9 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::BadLabels(text) => PyValueError::new_err(format!("y: {text}")),
         // With its number, so that Python makes it FileNotFoundError or PermissionError.
         Error::Io { path, source } => match source.raw_os_error() {
+            _ if source.kind() == ErrorKind::OutOfMemory => PyMemoryError::new_err(text),
+            // An exception of a file that Python reads.
+            None if source.get_ref().is_some_and(|inner| inner.is::<PyErr>()) => source.into(),
             Some(number) => {
                 let reason = source.to_string();
                 let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();

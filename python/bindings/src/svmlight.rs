@@ -1,6 +1,7 @@
 //! Rows and models as text.
 
 use std::fs::File;
+use std::io::{self, Cursor};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +12,9 @@ use budgetsvm::model::Model;
 use budgetsvm::model::libsvm::{Kind, LibsvmModel};
 use budgetsvm::watch::Watch;
 use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 
 use crate::arrays::{Float, Samples, contiguous, with_rows};
@@ -19,22 +22,45 @@ use crate::enter::{enter, exception};
 use crate::features::matrix;
 use crate::machine::{Machine, gathered};
 
-/// A file's name, or the bytes themselves.
+/// Bytes that are asked of a file of Python's at a time.
+const BLOCK: usize = 1 << 20;
+
+/// The bytes themselves, a file's name, or an open file of Python's that gives them.
 #[derive(FromPyObject)]
 pub(crate) enum Source {
-    Bytes(Vec<u8>),
+    Bytes(PyBackedBytes),
     Path(PathBuf),
+    File(Py<PyAny>),
 }
 
 impl Source {
-    fn open(self) -> Result<Box<dyn std::io::Read + Send>> {
+    fn open(self) -> Result<Box<dyn io::Read + Send>> {
         match self {
-            Self::Bytes(bytes) => Ok(Box::new(std::io::Cursor::new(bytes))),
+            Self::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes))),
             Self::Path(path) => match File::open(&path) {
                 Ok(file) => Ok(Box::new(file)),
                 Err(source) => Err(Error::Io { path, source }),
             },
+            Self::File(file) => Ok(Box::new(PythonFile(file))),
         }
+    }
+}
+
+/// What the method `read` of an object of Python's gives. What it raises is raised by the call.
+struct PythonFile(Py<PyAny>);
+
+impl io::Read for PythonFile {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            let found = self.0.call_method1(py, "read", (to.len().min(BLOCK),))?;
+            let found: PyBackedBytes = found.extract(py).map_err(PyErr::from)?;
+            let Some(to) = to.get_mut(..found.len()) else {
+                return Err(PyValueError::new_err("read gives more bytes than were asked for"));
+            };
+            to.copy_from_slice(&found);
+            Ok(found.len())
+        })
+        .map_err(Into::into)
     }
 }
 

@@ -6,6 +6,8 @@ import bz2
 import gzip
 import lzma
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -14,29 +16,38 @@ from sklearn.utils import check_array
 
 from .. import _core, _validation
 from .._columns import Layout
-from .._files import Target, whole
+from .._files import Target, regular, whole
 from ._damaged import readable
 
 #: Columns are 32-bit numbers.
 MOST = 2**31 - 1
+#: Bytes of the longest line; `_core` has the same limit.
+LINE = 1 << 26
 _PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def source_of(file: Any) -> Any:
-    """What `_core` reads: a file's name, or bytes of an open or a packed file."""
+@contextmanager
+def source_of(file: Any) -> Iterator[Any]:
+    """What `_core` reads: a file's name, the bytes of an open file, or a packed file, block by
+    block.
+    """
     if hasattr(file, "read"):
         content = file.read()
-        return content.encode() if isinstance(content, str) else bytes(content)
+        yield content.encode() if isinstance(content, str) else bytes(content)
+        return
     path = os.fsdecode(file)
-    if os.path.splitext(path)[1] in _PACKED:
-        with readable(path), opened(path) as packed:
-            return packed.read()
-    return path
+    with readable(path), opened(path) as found:
+        yield found if os.path.splitext(path)[1] in _PACKED else path
 
 
 def opened(path: str) -> Any:
     """The bytes of a file, unpacked."""
-    return cast(Any, _PACKED.get(os.path.splitext(path)[1], open))(path, "rb")
+    plain = regular(path)
+    unpacked = _PACKED.get(os.path.splitext(path)[1])
+    if unpacked is None:
+        return plain
+    plain.close()
+    return cast(Any, unpacked)(path, "rb")
 
 
 def check_count(name: str, given: Any) -> None:
@@ -115,10 +126,11 @@ def load_svmlight_file(
     ------
     ValueError
         If a line is not exactly valid, by its number: no finite label or several, indices that do
-        not rise, a value that is no finite number, ``qid:`` (rows of ranking); if there is no row;
-        or if a dense matrix would hold a thousand times what the rows store.
+        not rise, a value that is no finite number, ``qid:`` (rows of ranking), more than 64 MiB;
+        if there is no row; or if a dense matrix would hold a thousand times what the rows store.
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or is named and is no regular file: open a pipe, and give the
+        open file.
 
     Examples
     --------
@@ -137,11 +149,14 @@ def load_svmlight_file(
     if not isinstance(zero_based, (bool, np.bool_)) and zero_based != "auto":
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
     check_count("n_features", n_features)
-    read = _core.svmlight_read(
-        source_of(f), single=single, zero_based=None if zero_based == "auto" else bool(zero_based),
-        n_features=None if n_features is None else int(n_features), dense=bool(dense),
-        threads=_validation.thread_count(n_jobs),
-    )  # fmt: skip
+    wanted = {
+        "single": single,
+        "zero_based": None if zero_based == "auto" else bool(zero_based),
+        "n_features": None if n_features is None else int(n_features),
+        "dense": bool(dense),
+    }
+    with source_of(f) as source:
+        read = _core.svmlight_read(source, threads=_validation.thread_count(n_jobs), **wanted)
     if dense:
         y, X = read
         return X, y

@@ -13,7 +13,7 @@ from .._columns import Layout
 from ._damaged import readable
 from ._files import FileSource
 from ._pieces import Piece
-from ._svmlight import first_index, opened
+from ._svmlight import LINE, first_index, opened
 
 #: Bytes that are read at a time.
 _BYTES = 1 << 23
@@ -88,10 +88,9 @@ class TextSource(FileSource):
         least, most, begun = np.inf, -1, self.identity()
         seen = 0
         for path in self.paths:
-            first = lines = 0
-            for text in _whole_lines(path):
+            first = 0
+            for lines, text in _whole_lines(path):
                 X, y = self._parsed(path, text, lines)
-                lines += text.count(b"\n")
                 if X is None:
                     continue
                 if X.nnz:
@@ -129,16 +128,21 @@ class TextSource(FileSource):
         return width, first
 
 
-def _whole_lines(path: str) -> Iterator[bytes]:
-    """The text, some megabytes of whole lines at a time."""
-    rest = b""
+def _whole_lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """The text, some megabytes of whole lines at a time, and how many lines are before them."""
+    begun: list[bytes] = []  # the parts of a line whose end has not come
+    length = lines = 0
     with readable(path), cast(Any, opened(path)) as file:
         while part := file.read(_BYTES):
             end = part.rfind(b"\n") + 1
+            length += part.find(b"\n") if end else len(part)
+            if length > LINE:
+                raise ValueError(f"{path}: line {lines + 1}: longer than {LINE} bytes")
             if end:
-                yield rest + part[:end]
-                rest = part[end:]
-            else:
-                rest += part
-    if rest:
-        yield rest
+                text = b"".join([*begun, part[:end]])
+                yield lines, text
+                lines += text.count(b"\n")
+                begun, length = [], len(part) - end
+            begun.append(part[end:])
+    if length:
+        yield lines, b"".join(begun)

@@ -1,7 +1,7 @@
 //! Whole lines of text become rows.
 
 use super::number::{number, whole};
-use crate::error::{Error, Result, try_reserve};
+use crate::error::{Error, Result, try_push};
 use crate::float::Real;
 
 /// Rows one after another: those of a piece of the text.
@@ -101,7 +101,7 @@ fn parse_line<F: Real>(
                     }
                     _ => {}
                 }
-                push("labels", &mut piece.labels, value)?;
+                try_push("labels", &mut piece.labels, value)?;
                 numbers += 1;
                 at += len;
             }
@@ -112,8 +112,8 @@ fn parse_line<F: Real>(
                     return bad(format!("{}: {what}", token(&text[at..])));
                 }
                 last = Some(index);
-                push("indices", &mut piece.indices, index)?;
-                push("values", &mut piece.values, F::from_f64(value))?;
+                try_push("indices", &mut piece.indices, index)?;
+                try_push("values", &mut piece.values, F::from_f64(value))?;
                 at += len;
             }
         }
@@ -124,7 +124,7 @@ fn parse_line<F: Real>(
     match numbers {
         0 => {}
         n if n < leading => return bad(format!("{n} numbers before the pairs, {leading} needed")),
-        _ => push("rows", &mut piece.ends, piece.values.len())?,
+        _ => try_push("rows", &mut piece.ends, piece.values.len())?,
     }
     Ok(at + 1)
 }
@@ -149,14 +149,4 @@ fn pair(text: &[u8]) -> Result<(u32, f64, usize)> {
         }
         _ => bad(format!("{}: the value is no finite number", token(text))),
     }
-}
-
-/// A vector that grows as any, but tells where there is no memory.
-#[inline]
-fn push<T>(what: &'static str, to: &mut Vec<T>, value: T) -> Result<()> {
-    if to.len() == to.capacity() {
-        try_reserve(what, to, to.len().max(256))?;
-    }
-    to.push(value);
-    Ok(())
 }

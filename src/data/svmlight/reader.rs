@@ -3,17 +3,22 @@
 use std::io::Read;
 
 use super::parse::{Fault, Piece, parse};
-use crate::error::{Error, Result, try_reserve};
+use crate::error::{Error, Result, try_copy, try_reserve};
 use crate::float::Real;
 use crate::parallel;
+use crate::watch::Look;
 
 /// Bytes that are read at a time: few at first, so that a short text asks for little, then twice as
 /// many each time. And those of a piece.
 const FIRST: usize = 1 << 16;
 const BLOCK: usize = 1 << 24;
 const PIECE: usize = 1 << 19;
+/// Bytes of the longest line, which has some million pairs. A text without an end of a line would
+/// otherwise be read as a whole before anything in it is looked at.
+const LINE: usize = 1 << 26;
 
-/// Reads rows block by block: memory is that of a block, or of the longest line.
+/// Reads rows block by block: memory is that of a block, or of the longest line, which may have 64
+/// MiB.
 ///
 /// ```
 /// use budgetsvm::data::svmlight::Reader;
@@ -60,8 +65,13 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// `InvalidData` with the number of the line that is not exactly valid, `Io`, `OutOfMemory`.
     pub fn next_block<F: Real>(&mut self) -> Result<Vec<Piece<F>>> {
+        self.watched_block(&mut || Ok(()))
+    }
+
+    /// [`Reader::next_block`], where `look` is asked before anything more of the text is read.
+    pub(crate) fn watched_block<F: Real>(&mut self, look: Look<'_>) -> Result<Vec<Piece<F>>> {
         loop {
-            let text = self.next_text()?;
+            let text = self.next_text(look)?;
             if text.is_empty() {
                 return Ok(Vec::new());
             }
@@ -74,9 +84,10 @@ impl<R: Read> Reader<R> {
     }
 
     /// Whole lines, nothing at the end.
-    fn next_text(&mut self) -> Result<Vec<u8>> {
+    fn next_text(&mut self, look: Look<'_>) -> Result<Vec<u8>> {
         let mut text = std::mem::take(&mut self.rest);
         while !self.done {
+            look()?;
             let before = text.len();
             try_reserve("lines", &mut text, self.block)?;
             let read = self.from.by_ref().take(self.block as u64).read_to_end(&mut text);
@@ -84,8 +95,16 @@ impl<R: Read> Reader<R> {
             self.done = read == 0;
             self.block = BLOCK.min(2 * self.block);
             // Only what has come can hold an end of a line that was not seen before.
-            if let Some(end) = text[before..].iter().rposition(|&b| b == b'\n') {
-                self.rest = text.split_off(before + end + 1);
+            let new = &text[before..];
+            let line = before + new.iter().position(|&b| b == b'\n').unwrap_or(new.len());
+            if line > LINE {
+                let reason = format!("line {}: longer than {LINE} bytes", self.lines + 1);
+                return Err(Error::InvalidData { what: "svmlight", reason });
+            }
+            if let Some(end) = new.iter().rposition(|&b| b == b'\n') {
+                let end = before + end + 1;
+                self.rest = try_copy("lines", &text[end..])?;
+                text.truncate(end);
                 return Ok(text);
             }
         }

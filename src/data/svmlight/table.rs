@@ -12,6 +12,8 @@ use crate::watch::Look;
 /// A dense matrix of more values than this is made only of rows that store [`FULL`] of them.
 const DENSE: usize = 1 << 24;
 const FULL: f64 = 1e-3;
+/// Rows of a part of a dense matrix.
+const ROWS: usize = 1024;
 
 /// What the index of the first column is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +47,7 @@ fn bad<T>(reason: String) -> Result<T> {
 }
 
 impl<F: Real> Table<F> {
-    /// Reads all rows; `look` is asked between blocks.
+    /// Reads all rows; `look` is asked before anything more of the text is read.
     ///
     /// ```
     /// use budgetsvm::data::svmlight::{Origin, Reader, Table};
@@ -67,12 +69,11 @@ impl<F: Real> Table<F> {
     ) -> Result<Self> {
         let mut pieces = Vec::new();
         loop {
-            let block = reader.next_block()?;
+            let block = reader.watched_block(look)?;
             if block.is_empty() {
                 break;
             }
             pieces.extend(block);
-            look()?;
         }
         Self::joined(pieces, origin, n_features)
     }
@@ -154,10 +155,9 @@ pub fn dense<F: Real>(table: &Table<F>) -> Result<Vec<F>> {
         return bad(format!("{n} rows of {d} columns with {stored} values: read them sparse"));
     }
     let mut out = try_vec("rows", size, F::zero())?;
-    let rows = out.chunks_mut(d.max(1)).zip(table.starts.windows(2));
-    let mut rows: Vec<_> = rows.collect();
-    parallel::each(rows.chunks_mut(1024), &|_, rows| {
-        for (row, ends) in rows {
+    parallel::each(out.chunks_mut(ROWS * d.max(1)), &|part, out| {
+        let ends = table.starts[part * ROWS..].windows(2);
+        for (row, ends) in out.chunks_mut(d.max(1)).zip(ends) {
             let at = ends[0] as usize..ends[1] as usize;
             let pairs = table.columns[at.clone()].iter().zip(&table.values[at]);
             pairs.for_each(|(&column, &value)| row[column as usize] = value);
