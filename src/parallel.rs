@@ -25,7 +25,7 @@ use crate::error::{Error, Result, check_room};
 pub(crate) use relay::{Steps, take_turns};
 #[cfg(feature = "train")]
 pub(crate) use rounds::{Rounds, in_rounds};
-pub(crate) use share::{each, each_if, each_with, map};
+pub(crate) use share::{each, each_if, each_with, map, try_each_with};
 pub(crate) use spare::Spare;
 use threads::new_pool;
 #[doc(hidden)]
@@ -214,6 +214,19 @@ mod tests {
         let asked = std::thread::current().id();
         assert_eq!(predict(2, MIN_PARALLEL_WORK - 1, here).unwrap(), asked);
         assert_ne!(predict(2, MIN_PARALLEL_WORK, here).unwrap(), asked);
+    }
+
+    #[test]
+    fn the_first_part_that_fails_is_told() {
+        let work = |_: &mut (), i: usize, part: usize| match part % 7 {
+            3 => Err(Error::BadLabels(i.to_string())),
+            _ => Ok(()),
+        };
+        let told = |_: Pool<'_>| try_each_with(0..100, &|| Ok(()), &work).unwrap_err().to_string();
+        for threads in [1, 3] {
+            assert_eq!(run(threads, told).unwrap(), "labels: 3");
+        }
+        assert!(run(2, |_| try_each_with(0..3, &|| Ok(()), &work)).unwrap().is_ok());
     }
 
     #[test]

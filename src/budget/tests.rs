@@ -48,7 +48,7 @@ fn reduced<F: Real>(
     let merge = AnyMaintenance::Merge { size, search };
     let mut maintainer = Maintainer::new(merge, KERNEL, 0).unwrap().sharing_from(from, from);
     let lost = run(threads, |_| maintainer.reduce(&mut model, TERMS - 12, &mut ()).unwrap());
-    (model.padded_coef().to_vec(), model.centers().rows(), lost.unwrap().unwrap())
+    (model.padded_coef().to_vec(), model.centers().rows().unwrap(), lost.unwrap().unwrap())
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn threads_that_share_the_search_change_no_bit() {
 
 /// What merging the lightest term with each of the others loses, by the points themselves.
 fn losses(model: &Expansion<f64>, a: usize) -> Vec<(f64, usize)> {
-    let mut rows = model.centers().rows();
+    let mut rows = model.centers().rows().unwrap();
     let own: Vec<f64> = rows.drain(a * D..(a + 1) * D).collect();
     let dot = |s: usize, t: usize| -> f64 {
         (0..model.outputs()).map(|c| model.coef(s, c) * model.coef(t, c)).sum()
@@ -129,7 +129,7 @@ fn distances_that_are_known_are_not_measured() {
             let slot = known(a, row);
             maintainer.know(slot, row);
             let lost = maintainer.reduce(&mut model, TERMS - 3, &mut ()).unwrap().unwrap();
-            (model.padded_coef().to_vec(), model.centers().rows(), lost)
+            (model.padded_coef().to_vec(), model.centers().rows().unwrap(), lost)
         };
         let measured = reduced(&|a, _| a + 1);
         // (Nobody looks at the distance to itself.)

@@ -150,6 +150,11 @@ impl<'a, F: Real> Csr<'a, F> {
         self.density
     }
 
+    /// Stored entries of a row.
+    pub(super) fn row_len(&self, row: usize) -> usize {
+        (self.starts.get(row + 1) - self.starts.get(row)) as usize
+    }
+
     pub(super) fn prefetch(&self, row: usize) {
         let first = self.starts.get(row) as usize;
         if let Some(value) = self.values.get(first) {

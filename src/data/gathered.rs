@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::{Csr, Indices, Rows};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_collect, try_copy, try_reserve, try_vec};
 use crate::float::Real;
 
 /// Some rows of others, owned.
@@ -33,17 +33,7 @@ impl<F: Real> Gathered<F> {
         let n_cols = rows.n_cols();
         match rows {
             Rows::Dense(_) => Self::dense(rows, chosen.iter().copied()),
-            Rows::Csr(csr) => {
-                let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
-                for &row in chosen {
-                    csr.for_each(row, |column, value| {
-                        columns.push(column as i64);
-                        values.push(value);
-                    });
-                    starts.push(values.len() as i64);
-                }
-                Ok(Self::Csr { values, columns, starts, n_cols })
-            }
+            Rows::Csr(csr) => Self::sparse(&|| chosen.iter().map(|&row| (csr, row)), n_cols),
         }
     }
 
@@ -62,18 +52,44 @@ impl<F: Real> Gathered<F> {
             }
             return Self::from_values(values, n_cols);
         }
-        let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
-        for part in parts {
-            let Rows::Csr(csr) = part else { continue };
-            for row in 0..csr.n_rows() {
-                csr.for_each(row, |column, value| {
-                    columns.push(column as i64);
-                    values.push(value);
-                });
-                starts.push(values.len() as i64);
-            }
+        let parts = || {
+            parts.iter().filter_map(|part| match part {
+                Rows::Csr(csr) => Some(csr),
+                Rows::Dense(_) => None,
+            })
+        };
+        Self::sparse(&|| parts().flat_map(|csr| (0..csr.n_rows()).map(move |i| (csr, i))), n_cols)
+    }
+
+    /// These rows of CSR matrices.
+    fn sparse<'r, I>(rows: &dyn Fn() -> I, n_cols: usize) -> Result<Self>
+    where
+        I: Iterator<Item = (&'r Csr<'r, F>, usize)>,
+        F: 'r,
+    {
+        let (count, stored) =
+            rows().fold((0, 0), |(n, stored), (csr, row)| (n + 1, stored + csr.row_len(row)));
+        let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+        try_reserve("rows", &mut values, stored)?;
+        try_reserve("rows", &mut columns, stored)?;
+        try_reserve("rows", &mut starts, count + 1)?;
+        starts.push(0);
+        for (csr, row) in rows() {
+            csr.for_each(row, |column, value| {
+                columns.push(column as i64);
+                values.push(value);
+            });
+            starts.push(values.len() as i64);
         }
         Ok(Self::Csr { values, columns, starts, n_cols })
+    }
+
+    /// The same rows again.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn try_clone(&self) -> Result<Self> {
+        self.cast()
     }
 
     /// These rows, written out.
@@ -98,17 +114,21 @@ impl<F: Real> Gathered<F> {
     }
 
     /// The same rows in another precision.
-    #[must_use]
-    pub fn cast<G: Real>(&self) -> Gathered<G> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn cast<G: Real>(&self) -> Result<Gathered<G>> {
         let cast = |value: &F| G::from_f64(Real::to_f64(*value));
         match self {
-            Self::Dense(rows) => Gathered::Dense(rows.map(cast)),
-            Self::Csr { values, columns, starts, n_cols } => Gathered::Csr {
-                values: values.iter().map(cast).collect(),
-                columns: columns.clone(),
-                starts: starts.clone(),
+            Self::Dense(rows) => {
+                Gathered::from_values(try_collect("rows", rows.iter().map(cast))?, rows.ncols())
+            }
+            Self::Csr { values, columns, starts, n_cols } => Ok(Gathered::Csr {
+                values: try_collect("rows", values.iter().map(cast))?,
+                columns: try_copy("rows", columns)?,
+                starts: try_copy("rows", starts)?,
                 n_cols: *n_cols,
-            },
+            }),
         }
     }
 

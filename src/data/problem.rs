@@ -1,7 +1,7 @@
 //! A training problem, checked once before any work starts.
 
 use super::Rows;
-use crate::error::{Error, LARGE, Result, check_room, try_vec};
+use crate::error::{Error, LARGE, Result, check_room, try_collect, try_copy, try_extend, try_vec};
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK, thread_count};
 use crate::simd::{self, zeroed, zeroed_places};
@@ -115,7 +115,7 @@ impl<'a> Targets<'a> {
         out.iter_mut().zip(each).for_each(|(to, (y, by))| *to = y - by);
         Ok(Some(match *self {
             Self::Columns { n_outputs, levels, .. } => {
-                SomeTargets::Columns { values: out, n_outputs, levels: levels.to_vec() }
+                SomeTargets::Columns { values: out, n_outputs, levels: try_copy("levels", levels)? }
             }
             Self::Classes { .. } | Self::Values(_) => SomeTargets::Values(out),
         }))
@@ -176,17 +176,18 @@ pub(crate) enum SomeTargets {
 }
 
 impl SomeTargets {
-    pub(crate) fn new(targets: Targets<'_>, chosen: impl Iterator<Item = usize>) -> Self {
-        match targets {
+    pub(crate) fn new(targets: Targets<'_>, chosen: impl Iterator<Item = usize>) -> Result<Self> {
+        Ok(match targets {
             Targets::Classes { index, n_classes } => {
-                Self::Classes { index: chosen.map(|i| index[i]).collect(), n_classes }
+                Self::Classes { index: try_collect("y", chosen.map(|i| index[i]))?, n_classes }
             }
-            Targets::Values(values) => Self::Values(chosen.map(|i| values[i]).collect()),
+            Targets::Values(values) => Self::Values(try_collect("y", chosen.map(|i| values[i]))?),
             Targets::Columns { values, n_outputs: m, levels } => {
                 let rows = chosen.flat_map(|i| &values[i * m..(i + 1) * m]).copied();
-                Self::Columns { values: rows.collect(), n_outputs: m, levels: levels.to_vec() }
+                let levels = try_copy("levels", levels)?;
+                Self::Columns { values: try_collect("y", rows)?, n_outputs: m, levels }
             }
-        }
+        })
     }
 
     /// The same of these samples, shared among threads.
@@ -202,7 +203,7 @@ impl SomeTargets {
                 pick(chosen, values, &mut own);
                 Self::Values(own)
             }
-            Targets::Columns { .. } => Self::new(targets, chosen.iter().map(|&i| i as usize)),
+            Targets::Columns { .. } => Self::new(targets, chosen.iter().map(|&i| i as usize))?,
         })
     }
 
@@ -211,25 +212,28 @@ impl SomeTargets {
         let m = levels.len();
         let mut columns = try_vec("values", values.len().saturating_mul(m), 0.0)?;
         columns.chunks_exact_mut(m.max(1)).zip(values).for_each(|(row, &y)| row.fill(y));
-        Ok(Self::Columns { values: columns, n_outputs: m, levels: levels.to_vec() })
+        Ok(Self::Columns { values: columns, n_outputs: m, levels: try_copy("levels", levels)? })
     }
 
     /// Some after another, all of one kind.
-    pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Result<Self> {
         let mut out = Self::Values(Vec::new());
         for part in parts {
             match (&mut out, part) {
-                (Self::Values(all), Self::Values(values)) => all.extend(values),
+                (Self::Values(all), Self::Values(values)) => try_extend("y", all, values)?,
                 (Self::Classes { index: all, .. }, Self::Classes { index, .. }) => {
-                    all.extend(index);
+                    try_extend("y", all, index)?;
                 }
                 (Self::Columns { values: all, .. }, Self::Columns { values, .. }) => {
-                    all.extend(values);
+                    try_extend("y", all, values)?;
                 }
-                (out, part) => *out = part.clone(),
+                (out, part) => *out = Self::new(part.view(), 0..part.view().len())?,
             }
         }
-        out
+        Ok(out)
     }
 
     pub(crate) fn view(&self) -> Targets<'_> {

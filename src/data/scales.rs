@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use ndarray::Array2;
-
 use super::{Gathered, Rows};
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
@@ -98,9 +96,9 @@ impl Scales {
             _ => F::zero(),
         };
         match rows {
-            Gathered::Dense(rows) => {
-                let (n, d) = rows.dim();
-                Gathered::Dense(Array2::from_shape_fn((n, d), |(i, k)| without(rows[(i, k)], k)))
+            Gathered::Dense(mut rows) => {
+                rows.indexed_iter_mut().for_each(|((_, k), v)| *v = without(*v, k));
+                Gathered::Dense(rows)
             }
             Gathered::Csr { mut values, columns, starts, n_cols } => {
                 let entries = values.iter_mut().zip(&columns);

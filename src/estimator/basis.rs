@@ -221,5 +221,5 @@ pub(super) fn model_on<F: Real>(
 ) -> Result<KernelModel<F>> {
     let coef = vec![0.0; chosen.len().saturating_mul(outputs)];
     let terms = Gathered::new(rows, chosen)?;
-    KernelModel::of_rows(kernel, origin_for(kernel, rows), terms, &coef, vec![0.0; outputs])
+    KernelModel::of_rows(kernel, origin_for(kernel, rows)?, terms, &coef, vec![0.0; outputs])
 }

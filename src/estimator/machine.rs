@@ -7,7 +7,7 @@ use ndarray::{Array2, Array3};
 use super::budget::Recursive;
 use super::passes::Passes;
 use crate::data::{Problem, Rows};
-use crate::error::{Error, Result, check_features};
+use crate::error::{Error, LARGE, Result, check_features, check_room};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::local::LocalModel;
@@ -350,6 +350,12 @@ impl<F: Real> Machine<F> {
     /// # Errors
     /// `OutOfMemory`; those of `look`.
     pub fn to_section(&self, look: Look<'_>) -> Result<Section> {
+        // The numbers of the model, and those of the file, each twice on their way.
+        let numbers = self.model.get().map_or(0, |model| model.work(1));
+        let bytes = numbers.saturating_mul(4 * size_of::<F>());
+        if bytes > LARGE {
+            check_room("what a file holds", bytes)?;
+        }
         let mut section = Section::default();
         section.put("precision", F::NAME);
         // A model has them itself.
@@ -361,7 +367,7 @@ impl<F: Real> Machine<F> {
             State::Online(streams) => {
                 let mut parts = Vec::new();
                 for (at, stream) in streams.iter().enumerate() {
-                    parts.push(stream.to_section(streams.first().filter(|_| at > 0)));
+                    parts.push(stream.to_section(streams.first().filter(|_| at > 0))?);
                     look()?;
                 }
                 section.put_all("streams", parts);

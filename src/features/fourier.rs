@@ -20,7 +20,7 @@
 use super::scratch::{Scratch, multiply, unpack};
 use crate::config::{Config, count, hyperparameters};
 use crate::data::{Rows, check_finite};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_collect, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, Spectrum, in_pieces, load_tile};
 use crate::linalg::dot;
@@ -112,8 +112,8 @@ impl Fourier {
                 false => Ok(()),
             })?;
         }
-        let phases: Vec<f64> =
-            (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform()).collect();
+        let phases = (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform());
+        let phases = try_collect("phases", phases)?;
         FourierMap::packed((&frequencies, d), &phases, look)
     }
 }
@@ -178,7 +178,7 @@ impl<F: Real> FourierMap<F> {
         check_finite("phases", phases, 1)?;
         let mut packed = Packed::with_capacity(d, m)?;
         for (j, wide) in frequencies.chunks(AT_ONCE * d).enumerate() {
-            let rounded: Vec<F> = wide.iter().map(|&v| F::from_f64(v)).collect();
+            let rounded = try_collect("frequencies", wide.iter().map(|&v| F::from_f64(v)))?;
             if let Some(bad) = rounded.iter().position(|v| !v.is_finite()) {
                 let (what, row) = ("frequencies", j * AT_ONCE + bad / d);
                 return Err(Error::NonFinite { what, row, column: bad % d });
@@ -188,7 +188,7 @@ impl<F: Real> FourierMap<F> {
             look()?;
         }
         let paired = m - phases.len();
-        let mut all = vec![0.0; m];
+        let mut all = try_vec("phases", m, 0.0)?;
         all[paired..].copy_from_slice(phases);
         Ok(Self { frequencies: packed, phases: all, paired })
     }
@@ -199,7 +199,7 @@ impl<F: Real> FourierMap<F> {
     /// As [`FourierMap::new`], and `Format` for a frequency that a map of this precision cannot have.
     pub(crate) fn again((frequencies, d): (&[f64], usize), phases: &[f64]) -> Result<Self> {
         let map = Self::new((frequencies, d), phases)?;
-        if map.frequencies() != frequencies {
+        if map.frequencies()? != frequencies {
             return Err(Error::Format("frequencies of another precision".to_owned()));
         }
         Ok(map)
@@ -218,9 +218,11 @@ impl<F: Real> FourierMap<F> {
     }
 
     /// The frequencies, m x d row-major.
-    #[must_use]
-    pub fn frequencies(&self) -> Vec<f64> {
-        unpack(&self.frequencies).iter().map(|&v| v.to_f64()).collect()
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn frequencies(&self) -> Result<Vec<f64>> {
+        try_collect("frequencies", unpack(&self.frequencies)?.iter().map(|&v| v.to_f64()))
     }
 
     /// The phases ω of the frequencies that are not paired, the last ones.

@@ -17,7 +17,7 @@ use super::landmarks::copy_rows;
 use super::nystroem::LandmarkMap;
 use crate::config::{Config, count, hyperparameters, share};
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_copy, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::linalg::{PivotedCholesky, dot};
@@ -84,6 +84,7 @@ impl IncompleteCholesky {
         let most = self.n_components.min(n);
         // Differences of kernel values are noise below their own rounding.
         let tolerance = self.tolerance.max(8.0 * F::epsilon().to_f64());
+        let what = "incomplete Cholesky factor";
         let (identity, limits) = (|i: usize| i, (most, tolerance));
         let (factor, top) = factor(self.kernel, rows, (&identity, n), limits, &mut || {
             watch.unbroken(Watch::glance)?;
@@ -95,9 +96,11 @@ impl IncompleteCholesky {
         if rank == 0 || least < -10.0 * F::epsilon().to_f64().sqrt() * top {
             return Err(Error::NotPositiveDefinite("the kernel matrix"));
         }
-        let index = factor.pivots.clone();
-        let lower: Vec<f64> =
-            index.iter().flat_map(|&i| factor.row(i).iter().map(|&v| v.to_f64())).collect();
+        let index = try_copy(what, &factor.pivots)?;
+        let mut lower = try_vec(what, rank.saturating_mul(rank), 0.0)?;
+        for (to, &i) in lower.chunks_exact_mut(rank).zip(&index) {
+            to.iter_mut().zip(factor.row(i)).for_each(|(to, v)| *to = Real::to_f64(*v));
+        }
         let weights = inverse_transposed(&lower, rank, watch)?;
         let map = LandmarkMap::new(self.kernel, (&copy_rows(rows, &index)?, d), &weights, rank)?;
         let pivots = Pivots {
@@ -121,7 +124,7 @@ pub(crate) fn factor<F: Real>(
 ) -> Result<(PivotedCholesky<F>, f64)> {
     let d = rows.n_cols();
     let what = "incomplete Cholesky factor";
-    let origin = origin_for(kernel, rows);
+    let origin = origin_for(kernel, rows)?;
     let mut diagonal = try_vec(what, n, 0.0)?;
     let buffers = || (Tile::<F>::new(d), Vec::new());
     parallel::each_with(diagonal.chunks_mut(ROW_CHUNK), &buffers, &|(tile, values), c, out| {
@@ -130,7 +133,7 @@ pub(crate) fn factor<F: Real>(
         out.copy_from_slice(values);
     });
     let top = diagonal.iter().fold(0.0, |a: f64, &b| a.max(b));
-    let mut pivot_values = vec![F::zero(); d];
+    let mut pivot_values = try_vec(what, d, F::zero())?;
     let column = |pivot: usize, out: &mut [F]| {
         rows.copy_row(row(pivot), &mut pivot_values);
         pivot_values.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);

@@ -1,15 +1,17 @@
 //! Which rows the maps stand on.
 
 use crate::data::Rows;
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_collect, try_vec};
 use crate::float::Real;
 use crate::rng::Rng;
 
 /// `count` different ones of `among`, drawn uniformly (all of them when there are no more), in
 /// increasing order of place: \[NYSTROEM\], uniform sampling without replacement.
-#[must_use]
-pub fn draw_landmarks(among: &[usize], count: usize, rng: &mut Rng) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..among.len()).collect();
+///
+/// # Errors
+/// `OutOfMemory`.
+pub fn draw_landmarks(among: &[usize], count: usize, rng: &mut Rng) -> Result<Vec<usize>> {
+    let mut places = try_collect("landmarks", 0..among.len())?;
     let count = count.min(among.len());
     // The first steps of Fisher and Yates.
     for at in 0..count {
@@ -18,7 +20,8 @@ pub fn draw_landmarks(among: &[usize], count: usize, rng: &mut Rng) -> Vec<usize
     }
     places.truncate(count);
     places.sort_unstable();
-    places.into_iter().map(|place| among[place]).collect()
+    places.iter_mut().for_each(|place| *place = among[*place]);
+    Ok(places)
 }
 
 /// The rows `index`, written out densely, one after another.

@@ -66,7 +66,7 @@ pub(crate) fn leading_directions<F: Real>(
         Directions::Given(_) => SPANNING.max(most).min(among.len()),
         Directions::Enough(..) => SPANNING.min(among.len().div_ceil(2)),
     };
-    let mut chosen = draw_landmarks(among, spanning + JUDGING, &mut rng);
+    let mut chosen = draw_landmarks(among, spanning + JUDGING, &mut rng)?;
     rng.shuffle(&mut chosen);
     let (spanning, judging) = chosen.split_at(spanning);
     let spanning = copy_rows(rows, spanning)?;
@@ -82,7 +82,7 @@ pub(crate) fn leading_directions<F: Real>(
     let count = match directions {
         Directions::Given(_) => Some(map.n_outputs()),
         Directions::Enough(gamma, _) => {
-            enough(&copy_rows(rows, judging)?, (&axes, d), LOSS / (2.0 * gamma))
+            enough(&copy_rows(rows, judging)?, (&axes, d), LOSS / (2.0 * gamma))?
         }
     };
     let Some(count) = count else { return Ok(None) };
@@ -100,7 +100,7 @@ fn multiplied<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Vec<F>> {
     let (d, rank) = (map.n_features(), map.n_outputs());
-    let weights = map.weights();
+    let weights = map.weights()?;
     let mut axes = try_vec("directions", rank * d, F::zero())?;
     for (panel, axes) in axes.chunks_mut(PANEL * d).enumerate() {
         let columns = matrix(&weights, rank).subcols(panel * PANEL, axes.len() / d);
@@ -111,20 +111,21 @@ fn multiplied<F: Real>(
 }
 
 /// The least number of axes that leave at most so much of the variance of the rows.
-fn enough<F: Real>(rows: &[F], (axes, d): (&[F], usize), most: f64) -> Option<usize> {
+fn enough<F: Real>(rows: &[F], (axes, d): (&[F], usize), most: f64) -> Result<Option<usize>> {
     let n = (rows.len() / d) as f64;
     let variance = |values: &mut dyn Iterator<Item = f64>| {
         let (sum, squares) = values.fold((0.0, 0.0), |(s, q), v| (s + v, q + v * v));
         squares / n - (sum / n) * (sum / n)
     };
     let column = |j: usize| rows.iter().skip(j).step_by(d).map(|&v| v.to_f64());
+    let mut wide = try_vec("a direction", d, 0.0)?;
     let mut left: f64 = (0..d).map(|j| variance(&mut column(j))).sum();
     for (count, axis) in axes.chunks_exact(d).enumerate() {
         if left <= most {
-            return Some(count.max(1));
+            return Ok(Some(count.max(1)));
         }
-        let axis: Vec<f64> = axis.iter().map(|&v| v.to_f64()).collect();
-        left -= variance(&mut rows.chunks_exact(d).map(|row| dot(row, &axis)));
+        wide.iter_mut().zip(axis).for_each(|(to, v)| *to = Real::to_f64(*v));
+        left -= variance(&mut rows.chunks_exact(d).map(|row| dot(row, &wide)));
     }
-    (left <= most).then_some(axes.len() / d)
+    Ok((left <= most).then_some(axes.len() / d))
 }

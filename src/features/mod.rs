@@ -68,7 +68,9 @@ impl FitFeatureMap {
     /// `NotPositiveDefinite` for a kernel that the map cannot have, `OutOfMemory`, `Interrupted`.
     pub fn fit<F: Real>(&self, rows: &Rows<'_, F>, watch: &mut Watch<'_>) -> Result<FeatureMap<F>> {
         match self {
-            Self::Nystroem(config) => config.fit(rows, watch).map(FeatureMap::Landmarks),
+            Self::Nystroem(config) => {
+                config.fit(rows, watch).map(|(map, _)| FeatureMap::Landmarks(map))
+            }
             Self::Fourier(config) => {
                 if rows.n_rows() == 0 {
                     return Err(Error::InvalidData { what: "X", reason: "0 rows".into() });

@@ -21,7 +21,7 @@ use super::landmarks::{copy_rows, draw_landmarks};
 use super::scratch::{Scratch, multiply, unpack, unpad};
 use crate::config::{Config, count, hyperparameters, optional, share};
 use crate::data::{Rows, check_finite};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_collect, try_copy, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile};
 #[cfg(feature = "train")]
@@ -34,6 +34,8 @@ use crate::watch::Watch;
 /// Multiply-adds of the landmarks' kernel matrix between two looks at the watch, a row of each
 /// chunk.
 const WORK_BETWEEN_LOOKS: usize = 1 << 21;
+/// Values that a tile of landmarks holds at most, where it has several rows: 16 MB.
+const TILE_VALUES: usize = 1 << 21;
 
 hyperparameters! {
     /// What a Nyström map is fitted with.
@@ -71,7 +73,7 @@ impl Config for Nystroem {
 
 #[cfg(feature = "train")]
 impl Nystroem {
-    /// Draws landmarks among all rows and fits the map.
+    /// Draws landmarks among all rows and fits the map: it, and which rows its landmarks are.
     ///
     /// # Errors
     /// As [`Nystroem::fit_on`].
@@ -79,9 +81,9 @@ impl Nystroem {
         &self,
         rows: &Rows<'_, F>,
         watch: &mut Watch<'_>,
-    ) -> Result<LandmarkMap<F>> {
+    ) -> Result<(LandmarkMap<F>, Vec<usize>)> {
         rows.check_finite("X")?;
-        self.fit_among(rows, &(0..rows.n_rows()).collect::<Vec<_>>(), watch)
+        self.fit_among(rows, &try_collect("landmarks", 0..rows.n_rows())?, watch)
     }
 
     /// [`Nystroem::fit`] with the landmarks drawn among the rows `among`.
@@ -93,11 +95,12 @@ impl Nystroem {
         rows: &Rows<'_, F>,
         among: &[usize],
         watch: &mut Watch<'_>,
-    ) -> Result<LandmarkMap<F>> {
+    ) -> Result<(LandmarkMap<F>, Vec<usize>)> {
         self.check()?;
         let count = self.n_landmarks.unwrap_or(self.n_components);
-        let chosen = draw_landmarks(among, count, &mut Rng::new(self.seed));
-        self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), watch)
+        let chosen = draw_landmarks(among, count, &mut Rng::new(self.seed))?;
+        let map = self.fit_on(&copy_rows(rows, &chosen)?, rows.n_cols(), watch)?;
+        Ok((map, chosen))
     }
 
     /// The map on these landmarks, s x d row-major.
@@ -154,27 +157,31 @@ pub(super) fn kernel_matrix<F: Real>(
         let reason = format!("{s} landmarks of {d} features, at least 1 of each");
         return Err(Error::InvalidData { what: "X", reason });
     }
-    let mut doubles = try_vec("landmarks", landmarks.len(), 0.0)?;
-    doubles.iter_mut().zip(landmarks).for_each(|(to, v)| *to = (*v).to_f64());
+    let what = "kernel matrix of the landmarks";
     let origin = match kernel.is_translation_invariant() {
-        true => doubles[..d].to_vec(),
+        true => try_collect(what, landmarks[..d].iter().map(|v| Real::to_f64(*v)))?,
         false => Vec::new(),
     };
-    let packed = pack(&doubles, d, &origin)?;
+    let packed: Packed<f64> = pack(landmarks, d, &origin)?;
     let stride = packed.padded_len();
-    let mut out = zeroed("kernel matrix of the landmarks", s.saturating_mul(s))?;
-    let rows = (WORK_BETWEEN_LOOKS / s.saturating_mul(d + 16)).max(1) * ROW_CHUNK;
+    let mut out = zeroed(what, s.saturating_mul(s))?;
+    let chunk = (TILE_VALUES / d).clamp(1, ROW_CHUNK);
+    let rows = (WORK_BETWEEN_LOOKS / s.saturating_mul(d + 16)).max(1) * chunk;
     for (part, out) in out.chunks_mut(rows * s).enumerate() {
-        parallel::each(out.chunks_mut(ROW_CHUNK * s), &|c, out| {
-            let (first, len) = (part * rows + c * ROW_CHUNK, out.len() / s);
+        let buffers = || {
             let mut tile = Tile::new(d);
+            tile.set_aside(chunk)?;
+            Ok((tile, try_vec(what, chunk * stride, 0.0)?))
+        };
+        parallel::try_each_with(out.chunks_mut(chunk * s), &buffers, &|(tile, values), c, out| {
+            let (first, len) = (part * rows + c * chunk, out.len() / s);
             tile.fill_dense(len, |i, row| packed.get(first + i, row));
-            let mut values = vec![0.0; len * stride];
-            kernel.values(&tile, (0, len), &packed, &mut values, stride);
+            kernel.values(tile, (0, len), &packed, values, stride);
             for (to, from) in out.chunks_exact_mut(s).zip(values.chunks_exact(stride)) {
                 to.copy_from_slice(&from[..s]);
             }
-        });
+            Ok(())
+        })?;
         watch.unbroken(Watch::glance)?;
     }
     Ok(out)
@@ -216,10 +223,10 @@ impl<F: Real> LandmarkMap<F> {
             return Err(Error::LengthMismatch { what: "weights", expected, got });
         }
         check_finite("landmarks", landmarks, d)?;
-        let columns: Vec<F> = weights.iter().map(|&w| F::from_f64(w)).collect();
+        let columns = try_collect("weights", weights.iter().map(|&w| F::from_f64(w)))?;
         check_finite("weights", &columns, outputs)?;
         let origin = match kernel.is_translation_invariant() {
-            true => landmarks[..d].to_vec(),
+            true => try_copy("landmarks", &landmarks[..d])?,
             false => Vec::new(),
         };
         let plain = pack(landmarks, d, &[])?;
@@ -234,7 +241,7 @@ impl<F: Real> LandmarkMap<F> {
         })?;
         Ok(Self {
             kernel,
-            landmarks: landmarks.to_vec(),
+            landmarks: try_copy("landmarks", landmarks)?,
             dense: (dense, origin),
             sparse,
             weights: packed,
@@ -272,27 +279,35 @@ impl<F: Real> LandmarkMap<F> {
     }
 
     /// W, s x D row-major.
-    #[must_use]
-    pub fn weights(&self) -> Vec<F> {
-        let (s, columns) = (self.n_landmarks(), unpack(&self.weights));
-        (0..s).flat_map(|l| columns.iter().skip(l).step_by(s)).copied().collect()
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn weights(&self) -> Result<Vec<F>> {
+        let (s, columns) = (self.n_landmarks(), unpack(&self.weights)?);
+        let mut out = try_vec("weights", columns.len(), F::zero())?;
+        for (l, row) in out.chunks_exact_mut(self.n_outputs()).enumerate() {
+            row.iter_mut().zip(columns.iter().skip(l).step_by(s)).for_each(|(to, &w)| *to = w);
+        }
+        Ok(out)
     }
 
     /// The coefficients `Wγ` of the expansion on the landmarks that `γ·z(x)` is, for every row γ
     /// of `gamma` (D values each): s values an output, s x outputs row-major. \[ASSET\] section
     /// 2.4.
-    #[must_use]
-    pub fn expansion(&self, gamma: &[f64]) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn expansion(&self, gamma: &[f64]) -> Result<Vec<f64>> {
         let (s, rank) = (self.n_landmarks(), self.n_outputs());
         let outputs = gamma.len() / rank;
-        let weights = self.weights();
-        let mut out = vec![0.0; s * outputs];
+        let weights = self.weights()?;
+        let mut out = try_vec("coefficients", s.saturating_mul(outputs), 0.0)?;
         for (to, w) in out.chunks_exact_mut(outputs.max(1)).zip(weights.chunks_exact(rank)) {
             for (value, gamma) in to.iter_mut().zip(gamma.chunks_exact(rank)) {
                 *value = crate::linalg::dot(w, gamma);
             }
         }
-        out
+        Ok(out)
     }
 
     pub(super) fn block(
@@ -320,11 +335,13 @@ impl<F: Real> LandmarkMap<F> {
     }
 }
 
-/// Rows, moved by `origin` (empty: not moved).
-fn pack<F: Real>(rows: &[F], d: usize, origin: &[F]) -> Result<Packed<F>> {
+/// Rows in the precision of `F`, moved by `origin` (empty: not moved).
+fn pack<S: Real, F: Real>(rows: &[S], d: usize, origin: &[F]) -> Result<Packed<F>> {
     let mut packed = Packed::new(d)?;
     packed.extend(rows.len() / d, |i, to| {
-        to.copy_from_slice(&rows[i * d..][..d]);
+        to.iter_mut()
+            .zip(&rows[i * d..][..d])
+            .for_each(|(to, v)| *to = F::from_f64(Real::to_f64(*v)));
         to.iter_mut().zip(origin).for_each(|(v, &o)| *v -= o);
     })?;
     Ok(packed)

@@ -1,5 +1,6 @@
 //! What blocks of rows go through on their way.
 
+use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::simd::{Packed, Tile};
@@ -30,9 +31,9 @@ pub(super) fn unpad<F: Real>(padded: &[F], columns: &Packed<F>, (out, width): (&
 }
 
 /// Packed centres as rows, one after another.
-pub(super) fn unpack<F: Real>(packed: &Packed<F>) -> Vec<F> {
+pub(super) fn unpack<F: Real>(packed: &Packed<F>) -> Result<Vec<F>> {
     let d = packed.n_features();
-    let mut out = vec![F::zero(); packed.len() * d];
+    let mut out = try_vec("rows", packed.len().saturating_mul(d), F::zero())?;
     out.chunks_exact_mut(d.max(1)).enumerate().for_each(|(j, row)| packed.get(j, row));
-    out
+    Ok(out)
 }

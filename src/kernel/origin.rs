@@ -5,6 +5,7 @@ use ndarray::ArrayView2;
 
 use super::AnyKernel;
 use crate::data::Rows;
+use crate::error::{Result, try_collect, try_vec};
 use crate::float::Real;
 use crate::simd;
 
@@ -15,17 +16,19 @@ const LOOKED_AT: usize = 64;
 /// dense and the kernel is one of the distance alone: at the first row, but at zero in features that are
 /// zero more often than what that row has there, and not far from zero. (Of rows of many features, of
 /// which values of zero are skipped: those in a picture's border would be values else.)
-#[must_use]
-pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Vec<F> {
+///
+/// # Errors
+/// `OutOfMemory`.
+pub fn origin_for<F: Real>(kernel: AnyKernel, rows: &Rows<'_, F>) -> Result<Vec<F>> {
     match rows {
         Rows::Dense(x) if kernel.is_translation_invariant() && x.nrows() > 0 => {
-            let mut origin = x.row(0).to_vec();
+            let mut origin = try_collect("the origin", x.row(0).iter().copied())?;
             if origin.len() > simd::PART {
-                zero_where_most_are(x, &mut origin);
+                zero_where_most_are(x, &mut origin)?;
             }
-            origin
+            Ok(origin)
         }
-        Rows::Dense(_) | Rows::Csr(_) => Vec::new(),
+        Rows::Dense(_) | Rows::Csr(_) => Ok(Vec::new()),
     }
 }
 
@@ -42,8 +45,8 @@ struct Seen {
 /// Two bits of a norm are worth the zeros, no more.
 const SQUARES: f64 = 4.0;
 
-fn zero_where_most_are<F: Real>(x: &ArrayView2<'_, F>, origin: &mut [F]) {
-    let mut seen = vec![Seen::default(); origin.len()];
+fn zero_where_most_are<F: Real>(x: &ArrayView2<'_, F>, origin: &mut [F]) -> Result<()> {
+    let mut seen = try_vec("the origin", origin.len(), Seen::default())?;
     for row in x.rows().into_iter().step_by(x.nrows().div_ceil(LOOKED_AT)) {
         for ((seen, &value), &first) in seen.iter_mut().zip(row).zip(origin.iter()) {
             let (v, about) = (value.to_f64(), value.to_f64() - first.to_f64());
@@ -58,6 +61,7 @@ fn zero_where_most_are<F: Real>(x: &ArrayView2<'_, F>, origin: &mut [F]) {
             *origin = F::zero();
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -70,7 +74,7 @@ mod tests {
     const GAUSSIAN: AnyKernel = AnyKernel::Gaussian { gamma: 0.1 };
 
     fn of(x: &Array2<f64>) -> Vec<f64> {
-        origin_for(GAUSSIAN, &Rows::Dense(x.view()))
+        origin_for(GAUSSIAN, &Rows::Dense(x.view())).unwrap()
     }
 
     /// Features in turn: mostly zero, zero in half of the rows, never zero, and far from zero but in
@@ -110,7 +114,7 @@ mod tests {
         assert!(there(&origin) < 3 * there(&x.row(0).to_vec()) / 4);
         // By the rows, not by how they lie.
         let columns = x.t().as_standard_layout().into_owned();
-        assert_eq!(origin_for(GAUSSIAN, &Rows::Dense(columns.t())), origin);
+        assert_eq!(origin_for(GAUSSIAN, &Rows::Dense(columns.t())).unwrap(), origin);
     }
 
     #[test]
@@ -120,7 +124,7 @@ mod tests {
         let x = rows(500, simd::PART);
         assert_eq!(of(&x), x.row(0).to_vec());
         let rows = Rows::Dense(x.view());
-        assert!(origin_for(AnyKernel::Linear, &rows).is_empty());
+        assert!(origin_for(AnyKernel::Linear, &rows).unwrap().is_empty());
         // Squares that are no numbers.
         let huge = rows_of_huge();
         assert_eq!(of(&huge), huge.row(0).to_vec());

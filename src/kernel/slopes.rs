@@ -204,7 +204,7 @@ mod tests {
         let wide = |row: &[F]| -> Vec<f64> { row.iter().map(|&v| Real::to_f64(v)).collect() };
         let rows = Rows::of_slice(&x, d).unwrap();
         for kernel in KERNELS {
-            let origin = origin_for(kernel, &rows);
+            let origin = origin_for(kernel, &rows).unwrap();
             let (mut tile, mut packed) = (Tile::new(d), Packed::new(d).unwrap());
             load_tile(&rows, n, |i| i, &origin, &mut tile);
             for row in centers.chunks_exact(d) {

@@ -8,6 +8,7 @@ use crate::data::Rows;
 use crate::error::{Error, LARGE, Result, check_features, check_len, check_room};
 use crate::features::FeatureMap;
 use crate::float::Real;
+use crate::kernel::sparse_density;
 use crate::parallel::{self, ROW_CHUNK};
 use crate::simd::zeroed;
 use crate::watch::{Look, Progress, Silent, Watch};
@@ -182,7 +183,10 @@ impl<F: Real> Model<F> {
     ) -> Result<()> {
         let n = rows.n_rows();
         // What a thread holds of a chunk of rows on their way, and of their features.
-        let wide = if matches!(rows, Rows::Csr(_)) { 0 } else { rows.n_cols() };
+        let wide = match rows {
+            Rows::Csr(csr) if csr.density() < sparse_density(rows.n_cols()) => 0,
+            Rows::Csr(_) | Rows::Dense(_) => rows.n_cols(),
+        };
         let wide = wide.max(self.map().map_or(0, FeatureMap::n_outputs));
         let chunks = n.min(ROW_CHUNK * parallel::thread_count(None)?);
         let bytes = chunks.saturating_mul(wide).saturating_mul(2 * size_of::<f64>());

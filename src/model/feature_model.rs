@@ -4,7 +4,7 @@ use super::KernelModel;
 use super::chunks::in_chunks;
 use super::scratch::Scratch;
 use crate::data::{Gathered, Rows, check_finite};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_copy};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -46,13 +46,13 @@ impl<F: Real> FeatureModel<F> {
         let expansion = match &map {
             FeatureMap::Landmarks(map) if !intercept.is_empty() => {
                 let (kernel, d) = (map.kernel(), map.n_features());
-                let mut points = map.landmarks().to_vec();
+                let mut points = try_copy("landmarks", map.landmarks())?;
                 let moves = moves && kernel.is_translation_invariant();
-                let origin = if moves { points[..d].to_vec() } else { Vec::new() };
+                let origin = try_copy("landmarks", if moves { &points[..d] } else { &[] })?;
                 for row in points.chunks_exact_mut(d) {
                     row.iter_mut().zip(&origin).for_each(|(v, &o)| *v -= o);
                 }
-                let terms = map.expansion(&coef);
+                let terms = map.expansion(&coef)?;
                 let parts = (points, d);
                 Some(KernelModel::from_parts(kernel, origin, parts, &terms, intercept.clone())?)
             }
@@ -99,7 +99,8 @@ impl<F: Real> FeatureModel<F> {
     pub(super) fn landmarks(&self) -> Option<Result<Gathered<F>>> {
         match &self.map {
             FeatureMap::Landmarks(map) => {
-                Some(Gathered::from_values(map.landmarks().to_vec(), map.n_features()))
+                let points = try_copy("landmarks", map.landmarks());
+                Some(points.and_then(|points| Gathered::from_values(points, map.n_features())))
             }
             FeatureMap::Fourier(_) => None,
         }

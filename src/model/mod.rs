@@ -275,10 +275,10 @@ impl<F: Real> Model<F> {
                 }
                 Gathered::from_values(all, d).map(Some)
             }
-            Self::Pairwise(model) => Ok(match model.support() {
-                Support::Vectors(_, rows) => Some(rows.clone()),
-                Support::Columns(..) => None,
-            }),
+            Self::Pairwise(model) => match model.support() {
+                Support::Vectors(_, rows) => rows.try_clone().map(Some),
+                Support::Columns(..) => Ok(None),
+            },
             Self::Features(model) => model.landmarks().transpose(),
             Self::Scaled(scaling, model) => Ok(scaling.points(model.support_vectors()?)),
             Self::Linear(_) | Self::Cells(_) | Self::Coded(_) => Ok(None),

@@ -8,7 +8,7 @@ use super::chunks::in_chunks;
 use super::kernel_model::check_origin;
 use super::scratch::{Scratch, with_values};
 use crate::data::{Gathered, Rows};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
@@ -86,7 +86,7 @@ impl<F: Real> PairwiseModel<F> {
         intercept: Vec<f64>,
     ) -> Result<Self> {
         let origin = match &support {
-            Support::Vectors(kernel, rows) => origin_for(*kernel, &rows.rows()?),
+            Support::Vectors(kernel, rows) => origin_for(*kernel, &rows.rows()?)?,
             Support::Columns(..) => Vec::new(),
         };
         Self::at(origin, support, n_support, coef, intercept)
@@ -294,7 +294,7 @@ impl<F: Real> PairwiseModel<F> {
                 center.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
             })?;
             let stride = centers.padded_len();
-            let mut coef = vec![0.0; stride * self.coef.nrows()];
+            let mut coef = try_vec("coefficients", stride * self.coef.nrows(), 0.0)?;
             for (row, to) in self.coef.rows().into_iter().zip(coef.chunks_exact_mut(stride)) {
                 for (to, &value) in to.iter_mut().zip(row.iter().skip(first).take(last - first)) {
                     *to = value;
@@ -377,7 +377,7 @@ impl PairwiseModel<f64> {
         }
         let made = match &self.support {
             Support::Vectors(kernel, rows) if suits_single(*kernel, rows) => {
-                let support = Support::Vectors(*kernel, rows.cast());
+                let support = Support::Vectors(*kernel, rows.cast()?);
                 let origin = self.origin.iter().map(|&v| v as f32).collect();
                 let (n_support, coef) = (self.n_support.clone(), self.coef.clone());
                 let intercept = self.intercept.clone();

@@ -10,7 +10,7 @@ use super::{
     Model, PairwiseModel, Scaling, Support,
 };
 use crate::data::Scales;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_collect};
 use crate::features::{FeatureMap, FourierMap, LandmarkMap};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -119,7 +119,7 @@ impl<F: Real> Model<F> {
             Self::Features(model) => {
                 section.put("kernel", model.kernel());
                 section.put("moves", model.moves());
-                section.put_section("map", map_to_section(model.map()));
+                section.put_section("map", map_to_section(model.map())?);
                 put_weights(&mut section, model.coef().to_vec(), model.intercept());
             }
             Self::Linear(model) => {
@@ -281,7 +281,7 @@ fn cells_to_section<F: Real>(model: &CellModel<F>, section: &mut Section) -> Res
     section.put("n_features", model.n_inner_features());
     section.put("n_outputs", model.n_outputs());
     if let Some(directions) = model.directions() {
-        section.put_section("directions", map_to_section(directions));
+        section.put_section("directions", map_to_section(directions)?);
     }
     section.put_array("cells", Tensor::floats(&model.inner_centers()));
     section.put_array("sizes", Tensor::counts(sizes));
@@ -358,22 +358,22 @@ fn cells_from_section<F: Real>(section: &mut Section) -> Result<CellModel<F>> {
     fits(model.behind(directions))
 }
 
-fn map_to_section<F: Real>(map: &FeatureMap<F>) -> Section {
+fn map_to_section<F: Real>(map: &FeatureMap<F>) -> Result<Section> {
     let mut section = Section::default();
     match map {
         FeatureMap::Landmarks(map) => {
             section.put("n_features", map.n_features());
             section.put("n_outputs", map.n_outputs());
             section.put_array("landmarks", Tensor::floats(map.landmarks()));
-            section.put_array("weights", Tensor::floats(&map.weights()));
+            section.put_array("weights", Tensor::floats(&map.weights()?));
         }
         FeatureMap::Fourier(map) => {
             section.put("n_features", map.n_features());
-            section.put_array("frequencies", Tensor::doubles(map.frequencies()));
+            section.put_array("frequencies", Tensor::doubles(map.frequencies()?));
             section.put_array("phases", Tensor::doubles(map.phases().to_vec()));
         }
     }
-    section
+    Ok(section)
 }
 
 fn map_from_section<F: Real>(mut section: Section, kernel: AnyKernel) -> Result<FeatureMap<F>> {
@@ -382,7 +382,7 @@ fn map_from_section<F: Real>(mut section: Section, kernel: AnyKernel) -> Result<
         let outputs = section.take("n_outputs")?;
         let landmarks: Vec<F> = section.take_floats("landmarks")?;
         let weights: Vec<F> = section.take_floats("weights")?;
-        let weights: Vec<f64> = weights.into_iter().map(Real::to_f64).collect();
+        let weights = try_collect("weights", weights.into_iter().map(Real::to_f64))?;
         let made = LandmarkMap::new(kernel, (&landmarks, d), &weights, outputs);
         FeatureMap::Landmarks(fits(made)?)
     } else {

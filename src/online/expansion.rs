@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::basis::Basis;
 use super::dropped::Dropped;
 use super::weights::Weights;
-use crate::error::{Result, try_vec};
+use crate::error::{Result, try_extend, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::Expansion;
 use crate::rng::Rng;
-use crate::simd::{self, Packed, Tile};
+use crate::simd::{self, Tile};
 
 /// A sample whose turn it is.
 #[derive(Clone, Copy, Debug)]
@@ -296,9 +296,15 @@ impl<F: Real> BudgetedExpansion<F> {
     }
 
     /// The points of the terms that predictions use, moved by the origin, terms x d.
-    #[must_use]
-    pub fn moved_points(&self) -> Vec<F> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn moved_points(&self) -> Result<Vec<F>> {
         let Dropped { older, newer, .. } = &self.dropped;
-        [self.terms.centers(), older, newer].map(Packed::rows).concat()
+        let mut points = self.terms.centers().rows()?;
+        for set in [older, newer] {
+            try_extend("terms", &mut points, &set.rows()?)?;
+        }
+        Ok(points)
     }
 }

@@ -12,7 +12,7 @@ use crate::watch::Look;
 impl<F: Real> BudgetedExpansion<F> {
     /// The terms that predictions use, with their coefficients.
     fn to_model(&self) -> Result<KernelModel<F>> {
-        let (points, d) = (self.moved_points(), self.n_features());
+        let (points, d) = (self.moved_points()?, self.n_features());
         let origin = self.origin().to_vec();
         KernelModel::from_parts(self.kernel(), origin, (points, d), &self.coefs(), vec![0.0])
     }

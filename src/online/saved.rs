@@ -68,12 +68,14 @@ fn take_basis(
 
 impl<F: Real> Stream<F> {
     /// What a file holds of the stream: features that it shares with the first one are there once.
-    #[must_use]
-    pub fn to_section(&self, first: Option<&Self>) -> Section {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn to_section(&self, first: Option<&Self>) -> Result<Section> {
         let mut section = Section::default();
         let (model, weights) = (&self.model, &self.model.weights);
         let mut put = |name: &str, tensor| section.put_array(name, tensor);
-        put("centers", Tensor::floats(&model.terms.centers().rows()));
+        put("centers", Tensor::floats(&model.terms.centers().rows()?));
         put("origin", Tensor::floats(model.origin()));
         put("own", Tensor::doubles(model.own.clone()));
         put("values", Tensor::doubles(weights.values[..weights.len].to_vec()));
@@ -81,9 +83,9 @@ impl<F: Real> Stream<F> {
             put("debt", Tensor::doubles(debt[..weights.len].to_vec()));
             put("older", Tensor::doubles(weights.older.clone()));
             let dropped = &model.dropped;
-            put("dropped.older.centers", Tensor::floats(&dropped.older.rows()));
+            put("dropped.older.centers", Tensor::floats(&dropped.older.rows()?));
             put("dropped.older.sums", Tensor::doubles(dropped.older_sums.clone()));
-            put("dropped.newer.centers", Tensor::floats(&dropped.newer.rows()));
+            put("dropped.newer.centers", Tensor::floats(&dropped.newer.rows()?));
             let sums: Vec<f64> = dropped.newer_sums.iter().flat_map(|&(a, b)| [a, b]).collect();
             put("dropped.newer.sums", Tensor::doubles(sums));
         }
@@ -103,7 +105,7 @@ impl<F: Real> Stream<F> {
             Some(map) if shared.is_some_and(|shared| Arc::ptr_eq(shared, map)) => {}
             Some(map) => {
                 if let FeatureMap::Fourier(map) = &**map {
-                    put("frequencies", Tensor::doubles(map.frequencies()));
+                    put("frequencies", Tensor::doubles(map.frequencies()?));
                 }
             }
             None => {}
@@ -119,7 +121,7 @@ impl<F: Real> Stream<F> {
         section.put("newer_steps", weights.window.1);
         section.put("places_aside", model.dropped.places());
         section.put("seed", self.seed);
-        section
+        Ok(section)
     }
 
     /// The stream of a file, whose first one may have the features.

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::spare::Spare;
 use super::trace;
+use crate::error::{Error, Result};
 
 /// Whether the caller is in a pool of several threads. Outside of one it works alone: rayon would
 /// make a pool of its own, which does not survive a fork.
@@ -81,6 +82,37 @@ pub(crate) fn each_with<T: Send, S: Send>(
         work(&mut own, i, part);
         idle.give(own);
     });
+}
+
+/// [`each_with`] of work that may fail: the first error by the order of the parts. Parts that no
+/// thread has begun by then are left out.
+///
+/// # Errors
+/// Those of `make` and `work`.
+#[track_caller]
+pub(crate) fn try_each_with<T: Send, S: Send>(
+    parts: impl Iterator<Item = T>,
+    make: &(dyn Fn() -> Result<S> + Sync),
+    work: &(dyn Fn(&mut S, usize, T) -> Result<()> + Sync),
+) -> Result<()> {
+    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let idle = Spare::default();
+    each(parts, &|i, part| {
+        let guard = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if guard().as_ref().is_some_and(|(first, _)| *first < i) {
+            return;
+        }
+        let made = idle.take().map_or_else(make, Ok);
+        let done = made.and_then(|mut own| work(&mut own, i, part).map(|()| idle.give(own)));
+        if let Err(error) = done {
+            let mut failed = guard();
+            if failed.as_ref().is_none_or(|(first, _)| i < *first) {
+                *failed = Some((i, error));
+            }
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// What `work` gives for every number below `count`, in their order.

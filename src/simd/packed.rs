@@ -280,12 +280,14 @@ impl<F: Real> Packed<F> {
     }
 
     /// All centres, one after another.
-    #[must_use]
-    pub fn rows(&self) -> Vec<F> {
-        let mut rows = vec![F::zero(); self.len * self.n_features];
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn rows(&self) -> Result<Vec<F>> {
+        let mut rows = try_vec("rows", self.len.saturating_mul(self.n_features), F::zero())?;
         let each = rows.chunks_exact_mut(self.n_features.max(1)).enumerate();
         each.for_each(|(slot, row)| self.get(slot, row));
-        rows
+        Ok(rows)
     }
 
     /// `out += Σ_j coef_j s_j` over the first centres.
@@ -359,7 +361,9 @@ impl<F: Real> Packed<F> {
 
     /// For those who go on from a checkpoint.
     pub fn put(&self, words: &mut Words) {
-        words.put_all(self.rows().iter().map(|&value| Real::to_f64(value).to_bits()));
+        let d = self.n_features;
+        let value = |at: usize| self.values.as_slice()[self.base(at / d) + at % d * width::<F>()];
+        words.put_all((0..self.len * d).map(|at| Real::to_f64(value(at)).to_bits()));
         words.put_float(self.max_sq_norm);
     }
 

@@ -7,6 +7,7 @@ use super::lanes::PART;
 use super::norms::{part_norms, sq_norm, sq_norms};
 use super::packed::Packed;
 use super::present::Present;
+use crate::error::{Result, try_reserve};
 use crate::float::Real;
 
 /// A tile of points, dense rows one after another or sparse ones, with their squared norms.
@@ -143,6 +144,15 @@ impl<F: Real> Tile<F> {
         }
         self.values = row;
         self.sq_norms = OnceLock::from(Norms::Few([centers.sq_norms()[slot]; FEW]));
+    }
+
+    /// Memory for so many dense rows, so that filling the tile asks for none.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn set_aside(&mut self, len: usize) -> Result<()> {
+        let more = len.saturating_mul(self.n_features).saturating_sub(self.values.len());
+        try_reserve("rows", &mut self.values, more)
     }
 
     /// Fills the tile with dense rows: `write(i, row)` writes row `i`.

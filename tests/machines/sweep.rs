@@ -41,7 +41,7 @@ fn fit(
     let rows = Rows::Dense(x.view());
     let problem = Problem::new(rows, targets, cost).unwrap();
     let outputs = targets.n_outputs();
-    let origin = origin_for(solver.kernel, &rows);
+    let origin = origin_for(solver.kernel, &rows).unwrap();
     let mut state = State::new(solver, origin, x.ncols(), outputs).unwrap();
     let stop = Stop { max_iter: passes, tol: 0.0, rows: usize::MAX };
     Watch::run(threads, &mut Silent, |watch| {

@@ -9,7 +9,7 @@ use budgetsvm::features::{FeatureMap, Fourier, IncompleteCholesky, Nystroem};
 use budgetsvm::float::Real;
 use budgetsvm::model::{FeatureModel, Model};
 use budgetsvm::watch::Watch;
-use numpy::{Element, IntoPyArray as _, PyArray2, PyArrayMethods as _, PyReadonlyArray2};
+use numpy::{Element, IntoPyArray as _, PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -36,8 +36,15 @@ pub(crate) fn flat<'a, F: Element>(array: &'a PyReadonlyArray2<'_, F>) -> Result
     })
 }
 
+/// Numbers of rows, as NumPy has them.
+fn places(py: Python<'_>, rows: Vec<usize>) -> PyResult<Bound<'_, PyArray1<i64>>> {
+    let out = PyArray1::zeros(py, rows.len(), false);
+    out.readwrite().as_slice_mut()?.iter_mut().zip(rows).for_each(|(to, i)| *to = i as i64);
+    Ok(out)
+}
+
 /// Fits a feature map, "nystroem", "cholesky" or "fourier": a machine without outputs, and what is
-/// told of pivots (`index`, `residual`, `trace`).
+/// told of landmarks (`index`) and of pivots (`residual`, `trace`).
 #[pyfunction]
 pub(crate) fn map_fit<'py>(
     py: Python<'py>,
@@ -52,14 +59,14 @@ pub(crate) fn map_fit<'py>(
         let (map, kernel) = match family {
             "nystroem" => {
                 let config: Nystroem = crate::config::read(config)?;
-                let map = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
+                let (map, chosen) = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
+                told.set_item("index", places(py, chosen)?)?;
                 (FeatureMap::Landmarks(map), config.kernel)
             }
             "cholesky" => {
                 let config: IncompleteCholesky = crate::config::read(config)?;
                 let (map, pivots) = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
-                let index: Vec<i64> = pivots.index.iter().map(|&i| i as i64).collect();
-                told.set_item("index", index.into_pyarray(py))?;
+                told.set_item("index", places(py, pivots.index)?)?;
                 told.set_item("residual", pivots.residual)?;
                 told.set_item("trace", pivots.trace)?;
                 (FeatureMap::Landmarks(map), config.kernel)

@@ -56,7 +56,7 @@ fn model_of<F: Precision>(_: &Rows<'_, F>, machine: &Machine) -> Result<Model<F>
 
 /// Rows of the caller's in double precision.
 pub(crate) fn gathered(samples: &Samples<'_>) -> PyResult<Gathered<f64>> {
-    with_rows!(samples, |rows| enter_briefly(|| Ok(Gathered::joined(&[rows])?.cast::<f64>())))
+    with_rows!(samples, |rows| enter_briefly(|| Gathered::joined(&[rows])?.cast::<f64>()))
 }
 
 impl Machine {

@@ -41,10 +41,10 @@ pub(crate) fn part_to_python<'py, F: Float>(
             matrix(py, points, map.n_features())?.into_any()
         }
         (FeatureMap::Landmarks(map), "normalization") => {
-            matrix(py, map.weights(), map.n_outputs())?.into_any()
+            matrix(py, map.weights().map_err(exception)?, map.n_outputs())?.into_any()
         }
         (FeatureMap::Fourier(map), "frequencies") => {
-            let mut frequencies = map.frequencies();
+            let mut frequencies = map.frequencies().map_err(exception)?;
             if let Some(scaling) = model.scaling() {
                 let scales = scaling.scales().values();
                 for row in frequencies.chunks_exact_mut(scales.len()) {

@@ -59,7 +59,7 @@ impl AssetConfig {
     ) -> Result<FeatureMap<F>> {
         match self.features {
             AssetFeatures::Nystroem { .. } => {
-                Ok(FeatureMap::Landmarks(self.nystroem().fit_among(rows, index, watch)?))
+                Ok(FeatureMap::Landmarks(self.nystroem().fit_among(rows, index, watch)?.0))
             }
             AssetFeatures::Fourier { .. } => {
                 Ok(FeatureMap::Fourier(self.fourier().fit(rows.n_cols(), watch)?))

@@ -248,9 +248,9 @@ impl BudgetConfig {
             let tests: Vec<(SomeTargets, Vec<f64>)> = (folds.iter())
                 .map(|fold| {
                     let rows = fold.test.iter().copied();
-                    (SomeTargets::new(problem.targets(), rows), of_rows(weights, &fold.test))
+                    Ok((SomeTargets::new(problem.targets(), rows)?, of_rows(weights, &fold.test)))
                 })
-                .collect();
+                .collect::<Result<_>>()?;
             let paths = watch.side_by_side(grid.gammas.len(), |g, watch| {
                 let kernel = self.kernel.with_gamma(grid.gammas[g]);
                 kernel.check()?;

@@ -17,7 +17,7 @@ pub(in crate::estimator) struct Samples<F: Real> {
 
 impl<F: Real> Samples<F> {
     pub(in crate::estimator) fn new(problem: &Problem<'_, F>, chosen: &[usize]) -> Result<Self> {
-        let targets = SomeTargets::new(problem.targets(), chosen.iter().copied());
+        let targets = SomeTargets::new(problem.targets(), chosen.iter().copied())?;
         let rows = Gathered::new(&problem.rows(), chosen)?;
         let cost = chosen.iter().map(|&i| problem.cost()[i]).collect();
         Ok(Self { rows, targets, cost })

@@ -281,7 +281,7 @@ fn exact<F: Real>(
     // Other wishes to stop are heard by the solution itself.
     let all = ModelRows::new(rows.view(), &model)?;
     let gram = watch.unbroken(|watch| basis_gram(&all, watch))?;
-    let targets = SomeTargets::new(targets, samples.iter().copied());
+    let targets = SomeTargets::new(targets, samples.iter().copied())?;
     let (targets, centre) = (targets.view(), config.beginning(problem)?);
     let moved = targets.less(&centre)?;
     let targets = moved.as_ref().map_or(targets, SomeTargets::view);
@@ -376,7 +376,7 @@ pub(super) fn passes<F: Real>(
             State::from_model(&solver, &part.model, steps, seen)?
         }
         None => {
-            let origin = origin_for(config.kernel, &rows);
+            let origin = origin_for(config.kernel, &rows)?;
             let outputs = problem.targets().n_outputs();
             State::new(&solver, origin, rows.n_cols(), outputs)?
                 .with_intercept(config.beginning(problem)?)

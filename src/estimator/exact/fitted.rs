@@ -43,8 +43,8 @@ impl ExactMachine {
     /// `NonFinite`, `OutOfMemory`.
     pub fn model<F: Real>(&self, kernel: AnyKernel, rows: &AnyRows<'_>) -> Result<Model<F>> {
         let vectors = match rows {
-            AnyRows::Single(rows) => Gathered::new(rows, &self.support)?.cast(),
-            AnyRows::Double(rows) => Gathered::new(rows, &self.support)?.cast(),
+            AnyRows::Single(rows) => Gathered::new(rows, &self.support)?.cast()?,
+            AnyRows::Double(rows) => Gathered::new(rows, &self.support)?.cast()?,
         };
         self.on(Support::Vectors(kernel, vectors))
     }

@@ -7,7 +7,7 @@ use super::fitted::{ExactMachine, assemble};
 use super::pairs::{PairColumns, at_a_time};
 use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
 use crate::data::{Rows, check_finite};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, LARGE, Result, check_len, check_room};
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::multiclass::one_vs_one;
 use crate::solver::exact::{Fitted, Kind, MpdOutcome, Part, Settings, fit};
@@ -432,6 +432,13 @@ impl<'g> Task<'g, '_> {
         samples: Vec<usize>,
         watch: &mut Watch<'_>,
     ) -> Result<ExactMachine> {
+        // The machines of all pairs, and the coefficients of all samples in each, in three forms.
+        let pairs = k.saturating_mul(k.saturating_sub(1)) / 2;
+        let bytes = pairs.saturating_mul(2 * size_of::<Fitted>());
+        let bytes = bytes.saturating_add(samples.len().saturating_mul(k).saturating_mul(24));
+        if bytes > LARGE {
+            check_room("the machines of all pairs of classes", bytes)?;
+        }
         let of_class: Vec<Vec<usize>> = (0..k)
             .map(|c| samples.iter().copied().filter(|&i| y[i] as usize == c).collect())
             .collect();

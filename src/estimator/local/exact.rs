@@ -56,7 +56,7 @@ fn one<F: Real>(
     let place = |class: u32| present.partition_point(|&c| c < class) as u32;
     let classes: Vec<u32> = part.iter().map(|&i| place(index[i])).collect();
     let cost: Vec<f64> = part.iter().map(|&i| problem.cost()[i]).collect();
-    let wide: Gathered<f64> = Gathered::new(&rows, &part)?.cast();
+    let wide: Gathered<f64> = Gathered::new(&rows, &part)?.cast()?;
     let gram = (Gram::Kernel(config.kernel, AnyRows::Double(wide.rows()?)), None);
     let targets = ExactTargets::Classes(&classes, present.len());
     let machine = ExactMachine::fit_with_care((config, Care::ROUGH), gram, targets, &cost, watch)?;
@@ -64,7 +64,7 @@ fn one<F: Real>(
     let support: Vec<usize> = machine.support.iter().map(|&s| part[s]).collect();
     let support = Gathered::new(&rows, &support)?;
     if outputs == 1 {
-        let origin = origin_for(config.kernel, &support.rows()?);
+        let origin = origin_for(config.kernel, &support.rows()?)?;
         let (coef, offsets): (Vec<f64>, _) =
             (machine.dual_coef.into_iter().collect(), machine.intercept);
         let model = KernelModel::of_rows(config.kernel, origin, support, &coef, offsets)?;

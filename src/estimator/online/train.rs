@@ -120,7 +120,7 @@ impl OnlineConfig {
         let map = self.learner.features(self.kernel, rows.n_cols(), self.seed, watch)?;
         let map = map.map(Arc::new);
         let begin = |output: usize| {
-            let origin = origin_for(self.kernel, &rows);
+            let origin = origin_for(self.kernel, &rows)?;
             let average = self.average.then(|| self.learner.places_aside(self.aside));
             let model = match map.clone() {
                 Some(map) => BudgetedExpansion::on_features(self.kernel, map, self.average)?,

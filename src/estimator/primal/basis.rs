@@ -52,7 +52,7 @@ pub(super) fn choose<F: Real>(
     choice: Choice,
     count: usize,
 ) -> Result<Vec<usize>> {
-    let mut order = Shuffled::new(problem, config.seed).samples;
+    let mut order = Shuffled::new(problem, config.seed)?.samples;
     if order.len() <= count {
         return Ok(order);
     }

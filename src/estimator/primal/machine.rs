@@ -106,7 +106,7 @@ impl PrimalConfig {
         let intercept = found.intercept.clone();
         let model = match terms {
             Some(terms) => {
-                let origin = origin_for(kernel, &terms.rows()?);
+                let origin = origin_for(kernel, &terms.rows()?)?;
                 let model = KernelModel::of_rows(kernel, origin, terms, &found.coef, intercept)?;
                 Model::Expansion(Arc::new(model))
             }

@@ -113,7 +113,7 @@ impl Run<'_, '_> {
             // On its points as they are handed out: rounded to the precision of the rows.
             let rows = points.insert(refined.model.centers()?);
             let (coef, intercept) = (refined.model.coef(), refined.model.intercept().to_vec());
-            let origin = origin_for(refined.model.kernel(), &rows.rows()?);
+            let origin = origin_for(refined.model.kernel(), &rows.rows()?)?;
             KernelModel::of_rows(refined.model.kernel(), origin, rows.clone(), &coef, intercept)
         })?;
         let n_iter = self.watch.steps_before + moved.polished.steps;

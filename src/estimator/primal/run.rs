@@ -5,7 +5,7 @@ use super::found::Found;
 use super::report::PrimalReport;
 use super::start::{PrimalBasis, PrimalStart};
 use crate::data::{Problem, SomeTargets, Targets};
-use crate::error::{Error, Result, try_vec};
+use crate::error::{Error, Result, try_collect, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
@@ -98,7 +98,7 @@ impl Run<'_, '_> {
         problem: &Problem<'_, F>,
         from: Option<&PrimalStart>,
     ) -> Result<Found> {
-        let part = Shuffled::new(problem, ORDER_SEED);
+        let part = Shuffled::new(problem, ORDER_SEED)?;
         let (n, m) = (part.samples.len(), problem.targets().n_outputs());
         let by_newton = self.config.by_newton(n)?;
         self.watch.tick.n_terms = n;
@@ -202,19 +202,19 @@ pub(super) struct Shuffled {
 }
 
 impl Shuffled {
-    pub(super) fn new<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Self {
+    pub(super) fn new<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Result<Self> {
         Self::first(problem, seed, usize::MAX)
     }
 
     /// The first samples alone.
-    pub(super) fn first<F: Real>(problem: &Problem<'_, F>, seed: u64, size: usize) -> Self {
-        let mut samples: Vec<usize> =
-            (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0).collect();
+    pub(super) fn first<F: Real>(problem: &Problem<'_, F>, seed: u64, size: usize) -> Result<Self> {
+        let weighty = (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0);
+        let mut samples = try_collect("samples", weighty)?;
         Rng::new(seed).shuffle(&mut samples);
         samples.truncate(size);
-        let cost = samples.iter().map(|&i| problem.cost()[i]).collect();
-        let targets = SomeTargets::new(problem.targets(), samples.iter().copied());
-        Self { samples, cost, targets }
+        let cost = try_collect("costs", samples.iter().map(|&i| problem.cost()[i]))?;
+        let targets = SomeTargets::new(problem.targets(), samples.iter().copied())?;
+        Ok(Self { samples, cost, targets })
     }
 
     pub(super) fn targets(&self) -> Targets<'_> {

@@ -55,10 +55,10 @@ pub(super) fn tune<F: Real>(
         return Err(config.too_large("tune=true", n, "a smaller tune_size"));
     }
     // 1.
-    let first = Shuffled::first(problem, config.seed, FIRST_SAMPLES.min(n));
+    let first = Shuffled::first(problem, config.seed, FIRST_SAMPLES.min(n))?;
     let mut trials = Trials::new(config, watch, problem, first);
     let from = first_look(&mut trials)?;
-    let mut trials = trials.on(Shuffled::first(problem, config.seed, n));
+    let mut trials = trials.on(Shuffled::first(problem, config.seed, n)?);
     let mut best = (f64::INFINITY, from);
     let search = Lbfgs { memory: MEMORY, max_evaluations: MAX_EVALUATIONS, tol: TOL };
     // About one natural unit of change where the criterion changes by a tenth of a sample's loss.

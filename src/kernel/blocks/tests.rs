@@ -42,7 +42,7 @@ fn check<F: Real>(tolerance: f64) {
         .into_iter()
         .flat_map(|r| KERNELS.into_iter().map(move |k| (r, k)))
     {
-        let origin = origin_for(kernel, &rows);
+        let origin = origin_for(kernel, &rows).unwrap();
         let mut tile = Tile::new(d);
         load_tile(&rows, n, |i| i, &origin, &mut tile);
         let mut packed = Packed::new(d).unwrap();
@@ -109,7 +109,7 @@ fn large_offsets_lose_nothing() {
             let x = Array2::from_shape_fn((40, d), |_| (offset + spread * rng.uniform()) as f32);
             let kernel = AnyKernel::Gaussian { gamma: gamma / d as f64 };
             let rows = Rows::Dense(x.view());
-            let origin = origin_for(kernel, &rows);
+            let origin = origin_for(kernel, &rows).unwrap();
             let mut tile = Tile::<f32>::new(d);
             load_tile(&rows, 40, |i| i, &origin, &mut tile);
             let mut packed = Packed::new(d).unwrap();

@@ -29,7 +29,7 @@ impl<F: Real> Expansion<F> {
             return Err(Reader::bad());
         }
         if self.row_len() > 0 {
-            self.rows.extend(self.centers.rows());
+            self.rows.extend(self.centers.rows()?);
         }
         for c in 0..self.outputs {
             reader.take_into(&mut self.coef[c * self.stride..][..len])?;

@@ -28,7 +28,7 @@ fn a_set_that_is_filled_anew_has_held_nothing() {
     let rows: Vec<Vec<f32>> = (1..20).map(|i| vec![1.0 / i as f32; 70]).collect();
     let fill = |set: &mut Packed<f32>| {
         set.set_all(rows.len(), |i, row| row.copy_from_slice(&rows[i])).unwrap();
-        (set.max_sq_norm().to_bits(), set.rows(), set.sq_norms()[..rows.len()].to_vec())
+        (set.max_sq_norm().to_bits(), set.rows().unwrap(), set.sq_norms()[..rows.len()].to_vec())
     };
     let (mut used, mut new) = (Packed::new(70).unwrap(), Packed::new(70).unwrap());
     used.push(&[100.0; 70]).unwrap();

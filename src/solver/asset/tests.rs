@@ -78,7 +78,7 @@ fn solve(
         threshold: None,
         seed: 0,
     };
-    let map = FeatureMap::Landmarks(config.fit(&rows, &mut Watch::of_tests())?);
+    let map = FeatureMap::Landmarks(config.fit(&rows, &mut Watch::of_tests())?.0);
     let index: Vec<usize> = (0..x.nrows()).collect();
     let source = Source::new(&map, rows, &index, usize::MAX, &mut Watch::of_tests())?;
     let task = Task { targets, index: &index, cost, total: cost.iter().sum() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{BudgetConfig, Machine, Part, Problem, Real, Report, Result, Watch, machine};
 use crate::data::{Rows, SomeTargets};
-use crate::error::{Error, check_len};
+use crate::error::{Error, check_len, try_collect};
 use crate::estimator::basis::ModelRows;
 use crate::estimator::budget::against_rest::against_rest;
 use crate::estimator::report::{Entry, Kind, curves};
@@ -72,10 +72,12 @@ impl BudgetConfig {
         watch: &mut Watch<'_>,
     ) -> Result<Vec<f64>> {
         let (rows, coef) = (problem.rows(), model.coef());
-        let chosen: Option<(SomeTargets, Vec<f64>)> = some.map(|some| {
-            let cost = some.iter().map(|&i| every as f64 * problem.cost()[i]).collect();
-            (SomeTargets::new(problem.targets(), some.iter().copied()), cost)
+        let chosen = some.map(|some| {
+            let cost = some.iter().map(|&i| every as f64 * problem.cost()[i]);
+            let cost = try_collect("costs", cost)?;
+            Ok::<_, Error>((SomeTargets::new(problem.targets(), some.iter().copied())?, cost))
         });
+        let chosen = chosen.transpose()?;
         let (targets, cost) = match &chosen {
             Some((targets, cost)) => (targets.view(), &cost[..]),
             None => (problem.targets(), problem.cost()),

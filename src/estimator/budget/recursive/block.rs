@@ -104,7 +104,7 @@ impl<F: Real> Learnt<F> {
             None => None,
         };
         let solver = how.steps()?;
-        let (origin, d) = (origin_for(config.kernel, &rows), rows.n_cols());
+        let (origin, d) = (origin_for(config.kernel, &rows)?, rows.n_cols());
         let intercept = config.beginning(problem)?;
         let state = State::new(&solver, origin, d, problem.targets().n_outputs())?;
         let state = state.with_intercept(intercept);

@@ -68,7 +68,7 @@ pub(in crate::estimator::budget) fn summaries_of_fit<F: Real>(
     }
     let rows = Gathered::new(&problem.rows(), &chosen)?;
     let seen = Seen::new(&rows.rows()?, model, config.fit_intercept, watch)?.weigh(units);
-    let targets = SomeTargets::new(problem.targets(), chosen.iter().copied());
+    let targets = SomeTargets::new(problem.targets(), chosen.iter().copied())?;
     let cost: Vec<f64> = chosen.iter().map(|&i| every as f64 * problem.cost()[i]).collect();
     let of_rows = Terms::new(config, (targets.view(), &cost), at(units, model));
     let points = points_of(model, config);

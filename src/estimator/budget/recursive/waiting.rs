@@ -60,7 +60,7 @@ impl<F: Real> Piece<F> {
         let chosen: Vec<usize> = (first..last).collect();
         Ok(Self {
             rows: Gathered::new(&self.rows.rows()?, &chosen)?,
-            targets: SomeTargets::new(self.targets.view(), first..last),
+            targets: SomeTargets::new(self.targets.view(), first..last)?,
             cost: self.cost[first..last].to_vec(),
         })
     }
@@ -104,7 +104,7 @@ impl<F: Real> Waiting<F> {
             self.len += chosen.len();
             self.pieces.push(Arc::new(Piece {
                 rows: Gathered::new(&problem.rows(), &chosen)?,
-                targets: SomeTargets::new(problem.targets(), chosen.iter().copied()),
+                targets: SomeTargets::new(problem.targets(), chosen.iter().copied())?,
                 cost: chosen.iter().map(|&i| problem.cost()[i]).collect(),
             }));
             self.join()?;
@@ -133,7 +133,7 @@ impl<F: Real> Waiting<F> {
         }
         let all: Result<Vec<Rows<'_, F>>> = self.pieces.iter().map(|p| p.rows.rows()).collect();
         let cost = self.pieces.iter().flat_map(|p| p.cost.iter().copied()).collect();
-        let targets = SomeTargets::joined(self.pieces.iter().map(|p| &p.targets));
+        let targets = SomeTargets::joined(self.pieces.iter().map(|p| &p.targets))?;
         Ok(Arc::new(Piece { rows: Gathered::joined(&all?)?, targets, cost }))
     }
 }
