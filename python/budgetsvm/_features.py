@@ -19,6 +19,12 @@ class _OnLandmarks(KernelFeatures, AnyKernel):
 
     rank_ = of_machine("map_width", "Columns that are not zero by construction.")
 
+    def _width_on(self, n_rows: int) -> int:
+        return min(int(self.n_components), n_rows)
+
+    def _take(self, told: dict[str, Any]) -> None:
+        self.component_indices_ = told["index"]
+
 
 @hyperparameters
 class Nystroem(_OnLandmarks):
@@ -31,8 +37,8 @@ class Nystroem(_OnLandmarks):
     Parameters
     ----------
     n_components : int, default=100
-        Columns that come out, >= 1. Directions below `eigenvalue_threshold`, or beyond the number
-        of samples, are columns of zeros at the end.
+        Columns that come out, >= 1: at most as many as there are samples, and a warning where
+        that is fewer. Directions below `eigenvalue_threshold` are columns of zeros at the end.
     @kernels@
         "sigmoid" is not positive definite: its negative eigenvalues are left out.
     n_landmarks : int or None, default=None
@@ -48,6 +54,8 @@ class Nystroem(_OnLandmarks):
     ----------
     components_ : ndarray of shape (n_landmarks, n_features)
         The landmarks.
+    component_indices_ : ndarray of shape (n_landmarks,)
+        Their rows in X.
     normalization_ : ndarray of shape (n_landmarks, rank)
         ``Q Λ^{-1/2}``.
     rank_ : int
@@ -78,6 +86,14 @@ class Nystroem(_OnLandmarks):
     """
 
     _family = "nystroem"
+    # A file of a version that did not keep them has none.
+    _archived: ClassVar[dict[str, str]] = {"component_indices_": "int64?"}
+
+    def _check_archived(self) -> None:
+        super()._check_archived()
+        chosen = getattr(self, "component_indices_", None)
+        fits = chosen is None or len(np.unique(chosen)) == len(chosen) == len(self.components_)
+        require(fits, "landmarks")
 
     n_landmarks: int | None = None
     eigenvalue_threshold: float | None = None
@@ -94,7 +110,8 @@ class IncompleteCholesky(_OnLandmarks):
     Parameters
     ----------
     n_components : int, default=100
-        Columns that come out, >= 1: the most pivots. Beyond the numerical rank they are zero.
+        Columns that come out, >= 1: the most pivots, and at most as many as there are samples,
+        with a warning where that is fewer. Beyond the numerical rank they are zero.
     @kernels@
         It must be positive definite.
     tol : float, default=1e-6
@@ -151,7 +168,7 @@ class IncompleteCholesky(_OnLandmarks):
     tol: float = 1e-6
 
     def _take(self, told: dict[str, Any]) -> None:
-        self.component_indices_ = told["index"]
+        super()._take(told)
         self.residual_, self.trace_residual_ = told["residual"], told["trace"]
 
     def _check_archived(self) -> None:

@@ -60,7 +60,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         with self._all_or_nothing(), _larger.opened(self, X, None, None) as (X, _, _):
             warn_of_idle(self)
             X = self._check_rows(X, True, list(FLOATS))
-            self._check_width(X.dtype)
+            width = self._width_on(X.shape[0])
+            _check_width(width, X.dtype)
             rows = _validation.as_rows(self._scaled(X))
             gamma = _validation.settle_gamma(self.gamma, rows, X.shape[1], np.ones(X.shape[0]))
             seed = {"random_state": self._seed()} if hasattr(self, "random_state") else {}
@@ -68,7 +69,12 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
             machine, told = _core.map_fit(self._family, config, rows, self._threads())
             self._take(told)
             self._machine = self._in_units(machine)
-            self._n_features_out = int(self.n_components)
+            self._n_features_out = width
+        if width < self.n_components:
+            _validation.warn(
+                f"n_components={self.n_components} is more than the {width} rows: the map has "
+                f"{width} columns. Give more rows, or n_components={width}."
+            )
         return self
 
     @documented
@@ -90,13 +96,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         rows, width = _validation.as_rows(self._new_rows(X)), self._n_features_out
         return _validation.in_range(self._machine.transform(rows, width, self._threads()))
 
-    def _check_width(self, dtype: Any) -> None:
-        """Whether there could be a row of as many features as are asked for."""
-        try:
-            np.empty(self.n_components, dtype)
-        except (MemoryError, ValueError):
-            width = self.n_components
-            raise MemoryError(f"n_components={width}: no memory holds one such row") from None
+    def _width_on(self, n_rows: int) -> int:
+        """Columns of a map that is fitted on so many rows."""
+        return int(self.n_components)
 
     def _take(self, told: dict[str, Any]) -> None:
         """Keep what `_core` tells beside the map."""
@@ -119,3 +121,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ScaledFe
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _check_width(width: int, dtype: Any) -> None:
+    """Whether there could be a row of as many features as are asked for."""
+    try:
+        np.empty(width, dtype)
+    except (MemoryError, ValueError):
+        raise MemoryError(f"n_components={width}: no memory holds one such row") from None

@@ -1,6 +1,7 @@
 """The transformers: against scikit-learn's kernels and maps, types, threads, files, bad input."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -98,14 +99,37 @@ def test_types_threads_storage_and_files(map, tmp_path):
         assert list(copy.get_feature_names_out()) == list(again.get_feature_names_out())
 
 
-def test_fewer_samples_than_components_fill_up_with_zeros():
+def test_fewer_samples_than_components_are_fewer_columns(tmp_path):
+    """As scikit-learn's, and with a warning as there; there were columns of zeros."""
     for cls in (Nystroem, IncompleteCholesky):
-        map = cls(20, gamma=0.5).fit(X[:6])
+        with pytest.warns(UserWarning, match="n_components=20 is more than the 6 rows"):
+            map = cls(20, gamma=0.5).fit(X[:6])
         Z = map.transform(X[:6])
-        assert Z.shape == (6, 20)
+        assert Z.shape == (6, 6) == (6, len(map.get_feature_names_out()))
         assert map.rank_ == 6
+        map.save(tmp_path / "map.safetensors")
+        assert budgetsvm.load(tmp_path / "map.safetensors").transform(X[:6]).shape == (6, 6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert cls(6, gamma=0.5).fit(X[:6]).transform(X).shape == (len(X), 6)
         K = pairwise_kernels(X[:6], metric="rbf", gamma=0.5)
         np.testing.assert_allclose(Z @ Z.T, K, atol=1e-10)
+
+
+def test_components_are_rows_of_the_samples(tmp_path):
+    their = Reference(n_components=9, gamma=0.5, random_state=0).fit(X)
+    for map in (
+        Nystroem(9, gamma=0.5, random_state=0),
+        Nystroem(9, gamma=0.5, n_landmarks=12),
+        Nystroem(9, gamma=0.5, feature_scales=[0.5] + [2.0] * (X.shape[1] - 1)),
+        IncompleteCholesky(9, gamma=0.5),
+    ):
+        map.fit(X)
+        np.testing.assert_array_equal(X[map.component_indices_], map.components_)
+        assert map.component_indices_.dtype.kind == their.component_indices_.dtype.kind == "i"
+        map.save(tmp_path / "map.safetensors")
+        again = budgetsvm.load(tmp_path / "map.safetensors")
+        np.testing.assert_array_equal(again.component_indices_, map.component_indices_)
 
 
 @pytest.mark.parametrize(
