@@ -9,6 +9,7 @@ import sys
 import textwrap
 
 import pytest
+from sklearn.base import ClassifierMixin
 
 import budgetsvm
 
@@ -21,6 +22,11 @@ ESTIMATORS = [
     for name in budgetsvm.__all__
     if isinstance(getattr(budgetsvm, name), type) and hasattr(getattr(budgetsvm, name), "fit")
 ]
+
+
+def is_classifier_class(name):
+    return issubclass(getattr(budgetsvm, name), ClassifierMixin)
+
 
 #: What makes a machine large on few rows: name of the class -> hyperparameters.
 LARGE = {
@@ -40,23 +46,31 @@ LARGE = {
 CASES = """
     import json, os, resource, signal, sys, time, warnings
     import numpy as np
+    import scipy.sparse as sp
     import budgetsvm
 
     warnings.simplefilter("ignore")
-    name, params, room, seconds = json.loads(sys.argv[1])
+    name, params, room, seconds, shape = json.loads(sys.argv[1])
     chance = np.random.default_rng(0)
     X = chance.normal(size=(3000 if len(room) > 5 else 800, 40))
     cls = getattr(budgetsvm, name)
     y = X[:, 0] * X[:, 1] if name.endswith("SVR") else (X[:, 0] > 0) + (X[:, 1] > 1)
+    few = X[:100]
     small = cls(**{**params, **{k: 10 for k in params if isinstance(params[k], int)}})
-    small.fit(X[:100], y[:100])
+    small.fit(few, y[:100])
+    if shape == "wide":
+        columns = np.sort(chance.choice(2_000_000, 300, replace=False)).astype(np.int32)
+        X = sp.csr_matrix((np.ones(300), columns, np.arange(301)), (300, 2_000_000))
+        y = np.arange(300) % 2 + (0.5 if name.endswith("SVR") else 0)
+    if shape == "classes":
+        X, y = chance.normal(size=(20_000, 5)), np.arange(20_000) // 2
 
-    def used(model):
+    def used(model, X):
         for method in ("predict", "transform"):
             if hasattr(model, method):
                 return getattr(model, method)(X)
 
-    before = used(small)
+    before = used(small, few)
 
     def vast():
         with open("/proc/self/statm") as statm:
@@ -69,7 +83,7 @@ CASES = """
         if "max_time" in model.get_params():
             model.set_params(max_time=5)
         try:
-            used(model.fit(X, y))
+            used(model.fit(X, y), X)
             told = "success"
         except MemoryError as error:
             told = "MemoryError"
@@ -78,7 +92,7 @@ CASES = """
             told = f"{type(error).__name__}: {error}"
         # With room again the process works as before.
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
-        same = (used(small) == before).all()
+        same = (used(small, few) == before).all()
         return told if same else f"{told}, and other predictions"
 
     ends = {}
@@ -111,10 +125,9 @@ CASES = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_memory_error_or_success(name):
-    case = [name, LARGE.get(name, {}), ROOM if LONG else SHORT, 200]
+def ends_of(name, params, room, shape):
+    """How fits in so many megabytes ended, and what was written to standard error."""
+    case = [name, params, room, 200, shape]
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(CASES), json.dumps(case)],
         capture_output=True, text=True, timeout=900, check=False,
@@ -124,8 +137,32 @@ def test_memory_error_or_success(name):
     ends = json.loads(done.stdout)
     other = {room: end for room, end in ends.items() if end not in ("success", "MemoryError")}
     assert not other, f"{other}\n{done.stderr[-2000:]}"
+    return ends
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_memory_error_or_success(name):
+    ends = ends_of(name, LARGE.get(name, {}), ROOM if LONG else SHORT, "dense")
     # No call is refused where there is room for it all.
     assert not LONG or ends[str(ROOM[-1])] == "success"
+
+
+#: Megabytes beyond what the process has when a fit of few entries in 2,000,000 columns begins, or
+#: one of 10,000 classes.
+WIDE, CLASSES = [50, 400, 3000], [20, 150, 1000]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_few_entries_in_very_many_columns(name):
+    ends_of(name, {}, WIDE, "wide")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if is_classifier_class(name)])
+def test_very_many_classes(name):
+    ends_of(name, {}, CLASSES, "classes")
 
 
 PEAK = """
