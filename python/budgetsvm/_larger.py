@@ -15,6 +15,7 @@ from . import _validation
 from ._checkpoint import Checkpoint, checksum
 from ._columns import Layout, expect_order, layout_of, names_of, note
 from ._files import whole
+from .data._damaged import memory
 from .data._mapped import Trimmed
 from .data._pieces import Block
 from .data._source import Source
@@ -221,7 +222,8 @@ def answers(ask: Callable[[Any], np.ndarray], X: Any, out: Any, labels: Any = No
         if first is not None:
             file.seek(0)
             file.write(_header(first, count))
-    return np.load(path, mmap_mode="r")
+    with memory(path):
+        return np.load(path, mmap_mode="r")
 
 
 def _of_blocks(ask: Callable[[Any], np.ndarray], source: Source) -> Iterator[np.ndarray]:
