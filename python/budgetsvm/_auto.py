@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from . import _columns, _core, _parameters, _table, _validation
+from . import _columns, _core, _frames, _parameters, _table, _validation
 from ._estimator import FLOATS
 from ._hyperparameters import hyperparameters
 from ._machine import TrainedMachine
@@ -64,6 +64,10 @@ class AutoEstimator(TrainedMachine):
         these made fewer mistakes on rows held out.
     n_terms_ : int
         Number of terms, those of all kernels together.
+    history_ : dict of ndarray
+        At the end of every part of the search and of the fits after it "time", in seconds, and the
+        least "error" of a candidate so far, as a share of the variance: by leaving one out, and
+        on rows held out once the candidates are judged.
 
     Notes
     -----
@@ -133,22 +137,27 @@ class AutoEstimator(TrainedMachine):
             _validation.warn(f"{type(self).__name__}: {report['advice']}", ConvergenceWarning)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Rows, NaN among them, and targets; a frame with columns of text stays one."""
+        """Rows, NaN among them, and targets; of a frame with levels its columns."""
         numeric = self.__sklearn_tags__().estimator_type == "regressor"
         _columns.forget(self)
-        if _table.has_levels(X):
-            X, y = validate_data(
-                self, X, y, y_numeric=numeric, skip_check_array=True, reset=True
+        frame = None if _frames.is_plain(X) else _frames.frame_of(X)
+        if frame is None:
+            return validate_data(
+                self, X, y, accept_sparse="csr", y_numeric=numeric, dtype=list(FLOATS),
+                ensure_all_finite=True if sparse.issparse(X) else "allow-nan", reset=True,
             )  # fmt: skip
-            y = np.asarray(y)
-            if y.ndim != 1 or len(y) != len(X):
-                raise ValueError(f"y must have a value for each of the {len(X)} rows of X")
-            _check_some(X)
-            return X, y
-        return validate_data(
-            self, X, y, accept_sparse="csr", y_numeric=numeric, dtype=list(FLOATS),
-            ensure_all_finite=True if sparse.issparse(X) else "allow-nan", reset=True,
-        )  # fmt: skip
+        y = validate_data(self, y=y, y_numeric=numeric)
+        validate_data(self, frame.native, skip_check_array=True, reset=True)
+        _check_some(frame)
+        if len(y) != frame.shape[0]:
+            raise ValueError(f"y must have a value for each of the {frame.shape[0]} rows of X")
+        columns = frame.columns()
+        found, doubts = _table.read(columns)
+        for doubt in doubts:
+            _validation.warn(doubt)
+        if any(column.dtype == object for column in found):
+            return found, y
+        return np.column_stack(found).astype(_frames.dtype_of(columns), copy=False), y
 
     def _numbers(self, X: Any, target: Any, n_classes: int | None, weights: np.ndarray) -> Any:
         """The rows as the machine takes them; plans for columns where that needs some."""
@@ -157,10 +166,10 @@ class AutoEstimator(TrainedMachine):
             return X
         # Rows of no weight are as if they were not there.
         kept = weights > 0
-        if not _table.is_frame(X) and not np.isnan(X).any():
+        if isinstance(X, np.ndarray) and not np.isnan(X).any():
             self._plans = _table.plain_plans(X if kept.all() else X[kept])
             return X
-        columns = _table.columns_of(X) if _table.is_frame(X) else list(X.astype(np.float64).T)
+        columns = list(X.astype(np.float64).T) if isinstance(X, np.ndarray) else X
         if n_classes is None or n_classes == 2:
             values = np.asarray(target, dtype=np.float64)[:, None]
         else:
@@ -180,26 +189,24 @@ class AutoEstimator(TrainedMachine):
         plain = plans is None or _table.changes_nothing(plans)
         if plain and self._is_plain(X, (dtype,)):
             return X
-        if _table.has_levels(X) or _table.wants_frame(plans):
-            if not _table.is_frame(X):
-                raise ValueError(
-                    "X must be a data frame, as the one that the machine was fitted to"
-                )
-            if plans is None:
-                raise ValueError("X has columns of text, which were numbers in fit")
-            validate_data(self, X, skip_check_array=True, reset=False)
-            _check_some(X)
-            columns = _table.columns_of(X, plans)
-            return np.ascontiguousarray(_table.apply(plans, columns), dtype=dtype)
+        levels = _table.wants_frame(plans)
+        frame = None if _frames.is_plain(X) and not levels else _frames.frame_of(X)
+        if levels and frame is None:
+            raise ValueError("X must be a data frame, as the one that the machine was fitted to")
+        if frame is not None and plans is not None:
+            validate_data(self, frame.native, skip_check_array=True, reset=False)
+            _check_some(frame)
+            return np.ascontiguousarray(_table.rows_of(plans, frame), dtype=dtype)
         as_numbers = plans is None or sparse.issparse(X)
         found: Any = validate_data(
-            self, X, accept_sparse="csr", dtype=[dtype], reset=False,
-            ensure_all_finite=True if as_numbers else "allow-nan",
+            self, X if frame is None else frame.native, accept_sparse="csr", dtype=[dtype],
+            reset=False, ensure_all_finite=True if as_numbers else "allow-nan",
         )  # fmt: skip
-        if plans is None or (plain and (as_numbers or not np.isnan(found).any())):
+        if plans is None or (plain and as_numbers):
             return found
-        columns = (found.toarray() if as_numbers else found).astype(np.float64).T
-        return np.ascontiguousarray(_table.apply(plans, list(columns)), dtype=dtype)
+        rows = found.toarray() if as_numbers else found
+        coded = _table.coded(plans, rows)
+        return found if coded is found else np.ascontiguousarray(coded, dtype=dtype)
 
     def _of_features(self, scales: list[np.ndarray]) -> np.ndarray:
         """One scale a feature, of the parts' scales a column."""
@@ -310,14 +317,16 @@ class AutoEstimator(TrainedMachine):
         return tags
 
 
-def _check_some(X: Any) -> None:
-    if len(X) == 0:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+def _check_some(frame: _frames.Frame) -> None:
+    for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
+        if count == 0:
+            raise ValueError(f"Found array with 0 {what} while a minimum of 1 is required.")
 
 
 def _numbers(X: Any) -> np.ndarray:
     """A table without text, missing ones NaN."""
-    if _table.is_frame(X):
-        return np.column_stack(_table.columns_of(X))
+    frame = _frames.frame_of(X)
+    if frame is not None:
+        return _table.numbers_of(frame)
     dense = X.toarray() if hasattr(X, "toarray") else X
     return np.asarray(dense, dtype=np.float64)

@@ -29,7 +29,12 @@ class AutoSVC(Classifier, AutoEstimator):
 
     X may be a data frame with missing values and columns of text or categories: numbers that miss
     become the median, with a column that says so; few levels have a column each, many become the
-    mean target of their rows (out of fold in training).
+    mean target of their rows (out of fold in training). Frames of pandas (with NumPy's, nullable
+    or pyarrow types), polars, pyarrow, what narwhals knows, and objects of the Arrow PyCapsule
+    interface or the data frame interchange protocol are the same machine. A column is a number
+    where its type is a number or a bool, and where all its values are numbers, bools, decimals, or
+    text that reads as numbers (as pandas would read it from a file; a warning says so): give it the
+    type "category" where its numbers are names. Dates and times must be made numbers first.
 
     Parameters
     ----------

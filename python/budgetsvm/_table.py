@@ -10,14 +10,23 @@ and kept as JSON:
 - levels, many: the mean target of the rows of the level, drawn towards the mean of all as if there
   were ten rows more. A training row gets the means of the other folds, for its own target must not
   speak for it.
+
+A column is a number where its type is one or a bool, and where all that is known of it are numbers,
+bools, decimals or texts that are numbers, as pandas reads them from a file. A column of the type
+"category" has levels whatever they are. What a column was in training it is again: levels that are
+numbers may come as numbers of any type, and numbers as text.
 """
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from ._frames import Column, Frame
 
 #: Up to so many levels have a column each.
 FEW_LEVELS = 12
@@ -26,76 +35,155 @@ PRIOR = 10.0
 FOLDS = 5
 #: Rows that a median is taken of, at most.
 SAMPLE = 20_000
+#: The share of the levels that are numbers, and of the rows that have a level of their own, from
+#: which on levels are not what was meant.
+_MOST = 0.5
 
 Plan = dict[str, Any]
+#: A value by its type too, for True is 1 and 1 is 1.0.
+_Key = tuple[type, Any]
 
 
-def is_frame(X: Any) -> bool:
-    """Whether this is a data frame with columns of types of their own."""
-    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
+def read(columns: list[Column]) -> tuple[list[np.ndarray], list[str]]:
+    """Columns of a frame to learn from: float64 with NaN, or levels (text or None) as objects.
 
-
-def _is_number(column: Any) -> bool:
-    kind = getattr(column.dtype, "kind", "O")
-    return kind in "biuf" and str(column.dtype) != "category"
-
-
-def has_levels(X: Any) -> bool:
-    """Whether a frame has columns that are no numbers."""
-    return is_frame(X) and not all(_is_number(X.iloc[:, k]) for k in range(X.shape[1]))
-
-
-def columns_of(X: Any, plans: list[Plan] | None = None) -> list[np.ndarray]:
-    """The columns of a frame: float64 with NaN, or objects (text or None) that are levels.
-
-    What a column has been in training, which `plans` say, it is again: levels that are numbers may
-    come in a column of numbers, and none of a column of objects may be known.
+    Beside them is what to warn of.
     """
-    found = []
-    for k in range(X.shape[1]):
-        column, plan = X.iloc[:, k], {} if plans is None else plans[k]
-        if getattr(column.dtype, "kind", "O") in "mMc":
-            name = f"X: column {X.columns[k]!r} is of type {column.dtype}"
-            raise ValueError(f"{name}: turn times into numbers first")
-        if "levels" in plan:
-            found.append(_texts(column, set(plan["levels"])))
-        elif _is_number(column) or _holds_numbers(column, least=0 if "fill" in plan else 1):
-            found.append(_doubles(column))
+    found, written, doubts = [], [], []
+    for column in columns:
+        if column.is_number:
+            found.append(_finite(column, column.numbers()))
+            continue
+        objects = column.objects()
+        numbers = {} if column.is_category else _numbers_of(objects)
+        if any(number is not None and math.isfinite(number) for number in numbers.values()) and (
+            None not in numbers.values()
+        ):
+            found.append(_finite(column, _replaced(objects, numbers)))
+            if any(issubclass(kind, str) for kind, _ in numbers):
+                written.append(repr(column.name))
         else:
-            found.append(_texts(column, set()))
+            found.append(_texts(objects))
+            doubts.extend(_doubt(column, numbers, objects))
+    if written:
+        doubts.append(
+            f"X: numbers that are written as text are read as numbers (columns {', '.join(written)}"
+            "). Where they are categories give the columns the type 'category'."
+        )
+    return found, doubts
+
+
+def _finite(column: Column, values: np.ndarray) -> np.ndarray:
+    if np.isinf(values).any():
+        raise column.wrong("contains infinity or a value too large for float64")
+    return values
+
+
+def _numbers_of(objects: list[Any]) -> dict[_Key, float | None]:
+    """The number that every known value is; None where it is none."""
+    return {(kind, v): _number(v) for kind, v in {(type(v), v) for v in objects if v is not None}}
+
+
+def _number(value: Any) -> float | None:
+    """The number that a value is or that its text says; NaN for a text that is empty."""
+    if isinstance(value, str) and not value.strip():
+        return math.nan
+    if isinstance(value, (str, Real, Decimal, np.bool_)):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return None
+    return None
+
+
+def _replaced(objects: list[Any], numbers: dict[_Key, float | None]) -> np.ndarray:
+    """The numbers of values, NaN where nothing is known."""
+    known = [math.nan if v is None else numbers[type(v), v] for v in objects]
+    return np.array(known, dtype=np.float64)
+
+
+def _doubt(column: Column, numbers: dict[_Key, float | None], objects: list[Any]) -> list[str]:
+    """Why a column of many levels may have been meant otherwise."""
+    if len(numbers) <= FEW_LEVELS:
+        return []
+    others = [key[1] for key, number in numbers.items() if number is None]
+    if len(others) < (1 - _MOST) * len(numbers):
+        return [
+            f"X: column {column.name!r} has categories, most of which are numbers, but not all "
+            f"(not {min(map(str, others))!r}): where it is a number give None for what is not known"
+        ]
+    if len(numbers) > _MOST * len(objects):
+        return [
+            f"X: column {column.name!r} has {len(numbers)} categories in {len(objects)} rows, of "
+            "which hardly anything can be learnt: leave it out, or make numbers of it"
+        ]
+    return []
+
+
+def _texts(objects: list[Any]) -> np.ndarray:
+    """Levels as they are written."""
+    written: dict[_Key, str] = {}
+    found = np.empty(len(objects), dtype=object)
+    for i, value in enumerate(objects):
+        if value is not None:
+            key = (type(value), value)
+            if key not in written:
+                written[key] = str(value)
+            found[i] = written[key]
     return found
 
 
-def _holds_numbers(column: Any, least: int) -> bool:
-    """Whether these are objects, at least so many known, and all of them numbers."""
-    if str(column.dtype) != "object":
-        return False
-    known = column[~column.isna()]
-    return len(known) >= least and all(_is_real(value) for value in known)
+def rows_of(plans: list[Plan], frame: Frame) -> np.ndarray:
+    """New rows of a frame by the plans of `learn`, whatever types its columns have now."""
+    columns = frame.columns()
+    if len(columns) != len(plans):
+        raise ValueError(f"X must have {len(plans)} columns, got {len(columns)}")
+    found = []
+    for plan, column in zip(plans, columns, strict=True):
+        if "levels" in plan:
+            found.append(_apply(plan, _known_texts(column.objects(), plan["levels"])))
+            continue
+        values = column.numbers() if column.is_number else _as_numbers(column)
+        found.append(_apply(plan, _finite(column, values)))
+    return np.hstack(found)
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _as_numbers(column: Column) -> np.ndarray:
+    """The numbers of a column that had numbers in training."""
+    objects = column.objects()
+    numbers = _numbers_of(objects)
+    for (_, value), number in numbers.items():
+        if number is None:
+            raise column.wrong(f"has {value!r}, but had numbers when the machine was fitted")
+    return _replaced(objects, numbers)
 
 
-def _texts(column: Any, known: set[str | None]) -> np.ndarray:
-    """Levels; numbers as they are written among the known ones, where 5 may be 5.0."""
-    missing = np.asarray(column.isna())
-    texts = np.array([str(value) for value in column], dtype=object)
-    for i, value in enumerate(column):
-        if missing[i]:
-            texts[i] = None
-        elif known and texts[i] not in known and _is_real(value) and value == value // 1:
-            other = {str(int(value)), str(float(value))} & known
-            texts[i] = other.pop() if other else texts[i]
-    return texts
+def _known_texts(objects: list[Any], levels: list[str | None]) -> np.ndarray:
+    """Values as the levels are written that they are: 5 may be "5.0", True "1"."""
+    found = _texts(objects)
+    known = set(levels)
+    by_number: dict[float, str] = {}
+    for level in levels:
+        number = None if level is None else _number(level)
+        if level is not None and number is not None:
+            by_number.setdefault(number, level)
+    for level, number in (("False", 0.0), ("True", 1.0)):
+        if level in known:
+            by_number.setdefault(number, level)
+    for i, value in enumerate(objects):
+        if value is not None and found[i] not in known:
+            number = _number(value)
+            found[i] = found[i] if number is None else by_number.get(number, found[i])
+    return found
 
 
-def _doubles(column: Any) -> np.ndarray:
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isinf(values).any():
-        raise ValueError("Input X contains infinity or a value too large for float64")
-    return values
+def numbers_of(frame: Frame) -> np.ndarray:
+    """A frame without levels as numbers, NaN where nothing is known."""
+    return np.column_stack(
+        [c.numbers() if c.is_number else _as_numbers(c) for c in frame.columns()]
+    )
 
 
 def learn(
@@ -144,9 +232,16 @@ def wants_frame(plans: list[Plan] | None) -> bool:
 
 
 def apply(plans: list[Plan], columns: list[np.ndarray]) -> np.ndarray:
-    """New rows by the plans of `learn`."""
+    """New rows by the plans of `learn`, of columns as that takes them."""
     pairs = zip(plans, columns, strict=True)
     return np.hstack([_apply(plan, column) for plan, column in pairs])
+
+
+def coded(plans: list[Plan], rows: np.ndarray) -> np.ndarray:
+    """New rows of numbers by the plans, NaN where nothing is known."""
+    if changes_nothing(plans) and not np.isnan(rows).any():
+        return rows
+    return apply(plans, list(rows.astype(np.float64).T))
 
 
 def widths(plans: list[Plan]) -> list[int]:
@@ -201,13 +296,9 @@ def _index(column: np.ndarray, levels: list) -> np.ndarray:
 
 def _apply(plan: Plan, column: np.ndarray) -> np.ndarray:
     if "fill" in plan:
-        if column.dtype == object:
-            raise ValueError("X has text in a column that had numbers when the machine was fitted")
         missing = np.isnan(column)
         filled = np.where(missing, plan["fill"], column)[:, None]
         return np.hstack([filled, missing[:, None]]) if plan["missing"] else filled
-    if column.dtype != object:
-        column = np.array([None if np.isnan(v) else str(v) for v in column], dtype=object)
     index = _index(column, plan["levels"])
     if "means" in plan:
         return np.asarray(plan["means"])[index]

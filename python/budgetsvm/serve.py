@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _columns, _core, _table, _votes
+from . import _columns, _core, _frames, _table, _votes
 from ._described import damaged, feature_names, from_json, labels_from_store, require
 from ._docs import documented
 
@@ -126,13 +126,13 @@ class Served:
                 np.ascontiguousarray(indptr, dtype=index),
                 X.shape[1],
             )
-        if self._plans is not None and (_table.wants_frame(self._plans) or _table.has_levels(X)):
-            if not _table.is_frame(X):
+        levels = _table.wants_frame(self._plans)
+        if self._plans is not None and (levels or not _frames.is_plain(X)):
+            frame = _frames.frame_of(X)
+            if frame is not None:
+                return np.ascontiguousarray(_table.rows_of(self._plans, frame), dtype=machine.dtype)
+            if levels:
                 raise ValueError("X must be a data frame, as the machine was fitted to one")
-            columns = _table.columns_of(X)
-            if len(columns) != self.n_features_in_:
-                raise ValueError(f"X must have {self.n_features_in_} columns, got {len(columns)}")
-            return np.ascontiguousarray(_table.apply(self._plans, columns), dtype=machine.dtype)
         rows = np.asarray(X)
         if rows.dtype not in (np.float32, np.float64):
             try:
@@ -143,13 +143,10 @@ class Served:
             expected = f"(n_samples, {self.n_features_in_})"
             raise ValueError(f"X must be of shape {expected}, got {rows.shape}")
         finite = bool(np.isfinite(rows).all())
-        if self._plans is not None and not finite and not np.isinf(rows).any():
-            columns = list(rows.astype(np.float64).T)
-            rows = np.asarray(_table.apply(self._plans, columns))
-        elif not finite:
+        if not finite and (self._plans is None or np.isinf(rows).any()):
             raise ValueError("X contains NaN or infinity")
-        elif self._plans is not None and not _table.changes_nothing(self._plans):
-            rows = np.asarray(_table.apply(self._plans, list(rows.astype(np.float64).T)))
+        if self._plans is not None:
+            rows = _table.coded(self._plans, rows)
         return np.ascontiguousarray(rows, dtype=self._dtype(rows.dtype))
 
     def _dtype(self, given: Any) -> Any:
