@@ -20,6 +20,7 @@ mod block;
 mod corners;
 mod dispatch;
 mod emit;
+mod found;
 mod job;
 mod lanes;
 #[cfg(target_arch = "aarch64")]

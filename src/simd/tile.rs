@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::blanks::Blanks;
+use super::found::Found;
 use super::lanes::PART;
 use super::norms::{part_norms, sq_norm, sq_norms};
 use super::packed::Packed;
@@ -19,9 +20,9 @@ pub struct Tile<F: Real> {
     /// Dense rows; empty for a sparse tile.
     pub(super) values: Vec<F>,
     /// Which parts of them are blank, looked for when first asked for.
-    blanks: OnceLock<Blanks>,
+    blanks: Found<Blanks>,
     /// Which values of them are not zero, likewise.
-    present: OnceLock<Present>,
+    present: Found<Present>,
     /// Sparse rows: `starts[i]..starts[i + 1]` of `columns` and `entries`.
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
@@ -29,7 +30,7 @@ pub struct Tile<F: Real> {
     /// Made when first asked for: most kernels of few features never ask.
     sq_norms: OnceLock<Norms<F>>,
     /// The same in parts, for many features.
-    part_norms: OnceLock<Vec<F>>,
+    part_norms: Found<Vec<F>>,
 }
 
 /// Rows whose norms need no memory of their own. Not more: a row that is learnt moves all of it.
@@ -115,10 +116,11 @@ impl<F: Real> Tile<F> {
         if self.n_features <= PART {
             return self.sq_norms();
         }
-        self.part_norms.get_or_init(|| {
-            let mut norms = vec![F::zero(); self.len];
+        self.part_norms.get_or_make(|norms| {
+            norms.clear();
+            norms.resize(self.len, F::zero());
             if self.dense {
-                part_norms(&self.values, self.n_features, &mut norms);
+                part_norms(&self.values, self.n_features, norms);
             } else {
                 let mut row = vec![F::zero(); self.n_features];
                 for (i, norm) in norms.iter_mut().enumerate() {
@@ -126,7 +128,6 @@ impl<F: Real> Tile<F> {
                     part_norms(&row, self.n_features, std::slice::from_mut(norm));
                 }
             }
-            norms
         })
     }
 
@@ -163,10 +164,10 @@ impl<F: Real> Tile<F> {
         for (i, row) in self.values.chunks_exact_mut(self.n_features.max(1)).enumerate() {
             write(i, row);
         }
-        self.blanks.take();
-        self.present.take();
+        self.blanks.clear();
+        self.present.clear();
         self.sq_norms.take();
-        self.part_norms.take();
+        self.part_norms.clear();
     }
 
     /// Fills the tile with sparse rows: `append(i, columns, entries)` appends what row `i` holds,
@@ -183,7 +184,7 @@ impl<F: Real> Tile<F> {
         self.columns.clear();
         self.entries.clear();
         self.sq_norms.take();
-        self.part_norms.take();
+        self.part_norms.clear();
         for i in 0..len {
             append(i, &mut self.columns, &mut self.entries);
             self.starts.push(self.entries.len());
@@ -195,20 +196,12 @@ impl<F: Real> Tile<F> {
 
     /// Which parts of dense rows are blank.
     pub(super) fn blanks(&self) -> &Blanks {
-        self.blanks.get_or_init(|| {
-            let mut blanks = Blanks::default();
-            blanks.find(&self.values, self.n_features);
-            blanks
-        })
+        self.blanks.get_or_make(|blanks| blanks.find(&self.values, self.n_features))
     }
 
     /// Which values of dense rows are not zero.
     pub(super) fn present(&self) -> &Present {
-        self.present.get_or_init(|| {
-            let mut present = Present::default();
-            present.find(&self.values, self.n_features);
-            present
-        })
+        self.present.get_or_make(|present| present.find(&self.values, self.n_features))
     }
 
     /// Row `i` written out densely.
