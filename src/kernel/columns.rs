@@ -53,6 +53,7 @@ pub(super) enum Prepared<F: Real> {
 
 /// Samples whose kernel rows are wanted.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a caller has one of them at a time, on its stack")]
 pub enum Points<F: Real> {
     /// For packed columns, and sparse for those held by feature.
     Tile(Tile<F>),
@@ -77,7 +78,7 @@ impl<'a, F: Real> Columns<'a, F> {
     }
 
     /// Whether `n` samples are prepared.
-    pub(super) fn prepares(gram: &Gram<'_>, n: usize) -> bool {
+    pub(crate) fn prepares(gram: &Gram<'_>, n: usize) -> bool {
         match gram {
             Gram::Given(_) => false,
             Gram::Kernel(_, rows) => {

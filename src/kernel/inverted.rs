@@ -17,7 +17,7 @@ use super::AnyKernel;
 use super::blocks::norm_limit;
 use super::form::{Distance, Form, Product};
 use super::load::load_sparse;
-use crate::data::AnyRows;
+use crate::data::{AnyRows, Point, Rows};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::simd::{self, Packed, Tile, sq_norm};
@@ -54,6 +54,8 @@ pub(super) struct Inverted<F> {
     sizes: Vec<f64>,
     /// Entries that a point like the columns shares with them.
     shared: usize,
+    /// The largest squared norm.
+    largest: f64,
 }
 
 /// What computing needs beside the result.
@@ -64,6 +66,7 @@ pub(super) struct Room<F> {
 }
 
 /// How values are computed of a kernel's products.
+#[derive(Clone, Copy)]
 enum Way {
     Product(Product),
     /// `‖x‖² + ‖z‖² - 2 x·z`, in single or in double precision.
@@ -78,9 +81,14 @@ impl<F: Real> Inverted<F> {
     pub(super) fn new(rows: &AnyRows<'_>, samples: &[usize], kernel: AnyKernel) -> Result<Self> {
         let mut tile = Tile::<F>::new(rows.n_cols());
         load_sparse(rows, samples.len(), |i| samples[i], &mut tile);
-        let n = samples.len();
+        Self::of_tile(&tile, kernel)
+    }
+
+    /// The points of a sparse tile as columns.
+    fn of_tile(tile: &Tile<F>, kernel: AnyKernel) -> Result<Self> {
+        let n = tile.len();
         let entries: usize = (0..n).map(|i| tile.sparse_row(i).0.len()).sum();
-        let directory = directory(&tile, entries)?;
+        let directory = directory(tile, entries)?;
         let mut inverted = Self {
             starts: try_vec("lists of features", directory.len() + 2, 0)?,
             directory,
@@ -89,6 +97,7 @@ impl<F: Real> Inverted<F> {
             norms: try_vec("norms", n.next_multiple_of(Packed::<F>::line()), F::zero())?,
             sizes: try_vec("norms", n, 0.0)?,
             shared: 0,
+            largest: 0.0,
         };
         // 1. How many entries each feature has, from the place after the next one on; then where
         // its first goes, at the next place, which ends where its own list does.
@@ -122,12 +131,14 @@ impl<F: Real> Inverted<F> {
             inverted.norms[i] = sq_norm(values);
             inverted.sizes[i] = size(kernel, values);
         }
+        inverted.largest =
+            inverted.norms.iter().fold(0.0, |most, norm| most.max(Real::to_f64(*norm)));
         Ok(inverted)
     }
 
     /// Largest squared norm.
     pub(super) fn largest(&self) -> f64 {
-        self.norms.iter().fold(0.0, |most, norm| most.max((*norm).to_f64()))
+        self.largest
     }
 
     /// Multiply-adds of a point, about.
@@ -280,6 +291,69 @@ impl Directory {
             }
             Self::Sorted(features) => features.binary_search(&feature).ok(),
         }
+    }
+}
+
+/// Sparse rows that points are compared with, held by feature: what they cost follows their entries,
+/// however many features there are.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseCenters<F> {
+    kernel: AnyKernel,
+    rows: Inverted<F>,
+}
+
+/// What a thread needs for them.
+#[derive(Debug, Default)]
+pub(crate) struct SparseRoom<F> {
+    room: Room<F>,
+    /// A value a centre, and the rest of the last line.
+    pub(crate) values: Vec<F>,
+}
+
+impl<F: Real> SparseCenters<F> {
+    /// Whether rows with such a share of entries are sparse enough.
+    pub(crate) fn suits(density: f64) -> bool {
+        density < DENSITY
+    }
+
+    /// These rows; none where they are not sparse enough.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn new(kernel: AnyKernel, rows: &Rows<'_, F>) -> Result<Option<Self>> {
+        match rows {
+            Rows::Csr(csr) if Self::suits(csr.density()) => {
+                let mut tile = Tile::new(rows.n_cols());
+                Self::load(rows, (0, rows.n_rows()), &mut tile);
+                Ok(Some(Self { kernel, rows: Inverted::of_tile(&tile, kernel)? }))
+            }
+            Rows::Csr(_) | Rows::Dense(_) => Ok(None),
+        }
+    }
+
+    /// Fills a tile with points, the rows `first..first + len`.
+    pub(crate) fn load(rows: &Rows<'_, F>, (first, len): (usize, usize), tile: &mut Tile<F>) {
+        tile.fill_sparse(len, |i, columns, entries| {
+            let mut add = |column: usize, value: F| {
+                if value != F::zero() {
+                    columns.push(column as u32);
+                    entries.push(value);
+                }
+            };
+            match rows.point(first + i) {
+                Point::Dense(values) => values.iter().enumerate().for_each(|(j, &v)| add(j, v)),
+                Point::Sparse(csr, row) => csr.for_each(row, add),
+            }
+        });
+    }
+
+    /// The kernel values of point `i` of a tile, into the room's.
+    pub(crate) fn values(&self, tile: &Tile<F>, i: usize, to: &mut SparseRoom<F>) {
+        to.values.resize(self.rows.norms.len(), F::zero());
+        // By this point alone, whatever others there are.
+        let largest = self.rows.largest.max(Real::to_f64(tile.sq_norms()[i]));
+        self.rows.values((self.kernel, largest), (tile, i), &mut to.room, &mut to.values);
+        to.values[self.rows.sizes.len()..].fill(F::zero());
     }
 }
 

@@ -23,6 +23,7 @@ mod origin;
 mod products;
 mod sample_rows;
 mod slopes;
+mod whole;
 
 pub use any::AnyKernel;
 pub use buffers::{AnyBuffers, Buffers};
@@ -32,6 +33,7 @@ pub use columns::{Columns, Points};
 pub use form::Spectrum;
 pub use gaussian::Gaussian;
 pub use gram::Gram;
+pub(crate) use inverted::{SparseCenters, SparseRoom};
 pub use load::{load_tile, sparse_density};
 pub use origin::origin_for;
 pub use sample_rows::SampleRows;

@@ -3,4 +3,4 @@
 
 mod one_vs_one;
 
-pub(crate) use one_vs_one::{one_vs_one, pairs};
+pub(crate) use one_vs_one::{one_vs_one, pair_index};

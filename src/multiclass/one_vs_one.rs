@@ -12,6 +12,12 @@ pub(crate) fn pairs(n_classes: usize) -> Vec<(usize, usize)> {
     (0..n_classes).flat_map(|i| (i + 1..n_classes).map(move |j| (i, j))).collect()
 }
 
+/// Which of [`pairs`] a pair is.
+#[must_use]
+pub(crate) fn pair_index((i, j): (usize, usize), n_classes: usize) -> usize {
+    i * (2 * n_classes - i - 1) / 2 + j - i - 1
+}
+
 /// Calls `train((i, j), watch)` for every pair of [`pairs`], at most `at_a_time` of them at once
 /// inside the current pool, and gathers the results in their order.
 ///
@@ -46,6 +52,7 @@ mod tests {
     #[test]
     fn pairs_come_in_order() {
         assert_eq!(pairs(4), [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
+        assert!(pairs(7).into_iter().enumerate().all(|(at, pair)| pair_index(pair, 7) == at));
         for at_a_time in [1, 2, 5] {
             let found = one_vs_one(4, at_a_time, &mut Watch::of_tests(), |pair, _| Ok(pair));
             assert_eq!(found.unwrap(), pairs(4));

@@ -55,7 +55,9 @@ pub(crate) fn each_if<T: Send>(
     if worth && !shared() && trace::is_asked() {
         return trace::each(Location::caller(), parts, &mut |i, part| work(i, part));
     }
-    if !(worth && shared()) {
+    // One part alone is nothing to share, and to hand it out costs as much as a small problem.
+    let alone = parts.size_hint().1.is_some_and(|count| count <= 1);
+    if alone || !(worth && shared()) {
         return parts.enumerate().for_each(|(i, part)| work(i, part));
     }
     let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
@@ -123,7 +125,7 @@ pub(crate) fn map<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync)) -> 
         trace::each(Location::caller(), 0..count, &mut |_, i| found.push(work(i)));
         return found;
     }
-    if !shared() {
+    if count <= 1 || !shared() {
         return (0..count).map(work).collect();
     }
     let found: Vec<_> = (0..count).map(|_| Mutex::new(None)).collect();

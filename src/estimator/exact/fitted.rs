@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::model::{Model, PairwiseModel, Support};
-use crate::multiclass::pairs;
+use crate::multiclass::pair_index;
 use crate::solver::exact::Fitted;
 use crate::watch::StopReason;
 
@@ -78,22 +78,18 @@ impl ExactMachine {
 /// The layout of \[LIBSVM\] from the machines of all pairs.
 pub(super) fn assemble(parts: Vec<Fitted>, of_class: &[Vec<usize>]) -> ExactMachine {
     let k = of_class.len();
-    let pairs = pairs(k);
-    // Where in the machine of a pair the samples of one of its classes begin.
-    let coef = |part: usize, class: usize| {
-        let (i, _) = pairs[part];
+    // The coefficients of a class's samples in its machine with another one.
+    let coef = |class: usize, other: usize| {
+        let (i, j) = (class.min(other), class.max(other));
         let skip = if class == i { 0 } else { of_class[i].len() };
-        &parts[part].coef[skip..][..of_class[class].len()]
+        &parts[pair_index((i, j), k)].coef[skip..][..of_class[class].len()]
     };
     let (mut support, mut n_support) = (Vec::new(), Vec::new());
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for (class, members) in of_class.iter().enumerate() {
-        let of_others: Vec<(usize, &[f64])> = (0..pairs.len())
-            .filter(|&p| pairs[p].0 == class || pairs[p].1 == class)
-            .map(|p| {
-                let (i, j) = pairs[p];
-                (if class == i { j - 1 } else { i }, coef(p, class))
-            })
+        let of_others: Vec<(usize, &[f64])> = (0..k)
+            .filter(|&other| other != class)
+            .map(|other| (if other > class { other - 1 } else { other }, coef(class, other)))
             .collect();
         let before = support.len();
         for (m, &sample) in members.iter().enumerate() {

@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::fitted::{ExactMachine, assemble};
-use super::pairs::{PairColumns, at_a_time};
+use super::pairs::{PairColumns, at_a_time, values_of_all};
 use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
 use crate::data::{Rows, check_finite};
 use crate::error::{Error, LARGE, Result, check_len, check_room};
@@ -358,11 +358,11 @@ struct Task<'g, 'a> {
     buffers: AnyBuffers,
 }
 
-impl<'g> Task<'g, '_> {
+impl Task<'_, '_> {
     fn train(
         &self,
         kind: Kind<'_>,
-        columns: AnyColumns<'g>,
+        columns: AnyColumns<'_>,
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Result<Fitted> {
@@ -452,10 +452,30 @@ impl<'g> Task<'g, '_> {
             });
         }
         let space = (self.bytes, self.single);
-        let classes = PairColumns::new(self.gram, &of_class, space, watch);
-        let classes = match classes {
-            Ok(classes) => Ok(classes),
+        let whole = match values_of_all(self.gram, &of_class, space, watch) {
+            Ok(whole) => Ok(whole),
             Err(halt) => Err(halt.into_reason()?),
+        };
+        match &whole {
+            Ok(Some(values)) => self.pairs(Ok(Gram::Given(values.view())), &of_class, watch),
+            Ok(None) => self.pairs(Ok(self.gram), &of_class, watch),
+            Err(stopped) => self.pairs(Err(*stopped), &of_class, watch),
+        }
+    }
+
+    /// The machines of all pairs, of kernel values that are where `gram` says, unless the fit was
+    /// stopped before them.
+    fn pairs(
+        &self,
+        gram: std::result::Result<Gram<'_>, StopReason>,
+        of_class: &[Vec<usize>],
+        watch: &mut Watch<'_>,
+    ) -> Result<ExactMachine> {
+        let (k, space) = (of_class.len(), (self.bytes, self.single));
+        let classes = match gram.map(|gram| PairColumns::new(gram, of_class, space, watch)) {
+            Ok(Ok(classes)) => Ok(classes),
+            Ok(Err(halt)) => Err(halt.into_reason()?),
+            Err(stopped) => Err(stopped),
         };
         let at_a_time = at_a_time(k);
         let parts = one_vs_one(k, at_a_time, watch, |(i, j), watch| {
@@ -479,6 +499,6 @@ impl<'g> Task<'g, '_> {
             // A machine needs no more than all of its rows.
             self.train(kind, columns, self.bytes / at_a_time, watch)
         })?;
-        Ok(assemble(parts, &of_class))
+        Ok(assemble(parts, of_class))
     }
 }

@@ -1,6 +1,10 @@
 //! One-vs-one machines: the samples of their pairs.
 
-use crate::kernel::{AnyColumns, Classes, Gram};
+use ndarray::Array2;
+
+use crate::error::try_square;
+use crate::float::Real;
+use crate::kernel::{AnyColumns, Classes, Columns, Gram};
 use crate::watch::{Step, Watch};
 
 /// Machines of pairs trained at the same time, at most: they share the cache, and other threads
@@ -56,4 +60,48 @@ impl<'g, 'c> PairColumns<'g, 'c> {
             }
         }
     }
+}
+
+/// Samples of a class, on average, up to which all kernel values are computed at once: to prepare
+/// such a pair of classes takes longer than to train its machine.
+const FEW_OF_A_CLASS: usize = 16;
+
+/// The kernel values among the samples of all classes, a square matrix of all samples that there
+/// are, where pairs of classes are many and small and the matrix takes half of `bytes` at most. The
+/// values have the same bits as those of a pair's own columns.
+pub(super) fn values_of_all(
+    gram: Gram<'_>,
+    of_class: &[Vec<usize>],
+    (bytes, single): (usize, bool),
+    watch: &mut Watch<'_>,
+) -> Step<Option<Array2<f64>>> {
+    let Gram::Kernel(_, rows) = gram else { return Ok(None) };
+    let n = rows.n_rows();
+    let (k, samples) = (of_class.len(), of_class.iter().map(Vec::len).sum::<usize>());
+    let small = k > 2 && samples <= k.saturating_mul(FEW_OF_A_CLASS);
+    let size = n.saturating_mul(n).saturating_mul(size_of::<f64>());
+    if !small || size > bytes / 2 || !Columns::<f64>::prepares(&gram, samples) {
+        return Ok(None);
+    }
+    let order = of_class.concat();
+    Ok(Some(if single {
+        matrix::<f32>(gram, (n, order), watch)?
+    } else {
+        matrix::<f64>(gram, (n, order), watch)?
+    }))
+}
+
+/// The values among the samples `order` of `n`.
+fn matrix<F: Real>(
+    gram: Gram<'_>,
+    (n, order): (usize, Vec<usize>),
+    watch: &mut Watch<'_>,
+) -> Step<Array2<f64>> {
+    let columns = Columns::<F>::new(gram, order, watch)?;
+    let mut values = try_square("kernel values", n, 0.0)?;
+    columns.all_rows(watch, |i, row| {
+        let to = &mut values[columns.index()[i] * n..][..n];
+        columns.index().iter().zip(row).for_each(|(&j, &value)| to[j] = Real::to_f64(value));
+    })?;
+    Ok(Array2::from_shape_vec((n, n), values).unwrap_or_default())
 }
