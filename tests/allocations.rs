@@ -13,10 +13,11 @@ use budgetsvm::data::svmlight::{Origin, Reader, Table};
 use budgetsvm::error::{Error, check_room};
 use budgetsvm::estimator::{
     AssetFeatures, AssetSvc, BudgetSvc, BudgetSvr, LocalBudgetSvc, Maintenance, OnlineSvc,
-    Precision, PrimalSvc, PrimalSvr, Svc, Svr,
+    Precision, PrimalSvc, PrimalSvr, Svc, SvcModel, Svr,
 };
 use budgetsvm::features::Waves;
 use budgetsvm::kernel::{AnyKernel, Gaussian};
+use budgetsvm::model::CalibrationMethod;
 use budgetsvm::model::libsvm::LibsvmModel;
 use budgetsvm::parallel::{PRODUCT, ready};
 use budgetsvm::rng::Rng;
@@ -87,10 +88,22 @@ fn clouds<F: Precision>(n: usize, d: usize, k: usize) -> (Array2<F>, Vec<usize>)
     (rows, labels)
 }
 
+/// Numbers of features: few; more than a word of bits that say which of a row's are zero; more than
+/// a part that products are added in; and many such parts.
+const WIDTHS: [usize; 4] = [12, 65, 123, 1000];
+
 fn nothing_is_allocated<F: Precision>(k: usize) {
-    let (x, y) = clouds::<F>(400, 12, k);
-    let (rows, kernel) = (Rows::from(&x), Gaussian::new(0.05).unwrap());
-    let row = |i: usize| &x.as_slice().unwrap()[i % 400 * 12..][..12];
+    WIDTHS.into_iter().for_each(|d| nothing_is_allocated_at::<F>(k, d));
+}
+
+fn nothing_is_allocated_at<F: Precision>(k: usize, d: usize) {
+    let (mut x, y) = clouds::<F>(400, d, k);
+    // Rows with and without zeros are decided about by different ways.
+    x.iter_mut().enumerate().filter(|(at, _)| at / d % 2 == 0 && at % 3 > 0).for_each(|(_, v)| {
+        *v = F::from_f64(0.0);
+    });
+    let (rows, kernel) = (Rows::from(&x), Gaussian::new(0.6 / d as f64).unwrap());
+    let row = |i: usize| &x.as_slice().unwrap()[i % 400 * d..][..d];
     let values: Vec<f64> = y.iter().map(|&y| y as f64).collect();
     // Each model predicts what it predicts of all rows, and allocates nothing for it.
     macro_rules! check {
@@ -104,7 +117,7 @@ fn nothing_is_allocated<F: Precision>(k: usize) {
             let none = allocations(|i| {
                 black_box(model.predict_one(row(i)).unwrap());
             });
-            assert_eq!(none, 0, "{} of {k} classes, {}", $name, F::NAME);
+            assert_eq!(none, 0, "{} of {k} classes, {d} features, {}", $name, F::NAME);
         };
     }
 
@@ -133,12 +146,17 @@ fn nothing_is_allocated<F: Precision>(k: usize) {
         .build()
         .unwrap();
     check!("BudgetSvr, polynomial", svr.fit(&rows, &values), value);
-    let scales = [2.0, 0.5, 0.0].repeat(4);
+    let scales: Vec<f64> = (0..d).map(|j| [2.0, 0.5, 0.0][j % 3]).collect();
     let scaled = BudgetSvc::builder().budget(30).kernel(kernel).feature_scales(scales.clone());
     check!("BudgetSvc, scaled", scaled.build().unwrap().fit(&rows, &y), class);
     let scaled = Svr::builder().kernel(kernel).feature_scales(scales).build().unwrap();
     check!("Svr, scaled", scaled.fit(&rows, &values), value);
-    check!("Svc", Svc::builder().kernel(kernel).build().unwrap().fit(&rows, &y), class);
+    let svc = Svc::builder().kernel(kernel).build().unwrap();
+    check!("Svc", svc.fit(&rows, &y), class);
+    let held_out = |model: &SvcModel<F, usize>| {
+        model.calibrate_held_out((&rows, &y, None), CalibrationMethod::Sigmoid)
+    };
+    check!("Svc, calibrated", held_out(&svc.fit(&rows, &y).unwrap()), class);
     check!("Svr", Svr::builder().kernel(kernel).build().unwrap().fit(&rows, &values), value);
     let primal = PrimalSvc::builder().kernel(kernel).build().unwrap();
     check!("PrimalSvc", primal.fit(&rows, &y), class);

@@ -39,7 +39,9 @@ class Calibrated(Estimator):
 
     def _probabilities_of(self, values: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, of values as the machine has them."""
-        return self._machine.probabilities(np.ascontiguousarray(values), len(self.classes_))
+        return self._machine.probabilities(
+            np.ascontiguousarray(values), len(self.classes_), self._threads()
+        )
 
     def _check_calibrated(self) -> None:
         """Refuse what has no curves; a class overrides it."""
@@ -139,8 +141,9 @@ class Calibrated(Estimator):
                 own = None if sample_weight is None else weights
                 values = self._refitted(X, labels, own, folds) if found is None else found
             self._machine = self._machine.calibrated(
-                method, np.ascontiguousarray(values), index, len(self.classes_), weights
-            )
+                method, np.ascontiguousarray(values), index, len(self.classes_), weights,
+                self._threads(),
+            )  # fmt: skip
         return self
 
     def _refitted(

@@ -13,14 +13,14 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _names, _validation, _votes
+from . import _core, _names, _validation, _votes
 from ._available import available_if
 from ._calibration import Calibrated
 from ._docs import documented
 from ._exact import ExactEstimator
 from ._gradient import TOGETHER
 from ._hyperparameters import hyperparameters
-from ._probability import probabilities, sigmoids_of_pairs
+from ._probability import sigmoids_of_pairs
 from ._stored import require
 
 
@@ -149,7 +149,16 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
 
         @unless-fitted@
         """
+        if len(self._learnt("classes_")) > 2 and self.decision_function_shape == "ovr":
+            return self._answers(self._machine, X, "votes")
         return self._shaped(self._decide(X))
+
+    def _answers(self, machine: _core.Machine, X: Any, answer: str) -> np.ndarray:
+        """What is made of the values of the pairs, which are held of some rows at a time."""
+        return self._in_range(
+            self._validate_for_predict(X),
+            lambda rows: machine.answers(rows, answer, self._threads()),
+        )
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         """Values of the pairs as `decision_function` gives them."""
@@ -188,10 +197,14 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values = self._decide(X)
         if self._is_calibrated():
-            return self.classes_[self._probabilities_of(self._sign() * values).argmax(axis=1)]
-        return self._voted(values)
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        if len(self._learnt("classes_")) == 2:
+            return self._voted(self._decide(X))
+        if self.break_ties:
+            return self.classes_[self._answers(self._machine, X, "votes").argmax(axis=1)]
+        elected = self._answers(self._machine, X, "class")[:, 0]
+        return self.classes_[elected.astype(np.intp)]
 
     def _values(self, X: Any) -> np.ndarray:
         return self._sign() * self._decide(X)
@@ -223,14 +236,16 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        values = self._decide(X)
+        machine = self._learnt("_machine")
         if self._is_calibrated():
-            return self._probabilities_of(self._sign() * values)
+            return self._answers(machine, X, "probabilities")
         if not hasattr(self, "_sigmoids"):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        return probabilities(values, self._sigmoids, len(self.classes_))
+        k = len(self.classes_)
+        machine = _votes.with_pair_sigmoids(machine, self._sigmoids, k)
+        return _votes.of_pair_sigmoids(self._answers(machine, X, "probabilities"))
 
     @available_if(_has_proba)
     @documented

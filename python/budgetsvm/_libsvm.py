@@ -171,7 +171,7 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
         )  # fmt: skip
     with whole(path) as file:
         for piece in text:
-            file.write(piece.encode())
+            file.write(piece)
 
 
 def _labels(says: Says, name: str) -> list[int]:

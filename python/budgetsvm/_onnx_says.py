@@ -8,8 +8,8 @@ import numpy as np
 
 from ._curves import Curves
 from ._onnx_graph import Graph, one_a_class, ranked, values_of, voted
-from ._probability import LEAST
 from ._says import Says
+from ._votes import LEAST
 
 
 def of_rows(graph: Graph, x: str, functions: str | None, part: Any, says: Says) -> dict[str, str]:

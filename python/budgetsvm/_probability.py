@@ -1,9 +1,9 @@
-"""Probabilities of classes from the machines of their pairs, as LIBSVM makes them.
+"""Sigmoids of the pairs of classes, of which probabilities are made as LIBSVM makes them.
 
 1. Decision values of rows that a machine was not trained on, by cross-validation.
 2. For each pair of classes a sigmoid of its values, the share of the first class in the two [1]_.
 3. For each row the probabilities p that minimise ``Σ_{i<j} (r_ji p_i - r_ij p_j)²`` with sum 1,
-   where r_ij is the sigmoid of the pair [2]_.
+   where r_ij is the sigmoid of the pair [2]_: `_votes.with_pair_sigmoids`.
 
 .. [1] J. Platt, "Probabilistic outputs for support vector machines", 1999.
 .. [2] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for multi-class classification by
@@ -15,16 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
 
 from . import _core
 
 #: Folds of step 1, as in LIBSVM.
 FOLDS = 5
-#: Sigmoids stay this far from 0 and 1, as in LIBSVM.
-LEAST = 1e-7
-#: Numbers in the matrices of the rows that are solved for at once.
-BLOCK = 2**21
 
 
 def sigmoids_of_pairs(
@@ -63,32 +58,3 @@ def _folds(
     fold = np.empty(len(index), dtype=int)
     fold[order[np.argsort(index[order], kind="stable")]] = every % min(FOLDS, smallest)
     return [(every[fold != at], every[fold == at]) for at in range(min(FOLDS, smallest))]
-
-
-def probabilities(values: np.ndarray, sigmoids: np.ndarray, n_classes: int) -> np.ndarray:
-    """Probabilities of the classes, shape (n_samples, n_classes).
-
-    `values` are those of the pairs i < j, shape (n_samples, n_pairs), positive for i.
-    """
-    slope, offset = sigmoids
-    shares = np.clip(expit(-(slope * values + offset)), LEAST, 1 - LEAST)
-    found = np.empty((len(values), n_classes))
-    step = max(1, BLOCK // (n_classes + 1) ** 2)
-    for at in range(0, len(values), step):
-        found[at : at + step] = _coupled(shares[at : at + step], n_classes)
-    return found
-
-
-def _coupled(shares: np.ndarray, k: int) -> np.ndarray:
-    """Step 3 from the r_ij with i < j: linear equations, since no p_i comes out negative."""
-    first, second = np.triu_indices(k, 1)
-    r = np.zeros((len(shares), k, k))
-    r[:, first, second], r[:, second, first] = shares, 1 - shares
-    matrix = np.ones((len(shares), k + 1, k + 1))
-    matrix[:, :k, :k] = -r * r.transpose(0, 2, 1)
-    matrix[:, range(k), range(k)] = (r**2).sum(axis=1)
-    matrix[:, k, k] = 0.0
-    right = np.zeros((len(shares), k + 1, 1))
-    right[:, k] = 1.0
-    p = np.maximum(np.linalg.solve(matrix, right)[:, :k, 0], 0.0)
-    return p / p.sum(axis=1, keepdims=True)

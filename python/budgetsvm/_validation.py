@@ -96,7 +96,9 @@ def are_plain_labels(y: Any) -> bool:
     return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in _LABELS
 
 
-def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
+def validate_data(
+    estimator: Any, X: Any = "no_validation", y: Any = "no_validation", **checks: Any
+) -> Any:
     """scikit-learn's checks; an integer beyond floats is a ValueError that names its argument."""
     try:
         return _validate_data(estimator, X, y, **checks)

@@ -70,6 +70,8 @@ class Served:
         self._machine = machine
         self._pairs = machine.kind == "pairwise"
         k = 0 if self.classes_ is None else len(self.classes_)
+        # Whether several classes are elected by pairs.
+        self._voting = self._pairs and k > 2
         curves = machine.calibration
         self._multilabel = fitted.get("_multilabel") is True
         outputs = k if self._multilabel else {2: 1}.get(k, k * (k - 1) // 2 if self._pairs else k)
@@ -80,6 +82,7 @@ class Served:
         # Whether the most probable class is what it predicts.
         self._most_probable = curves is not None
         self._probable = machine if curves is not None else None
+        self._pairs_sigmoids = False
         if curves is None and self.kind == "AutoSVC":
             numbers = np.array(from_json(fitted["_calibration"]), dtype=np.float64)
             require(len(numbers) == (2 if k == 2 else 1), "calibration")
@@ -90,11 +93,8 @@ class Served:
                 else machine.with_temperature(float(numbers[0]), k)
             )
         elif curves is None and "_sigmoids" in fitted:
-            sigmoids = np.ascontiguousarray(arrays["_sigmoids"].T, dtype=np.float64)
-            if k == 2:
-                # Of the first class for values turned about: 1 - 1/(1 + e^z) = 1/(1 + e^-z).
-                sigmoids = np.ascontiguousarray(sigmoids * [1.0, -1.0])
-            self._probable = machine.with_sigmoids(sigmoids, k)
+            self._pairs_sigmoids = True
+            self._probable = _votes.with_pair_sigmoids(machine, arrays["_sigmoids"], k)
         elif curves is None and k and self._params.get("loss") == "log_loss":
             self._probable = machine
 
@@ -186,12 +186,11 @@ class Served:
 
         @unless-rows-fit@
         """
+        ovr = self._params.get("decision_function_shape", "ovr") == "ovr"
+        if self._voting and ovr:
+            return self._answers(X, "votes")
         values = self._values(X)
-        if values.shape[1] == 1:
-            return values[:, 0]
-        if self._pairs and self._params.get("decision_function_shape", "ovr") == "ovr":
-            return _votes.one_a_class(values, len(self._labels()))
-        return values
+        return values[:, 0] if values.shape[1] == 1 else values
 
     @documented
     def predict(self, X: Any) -> np.ndarray:
@@ -206,6 +205,8 @@ class Served:
 
         @unless-rows-fit@
         """
+        if self.classes_ is not None and self._voting:
+            return self.classes_[self._elected(X)]
         values = self._values(X)
         if self.classes_ is None:
             if self.kind.endswith("OneClassSVM"):
@@ -219,14 +220,25 @@ class Served:
             return (values > 0).astype(np.int64)
         k = len(self.classes_)
         if self._most_probable and self._probable is not None:
-            return self.classes_[self._probable.probabilities(values, k).argmax(axis=1)]
+            return self.classes_[
+                self._probable.probabilities(values, k, self._threads).argmax(axis=1)
+            ]
         if k == 2:
             return self.classes_[(values[:, 0] > 0).astype(np.intp)]
-        if not self._pairs:
-            return self.classes_[values.argmax(axis=1)]
+        return self.classes_[values.argmax(axis=1)]
+
+    def _answers(self, X: Any, answer: str) -> np.ndarray:
+        """What is made of the values of pairs, some rows at a time."""
+        machine = self._machine if self._probable is None else self._probable
+        return machine.answers(self._rows(X), answer, self._threads)
+
+    def _elected(self, X: Any) -> np.ndarray:
+        """The class of each row by the pairs of several classes."""
+        if self._most_probable:
+            return self._answers(X, "probabilities").argmax(axis=1)
         if self._params.get("break_ties"):
-            return self.classes_[_votes.one_a_class(values, k).argmax(axis=1)]
-        return self.classes_[_votes.voted(values, k)]
+            return self._answers(X, "votes").argmax(axis=1)
+        return self._answers(X, "class")[:, 0].astype(np.intp)
 
     @documented
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -251,11 +263,14 @@ class Served:
             raise AttributeError(
                 f"this {self.kind} has no probabilities: call calibrate(X, y) before save"
             )
+        if self._voting:
+            return self._answers(X, "probabilities")
         values = self._values(X)
         if self._multilabel:
             with np.errstate(over="ignore"):
                 return 1.0 / (1.0 + np.exp(-values))
-        return self._probable.probabilities(values, len(self._labels()))
+        found = self._probable.probabilities(values, len(self._labels()), self._threads)
+        return _votes.of_pair_sigmoids(found) if self._pairs_sigmoids else found
 
     def _labels(self) -> np.ndarray:
         if self.classes_ is None:

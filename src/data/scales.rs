@@ -6,6 +6,11 @@ use super::{Gathered, Rows};
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
+use crate::watch::Look;
+
+/// Values, and sparse rows, between two looks.
+const VALUES_BETWEEN_LOOKS: usize = 1 << 24;
+const ROWS_BETWEEN_LOOKS: usize = 1 << 12;
 
 /// Values that are multiplied where the caller stands: no part for another thread.
 const FEW: usize = 1 << 16;
@@ -52,11 +57,28 @@ impl Scales {
     /// # Errors
     /// `LengthMismatch`, `OutOfMemory`.
     pub fn times<F: Real>(&self, rows: &Rows<'_, F>) -> Result<Gathered<F>> {
+        self.times_watched(rows, &mut || Ok(()))
+    }
+
+    /// [`Scales::times`]; `look` is asked between blocks of rows.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn times_watched<F: Real>(
+        &self,
+        rows: &Rows<'_, F>,
+        look: Look<'_>,
+    ) -> Result<Gathered<F>> {
         let (n, d) = (rows.n_rows(), rows.n_cols());
         self.check(d)?;
         let Rows::Csr(csr) = rows else {
             let mut values = try_vec("scaled rows", n.saturating_mul(d), F::zero())?;
-            self.write(rows, &mut values)?;
+            let together = (VALUES_BETWEEN_LOOKS / d.max(1)).max(1);
+            for (part, out) in values.chunks_mut(together * d.max(1)).enumerate() {
+                let first = part * together;
+                self.write(&rows.range(first, (first + together).min(n)), out)?;
+                look()?;
+            }
             return Gathered::from_values(values, d);
         };
         let (mut values, mut columns, mut starts) = (Vec::new(), Vec::new(), vec![0]);
@@ -68,6 +90,9 @@ impl Scales {
                 }
             });
             starts.push(values.len() as i64);
+            if row % ROWS_BETWEEN_LOOKS == 0 {
+                look()?;
+            }
         }
         Ok(Gathered::Csr { values, columns, starts, n_cols: d })
     }

@@ -17,6 +17,7 @@ use crate::data::{Point, Rows};
 use crate::error::{Result, try_vec};
 use crate::float::Real;
 use crate::rng::Rng;
+use crate::watch::Look;
 
 /// Pairs of rows that are looked at.
 const PAIRS: usize = 1024;
@@ -49,6 +50,18 @@ pub struct Scales {
 /// # Errors
 /// `OutOfMemory`.
 pub fn drowned<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Option<Scales>> {
+    drowned_watched(rows, weight, &mut || Ok(()))
+}
+
+/// [`drowned`]; `look` is asked between pairs of rows.
+///
+/// # Errors
+/// As there, and those of `look`.
+pub fn drowned_watched<F: Real>(
+    rows: &Rows<'_, F>,
+    weight: &[f64],
+    look: Look<'_>,
+) -> Result<Option<Scales>> {
     let n = rows.n_rows().min(weight.len());
     if n < FEWEST {
         return Ok(None);
@@ -62,6 +75,7 @@ pub fn drowned<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Option<Sca
         if visited > MOST && pair >= LEAST {
             break;
         }
+        look()?;
         let (i, k) = (rng.below(n), rng.below(n));
         if weight[i] <= 0.0 || weight[k] <= 0.0 {
             continue;

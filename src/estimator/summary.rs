@@ -3,6 +3,7 @@
 use crate::data::{Point, Rows};
 use crate::error::{Error, Result, check_len, check_room};
 use crate::float::Real;
+use crate::watch::Look;
 
 /// Spread of the rows, weighted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,18 @@ pub struct Summary {
 /// `LengthMismatch`, `NonFinite`, `InvalidData` when no row has a positive weight or columns are too
 /// many, `OutOfMemory` where not even one row of as many features could be held.
 pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary> {
+    summarize_watched(rows, weight, &mut || Ok(()))
+}
+
+/// [`summarize`]; `look` is asked between blocks of rows.
+///
+/// # Errors
+/// As there, and those of `look`.
+pub fn summarize_watched<F: Real>(
+    rows: &Rows<'_, F>,
+    weight: &[f64],
+    look: Look<'_>,
+) -> Result<Summary> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
     check_len("sample_weight", n, weight.len())?;
     let entries = weight.iter().filter(|&&w| w > 0.0).sum::<f64>() * d as f64;
@@ -38,7 +51,8 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
                 sum += weight[i] * row;
             }
         },
-    );
+        &mut *look,
+    )?;
     // A value that is not finite leaves no finite sum.
     if !f64::is_finite(all) {
         rows.check_finite("X")?;
@@ -53,21 +67,34 @@ pub fn summarize<F: Real>(rows: &Rows<'_, F>, weight: &[f64]) -> Result<Summary>
                 squares += weight[i] * (row + (d - stored) as f64 * mean * mean);
             }
         },
-    );
+        look,
+    )?;
     Ok(Summary { variance: squares / entries })
 }
 
 /// Rows whose sums are made side by side: an addition waits for the one before it, in one row.
 const SIDE: usize = 8;
 
+/// Entries that are added between two looks.
+const ENTRIES_BETWEEN_LOOKS: usize = 1 << 22;
+
 /// Tells every row's sum of `of` its stored entries, added in their order, and how many these are.
 fn each_sum<F: Real>(
     rows: &Rows<'_, F>,
     of: impl Fn(f64) -> f64,
     mut tell: impl FnMut(usize, f64, usize),
-) {
+    look: Look<'_>,
+) -> Result<()> {
     let (n, d) = (rows.n_rows(), rows.n_cols());
-    let mut first = 0;
+    let (mut first, mut added) = (0, 0);
+    let mut ask = |entries: usize| {
+        added += entries;
+        if added < ENTRIES_BETWEEN_LOOKS {
+            return Ok(());
+        }
+        added = 0;
+        look()
+    };
     if let Rows::Dense(x) = rows
         && let Some(values) = x.as_slice()
     {
@@ -82,6 +109,7 @@ fn each_sum<F: Real>(
                 tell(first + at, sum, d);
             }
             first += SIDE;
+            ask(SIDE * d)?;
         }
     }
     for i in first..n {
@@ -91,7 +119,9 @@ fn each_sum<F: Real>(
             stored += 1;
         });
         tell(i, row, stored);
+        ask(stored)?;
     }
+    Ok(())
 }
 
 /// Columns of rows whose terms are dense, at most: beyond, one row in f64 is more than a gigabyte.

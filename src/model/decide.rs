@@ -50,10 +50,9 @@ impl<F: Real> Model<F> {
     /// Rows that are decided together at least: enough to be worth what is made ready for them.
     pub(super) fn rows_together(&self) -> usize {
         match self {
-            Self::Pairwise(model) if !model.keeps_blocks() => 1 << 10,
+            Self::Pairwise(model) => model.rows_together(),
             Self::Scaled(_, model) => model.rows_together(),
-            Self::Pairwise(_)
-            | Self::Expansion(_)
+            Self::Expansion(_)
             | Self::Each(_)
             | Self::Features(_)
             | Self::Linear(_)

@@ -301,6 +301,14 @@ impl LibsvmModel {
     /// # Errors
     /// `Unsupported` for a kernel that LIBSVM does not have, `LengthMismatch`, `NonFinite`.
     pub fn write(&self) -> Result<Vec<String>> {
+        self.write_watched(&mut || Ok(()))
+    }
+
+    /// [`LibsvmModel::write`]; `look` is asked between blocks of rows.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn write_watched(&self, look: Look<'_>) -> Result<Vec<String>> {
         let mut out = String::new();
         // Writing to a string cannot fail.
         let _ = writeln!(out, "svm_type {}", self.kind.name());
@@ -347,7 +355,7 @@ impl LibsvmModel {
         let each: Vec<f64> = self.coef.t().iter().copied().collect();
         let mut text = vec![out];
         if terms > 0 {
-            text.extend(write_rows(&self.rows.rows()?, (&each, self.coef.nrows()), 1)?);
+            text.extend(write_rows(&self.rows.rows()?, (&each, self.coef.nrows()), 1, look)?);
         }
         Ok(text)
     }

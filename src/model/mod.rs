@@ -22,6 +22,7 @@ mod coding;
 mod decide;
 mod expansion;
 mod feature_model;
+mod fold;
 mod gradient;
 mod kernel_model;
 pub mod libsvm;
@@ -33,6 +34,7 @@ mod points;
 mod scaled;
 mod scratch;
 mod stored;
+mod through;
 
 use std::sync::Arc;
 
@@ -53,10 +55,13 @@ pub use coded::CodedModel;
 pub use coding::Coding;
 pub use expansion::{Expansion, RowScratch};
 pub use feature_model::FeatureModel;
+pub(crate) use fold::Fold;
 pub use kernel_model::KernelModel;
 pub use linear::LinearModel;
+pub(crate) use pairwise::voted;
 pub use pairwise::{PairwiseModel, Support};
 pub use scaled::Scaling;
+pub use through::Answer;
 
 /// A fitted model: it never changes, a clone shares it, and threads may use it together.
 #[derive(Clone, Debug)]

@@ -14,6 +14,8 @@ use crate::kernel::{AnyKernel, load_tile, origin_for};
 use crate::parallel::{self, MIN_PARALLEL_WORK, ROW_CHUNK};
 use crate::simd::{self, Packed, Tile};
 use crate::watch::Look;
+use blocks::{Block, ByFeature, SharedBlock};
+pub(crate) use votes::{by_class, voted};
 
 /// Support vectors of a packed block, fewer when rows are wide.
 const BLOCK: usize = 1024;
@@ -23,6 +25,9 @@ const GROUP_VALUES: usize = 1 << 20;
 
 /// Sparse support vectors of more entries than this, written out densely, are not kept packed.
 const KEPT_VALUES: usize = 1 << 24;
+
+/// Sums of classes, of rows that are decided together, about.
+const PARTS_TOGETHER: usize = 1 << 22;
 
 /// Points whose kernel values a thread computes before it sums them.
 const POINTS: usize = 8;
@@ -58,20 +63,16 @@ pub struct PairwiseModel<F: Real> {
     intercept: Vec<f64>,
     /// The support vectors, packed when the model first decides.
     blocks: OnceLock<Vec<Block<F>>>,
+    /// The same in blocks that classes share, where it decides by those.
+    shared: OnceLock<Vec<SharedBlock<F>>>,
+    /// The same by feature, where they are sparse and would be too large with their zeros.
+    sparse: OnceLock<Option<Box<ByFeature<F>>>>,
     /// The same in single precision, made when it first decides about such rows.
     single: OnceLock<Option<Arc<PairwiseModel<f32>>>>,
 }
 
 /// What is done with some blocks, looking up now and then.
 type Group<'w, F> = dyn FnMut(&[Block<F>], Look<'_>) -> Result<()> + 'w;
-
-#[derive(Clone, Debug)]
-struct Block<F: Real> {
-    class: usize,
-    centers: Packed<F>,
-    /// One padded row an output of the block.
-    coef: Vec<f64>,
-}
 
 impl<F: Real> PairwiseModel<F> {
     /// A model of these support vectors; `n_support` says how many each class has.
@@ -116,8 +117,10 @@ impl<F: Real> PairwiseModel<F> {
                 columns.len()
             }
         };
-        let (blocks, single) = (OnceLock::new(), OnceLock::new());
-        let model = Self { support, origin, n_support, coef, intercept, blocks, single };
+        let (blocks, shared) = (OnceLock::new(), OnceLock::new());
+        let (sparse, single) = (OnceLock::new(), OnceLock::new());
+        let model =
+            Self { support, origin, n_support, coef, intercept, blocks, shared, sparse, single };
         let per_term = model.n_support.len().max(2) - 1;
         let each = model.n_support.iter().fold(0, |sum: usize, n| sum.saturating_add(*n));
         for (what, expected, got) in [
@@ -196,11 +199,8 @@ impl<F: Real> PairwiseModel<F> {
 
     /// Multiply-adds of a row.
     pub(super) fn row_work(&self) -> usize {
-        let width = match &self.support {
-            Support::Vectors(..) => self.n_features(),
-            Support::Columns(..) => 1,
-        };
-        self.n_terms().saturating_mul(width.saturating_add(self.coef.nrows()))
+        let sums = self.n_terms().saturating_mul(self.coef.nrows());
+        self.kernel_work().saturating_add(sums)
     }
 
     /// Decision values, n x outputs (positive: class i of the pair i < j), in parallel inside the
@@ -213,6 +213,12 @@ impl<F: Real> PairwiseModel<F> {
         let width = self.classes().saturating_mul(self.coef.nrows());
         let n = rows.n_rows();
         check_len("out", n.saturating_mul(self.n_outputs()), out.len())?;
+        if self.n_support.len() > 2 && self.keeps_blocks() {
+            return self.decide_pairs(rows, out);
+        }
+        if let Some(held) = self.by_feature()? {
+            return self.decide_by_feature(held, rows, out);
+        }
         with_values(n.saturating_mul(width), |parts| {
             let add = &mut |blocks: &[Block<F>], _: Look<'_>| {
                 self.add(rows, blocks, (&mut *parts, width))
@@ -256,6 +262,16 @@ impl<F: Real> PairwiseModel<F> {
         }
     }
 
+    /// Rows that are decided together at least: enough to be worth what is packed for them, and
+    /// not so many that the sums of all their classes are large.
+    pub(super) fn rows_together(&self) -> usize {
+        if self.keeps_blocks() {
+            return ROW_CHUNK;
+        }
+        let sums = self.classes().saturating_mul(self.coef.nrows()).max(1);
+        (PARTS_TOGETHER / sums).clamp(ROW_CHUNK, 1 << 10)
+    }
+
     fn blocks(&self) -> Result<&[Block<F>]> {
         if let Some(blocks) = self.blocks.get() {
             return Ok(blocks);
@@ -265,9 +281,13 @@ impl<F: Real> PairwiseModel<F> {
         Ok(self.blocks.get_or_init(|| blocks))
     }
 
+    fn terms_of_a_block(&self) -> usize {
+        (GROUP_VALUES / self.n_features().max(1)).clamp(16, BLOCK)
+    }
+
     /// The terms of each block, and their class.
     fn ranges(&self) -> Vec<(usize, (usize, usize))> {
-        let step = (GROUP_VALUES / self.n_features().max(1)).clamp(16, BLOCK);
+        let step = self.terms_of_a_block();
         let (mut ranges, mut first) = (Vec::new(), 0);
         let classes = self.classes();
         for class in 0..classes {
@@ -282,17 +302,8 @@ impl<F: Real> PairwiseModel<F> {
     }
 
     fn pack(&self, ranges: &[(usize, (usize, usize))]) -> Result<Vec<Block<F>>> {
-        let rows = match &self.support {
-            Support::Vectors(_, rows) => Some(rows.rows()?),
-            Support::Columns(..) => None,
-        };
         let pack = |&(class, (first, last)): &(usize, (usize, usize))| {
-            let mut centers = Packed::new(rows.map_or(1, |rows| rows.n_cols()))?;
-            centers.extend(last - first, |i, center| {
-                let Some(rows) = &rows else { return };
-                rows.copy_row(first + i, center);
-                center.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
-            })?;
+            let centers = self.centers(first, last)?;
             let stride = centers.padded_len();
             let mut coef = try_vec("coefficients", stride * self.coef.nrows(), 0.0)?;
             for (row, to) in self.coef.rows().into_iter().zip(coef.chunks_exact_mut(stride)) {
@@ -307,6 +318,21 @@ impl<F: Real> PairwiseModel<F> {
             return ranges.iter().map(pack).collect();
         }
         parallel::map(ranges.len(), &|at| pack(&ranges[at])).into_iter().collect()
+    }
+
+    /// The terms `first..last`, packed.
+    fn centers(&self, first: usize, last: usize) -> Result<Packed<F>> {
+        let rows = match &self.support {
+            Support::Vectors(_, rows) => Some(rows.rows()?),
+            Support::Columns(..) => None,
+        };
+        let mut centers = Packed::new(rows.as_ref().map_or(1, Rows::n_cols))?;
+        centers.extend(last - first, |i, center| {
+            let Some(rows) = &rows else { return };
+            rows.copy_row(first + i, center);
+            center.iter_mut().zip(&self.origin).for_each(|(v, &o)| *v -= o);
+        })?;
+        Ok(centers)
     }
 
     /// Adds what these blocks count to `parts`, `width` sums a row.
@@ -449,6 +475,10 @@ fn picked<F: Real>(
     }
 }
 
+mod blocks;
+mod by_feature;
 mod gradient;
+mod pairs;
 #[cfg(test)]
 mod tests;
+mod votes;

@@ -256,7 +256,7 @@ def test_calibrated_pairs_are_what_probability_true_learns():
     slopes, offsets = old._sigmoids
     curves = np.ascontiguousarray(np.stack([slopes, offsets], axis=1))
     machine = old._machine.with_sigmoids(curves, 3)
-    found = machine.probabilities(np.ascontiguousarray(old._values(test)), 3)
+    found = machine.probabilities(np.ascontiguousarray(old._values(test)), 3, 1)
     np.testing.assert_allclose(found, old.predict_proba(test), atol=1e-10)
 
 

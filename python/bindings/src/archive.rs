@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use budgetsvm::error::{Error, Result};
+use budgetsvm::error::Error;
 use budgetsvm::estimator::AnyMachine;
 use budgetsvm::model::persist::{Archive, Data, Tensor, Tensors};
 use budgetsvm::watch::Watch;
@@ -10,7 +10,7 @@ use numpy::{IntoPyArray as _, PyArrayDyn, PyArrayMethods as _, PyUntypedArrayMet
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::enter::{enter, enter_briefly, type_error};
+use crate::enter::{enter, enter_briefly, enter_here, type_error};
 use crate::machine::Machine;
 
 /// Writes a file, whole or not at all; Ctrl-C leaves what was there.
@@ -44,11 +44,11 @@ pub(crate) fn archive_load<'py>(
     py: Python<'py>,
     path: PathBuf,
 ) -> PyResult<(String, Bound<'py, PyDict>, Option<Machine>)> {
-    let read = || -> Result<_> {
-        let Archive { estimator, arrays, machine } = Archive::load(&path)?;
+    let (estimator, tensors, machine) = enter_here(py, |watch| {
+        let look = &mut || watch.unbroken(Watch::glance);
+        let Archive { estimator, arrays, machine } = Archive::load_watched(&path, look)?;
         Ok((estimator, arrays, machine.map(AnyMachine::from_section).transpose()?))
-    };
-    let (estimator, tensors, machine) = enter_briefly(|| py.detach(read))?;
+    })?;
     let arrays = arrays_of(py, tensors)?;
     Ok((estimator.to_string(), arrays, machine.map(Machine)))
 }

@@ -10,6 +10,9 @@ use pyo3::types::PyTuple;
 
 use crate::enter::type_error;
 
+/// Entries that are checked while Python waits: some tens of microseconds.
+const FEW_ENTRIES: usize = 1 << 15;
+
 /// Rows of either precision.
 pub(crate) enum Samples<'py> {
     F32(Storage<'py, f32>),
@@ -127,8 +130,11 @@ impl<'py, F: Real + Element> Storage<'py, F> {
         match self {
             Self::Dense(array) => Ok(Rows::Dense(array.as_array())),
             Self::Csr { values, indices, starts, n_cols } => {
-                let values = contiguous(values)?;
-                Ok(Rows::Csr(Csr::new(values, indices.view()?, starts.view()?, *n_cols)?))
+                let (py, values) = (values.py(), contiguous(values)?);
+                let (indices, starts) = (indices.view()?, starts.view()?);
+                let checked = || Csr::new(values, indices, starts, *n_cols);
+                let few = values.len() <= FEW_ENTRIES;
+                Ok(Rows::Csr(if few { checked() } else { py.detach(checked) }?))
             }
         }
     }

@@ -1,17 +1,23 @@
 //! Probabilities: decision values without each sample's fold, and what is fitted to such.
 
-use budgetsvm::data::Problem;
+use std::borrow::Cow;
+
+use budgetsvm::data::{Problem, Rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{AnyMachine, BudgetConfig, PrimalConfig, Trains};
-use budgetsvm::model::{Calibration, CalibrationMethod, Outputs};
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use budgetsvm::model::{Answer, Calibration, CalibrationMethod, Model, Outputs};
+use budgetsvm::watch::Watch;
+use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::arrays::{Float, Samples, Storage, contiguous, with_storage};
-use crate::enter::enter_briefly;
+use crate::enter::{enter, enter_briefly, enter_here, predict};
 use crate::features::{flat, matrix};
 use crate::machine::{self, Machine};
 use crate::train::Call;
+
+/// Decision values up to which curves are fitted where the call stands.
+const FEW: usize = 1 << 14;
 
 /// Decision values, shape (n_samples, n_outputs), by the machine `start` on the terms that it has,
 /// its coefficients solved for without the fold of each sample, of `folds` (uint32); None where
@@ -68,32 +74,36 @@ fn method(name: &str) -> Result<CalibrationMethod> {
     }
 }
 
+/// The machine with curves that are made for its outputs.
 fn with(
     machine: &Machine,
-    made: impl FnOnce(Outputs) -> Result<Calibration>,
     k: usize,
-) -> PyResult<Machine> {
-    enter_briefly(|| {
-        Ok(Machine(match &machine.0 {
-            AnyMachine::F32(own) => AnyMachine::F32(own.with_calibration(made(own.outputs(k))?)?),
-            AnyMachine::F64(own) => AnyMachine::F64(own.with_calibration(made(own.outputs(k))?)?),
-        }))
-    })
+    made: impl FnOnce(Outputs) -> Result<Calibration>,
+) -> Result<Machine> {
+    Ok(Machine(match &machine.0 {
+        AnyMachine::F32(own) => AnyMachine::F32(own.with_calibration(made(own.outputs(k))?)?),
+        AnyMachine::F64(own) => AnyMachine::F64(own.with_calibration(made(own.outputs(k))?)?),
+    }))
 }
 
 /// Curves fitted to decision values of samples of these classes and weights.
 pub(crate) fn calibrated(
+    py: Python<'_>,
     machine: &Machine,
-    method: &str,
+    (method, threads): (&str, usize),
     (values, weights): (&PyReadonlyArray2<'_, f64>, &PyReadonlyArray1<'_, f64>),
     (classes, n_classes): (&PyReadonlyArray1<'_, u32>, usize),
 ) -> PyResult<Machine> {
-    let fit = |outputs| {
-        let (values, classes, weights) =
-            (flat(values)?, contiguous(classes)?, contiguous(weights)?);
-        Calibration::fit(self::method(method)?, (values, outputs), classes, weights)
+    let (values, classes, weights) =
+        enter_briefly(|| Ok((flat(values)?, contiguous(classes)?, contiguous(weights)?)))?;
+    let fit = |watch: &mut Watch<'_>| {
+        let look = &mut || watch.unbroken(Watch::glance);
+        with(machine, n_classes, |outputs| {
+            let method = self::method(method)?;
+            Calibration::fit_watched(method, (values, outputs), classes, weights, look)
+        })
     };
-    with(machine, fit, n_classes)
+    if values.len() <= FEW { enter_here(py, fit) } else { enter(py, threads, None, fit) }
 }
 
 /// Sigmoids given by rows (a, b).
@@ -109,7 +119,7 @@ pub(crate) fn sigmoids(
             _ => Err(Error::BadLabels("sigmoids of two numbers each".into())),
         }
     };
-    with(machine, made, n_classes)
+    enter_briefly(|| with(machine, n_classes, made))
 }
 
 /// A softmax of this sharpness.
@@ -118,7 +128,8 @@ pub(crate) fn temperature(
     sharpness: f64,
     n_classes: usize,
 ) -> PyResult<Machine> {
-    with(machine, |outputs| Calibration::of_temperature(outputs, sharpness), n_classes)
+    let made = |outputs| Calibration::of_temperature(outputs, sharpness);
+    enter_briefly(|| with(machine, n_classes, made))
 }
 
 fn curves(machine: &Machine) -> Option<&Calibration> {
@@ -128,18 +139,46 @@ fn curves(machine: &Machine) -> Option<&Calibration> {
     }
 }
 
-/// By its curves, else those of the logistic loss.
+/// Its curves, else those of the logistic loss.
+fn curves_or_logistic(machine: &Machine, n_classes: usize) -> Result<Cow<'_, Calibration>> {
+    match curves(machine) {
+        Some(curves) => Ok(Cow::Borrowed(curves)),
+        None => Calibration::logistic(n_classes).map(Cow::Owned),
+    }
+}
+
+/// Probabilities of decision values.
 pub(crate) fn probabilities<'py>(
     py: Python<'py>,
     machine: &Machine,
     values: &PyReadonlyArray2<'_, f64>,
-    n_classes: usize,
+    (n_classes, threads): (usize, usize),
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (found, k) = enter_briefly(|| match curves(machine) {
-        Some(curves) => Ok((curves.probabilities(flat(values)?)?, curves.outputs().n_classes)),
-        None => Ok((Calibration::logistic(n_classes)?.probabilities(flat(values)?)?, n_classes)),
+    let (curves, values) =
+        enter_briefly(|| Ok((curves_or_logistic(machine, n_classes)?, flat(values)?)))?;
+    let rows = values.len() / curves.outputs().count();
+    let found = predict(py, threads, rows.saturating_mul(curves.row_work()), |watch| {
+        curves.probabilities_watched(values, &mut || watch.unbroken(Watch::glance))
     })?;
-    matrix(py, found, k)
+    matrix(py, found, curves.n_classes())
+}
+
+/// What is made of the decision values of rows: "class", "votes" or "probabilities".
+pub(crate) fn answers<'py, F: Float>(
+    py: Python<'py>,
+    machine: &Machine,
+    (model, rows): (&Model<F>, &Rows<'_, F>),
+    (answer, threads): (&str, usize),
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let answer = enter_briefly(|| match (answer, curves(machine)) {
+        ("class", _) => Ok(Answer::Class),
+        ("votes", _) => Ok(Answer::Votes),
+        ("probabilities", Some(curves)) => Ok(Answer::Probabilities(curves)),
+        _ => Err(Error::Unsupported(format!("no '{answer}' of this machine"))),
+    })?;
+    let work = model.answer_work(rows.n_rows(), answer);
+    let found = predict(py, threads, work, |watch| model.answers(rows, answer, watch))?;
+    Ok(found.into_pyarray(py))
 }
 
 /// The method of its curves and their number of classes.

@@ -3,9 +3,10 @@
 use budgetsvm::data::Rows;
 use budgetsvm::error::Result;
 use budgetsvm::estimator;
-use budgetsvm::estimator::scales::drowned;
-use budgetsvm::estimator::summary::summarize;
+use budgetsvm::estimator::scales::drowned_watched;
+use budgetsvm::estimator::summary::summarize_watched;
 use budgetsvm::parallel;
+use budgetsvm::watch::{Look, Watch};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
@@ -19,11 +20,11 @@ const BRIEF: usize = 1 << 17;
 fn watched<F: Float, T: Send>(
     py: Python<'_>,
     rows: &Rows<'_, F>,
-    task: impl FnOnce() -> Result<T> + Send,
+    task: impl FnOnce(Look<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     match rows.n_rows().saturating_mul(rows.n_cols()) <= BRIEF {
-        true => enter_briefly(task),
-        false => enter(py, 1, None, |_| task()),
+        true => enter_briefly(|| task(&mut || Ok(()))),
+        false => enter(py, 1, None, |watch| task(&mut || watch.unbroken(Watch::glance))),
     }
 }
 
@@ -36,7 +37,9 @@ pub(crate) fn variance(
 ) -> PyResult<f64> {
     let samples = Samples::new("X", x)?;
     let weight = enter_briefly(|| contiguous(&weight))?;
-    let summary = with_rows!(&samples, |rows| watched(py, &rows, || summarize(&rows, weight))?);
+    let summary = with_rows!(&samples, |rows| watched(py, &rows, |look| summarize_watched(
+        &rows, weight, look
+    ))?);
     Ok(summary.variance)
 }
 
@@ -50,7 +53,9 @@ pub(crate) fn scales(
 ) -> PyResult<Option<(usize, usize, f64)>> {
     let samples = Samples::new("X", x)?;
     let weight = enter_briefly(|| contiguous(&weight))?;
-    let found = with_rows!(&samples, |rows| watched(py, &rows, || drowned(&rows, weight))?);
+    let found = with_rows!(&samples, |rows| watched(py, &rows, |look| drowned_watched(
+        &rows, weight, look
+    ))?);
     Ok(found.map(|scales| (scales.few, scales.varying, scales.share)))
 }
 

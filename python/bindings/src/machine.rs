@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use budgetsvm::data::{Gathered, Rows};
+use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{self, AnyMachine, Precision};
 use budgetsvm::features::FeatureMap;
@@ -11,6 +11,7 @@ use budgetsvm::kernel::AnyKernel;
 use budgetsvm::model::Model;
 use budgetsvm::model::persist::{Archive, Tensors};
 use budgetsvm::online::Stream;
+use budgetsvm::watch::Watch;
 use ndarray::{Array2, Array3};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -54,11 +55,6 @@ fn model_of<F: Precision>(_: &Rows<'_, F>, machine: &Machine) -> Result<Model<F>
     F::model_of(&machine.0)?.ok_or_else(mixed)
 }
 
-/// Rows of the caller's in double precision.
-pub(crate) fn gathered(samples: &Samples<'_>) -> PyResult<Gathered<f64>> {
-    with_rows!(samples, |rows| enter_briefly(|| Gathered::joined(&[rows])?.cast::<f64>()))
-}
-
 impl Machine {
     /// The model that decides about these rows, made of a stream first where training has left one.
     fn prepared<F: Precision>(&self, py: Python<'_>, rows: &Rows<'_, F>) -> PyResult<Model<F>> {
@@ -95,6 +91,22 @@ impl Machine {
         Ok(values.into_pyarray(py))
     }
 
+    /// What is made of decision values, some rows at a time: "class" of most votes, shape
+    /// (n_samples, 1); "votes" or "probabilities", shape (n_samples, n_classes).
+    fn answers<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        answer: &str,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let samples = Samples::new("X", x)?;
+        with_rows!(&samples, |rows| {
+            let model = self.prepared(py, &rows)?;
+            calibrate::answers(py, self, (&model, &rows), (answer, threads))
+        })
+    }
+
     /// Gradients of the decision values, shape (n_samples, n_outputs, n_features).
     fn gradient<'py>(
         &self,
@@ -113,15 +125,19 @@ impl Machine {
 
     /// The same machine with curves ("sigmoid", "isotonic" or "temperature") fitted to decision
     /// values, shape (n_samples, n_outputs), of samples of these classes (uint32) and weights.
-    fn calibrated(
+    #[expect(clippy::too_many_arguments, reason = "those of a private Python method")]
+    fn calibrated<'py>(
         &self,
+        py: Python<'py>,
         method: &str,
-        values: PyReadonlyArray2<'_, f64>,
-        classes: PyReadonlyArray1<'_, u32>,
+        values: PyReadonlyArray2<'py, f64>,
+        classes: PyReadonlyArray1<'py, u32>,
         n_classes: usize,
-        weights: PyReadonlyArray1<'_, f64>,
+        weights: PyReadonlyArray1<'py, f64>,
+        threads: usize,
     ) -> PyResult<Self> {
-        calibrate::calibrated(self, method, (&values, &weights), (&classes, n_classes))
+        let (how, samples) = ((method, threads), (&values, &weights));
+        calibrate::calibrated(py, self, how, samples, (&classes, n_classes))
     }
 
     /// The same machine with sigmoids 1/(1 + exp(a f + b)), rows (a, b), shape (n_outputs, 2).
@@ -141,11 +157,12 @@ impl Machine {
         py: Python<'py>,
         values: PyReadonlyArray2<'_, f64>,
         n_classes: usize,
+        threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        calibrate::probabilities(py, self, &values, n_classes)
+        calibrate::probabilities(py, self, &values, (n_classes, threads))
     }
 
-    /// The method of its curves and their number of classes; None where there are none.
+    /// The method of its curves and their number of classes, if it has curves.
     #[getter]
     fn calibration(&self) -> Option<(&'static str, usize)> {
         calibrate::described(self)
@@ -167,8 +184,9 @@ impl Machine {
             let Some(scaling) = model.scaling() else {
                 return transform(py, map, &rows, width, threads);
             };
-            let scaled =
-                enter::predict(py, threads, rows.n_rows(), |_| scaling.scales().times(&rows))?;
+            let scaled = enter::predict(py, threads, rows.n_rows(), |watch| {
+                scaling.scales().times_watched(&rows, &mut || watch.unbroken(Watch::glance))
+            })?;
             transform(py, map, &scaled.rows().map_err(exception)?, width, threads)
         })
     }
@@ -213,7 +231,7 @@ impl Machine {
     /// The same machine without what its stream has learnt.
     fn without_summary(&self, py: Python<'_>) -> PyResult<Self> {
         self.made(py)?;
-        enter_briefly(|| {
+        enter_here(py, |_| {
             Ok(Self(match &self.0 {
                 AnyMachine::F32(machine) => AnyMachine::F32(machine.without_summary()?),
                 AnyMachine::F64(machine) => AnyMachine::F64(machine.without_summary()?),
@@ -223,28 +241,34 @@ impl Machine {
 
     /// The model as a file holds it: JSON, and arrays by their paths.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let section =
-            enter_briefly(|| each!(self, machine => machine.model().and_then(Model::to_section)))?;
+        let section = enter_here(
+            py,
+            |_| each!(self, machine => machine.model().and_then(Model::to_section)),
+        )?;
         let (fields, tensors) = section.into_parts();
         Ok((serde_json::Value::Object(fields).to_string(), arrays_of(py, tensors)?))
     }
 
     /// The bytes that a pickle holds: those of a file without an estimator.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = enter_briefly(|| {
+        let bytes = enter_here(py, |watch| {
+            let look = &mut || watch.unbroken(Watch::glance);
             let estimator = serde_json::Value::Object(serde_json::Map::new());
-            let machine = Some(self.0.to_section(&mut || Ok(()))?);
-            Archive { estimator, arrays: Tensors::new(), machine }.into_bytes()
+            let machine = Some(self.0.to_section(look)?);
+            Archive { estimator, arrays: Tensors::new(), machine }.into_bytes_watched(look)
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// A machine from the bytes of `to_bytes`.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        enter_briefly(|| match Archive::from_bytes(bytes)?.machine {
-            Some(machine) => AnyMachine::from_section(machine).map(Self),
-            None => Err(Error::Format("no machine".into())),
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        enter_here(py, |watch| {
+            let look = &mut || watch.unbroken(Watch::glance);
+            match Archive::from_bytes_watched(bytes, look)?.machine {
+                Some(machine) => AnyMachine::from_section(machine).map(Self),
+                None => Err(Error::Format("no machine".into())),
+            }
         })
     }
 
@@ -311,13 +335,13 @@ impl Machine {
     }
 
     /// An exact machine with other coefficients of its support vectors.
-    fn with_dual_coef(&self, coef: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
-        let coef = coef.as_array().to_owned();
-        enter_briefly(|| {
+    fn with_dual_coef(&self, py: Python<'_>, coef: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
+        let coef = coef.as_array();
+        enter_here(py, |_| {
             if let AnyMachine::F64(machine) = &self.0
                 && let Model::Pairwise(model) = machine.model()?.behind()
             {
-                let model = Model::Pairwise(Arc::new(model.with_coef(coef)?));
+                let model = Model::Pairwise(Arc::new(model.with_coef(coef.to_owned())?));
                 let model = match machine.scaling() {
                     Some(scaling) => model.scaled(Arc::clone(scaling))?,
                     None => model,
@@ -392,7 +416,7 @@ impl Machine {
     fn support_vectors<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.made(py)?;
         each!(self, machine => {
-            let rows = enter_briefly(|| machine.model()?.support_vectors())?;
+            let rows = enter_here(py, |_| machine.model()?.support_vectors())?;
             rows.map(|rows| rows_to_python(py, rows)).transpose()
         })
     }
@@ -401,7 +425,8 @@ impl Machine {
     #[getter]
     fn dual_coef<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.made(py)?;
-        let coef = enter_briefly(|| each!(self, machine => machine.model().map(Model::dual_coef)))?;
+        let coef =
+            enter_here(py, |_| each!(self, machine => machine.model().map(Model::dual_coef)))?;
         Ok(coef.into_pyarray(py))
     }
 
@@ -409,7 +434,7 @@ impl Machine {
     #[getter]
     fn coef<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.made(py)?;
-        let coef = enter_briefly(|| each!(self, machine => machine.model().map(Model::coef)))?;
+        let coef = enter_here(py, |_| each!(self, machine => machine.model().map(Model::coef)))?;
         Ok(coef.into_pyarray(py))
     }
 
@@ -417,9 +442,8 @@ impl Machine {
     #[getter]
     fn intercept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.made(py)?;
-        let offsets =
-            enter_briefly(|| each!(self, machine => machine.model().map(Model::intercept)))?;
-        Ok(offsets.into_pyarray(py))
+        let of = || each!(self, machine => machine.model().map(Model::intercept));
+        Ok(enter_briefly(of)?.into_pyarray(py))
     }
 
     /// Features that its map makes of a row, 0 without a map.

@@ -5,6 +5,7 @@ use std::io::{self, Cursor};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use budgetsvm::data::Gathered;
 use budgetsvm::data::svmlight::{Origin, Reader, Table, dense, write_rows};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{self, AnyMachine, State};
@@ -15,12 +16,12 @@ use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::{Float, Samples, contiguous, with_rows};
-use crate::enter::{enter, exception};
+use crate::enter::{enter, enter_here, exception};
 use crate::features::matrix;
-use crate::machine::{Machine, gathered};
+use crate::machine::Machine;
 
 /// Bytes that are asked of a file of Python's at a time.
 const BLOCK: usize = 1 << 20;
@@ -112,6 +113,16 @@ pub(crate) fn svmlight_read(
     }
 }
 
+/// Rows of the caller's in double precision.
+fn gathered(py: Python<'_>, samples: &Samples<'_>) -> PyResult<Gathered<f64>> {
+    with_rows!(samples, |rows| enter_here(py, |_| Ok(Gathered::joined(&[rows])?.cast::<f64>())))
+}
+
+/// Parts of a text as bytes.
+fn in_bytes(py: Python<'_>, texts: Vec<String>) -> Vec<Bound<'_, PyBytes>> {
+    texts.into_iter().map(|text| PyBytes::new(py, text.as_bytes())).collect()
+}
+
 /// Rows as text, in parts.
 #[pyfunction]
 pub(crate) fn svmlight_write<'py>(
@@ -120,10 +131,13 @@ pub(crate) fn svmlight_write<'py>(
     y: PyReadonlyArray1<'py, f64>,
     first: usize,
     threads: usize,
-) -> PyResult<Vec<String>> {
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let samples = Samples::new("X", x)?;
     let y = contiguous(&y).map_err(exception)?;
-    with_rows!(&samples, |rows| enter(py, threads, None, |_| write_rows(&rows, (y, 1), first)))
+    let texts = with_rows!(&samples, |rows| enter(py, threads, None, |watch| {
+        write_rows(&rows, (y, 1), first, &mut || watch.unbroken(Watch::glance))
+    }))?;
+    Ok(in_bytes(py, texts))
 }
 
 type Read = (String, Machine, Vec<i64>, Option<(Vec<f64>, Vec<f64>)>);
@@ -161,15 +175,18 @@ pub(crate) fn libsvm_write<'py>(
     rho: Vec<f64>,
     sigmoids: Option<(Vec<f64>, Vec<f64>)>,
     threads: usize,
-) -> PyResult<Vec<String>> {
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let samples = Samples::new("X", x)?;
     let coef = coef.as_array().to_owned();
     let kind = Kind::of_name(kind).ok_or_else(|| Error::Unsupported(kind.to_owned()));
     let kind = kind.map_err(exception)?;
     let kernel = serde_json::from_str(kernel).map_err(|e| Error::Format(format!("kernel: {e}")));
     let kernel = kernel.map_err(exception)?;
-    let rows = gathered(&samples)?;
-    enter(py, threads, None, |_| {
-        LibsvmModel { kind, kernel, labels, n_support, coef, rho, sigmoids, rows }.write()
-    })
+    let rows = gathered(py, &samples)?;
+    let texts = enter(py, threads, None, |watch| {
+        let look = &mut || watch.unbroken(Watch::glance);
+        LibsvmModel { kind, kernel, labels, n_support, coef, rho, sigmoids, rows }
+            .write_watched(look)
+    })?;
+    Ok(in_bytes(py, texts))
 }

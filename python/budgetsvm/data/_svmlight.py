@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length
 
 from .. import _core, _validation
 from .._columns import Layout
@@ -23,6 +23,8 @@ from ._damaged import readable
 MOST = 2**31 - 1
 #: Bytes of the longest line; `_core` has the same limit.
 LINE = 1 << 26
+#: Entries whose text is held at a time.
+TOGETHER = 2**20
 _PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -202,9 +204,18 @@ def dump_svmlight_file(
     if y.ndim != 1 or y.dtype.kind not in "biuf":
         raise ValueError("y must be a vector of numbers: map labels of text to numbers first")
     target = np.ascontiguousarray(y, dtype=np.float64)
-    rows, threads = _validation.as_rows(X), _validation.thread_count(n_jobs)
-    parts = _core.svmlight_write(rows, target, int(not zero_based), threads)
-    lines = [f"# {line}\n" for line in (comment or "").splitlines()]
+    check_consistent_length(X, target)
+    threads = _validation.thread_count(n_jobs)
+    if not np.isfinite(target).all():
+        raise ValueError("y contains NaN or infinity")
+    given: Any = X
+    entries = (given.nnz if sp.issparse(X) else given.size) // max(1, X.shape[0])
+    step = max(1, TOGETHER // max(1, entries))
     with whole(f) as file:
-        for part in (*lines, *parts):
-            file.write(part.encode())
+        file.write("".join(f"# {line}\n" for line in (comment or "").splitlines()).encode())
+        # The text of some rows at a time.
+        for first in range(0, X.shape[0], step):
+            part = slice(first, first + step)
+            rows = _validation.as_rows(X[part])
+            for text in _core.svmlight_write(rows, target[part], int(not zero_based), threads):
+                file.write(text)

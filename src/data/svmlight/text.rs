@@ -6,6 +6,10 @@ use crate::data::{Point, Rows};
 use crate::error::{Result, check_len};
 use crate::float::Real;
 use crate::parallel;
+use crate::watch::Look;
+
+/// Entries that are written between two looks: some tens of milliseconds.
+const ENTRIES_BETWEEN_LOOKS: usize = 1 << 18;
 
 /// Rows of a part of the text.
 const PART: usize = 256;
@@ -24,18 +28,21 @@ fn write<F: Real>(out: &mut String, value: F) {
 /// The rows as lines: `width` numbers of `labels` each, then the values that are not 0, of indices
 /// that begin with `first`. Read again they are the same bits.
 ///
+/// `look` is asked between blocks of rows.
+///
 /// # Errors
-/// `LengthMismatch`, `NonFinite`.
+/// `LengthMismatch`, `NonFinite`; those of `look`.
 pub fn write_rows<F: Real>(
     rows: &Rows<'_, F>,
     (labels, width): (&[f64], usize),
     first: usize,
+    look: Look<'_>,
 ) -> Result<Vec<String>> {
     check_len("y", rows.n_rows().saturating_mul(width), labels.len())?;
     crate::data::check_finite("y", labels, width.max(1))?;
     rows.check_finite("X")?;
     let n = rows.n_rows();
-    Ok(parallel::map(n.div_ceil(PART), &|part| {
+    let text = |part: usize| {
         let mut out = String::new();
         for row in part * PART..n.min((part + 1) * PART) {
             let from = out.len();
@@ -57,7 +64,19 @@ pub fn write_rows<F: Real>(
             out.push('\n');
         }
         out
-    }))
+    };
+    let (parts, mut texts) = (n.div_ceil(PART), Vec::new());
+    let entries = match rows {
+        Rows::Dense(x) => x.ncols(),
+        Rows::Csr(x) => (x.density() * x.n_cols() as f64) as usize,
+    };
+    let together = (ENTRIES_BETWEEN_LOOKS / (PART * entries.max(1))).max(1);
+    for from in (0..parts).step_by(together) {
+        let count = together.min(parts - from);
+        texts.extend(parallel::map(count, &|part| text(from + part)));
+        look()?;
+    }
+    Ok(texts)
 }
 
 #[cfg(test)]
@@ -75,7 +94,7 @@ mod tests {
         let labels: Vec<f64> = (0..n).map(|i| i as f64 / 7.0).collect();
         for first in [0, 1] {
             let rows = Rows::of_slice(&values, d).unwrap();
-            let text = write_rows(&rows, (&labels, 1), first).unwrap().concat();
+            let text = write_rows(&rows, (&labels, 1), first, &mut || Ok(())).unwrap().concat();
             let origin = if first == 0 { Origin::Zero } else { Origin::One };
             let reader = Reader::new(text.as_bytes());
             let table = Table::<f64>::read(reader, origin, Some(d), &mut || Ok(())).unwrap();
@@ -83,7 +102,7 @@ mod tests {
             assert_eq!(dense(&table).unwrap(), values);
             let single: Vec<f32> = values.iter().map(|&v| v as f32).collect();
             let rows = Rows::of_slice(&single, d).unwrap();
-            let text = write_rows(&rows, (&labels, 1), first).unwrap().concat();
+            let text = write_rows(&rows, (&labels, 1), first, &mut || Ok(())).unwrap().concat();
             let reader = Reader::new(text.as_bytes());
             let table = Table::<f32>::read(reader, origin, Some(d), &mut || Ok(())).unwrap();
             assert_eq!(dense(&table).unwrap(), single);

@@ -246,6 +246,7 @@ fn calibration(
         let n = values.len().min(positive.len());
         Ok(sigmoid(&values[..n], &positive[..n], &weights[..n], || Ok(()))?.to_vec())
     } else {
-        Ok(vec![sharpness(&decided.values, decided.columns, &classes, &weights)])
+        let look = &mut || Ok(());
+        Ok(vec![sharpness(&decided.values, decided.columns, &classes, &weights, look)?])
     }
 }

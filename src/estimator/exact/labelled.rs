@@ -15,7 +15,7 @@ use crate::estimator::precision::Precision;
 use crate::estimator::saved::Attributes;
 use crate::float::Real;
 use crate::kernel::Gram;
-use crate::model::Model;
+use crate::model::{Model, voted};
 use crate::watch::{Observer, Watch};
 
 impl Family for ExactConfig {
@@ -36,17 +36,11 @@ impl Family for ExactConfig {
 
     /// The class of k with most votes of the pairs, the first of equals. A value of 0 is the first
     /// of two classes, among votes the second of the pair (as in LIBSVM).
-    fn class(values: &[f64], k: usize) -> usize {
+    fn class(values: &[f64], k: usize) -> Result<usize> {
         if k == 2 {
-            return usize::from(values[0] > 0.0);
+            return Ok(usize::from(values[0] > 0.0));
         }
-        // Pairs are in order: (0, 1), (0, 2), ..., (1, 2), ...
-        let first_wins = |i: usize, j: usize| values[i * (2 * k - i - 1) / 2 + j - i - 1] > 0.0;
-        let votes = |c: usize| {
-            let lost = (0..c).filter(|&i| first_wins(i, c)).count();
-            c - lost + (c + 1..k).filter(|&j| first_wins(c, j)).count()
-        };
-        (0..k).rev().max_by_key(|&c| votes(c)).unwrap_or(0)
+        voted(values, k)
     }
 
     /// None: nothing goes on from a machine.

@@ -308,7 +308,7 @@ impl<F: Precision, L: Ord + Clone> SemiparametricSvcModel<F, L> {
     /// # Errors
     /// As [`SemiparametricSvcModel::decision_function`].
     pub fn predict(&self, rows: &Rows<'_, F>, functions: Functions<'_, F>) -> Result<Vec<L>> {
-        Ok(self.kernel.elected(&self.decision_function(rows, functions)?))
+        self.kernel.elected(&self.decision_function(rows, functions)?)
     }
 
     /// The labels, sorted.

@@ -74,9 +74,9 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
                 return Err(Error::Unsupported(text.into()));
             }
         };
-        let values = self.decision_function(rows)?;
-        let found = curves.probabilities(values.as_slice().unwrap_or_default())?;
-        Array2::from_shape_vec((values.nrows(), k), found).map_err(|_| Error::LengthMismatch {
+        let fold = |values: &[f64], out: &mut [f64]| curves.of_row(values, out);
+        let found = self.fitted.through(rows, k, (curves.row_work(), &fold))?;
+        Array2::from_shape_vec((rows.n_rows(), k), found).map_err(|_| Error::LengthMismatch {
             what: "probabilities",
             expected: k,
             got: 0,

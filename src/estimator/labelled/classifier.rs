@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, Array3};
 
-use super::family::{Family, Streams, Told as _, Trains, Weighted};
+use super::family::{Family, Streams, Trains, Weighted};
 use super::fitted::{Fitted, GoOn, Train};
 use super::told::told;
 use crate::config::{Builder, FromConfig, Setup};
@@ -203,27 +203,31 @@ impl<C: Streams + Weighted, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
 }
 
 impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
-    /// The label of every row.
+    /// The label of every row. Of many outputs the decision values are held of some rows at a time.
     ///
     /// # Errors
     /// `FeatureMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn predict(&self, rows: &Rows<'_, F>) -> Result<Vec<L>> {
-        Ok(self.elected(&self.decision_function(rows)?))
+        let (elect, k) = (self.fitted.election(), self.classes.len());
+        let fold = |values: &[f64], out: &mut [f64]| {
+            out[0] = elect.class(values, k)? as f64;
+            Ok(())
+        };
+        let found = self.fitted.through(rows, 1, (elect.work(k), &fold))?;
+        Ok(found.into_iter().map(|class| self.classes[class as usize].clone()).collect())
     }
 
     /// The labels that decision values speak for.
-    pub(in crate::estimator) fn elected(&self, values: &Array2<f64>) -> Vec<L> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(in crate::estimator) fn elected(&self, values: &Array2<f64>) -> Result<Vec<L>> {
         let rows = values.as_slice().unwrap_or_default().chunks_exact(values.ncols());
-        rows.map(|row| self.label(row).clone()).collect()
+        rows.map(|row| Ok(self.label(row)?.clone())).collect()
     }
 
-    fn label(&self, values: &[f64]) -> &L {
-        let own = || self.fitted.report.class(values);
-        let class = match self.fitted.machine.calibration() {
-            Some(curves) => curves.class(values),
-            None => own().unwrap_or_else(|| C::class(values, self.classes.len())),
-        };
-        &self.classes[class]
+    fn label(&self, values: &[f64]) -> Result<&L> {
+        Ok(&self.classes[self.fitted.election().class(values, self.classes.len())?])
     }
 
     /// The label of one row, on the calling thread: without an allocation, once that thread has
@@ -232,7 +236,7 @@ impl<C: Family, F: Real, L: Ord + Clone> ClassifierModel<C, F, L> {
     /// # Errors
     /// As [`ClassifierModel::predict`].
     pub fn predict_one(&self, row: &[F]) -> Result<&L> {
-        self.fitted.machine.model()?.decide_one(row, |values| Ok(self.label(values)))
+        self.fitted.machine.model()?.decide_one(row, |values| self.label(values))
     }
 
     /// Decision values, samples x outputs: one output for two classes (positive is the second),

@@ -45,9 +45,11 @@ pub trait Family: Config + Default + Send + Sync {
     }
 
     /// The class, of k, that the decision values of a row speak for.
-    #[must_use]
-    fn class(values: &[f64], _k: usize) -> usize {
-        class(values)
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn class(values: &[f64], _k: usize) -> Result<usize> {
+        Ok(class(values))
     }
 
     /// The hyperparameters that a file holds.

@@ -5,7 +5,7 @@ use ndarray::{Array2, Array3};
 use super::family::{Family, Streams, Told as _, Trains};
 use crate::config::{FeatureScales, Setup};
 use crate::data::{Problem, Rows, Targets};
-use crate::error::Result;
+use crate::error::{Result, try_vec};
 use crate::estimator::caution::{self, Caution};
 use crate::estimator::machine::Machine;
 use crate::estimator::precision::Precision;
@@ -13,7 +13,9 @@ use crate::estimator::saved::{self, Attributes, Unpacked};
 use crate::estimator::scaled::Scaled;
 use crate::float::Real;
 use crate::model::persist::{Archive, Labels};
-use crate::watch::{Observer, Watch};
+use crate::model::{Calibration, Fold};
+use crate::parallel;
+use crate::watch::{Observer, Silent, Watch};
 
 /// Rows, what they are to be, and their weights.
 type Samples<'a, 'r, F> = (&'a Rows<'r, F>, Targets<'a>, Option<&'a [f64]>);
@@ -27,6 +29,29 @@ pub(in crate::estimator) type Train<'t, C, F> = dyn Fn(&C, &Problem<'_, F>, &mut
 pub(in crate::estimator) type GoOn<'t, C, F> = dyn Fn(&C, &Problem<'_, F>, &mut Machine<F>, &mut Watch<'_>) -> Result<<C as Family>::Report>
     + Sync
     + 't;
+
+/// What finds the class of a row's decision values: the curves of a calibrated machine, else what
+/// the fit or the family says.
+pub(in crate::estimator) struct Election<'f, C: Family> {
+    curves: Option<&'f Calibration>,
+    report: &'f C::Report,
+}
+
+impl<C: Family> Election<'_, C> {
+    /// The class, of k.
+    pub(in crate::estimator) fn class(&self, values: &[f64], k: usize) -> Result<usize> {
+        match (self.curves, self.report.class(values)) {
+            (Some(curves), _) => curves.class(values),
+            (None, Some(class)) => Ok(class),
+            (None, None) => C::class(values, k),
+        }
+    }
+
+    /// Multiply-adds of a row, about.
+    pub(in crate::estimator) fn work(&self, k: usize) -> usize {
+        self.curves.map_or_else(|| C::n_outputs(k), Calibration::row_work)
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(in crate::estimator) struct Fitted<C: Family, F: Real> {
@@ -136,6 +161,29 @@ impl<C: Family, F: Real> Fitted<C, F> {
         out: &mut [f64],
     ) -> Result<()> {
         self.machine.model()?.predict_into(rows, out, self.setup.n_threads()?)
+    }
+
+    /// What `fold` makes of the decision values of every row, `width` numbers a row.
+    pub(in crate::estimator) fn through(
+        &self,
+        rows: &Rows<'_, F>,
+        width: usize,
+        fold: (usize, &Fold<'_>),
+    ) -> Result<Vec<f64>> {
+        let (model, n) = (self.machine.model()?, rows.n_rows());
+        let mut out = try_vec("predictions", n.saturating_mul(width), 0.0)?;
+        let work = model.work(n).saturating_add(n.saturating_mul(fold.0));
+        parallel::predict(self.setup.n_threads()?, work, |pool| {
+            let mut silent = Silent;
+            let mut watch = Watch::new(&mut silent, pool);
+            model.decide_through(rows, (&mut out, width), fold, &mut watch)
+        })??;
+        Ok(out)
+    }
+
+    /// How a class is found of decision values.
+    pub(in crate::estimator) fn election(&self) -> Election<'_, C> {
+        Election { curves: self.machine.calibration(), report: &self.report }
     }
 
     /// The one value of every row.

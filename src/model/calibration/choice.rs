@@ -8,13 +8,14 @@ use std::cmp::Ordering;
 
 use super::curves::CalibrationMethod;
 use crate::error::Result;
+use crate::watch::Look;
 
 /// The first of equals is taken.
 const METHODS: [CalibrationMethod; 3] =
     [CalibrationMethod::Sigmoid, CalibrationMethod::Temperature, CalibrationMethod::Isotonic];
 
 /// Probabilities of all rows, n x k, by the curves of a method and of weights.
-type Probabilities<'p> = dyn Fn(CalibrationMethod, &[f64]) -> Result<Vec<f64>> + 'p;
+type Probabilities<'p> = dyn Fn(CalibrationMethod, &[f64], Look<'_>) -> Result<Vec<f64>> + 'p;
 
 /// The method whose curves are likeliest on rows that they were not fitted to; "sigmoid" where a half
 /// has no row.
@@ -22,9 +23,11 @@ pub(super) fn likeliest(
     values: &[f64],
     (classes, k): (&[u32], usize),
     weights: &[f64],
+    look: Look<'_>,
     probabilities: &Probabilities<'_>,
 ) -> Result<CalibrationMethod> {
     let side = sides(values, (classes, k), weights);
+    look()?;
     let halves = [0, 1].map(|half| -> Vec<f64> {
         weights.iter().zip(&side).map(|(&w, &side)| if side == half { w } else { 0.0 }).collect()
     });
@@ -36,12 +39,13 @@ pub(super) fn likeliest(
     for method in METHODS.into_iter().filter(|&m| k > 2 || m != CalibrationMethod::Temperature) {
         let mut loss = 0.0;
         for (own, other) in [(0, 1), (1, 0)] {
-            let p = probabilities(method, &halves[own])?;
+            let p = probabilities(method, &halves[own], &mut *look)?;
             for ((row, &class), &weight) in p.chunks_exact(k).zip(classes).zip(&halves[other]) {
                 if weight > 0.0 {
                     loss -= weight * row[class as usize].ln();
                 }
             }
+            look()?;
         }
         if loss < best.1 {
             best = (method, loss);

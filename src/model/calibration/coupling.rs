@@ -13,25 +13,42 @@ use super::curves::divide;
 /// Shares stay this far from 0 and 1, as in LIBSVM.
 const LEAST: f64 = 1e-7;
 
-/// Writes the k probabilities for the shares of the pairs (0, 1), (0, 2), ..., (1, 2), ...
-pub(super) fn coupled(shares: &[f64], k: usize, out: &mut [f64]) {
-    let mut r = vec![0.0; k * k];
-    let mut at = 0;
+/// Numbers that [`coupled`] needs room for.
+pub(super) fn room_for(k: usize) -> usize {
+    k.saturating_mul(k).saturating_add((k + 1).saturating_mul(k + 2))
+}
+
+/// Multiply-adds of [`coupled`].
+pub(super) fn work_of(k: usize) -> usize {
+    k.saturating_mul(k).saturating_mul(k) / 3
+}
+
+/// Writes the k probabilities for the shares of the pairs (0, 1), (0, 2), ..., (1, 2), ...; what is
+/// in `room`, of [`room_for`] numbers, has no meaning.
+pub(super) fn coupled(
+    shares: impl Iterator<Item = f64>,
+    k: usize,
+    room: &mut [f64],
+    out: &mut [f64],
+) {
+    let (r, m) = room.split_at_mut(k * k);
+    let mut shares = shares;
     for i in 0..k {
-        for j in i + 1..k {
-            let share = shares[at].clamp(LEAST, 1.0 - LEAST);
+        r[i * k + i] = 0.0;
+        for (j, share) in (i + 1..k).zip(&mut shares) {
+            let share = share.clamp(LEAST, 1.0 - LEAST);
             (r[i * k + j], r[j * k + i]) = (share, 1.0 - share);
-            at += 1;
         }
     }
     // Q p + λ 1 = 0 and 1ᵀp = 1, bordered by the right side.
     let (order, width) = (k + 1, k + 2);
-    let mut m = vec![0.0; order * width];
+    m.fill(0.0);
     for i in 0..k {
         for j in 0..k {
-            let own = (0..k).filter(|&l| l != i).map(|l| r[l * k + i].powi(2)).sum::<f64>();
-            m[i * width + j] = if i == j { own } else { -r[i * k + j] * r[j * k + i] };
+            m[i * width + j] = -r[i * k + j] * r[j * k + i];
         }
+        let own = (0..k).filter(|&l| l != i).map(|l| r[l * k + i].powi(2)).sum::<f64>();
+        m[i * width + i] = own;
         (m[i * width + k], m[k * width + i]) = (1.0, 1.0);
     }
     m[k * width + order] = 1.0;
@@ -41,25 +58,36 @@ pub(super) fn coupled(shares: &[f64], k: usize, out: &mut [f64]) {
         for c in 0..width {
             m.swap(column * width + c, pivot * width + c);
         }
-        let by = m[column * width + column];
-        for row in (0..order).filter(|&row| row != column) {
-            let factor = m[row * width + column] / by;
+        let (above, below) = m.split_at_mut((column + 1) * width);
+        let top = &above[column * width..];
+        for row in below.chunks_exact_mut(width) {
+            let factor = row[column] / top[column];
             if factor != 0.0 {
-                for c in column..width {
-                    m[row * width + c] -= factor * m[column * width + c];
-                }
+                let rest = row.iter_mut().zip(top).skip(column);
+                rest.for_each(|(value, top)| *value -= factor * top);
             }
         }
     }
+    // Back substitution, in the column of the right side.
+    for i in (0..order).rev() {
+        let known: f64 = (i + 1..order).map(|j| m[i * width + j] * m[j * width + order]).sum();
+        m[i * width + order] = (m[i * width + order] - known) / m[i * width + i];
+    }
     for (i, p) in out.iter_mut().enumerate() {
-        *p = (m[i * width + order] / m[i * width + i]).max(0.0);
+        *p = m[i * width + order].max(0.0);
     }
     divide(out);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::coupled;
+    use super::room_for;
+
+    fn coupled(shares: &[f64], k: usize, out: &mut [f64]) {
+        // What is left of another row has no meaning.
+        let mut room = vec![f64::NAN; room_for(k)];
+        super::coupled(shares.iter().copied(), k, &mut room, out);
+    }
 
     /// The objective at the solution is no larger than anywhere near it; consistent shares give
     /// back their probabilities.

@@ -2,6 +2,7 @@
 
 use crate::error::{Result, check_len};
 use crate::float::Real;
+use crate::watch::Look;
 
 /// Steps at most, and halvings of one.
 const STEPS: usize = 100;
@@ -81,13 +82,17 @@ pub fn sigmoid(
     Ok([now[0] / size, now[1]])
 }
 
-/// The sharpness t of `P(c | f) ∝ exp(t f_c)`.
+/// The sharpness t of `P(c | f) ∝ exp(t f_c)`. `look` is asked before every pass over the rows.
+///
+/// # Errors
+/// What `look` says.
 pub(crate) fn sharpness<F: Real>(
     values: &[F],
     columns: usize,
     classes: &[u32],
     weights: &[f64],
-) -> f64 {
+    look: Look<'_>,
+) -> Result<f64> {
     // The likelihood is concave in t: Newton's method, held to steps that rise.
     let slopes = |t: f64| -> (f64, f64, f64) {
         let (mut gain, mut slope, mut curve) = (0.0, 0.0, 0.0);
@@ -112,6 +117,7 @@ pub(crate) fn sharpness<F: Real>(
         let step = if here.2 > 1e-12 { here.1 / here.2 } else { 0.0 };
         let mut by = 1.0;
         let next = loop {
+            look()?;
             let other = (t + by * step).clamp(1e-3, 1e3);
             let there = slopes(other);
             if there.0 >= here.0 {
@@ -129,5 +135,5 @@ pub(crate) fn sharpness<F: Real>(
             break;
         }
     }
-    t
+    Ok(t)
 }

@@ -20,10 +20,13 @@ mod likelihood;
 #[cfg(test)]
 mod tests;
 
+use super::fold::fold_rows;
 use super::persist::{Section, Tensor};
+use super::scratch::with_values;
 use crate::config::positive;
 use crate::data::check_finite;
 use crate::error::{Error, Result, check_len, try_vec};
+use crate::watch::Look;
 
 pub(crate) use curves::logistic;
 use curves::{Curves, Steps, divide};
@@ -31,6 +34,9 @@ use curves::{Curves, Steps, divide};
 pub use curves::{CalibrationMethod, Outputs};
 pub(crate) use likelihood::sharpness;
 pub use likelihood::sigmoid;
+
+/// Multiply-adds that a value of a curve costs, about.
+const EXPONENTIAL: usize = 16;
 
 /// What makes probabilities of decision values.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +60,20 @@ impl Calibration {
         classes: &[u32],
         weights: &[f64],
     ) -> Result<Self> {
+        Self::fit_watched(method, (values, outputs), classes, weights, &mut || Ok(()))
+    }
+
+    /// [`Calibration::fit`] in parallel inside the current pool; `look` is asked between its steps.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn fit_watched(
+        method: CalibrationMethod,
+        (values, outputs): (&[f64], Outputs),
+        classes: &[u32],
+        weights: &[f64],
+        look: Look<'_>,
+    ) -> Result<Self> {
         let n_classes = outputs.n_classes;
         if n_classes < 2 || classes.iter().any(|&c| c as usize >= n_classes) {
             return Err(Error::BadLabels("a class that the machine does not have".into()));
@@ -70,14 +90,19 @@ impl Calibration {
             return Err(Error::param("sample_weight", "a sum of 1e150 at most", total));
         }
         let method = match method {
-            CalibrationMethod::Auto => {
-                choice::likeliest(values, (classes, n_classes), weights, &|method, weights| {
-                    Self::by(method, (values, outputs), classes, weights)?.probabilities(values)
-                })?
-            }
+            CalibrationMethod::Auto => choice::likeliest(
+                values,
+                (classes, n_classes),
+                weights,
+                look,
+                &|method, weights, look| {
+                    Self::by(method, (values, outputs), classes, weights, &mut *look)?
+                        .probabilities_watched(values, look)
+                },
+            )?,
             method => method,
         };
-        Self::by(method, (values, outputs), classes, weights)
+        Self::by(method, (values, outputs), classes, weights, look)
     }
 
     /// [`Calibration::fit`] of what was checked.
@@ -86,9 +111,10 @@ impl Calibration {
         (values, outputs): (&[f64], Outputs),
         classes: &[u32],
         weights: &[f64],
+        look: Look<'_>,
     ) -> Result<Self> {
         let Outputs { n_classes, pairs } = outputs;
-        let curves = fit::curves(method, outputs, values, classes, weights)?;
+        let curves = fit::curves(method, (values, outputs), classes, weights, look)?;
         Ok(Self { n_classes, pairs, curves })
     }
 
@@ -176,25 +202,48 @@ impl Calibration {
     /// and of sum 1.
     ///
     /// # Errors
-    /// `LengthMismatch`.
+    /// `LengthMismatch`, `OutOfMemory`.
     pub fn probabilities(&self, values: &[f64]) -> Result<Vec<f64>> {
+        self.probabilities_watched(values, &mut || Ok(()))
+    }
+
+    /// [`Calibration::probabilities`] in parallel inside the current pool; `look` is asked between
+    /// blocks of rows.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn probabilities_watched(&self, values: &[f64], look: Look<'_>) -> Result<Vec<f64>> {
         let (m, k) = (self.n_outputs(), self.n_classes);
         check_len("decision values", values.len() / m * m, values.len())?;
         let mut out = try_vec("probabilities", values.len() / m * k, 0.0)?;
-        for (row, out) in values.chunks_exact(m).zip(out.chunks_exact_mut(k)) {
-            self.of_row(row, out);
-        }
+        let of_row = |row: &[f64], out: &mut [f64]| self.of_row(row, out);
+        fold_rows((values, m), (&mut out, k), (self.row_work(), &of_row), look)?;
         Ok(out)
     }
 
-    fn of_row(&self, row: &[f64], out: &mut [f64]) {
+    /// Multiply-adds of the probabilities of a row, about.
+    #[must_use]
+    pub fn row_work(&self) -> usize {
+        let curves = self.n_outputs().saturating_mul(EXPONENTIAL);
+        let several = self.pairs && self.n_classes > 2;
+        curves.saturating_add(if several { coupling::work_of(self.n_classes) } else { 0 })
+    }
+
+    /// Probabilities of the classes of one row, of its decision values.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn of_row(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
         let k = self.n_classes;
         if k == 2 {
             let second = self.share(0, row[0]);
             (out[0], out[1]) = (1.0 - second, second);
         } else if self.pairs {
-            let shares: Vec<f64> = row.iter().enumerate().map(|(c, &f)| self.share(c, f)).collect();
-            coupling::coupled(&shares, k, out);
+            return with_values(coupling::room_for(k), |room| {
+                let shares = row.iter().enumerate().map(|(c, &f)| self.share(c, f));
+                coupling::coupled(shares, k, room, out);
+                Ok(())
+            });
         } else if let Curves::Temperature(t, _) = self.curves {
             let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             out.iter_mut().zip(row).for_each(|(p, f)| *p = (t * (f - most)).exp());
@@ -204,23 +253,27 @@ impl Calibration {
             each.for_each(|(c, (p, &f))| *p = self.share(c, f));
             divide(out);
         }
+        Ok(())
     }
 
     /// The most probable class of a row of decision values, the first of equals.
     ///
+    /// # Errors
+    /// `OutOfMemory`.
+    ///
     /// # Panics
     /// Unless there is a value an output.
-    #[must_use]
-    pub fn class(&self, row: &[f64]) -> usize {
-        let mut out = vec![0.0; self.n_classes];
-        self.of_row(row, &mut out);
-        let mut best = 0;
-        for c in 1..out.len() {
-            if out[c] > out[best] {
-                best = c;
+    pub fn class(&self, row: &[f64]) -> Result<usize> {
+        with_values(self.n_classes, |out| {
+            self.of_row(row, out)?;
+            let mut best = 0;
+            for c in 1..out.len() {
+                if out[c] > out[best] {
+                    best = c;
+                }
             }
-        }
-        best
+            Ok(best)
+        })
     }
 
     /// What a file holds.

@@ -1,6 +1,7 @@
 //! Gradients of the pairs' values.
 
-use super::{Block, PairwiseModel, Support};
+use super::blocks::Block;
+use super::{PairwiseModel, Support};
 use crate::data::Rows;
 use crate::error::{Error, LARGE, Result, check_room};
 use crate::float::Real;

@@ -50,10 +50,14 @@ impl Archive {
     /// `Format` when an array is not finite or the description is no object, `Unsupported` when
     /// the description is longer than a reader accepts.
     pub fn into_bytes(self) -> Result<Vec<u8>> {
-        self.encode(&mut || Ok(()))
+        self.into_bytes_watched(&mut || Ok(()))
     }
 
-    fn encode(self, look: Look<'_>) -> Result<Vec<u8>> {
+    /// [`Archive::into_bytes`]; `look` is asked now and then.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn into_bytes_watched(self, look: Look<'_>) -> Result<Vec<u8>> {
         let mut root = Section { arrays: self.arrays, ..Section::default() };
         match self.machine {
             Some(machine) => root.put_section(MACHINE, machine),
@@ -75,7 +79,15 @@ impl Archive {
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::read_exact(bytes, bytes.len() as u64)
+        Self::from_bytes_watched(bytes, &mut || Ok(()))
+    }
+
+    /// [`Archive::from_bytes`]; `look` is asked now and then.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn from_bytes_watched(bytes: &[u8], look: Look<'_>) -> Result<Self> {
+        Self::read_exact(bytes, bytes.len() as u64, look)
     }
 
     /// Writes the file, whole or not at all; `look` is asked now and then.
@@ -86,7 +98,7 @@ impl Archive {
     #[cfg(feature = "train")]
     pub fn save(self, path: &Path, look: Look<'_>) -> Result<()> {
         safetensors_path(path)?;
-        let bytes = self.encode(look)?;
+        let bytes = self.into_bytes_watched(look)?;
         atomic::write(path, &bytes, look)
     }
 
@@ -95,8 +107,16 @@ impl Archive {
     /// # Errors
     /// `Io`, `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn load(path: &Path) -> Result<Self> {
+        Self::load_watched(path, &mut || Ok(()))
+    }
+
+    /// [`Archive::load`]; `look` is asked now and then.
+    ///
+    /// # Errors
+    /// As there, and those of `look`.
+    pub fn load_watched(path: &Path, look: Look<'_>) -> Result<Self> {
         let (file, len) = atomic::open(path)?;
-        Self::read_exact(std::io::BufReader::new(file), len)
+        Self::read_exact(std::io::BufReader::new(file), len, look)
     }
 
     /// Writes the bytes of the file.
@@ -117,8 +137,13 @@ impl Archive {
         Self::from_bytes(&bytes)
     }
 
-    fn read_exact(from: impl Read, len: u64) -> Result<Self> {
-        let (metadata, arrays, summed) = tensors::decode(from, len)?;
+    fn read_exact(from: impl Read, len: u64, look: Look<'_>) -> Result<Self> {
+        let mut from = Watched { from, look, left: BYTES_BETWEEN_LOOKS, said: Ok(()) };
+        let decoded = tensors::decode(&mut from, len);
+        let Watched { look, said, .. } = from;
+        // Why reading ended is what the look has said, if it has.
+        said?;
+        let (metadata, arrays, summed) = decoded?;
         let bad = |reason: String| Err(Error::Format(reason));
         let Value::Object(mut fields) = metadata else {
             return bad("metadata is not an object".into());
@@ -145,7 +170,7 @@ impl Archive {
         if !fields.is_empty() || !library.is_some_and(|version| version.is_string()) {
             return bad("metadata".into());
         }
-        check(&estimator, &arrays, &mut || Ok(()))?;
+        check(&estimator, &arrays, look)?;
         check_names(&estimator, &arrays)?;
         let mut root = Section { arrays, ..Section::default() };
         let machine = match machine {
@@ -156,6 +181,34 @@ impl Archive {
             }
         };
         Ok(Self { estimator, arrays: root.arrays, machine })
+    }
+}
+
+/// Bytes that are read between two looks.
+const BYTES_BETWEEN_LOOKS: usize = 1 << 23;
+
+/// What asks a look while it is read.
+struct Watched<'l, R> {
+    from: R,
+    look: Look<'l>,
+    /// Bytes until it is asked again.
+    left: usize,
+    said: Result<()>,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            self.said = (self.look)();
+            self.left = BYTES_BETWEEN_LOOKS;
+        }
+        if self.said.is_err() {
+            return Err(std::io::Error::other("stopped"));
+        }
+        let most = to.len().min(self.left);
+        let read = self.from.read(&mut to[..most])?;
+        self.left -= read;
+        Ok(read)
     }
 }
 
