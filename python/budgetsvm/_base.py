@@ -443,7 +443,7 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
         config = _parameters.config(self, gamma=self._machine.gamma, random_state=self._seed())
         return _core.left_out(
             "budget", config, _validation.as_rows(X), index, len(self.classes_),
-            self._cost(index, weights), start=self._machine.behind(), folds=folds[0],
+            self._cost(index, weights), start=self._behind_scales(), folds=folds[0],
             n_folds=folds[1], threads=self._threads(),
         )  # fmt: skip
 

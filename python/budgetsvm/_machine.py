@@ -54,7 +54,7 @@ def _of_map(name: str, page: str) -> Any:
         found = estimator._learnt("_machine").map_part(name)
         if found is None:
             raise AttributeError(f"these features have no {name}")
-        return found
+        return _rows_of(found)
 
     return property(part, doc=page)
 
@@ -77,6 +77,11 @@ def points_of(machine: _core.Machine) -> Any:
     rows = machine.support_vectors
     if rows is None:
         raise AttributeError("this machine has no support vectors")
+    return _rows_of(rows)
+
+
+def _rows_of(rows: Any) -> Any:
+    """An array, or the CSR matrix of its arrays."""
     if isinstance(rows, np.ndarray):
         return rows
     *arrays, width = rows
@@ -88,7 +93,10 @@ class OnMap(Estimator):
 
     _machine: _core.Machine
 
-    components_ = _of_map("components", "Landmarks, shape (n_landmarks, n_features).")
+    components_ = _of_map(
+        "components",
+        "Landmarks, shape (n_landmarks, n_features); CSR of those of very wide sparse rows.",
+    )
     normalization_ = _of_map("normalization", "From kernel values to features.")
     frequencies_ = _of_map("frequencies", "Frequencies, shape (n_frequencies, n_features).")
     phases_ = _of_map("phases", "Phases of the frequencies that are not paired.")
@@ -135,6 +143,11 @@ class Held(Explained):
     def _decided(self, rows: Any) -> np.ndarray:
         """Decision values of checked rows."""
         return self._machine.decision_function(rows, self._threads())
+
+    def _behind_scales(self) -> _core.Machine:
+        """The machine of rows as training sees them."""
+        machine = self._machine
+        return machine if machine.scales is None else machine.behind()
 
     def _left_out(
         self, X: Any, y: Any, index: np.ndarray, weights: np.ndarray, folds: tuple[np.ndarray, int]

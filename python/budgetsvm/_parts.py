@@ -205,6 +205,13 @@ def model_of(machine: Any) -> Part:
 
 def _model(section: _Section) -> Part:
     kind = section.fields["kind"]
+    if kind == "scaled" and "n_columns" in section.section("scaling").fields:
+        columns = section.section("scaling").fields["n_columns"]
+        raise ValueError(
+            f"the machine was fitted to sparse rows of {columns} columns and holds those that "
+            "occurred: it has no form but its own files (save, budgetsvm.serve). Hash the features "
+            "into fewer columns (sklearn.feature_extraction.FeatureHasher) before fit"
+        )
     if kind == "scaled":
         return Scaled(section.section("scaling").array("scales"), _model(section.section("model")))
     if kind == "expansion":

@@ -235,7 +235,7 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         cost = self._cost(index, weights) * (self.C_ / self._used_C())
         return _core.left_out(
             "primal", self._config(self.gamma_), _validation.as_rows(X), index, len(self.classes_),
-            cost, start=self._machine.behind(), folds=folds[0], n_folds=folds[1],
+            cost, start=self._behind_scales(), folds=folds[0], n_folds=folds[1],
             threads=self._threads(),
         )  # fmt: skip
 

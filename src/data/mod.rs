@@ -7,6 +7,7 @@ mod passes;
 mod problem;
 mod rows;
 mod scales;
+mod selection;
 pub mod svmlight;
 
 pub use csr::{Csr, Indices};
@@ -18,3 +19,4 @@ pub(crate) use problem::{SomeTargets, pick};
 pub use rows::{AnyRows, Point, RowFloat, Rows};
 pub(crate) use rows::{check_finite, each_rows};
 pub use scales::Scales;
+pub use selection::Selection;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Gathered, Rows};
+use super::{Gathered, Rows, Selection};
 use crate::error::{Error, Result, check_len, try_vec};
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
@@ -21,6 +21,10 @@ const FEW: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scales {
     values: Arc<[f64]>,
+    /// The columns that these features are, where they are not all of them.
+    selection: Option<Arc<Selection>>,
+    /// The factors of all columns beside a selection.
+    factors: Option<Arc<[f64]>>,
 }
 
 impl Scales {
@@ -35,21 +39,58 @@ impl Scales {
         if values.iter().all(|w| *w == 0.0) {
             return Err(Error::param("feature_scales", "not all 0", 0));
         }
-        Ok(Self { values: values.into() })
+        Ok(Self { values: values.into(), selection: None, factors: None })
     }
 
-    /// The factors.
+    /// Columns of the user's rows as they are, of which only some are features.
+    #[must_use]
+    pub fn of_selection(selection: Selection) -> Self {
+        let values = vec![1.0; selection.n_features()];
+        Self { values: values.into(), selection: Some(Arc::new(selection)), factors: None }
+    }
+
+    /// The same selection of columns, which are multiplied by these factors before.
+    ///
+    /// # Errors
+    /// `LengthMismatch`.
+    pub(crate) fn selecting_of(&self, scales: &Self) -> Result<Self> {
+        scales.check(self.n_columns())?;
+        Ok(Self { factors: Some(Arc::clone(&scales.values)), ..self.clone() })
+    }
+
+    /// The factors, one a feature that a machine sees.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Whether there is one a column.
+    /// The factors of the user's columns; none where these are only selected.
+    #[must_use]
+    pub fn of_columns(&self) -> Option<&[f64]> {
+        match &self.selection {
+            Some(_) => self.factors.as_deref(),
+            None => Some(&self.values),
+        }
+    }
+
+    /// The columns that are features, where they are not all of them.
+    #[must_use]
+    pub fn selection(&self) -> Option<&Selection> {
+        self.selection.as_deref()
+    }
+
+    /// Columns of the user's rows.
+    #[must_use]
+    pub fn n_columns(&self) -> usize {
+        self.selection().map_or(self.values.len(), Selection::n_columns)
+    }
+
+    /// Whether rows of so many columns are the user's.
     ///
     /// # Errors
     /// `LengthMismatch`.
     pub fn check(&self, n_columns: usize) -> Result<()> {
-        check_len("feature_scales", n_columns, self.values.len())
+        check_len("feature_scales", n_columns, self.n_columns())
     }
 
     /// The rows with their columns multiplied; of sparse ones, entries of factor 0 are left out.
@@ -71,6 +112,9 @@ impl Scales {
     ) -> Result<Gathered<F>> {
         let (n, d) = (rows.n_rows(), rows.n_cols());
         self.check(d)?;
+        if let Some(selection) = &self.selection {
+            return selection.select(rows, self.factors.as_deref(), look);
+        }
         let Rows::Csr(csr) = rows else {
             let mut values = try_vec("scaled rows", n.saturating_mul(d), F::zero())?;
             let together = (VALUES_BETWEEN_LOOKS / d.max(1)).max(1);
@@ -116,6 +160,9 @@ impl Scales {
     /// Rows that [`Scales::times`] makes these of, to rounding; 0 where the factor is.
     #[must_use]
     pub fn undone<F: Real>(&self, rows: Gathered<F>) -> Gathered<F> {
+        if let Some(selection) = &self.selection {
+            return selection.spread(&rows, self.factors.as_deref()).unwrap_or(rows);
+        }
         let without = |v: F, k: usize| match self.values.get(k) {
             Some(w) if *w > 0.0 => F::from_f64(Real::to_f64(v) / w),
             _ => F::zero(),

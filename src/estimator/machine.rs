@@ -103,9 +103,21 @@ impl<F: Real> Machine<F> {
 
     /// [`Machine::scaled`] in place.
     pub(super) fn put_scaling(&mut self, scaling: Arc<Scaling<F>>) -> Result<()> {
+        let scaling = match self.take_scaling() {
+            // The columns that it was trained on are those of scaled rows.
+            Some(own)
+                if own.scales().selection().is_some()
+                    && scaling.scales().selection().is_none()
+                    && scaling.given().is_none() =>
+            {
+                let scales = own.scales().selecting_of(scaling.scales())?;
+                Arc::new(Scaling::new(scales, None)?)
+            }
+            _ => scaling,
+        };
         match self.model.take() {
             Some(model) => self.model = OnceLock::from(model.scaled(Arc::clone(&scaling))?),
-            None => scaling.scales().check(self.n_features())?,
+            None => check_features(scaling.scales().values().len(), self.n_features())?,
         }
         self.scaling = Some(scaling);
         Ok(())
@@ -275,6 +287,9 @@ impl<F: Real> Machine<F> {
     /// Number of features.
     #[must_use]
     pub fn n_features(&self) -> usize {
+        if let Some(scaling) = &self.scaling {
+            return scaling.scales().n_columns();
+        }
         match (&self.state, self.model.get()) {
             (State::Online(streams), _) => streams.first().map_or(0, |s| s.model().n_features()),
             (State::Local(local), _) => local.n_features(),

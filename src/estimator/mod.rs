@@ -33,6 +33,7 @@ mod saved;
 mod scaled;
 pub mod scales;
 mod score;
+mod selected;
 mod setup;
 pub mod summary;
 
@@ -75,4 +76,5 @@ pub use primal::{
 pub use reduced::ReducedLeastSquares;
 pub use report::Report;
 pub use saved::{FileInfo, Saved, inspect};
+pub use selected::SelectedRows;
 pub use setup::{ClassWeighted, KernelConfig};

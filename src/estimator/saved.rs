@@ -304,8 +304,8 @@ pub(super) fn pack<F: Precision>(
         params.remove("tune_size");
     }
     let mut arrays = told.arrays;
-    if let Some(scaling) = machine.scaling() {
-        let scales = Tensor::doubles(scaling.scales().values().to_vec());
+    if let Some(scales) = machine.scaling().and_then(|scaling| scaling.scales().of_columns()) {
+        let scales = Tensor::doubles(scales.to_vec());
         arrays.insert(format!("param.{SCALES}"), scales);
         params.insert(SCALES.into(), json!({"array": "float64"}));
     }

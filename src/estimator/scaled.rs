@@ -28,6 +28,11 @@ impl<F: Real> Scaled<F> {
         Ok(Self { scales, rows })
     }
 
+    /// Whether the rows are scaled.
+    pub(super) fn scales(&self) -> bool {
+        self.scales.is_some()
+    }
+
     /// The scaled rows, or the user's.
     ///
     /// # Errors
@@ -94,7 +99,7 @@ impl Setup {
 
     /// Whether a machine's features are scaled as this says.
     pub(super) fn check_scales<F: Real>(&self, machine: &Machine<F>) -> Result<()> {
-        let used = machine.scaling().map(|scaling| scaling.scales().values());
+        let used = machine.scaling().and_then(|scaling| scaling.scales().of_columns());
         let same = match &self.feature_scales {
             FeatureScales::One => used.is_none(),
             FeatureScales::Given(scales) => used == Some(scales),

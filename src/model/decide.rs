@@ -110,9 +110,9 @@ impl<F: Real> Model<F> {
         work: &mut Work<'_, F>,
     ) -> Result<()> {
         let (n, d) = (rows.n_rows(), rows.n_cols());
-        check_features(scaling.scales().values().len(), d)?;
+        check_features(scaling.scales().n_columns(), d)?;
         check_len("out", n.saturating_mul(width), out.len())?;
-        if let Rows::Csr(_) = rows {
+        if matches!(rows, Rows::Csr(_)) || scaling.scales().selection().is_some() {
             return work(&scaling.scales().times(rows)?.rows()?, out);
         }
         let step = (SCALED_TOGETHER / d).max(1).next_multiple_of(self.rows_together());

@@ -10,8 +10,8 @@ use super::chunks::in_chunks;
 use super::decide::WORK_BETWEEN_LOOKS;
 use super::scratch::Scratch;
 use super::{KernelModel, Model};
-use crate::data::Rows;
-use crate::error::{Error, Result, check_features, check_len};
+use crate::data::{Rows, Selection};
+use crate::error::{Error, Result, check_features, check_len, try_vec};
 use crate::features::FeatureMap;
 use crate::float::Real;
 use crate::parallel::{self, ROW_CHUNK};
@@ -145,6 +145,10 @@ impl<F: Real> Model<F> {
             Self::Coded(model) => model.gradient(rows, out),
             Self::Scaled(scaling, model) => {
                 let scales = scaling.scales().values();
+                if let Some(selection) = scaling.scales().selection() {
+                    let columns = (selection, scaling.scales().of_columns());
+                    return model.spread_gradient(columns, rows, out, look);
+                }
                 model.in_scaled(scaling, rows, (out, width), &mut |rows, out| {
                     model.gradient_part(rows, out, &mut *look)?;
                     for row in out.chunks_exact_mut(scales.len()) {
@@ -154,6 +158,29 @@ impl<F: Real> Model<F> {
                 })
             }
         }
+    }
+}
+
+impl<F: Real> Model<F> {
+    /// The gradients of a machine of selected columns, by all of them.
+    fn spread_gradient(
+        &self,
+        (selection, factors): (&Selection, Option<&[f64]>),
+        rows: &Rows<'_, F>,
+        out: &mut [f64],
+        look: Look<'_>,
+    ) -> Result<()> {
+        let selected = selection.select(rows, factors, &mut *look)?;
+        let (outputs, features) = (self.n_outputs(), selection.n_features());
+        let each = outputs.saturating_mul(features);
+        let mut slopes = try_vec("gradients", rows.n_rows().saturating_mul(each), 0.0)?;
+        self.gradient_part(&selected.rows()?, &mut slopes, look)?;
+        let width = selection.n_columns();
+        let by_output = slopes.chunks_exact(features).zip(out.chunks_exact_mut(width));
+        for (at, (slopes, out)) in by_output.enumerate() {
+            selection.spread_slopes((rows.point(at / outputs), factors), slopes, out);
+        }
+        Ok(())
     }
 }
 

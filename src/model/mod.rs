@@ -223,7 +223,7 @@ impl<F: Real> Model<F> {
             Self::Linear(model) => model.n_features(),
             Self::Cells(model) => model.n_features(),
             Self::Coded(model) => model.n_features(),
-            Self::Scaled(_, model) => model.n_features(),
+            Self::Scaled(scaling, _) => scaling.scales().n_columns(),
         }
     }
 
@@ -319,6 +319,18 @@ impl<F: Real> Model<F> {
     pub fn coef(&self) -> Array2<f64> {
         if let Self::Scaled(scaling, model) = self {
             let (mut coef, scales) = (model.coef(), scaling.scales().values());
+            if let (Self::Linear(_), Some(selection)) = (&**model, scaling.scales().selection()) {
+                let mut spread = Array2::zeros((coef.nrows(), selection.n_columns()));
+                for (mut to, own) in spread.rows_mut().into_iter().zip(coef.rows()) {
+                    let columns = selection.columns().iter().zip(own);
+                    columns.for_each(|(&column, &weight)| {
+                        let factors = scaling.scales().of_columns();
+                        let by = factors.map_or(1.0, |factors| factors[column as usize]);
+                        to[column as usize] = weight * by;
+                    });
+                }
+                return spread;
+            }
             if let Self::Linear(_) = &**model {
                 coef.indexed_iter_mut().for_each(|((_, k), weight)| *weight *= scales[k]);
             }

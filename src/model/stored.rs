@@ -9,7 +9,7 @@ use super::{
     CellMachine, CellModel, CellPairs, CodedModel, Coding, FeatureModel, KernelModel, LinearModel,
     Model, PairwiseModel, Scaling, Support,
 };
-use crate::data::Scales;
+use crate::data::{Scales, Selection};
 use crate::error::{Error, Result, try_collect};
 use crate::features::{FeatureMap, FourierMap, LandmarkMap};
 use crate::float::Real;
@@ -74,7 +74,15 @@ impl<F: Real> Scaling<F> {
     #[must_use]
     pub fn to_section(&self) -> Section {
         let mut section = Section::default();
-        section.put_array("scales", Tensor::doubles(self.scales().values().to_vec()));
+        if let Some(selection) = self.scales().selection() {
+            let columns = selection.columns().iter().map(|&c| u64::from(c)).collect();
+            section.put_array("columns", Tensor::counts(columns));
+            section.put("n_columns", selection.n_columns());
+            section.put("magnitudes", selection.has_magnitudes());
+        }
+        if let Some(scales) = self.scales().of_columns() {
+            section.put_array("scales", Tensor::doubles(scales.to_vec()));
+        }
         if let Some(given) = self.given() {
             section.put_rows("given", given);
         }
@@ -86,7 +94,23 @@ impl<F: Real> Scaling<F> {
     /// # Errors
     /// `Format` for anything that is not exactly valid, `OutOfMemory`.
     pub fn from_section(mut section: Section) -> Result<Self> {
-        let scales = fits(Scales::new(section.take_doubles("scales")?))?;
+        let scales = if section.has("columns") {
+            let columns = section.take_sizes("columns")?.into_iter().map(u32::try_from);
+            let columns: std::result::Result<Vec<u32>, _> = columns.collect();
+            let columns = columns.map_err(|_| Error::Format("columns".into()))?;
+            let (n_columns, magnitudes) = (section.take("n_columns")?, section.take("magnitudes")?);
+            let selected =
+                Scales::of_selection(fits(Selection::new(columns, n_columns, magnitudes))?);
+            match section.has("scales") {
+                true => {
+                    let scales = fits(Scales::new(section.take_doubles("scales")?))?;
+                    fits(selected.selecting_of(&scales))?
+                }
+                false => selected,
+            }
+        } else {
+            fits(Scales::new(section.take_doubles("scales")?))?
+        };
         let given = if section.has("given") { Some(section.take_rows("given")?) } else { None };
         section.end()?;
         fits(Self::new(scales, given))

@@ -83,6 +83,12 @@ macro_rules! each {
 
 /// What [`OnlineLearner`] asks, answered by the learner that it is.
 impl AnyLearner {
+    /// Whether it draws a frequency for every column of the rows, whatever they have there.
+    #[must_use]
+    pub fn draws_frequencies(&self) -> bool {
+        matches!(self, Self::FourierOgd(_))
+    }
+
     #[inline]
     pub(super) fn learn<F: Real>(
         &mut self,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use budgetsvm::data::{Problem, Rows};
 use budgetsvm::error::{Error, Result};
-use budgetsvm::estimator::{AnyMachine, BudgetConfig, PrimalConfig, Trains};
+use budgetsvm::estimator::{AnyMachine, BudgetConfig, PrimalConfig, SelectedRows, Trains};
 use budgetsvm::model::{Answer, Calibration, CalibrationMethod, Model, Outputs};
 use budgetsvm::watch::Watch;
 use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -59,7 +59,11 @@ fn values<'py, C: Trains, F: Float>(
     let Some(machine) = machine else { return Ok(None) };
     let (rows, targets, cost) = call.parts(storage)?;
     let found = call.enter(|watch| {
-        config.left_out(&Problem::new(rows, targets, cost)?, machine, folds, watch)
+        let look = &mut || watch.unbroken(Watch::glance);
+        let selected = SelectedRows::of(&rows, machine, look)?;
+        let problem = Problem::new(selected.rows(&rows)?, targets, cost)?;
+        let behind = machine.scaling().is_some().then(|| machine.behind());
+        config.left_out(&problem, behind.as_ref().unwrap_or(machine), folds, watch)
     })?;
     found.map(|values| matrix(call.py(), values, machine.n_outputs())).transpose()
 }

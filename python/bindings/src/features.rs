@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use budgetsvm::data::Rows;
 use budgetsvm::error::{Error, Result, check_room};
-use budgetsvm::estimator::{self, Precision, State};
+use budgetsvm::estimator::{self, Precision, SelectedRows, State};
 use budgetsvm::features::{FeatureMap, Fourier, IncompleteCholesky, Nystroem};
 use budgetsvm::float::Real;
 use budgetsvm::model::{FeatureModel, Model};
@@ -56,32 +56,43 @@ pub(crate) fn map_fit<'py>(
     let samples = Samples::new("X", x)?;
     let told = PyDict::new(py);
     with_rows!(&samples, |rows| {
-        let (map, kernel) = match family {
+        let (map, kernel, selected) = match family {
             "nystroem" => {
                 let config: Nystroem = crate::config::read(config)?;
-                let (map, chosen) = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
+                let (map, chosen, rows) = enter(py, threads, None, |watch| {
+                    let look = &mut || watch.unbroken(Watch::glance);
+                    let selected = SelectedRows::new(&rows, config.kernel, look)?;
+                    let (map, chosen) = config.fit(&selected.rows(&rows)?, watch)?;
+                    Ok((map, chosen, selected))
+                })?;
                 told.set_item("index", places(py, chosen)?)?;
-                (FeatureMap::Landmarks(map), config.kernel)
+                (FeatureMap::Landmarks(map), config.kernel, rows)
             }
             "cholesky" => {
                 let config: IncompleteCholesky = crate::config::read(config)?;
-                let (map, pivots) = enter(py, threads, None, |watch| config.fit(&rows, watch))?;
+                let (map, pivots, rows) = enter(py, threads, None, |watch| {
+                    let look = &mut || watch.unbroken(Watch::glance);
+                    let selected = SelectedRows::new(&rows, config.kernel, look)?;
+                    let (map, pivots) = config.fit(&selected.rows(&rows)?, watch)?;
+                    Ok((map, pivots, selected))
+                })?;
                 told.set_item("index", places(py, pivots.index)?)?;
                 told.set_item("residual", pivots.residual)?;
                 told.set_item("trace", pivots.trace)?;
-                (FeatureMap::Landmarks(map), config.kernel)
+                (FeatureMap::Landmarks(map), config.kernel, rows)
             }
             "fourier" => {
                 let config: Fourier = crate::config::read(config)?;
                 let d = rows.n_cols();
                 let map = enter(py, threads, None, |watch| config.fit(d, watch))?;
-                (FeatureMap::Fourier(map), config.kernel)
+                (FeatureMap::Fourier(map), config.kernel, SelectedRows::none())
             }
             _ => return Err(exception(Error::Unsupported(format!("no features '{family}'")))),
         };
         let machine = enter_briefly(|| {
             let model = FeatureModel::new((map, kernel), Vec::new(), Vec::new(), false)?;
-            Ok(estimator::Machine::new(Model::Features(Arc::new(model)), State::None))
+            let machine = estimator::Machine::new(Model::Features(Arc::new(model)), State::None);
+            selected.machine(machine)
         })?;
         Ok((Machine(Precision::any(machine)), told))
     })

@@ -224,7 +224,8 @@ impl Machine {
     #[getter]
     fn scales<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         each!(self, machine => {
-            machine.scaling().map(|s| s.scales().values().to_vec().into_pyarray(py))
+            let scales = machine.scaling().and_then(|scaling| scaling.scales().of_columns());
+            scales.map(|scales| scales.to_vec().into_pyarray(py))
         })
     }
 

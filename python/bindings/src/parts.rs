@@ -37,8 +37,12 @@ pub(crate) fn part_to_python<'py, F: Float>(
     let Some(map) = model.map() else { return Ok(None) };
     Ok(Some(match (map, name) {
         (FeatureMap::Landmarks(map), "components") => {
-            let points = in_units(model, map.landmarks().to_vec()).map_err(exception)?;
-            matrix(py, points, map.n_features())?.into_any()
+            let points = Gathered::from_values(map.landmarks().to_vec(), map.n_features());
+            let points = points.map_err(exception)?;
+            match model.scaling() {
+                Some(scaling) => rows_to_python(py, scaling.scales().undone(points))?,
+                None => rows_to_python(py, points)?,
+            }
         }
         (FeatureMap::Landmarks(map), "normalization") => {
             matrix(py, map.weights().map_err(exception)?, map.n_outputs())?.into_any()
@@ -77,7 +81,8 @@ pub(crate) fn scaling<F: Float>(
 /// Points, row by row, in the user's units.
 pub(crate) fn in_units<F: Float>(model: &Model<F>, points: Vec<F>) -> Result<Vec<F>> {
     let Some(scaling) = model.scaling() else { return Ok(points) };
-    match scaling.scales().undone(Gathered::from_values(points, model.n_features())?) {
+    let width = scaling.scales().values().len();
+    match scaling.scales().undone(Gathered::from_values(points, width)?).into_dense()? {
         Gathered::Dense(rows) => Ok(rows.into_raw_vec_and_offset().0),
         Gathered::Csr { .. } => Err(Error::Unsupported("sparse centres".into())),
     }

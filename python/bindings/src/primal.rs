@@ -2,7 +2,8 @@
 
 use budgetsvm::data::Problem;
 use budgetsvm::error::Error;
-use budgetsvm::estimator::{PrimalBasis, PrimalConfig, PrimalReport, PrimalStart};
+use budgetsvm::estimator::{PrimalBasis, PrimalConfig, PrimalReport, PrimalStart, SelectedRows};
+use budgetsvm::watch::Watch;
 use numpy::{IntoPyArray as _, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,8 +53,17 @@ pub(crate) fn train<'py, F: Float>(
         (None, None) => Ok(PrimalBasis::Samples),
     })?;
     let (rows, targets, cost) = call.parts(storage)?;
+    // Points that are given have all columns.
+    let select = points.is_none() && start.is_none();
     let (machine, report) = call.enter(|watch| {
-        config.fit(&Problem::new(rows, targets, cost)?, &basis, start.as_ref(), watch)
+        let look = &mut || watch.unbroken(Watch::glance);
+        let selected = match select {
+            true => SelectedRows::new(&rows, config.kernel, look)?,
+            false => SelectedRows::none(),
+        };
+        let problem = Problem::new(selected.rows(&rows)?, targets, cost)?;
+        let (machine, report) = config.fit(&problem, &basis, start.as_ref(), watch)?;
+        Ok((selected.machine(machine)?, report))
     })?;
     Ok((Machine(F::any(machine)), told(py, report, targets.n_outputs())?))
 }

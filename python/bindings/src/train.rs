@@ -6,7 +6,7 @@ use budgetsvm::data::{Problem, Rows, Targets};
 use budgetsvm::error::{Error, Result};
 use budgetsvm::estimator::{
     self, AssetConfig, AssetReport, AutoConfig, AutoReport, BudgetConfig, Checkpoint, Fold, Grid,
-    LocalConfig, OneClassConfig, OnlineConfig, Report, Start,
+    LocalConfig, OneClassConfig, OnlineConfig, Report, SelectedRows, Start, Trains as _,
 };
 use budgetsvm::kernel::AnyKernel;
 use budgetsvm::watch::{StopReason, Watch};
@@ -118,6 +118,7 @@ impl<'py> Call<'py> {
     fn train<F: Float, R: Send>(
         &self,
         storage: &Storage<'py, F>,
+        select: Option<AnyKernel>,
         task: impl FnOnce(
             &Problem<'_, F>,
             Option<&estimator::Machine<F>>,
@@ -125,14 +126,16 @@ impl<'py> Call<'py> {
         ) -> Result<(estimator::Machine<F>, R)>
         + Send,
     ) -> PyResult<(Machine, R)> {
-        self.train_if(storage, |_, _| true, task)
+        self.train_if((storage, select), |_, _| true, task)
     }
 
     /// Enters Rust with the problem and the machine to start from; wraps what comes back. `long`
-    /// tells of that machine and a number of rows whether the work may be more than a moment's.
+    /// tells of that machine and a number of rows whether the work may be more than a moment's. A
+    /// machine of the kernel `select` is trained on the columns that occur, where they are few among
+    /// very many.
     fn train_if<F: Float, R: Send>(
         &self,
-        storage: &Storage<'py, F>,
+        (storage, select): (&Storage<'py, F>, Option<AnyKernel>),
         long: impl FnOnce(Option<&estimator::Machine<F>>, usize) -> bool,
         task: impl FnOnce(
             &Problem<'_, F>,
@@ -143,14 +146,24 @@ impl<'py> Call<'py> {
     ) -> PyResult<(Machine, R)> {
         let start = self.own("start")?;
         let start = start.as_ref().map(|machine| machine.cast::<Machine>()).transpose()?;
-        let start = enter_briefly(|| machine::of_rows(start.map(Bound::get)))?;
+        let whole = enter_briefly(|| machine::of_rows(start.map(Bound::get)))?;
+        let start = whole;
         // Rows come scaled.
         let behind = start.filter(|machine| machine.scaling().is_some()).map(|m| m.behind());
         let start = behind.as_ref().or(start);
         let (rows, targets, cost) = self.parts(storage)?;
         let long = rows.n_rows() > FEW || long(start, rows.n_rows());
-        let (machine, report) =
-            self.enter_if(long, |watch| task(&Problem::new(rows, targets, cost)?, start, watch))?;
+        let (machine, report) = self.enter_if(long, |watch| {
+            let look = &mut || watch.unbroken(Watch::glance);
+            let selected = match (whole, select) {
+                (Some(machine), _) => SelectedRows::of(&rows, machine, look)?,
+                (None, Some(kernel)) => SelectedRows::new(&rows, kernel, look)?,
+                (None, None) => SelectedRows::none(),
+            };
+            let problem = Problem::new(selected.rows(&rows)?, targets, cost)?;
+            let (machine, report) = task(&problem, start, watch)?;
+            Ok((selected.machine(machine)?, report))
+        })?;
         Ok((Machine(F::any(machine)), report))
     }
 }
@@ -239,7 +252,11 @@ fn budget<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained
     let long = |start: Option<&estimator::Machine<F>>, rows| {
         task != "partial_fit" || !config.only_holds(start, rows)
     };
-    let trained = call.train_if(storage, long, |problem, from, watch| match (&task[..], from) {
+    // What is given beside the rows has all columns.
+    let alone = held_out.is_none() && checkpoint.is_none();
+    let select = (task.is_empty() || task == "fit") && alone;
+    let of = (storage, select.then_some(config.kernel));
+    let trained = call.train_if(of, long, |problem, from, watch| match (&task[..], from) {
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
         ("shard", _) => config.shard_pass(problem, shards, watch),
@@ -324,7 +341,8 @@ pub(crate) fn tune<'py>(
 fn one_class<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
     let config: OneClassConfig = call.config()?;
     let task: String = call.own("task")?.map_or(Ok(String::new()), |task| task.extract())?;
-    let trained = call.train(storage, |problem, from, watch| match (&task[..], from) {
+    let select = (task.is_empty() || task == "fit").then_some(config.kernel);
+    let trained = call.train(storage, select, |problem, from, watch| match (&task[..], from) {
         ("polish", Some(start)) => config.polish(problem, start, watch),
         ("partial_fit", start) => config.partial_fit(problem, start, watch),
         _ => config.fit(problem, watch),
@@ -335,7 +353,8 @@ fn one_class<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trai
 fn online<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
     let config: OnlineConfig = call.config()?;
     let (stream, record) = (call.flag("stream")?, call.flag("record")?);
-    let trained = call.train(storage, |problem, start, watch| match stream {
+    let select = (!stream && config.selects_columns()).then_some(config.kernel);
+    let trained = call.train(storage, select, |problem, start, watch| match stream {
         true => config.partial_fit(problem, (start, record), watch),
         false => config.fit(problem, watch),
     })?;
@@ -351,7 +370,8 @@ fn local<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<
     };
     let centers = call.own("centers")?.as_ref().map(read).transpose()?;
     let centers = enter_briefly(|| centers.as_ref().map(features::flat).transpose())?;
-    let trained = call.train(storage, |problem, start, watch| match stream {
+    let select = (!stream && centers.is_none()).then_some(config.kernel);
+    let trained = call.train(storage, select, |problem, start, watch| match stream {
         true => config.partial_fit(problem, start, watch),
         false => config.fit(problem, centers, watch),
     })?;
@@ -361,7 +381,8 @@ fn local<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<
 fn asset<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'py> {
     let config: AssetConfig = call.config()?;
     let stream = call.flag("stream")?;
-    let (machine, report) = call.train(storage, |problem, start, watch| {
+    let select = (!stream && config.selects_columns()).then_some(config.kernel);
+    let (machine, report) = call.train(storage, select, |problem, start, watch| {
         let (rows, targets, cost) = (problem.rows(), problem.targets(), problem.cost());
         match stream {
             true => config.partial_fit(start, &rows, targets, cost, watch),
@@ -427,7 +448,8 @@ fn auto<'py, F: Float>(call: &Call<'py>, storage: &Storage<'py, F>) -> Trained<'
         let wrong = |e: serde_json::Error| exception(Error::Unsupported(format!("recipe: {e}")));
         config.recipe = serde_json::from_str(&recipe).map_err(wrong)?;
     }
-    let (machine, report) = call.train(storage, |problem, _, watch| config.fit(problem, watch))?;
+    let (machine, report) =
+        call.train(storage, None, |problem, _, watch| config.fit(problem, watch))?;
     Ok((machine, auto_report(call.py, report)?))
 }
 

@@ -152,6 +152,11 @@ impl AssetConfig {
 }
 
 impl Trains for AssetConfig {
+    /// Frequencies are drawn for every column.
+    fn selects_columns(&self) -> bool {
+        matches!(self.features, AssetFeatures::Nystroem { .. })
+    }
+
     fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
         Some(&mut self.kernel)
     }

@@ -101,6 +101,12 @@ pub trait Trains: Family {
         Ok(None)
     }
 
+    /// Whether what it makes of rows follows from their products and distances, so that of very wide
+    /// sparse rows the columns that occur are enough.
+    fn selects_columns(&self) -> bool {
+        true
+    }
+
     /// Trains from the start.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use crate::estimator::machine::Machine;
 use crate::estimator::precision::Precision;
 use crate::estimator::saved::{self, Attributes, Unpacked};
 use crate::estimator::scaled::Scaled;
+use crate::estimator::selected::SelectedRows;
 use crate::float::Real;
 use crate::model::persist::{Archive, Labels};
 use crate::model::{Calibration, Fold};
@@ -69,11 +70,29 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         observer: &mut dyn Observer,
         train: &Train<'_, C, F>,
     ) -> Result<Self> {
+        let selects = config.selects_columns();
+        Self::train_on((config, setup, selects), (rows, targets, weights), observer, train)
+    }
+
+    /// [`Fitted::train`] where columns are selected if `selects` says so.
+    fn train_on(
+        (config, setup, selects): (&C, &Setup, bool),
+        (rows, targets, weights): Samples<'_, '_, F>,
+        observer: &mut dyn Observer,
+        train: &Train<'_, C, F>,
+    ) -> Result<Self> {
         let mut config = config.clone();
         let kernel = config.own_kernel().copied();
         let (scaled, kernel) =
             setup.scaled_for((kernel, config.c()), (rows, targets, weights), observer)?;
-        let rows = &scaled.rows(rows)?;
+        let user_rows = scaled.rows(rows)?;
+        let selected = match kernel.or(config.own_kernel().copied()) {
+            Some(kernel) if selects && !scaled.scales() => {
+                SelectedRows::new(&user_rows, kernel, &mut || Ok(()))?
+            }
+            _ => SelectedRows::none(),
+        };
+        let rows = &selected.rows(&user_rows)?;
         if let (Some(own), Some(kernel)) = (config.own_kernel(), kernel) {
             *own = kernel;
         }
@@ -83,7 +102,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         let threads = setup.n_threads()?;
         let (machine, report) =
             Watch::run(threads, observer, |watch| train(&config, &problem, watch))?;
-        let machine = scaled.machine(machine, || Ok(None))?;
+        let machine = scaled.machine(selected.machine(machine)?, || Ok(None))?;
         let mut cautions = match kernel {
             Some(kernel) => caution::before(kernel, (rows, weights), tube)?,
             None => Vec::new(),
@@ -102,6 +121,7 @@ impl<C: Trains, F: Real> Fitted<C, F> {
         go_on: &GoOn<'_, C, F>,
     ) -> Result<()> {
         let Self { config, setup, machine, report, cautions: _ } = self;
+        SelectedRows::of(rows, machine, &mut || Ok(()))?;
         let scales = machine.scaling().map(|scaling| scaling.scales().clone());
         let scaled = Scaled::new(scales, rows)?;
         let rows = scaled.rows(rows)?;
@@ -133,7 +153,8 @@ impl<C: Streams, F: Real> Fitted<C, F> {
         let pass = |config: &C, problem: &Problem<'_, F>, watch: &mut Watch<'_>| {
             config.pass(problem, None, watch)
         };
-        let mut begun = Self::train((config, setup), samples, observer, &pass)?;
+        // Rows to come may have any columns.
+        let mut begun = Self::train_on((config, setup, false), samples, observer, &pass)?;
         // The first part says little of the values to come.
         begun.cautions.retain(|caution| matches!(caution, Caution::FewFeatures(_)));
         Ok(begun)
@@ -215,10 +236,13 @@ impl<C: Family, F: Precision> Fitted<C, F> {
     pub(in crate::estimator) fn of(found: &mut Unpacked<F, C>) -> Result<Self> {
         let report = C::Report::of(&mut found.told, &found.machine)?;
         let (config, machine) = (found.config.clone(), found.machine.clone());
-        let scales = machine.scaling().map(|scaling| scaling.scales().values().to_vec());
+        let scales = machine.scaling().and_then(|scaling| scaling.scales().of_columns());
         let setup = Setup {
             class_weight: found.class_weight.clone(),
-            feature_scales: scales.map(FeatureScales::Given).unwrap_or_default(),
+            feature_scales: scales
+                .map(<[f64]>::to_vec)
+                .map(FeatureScales::Given)
+                .unwrap_or_default(),
             ..Setup::default()
         };
         Ok(Self { config, setup, machine, report, cautions: Vec::new() })

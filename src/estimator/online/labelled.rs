@@ -65,6 +65,11 @@ impl Family for OnlineConfig {
 }
 
 impl Trains for OnlineConfig {
+    /// Frequencies are drawn for every column.
+    fn selects_columns(&self) -> bool {
+        !self.learner.draws_frequencies()
+    }
+
     fn own_kernel(&mut self) -> Option<&mut crate::kernel::AnyKernel> {
         Some(&mut self.kernel)
     }

@@ -5,6 +5,9 @@
 use crate::error::Result;
 use crate::model::scratch::with_values;
 
+/// The largest magnitude whose sums over all pairs floats hold.
+const LARGEST: f64 = 1e300;
+
 /// Calls `vote` with both classes and the value of every pair.
 fn each_pair(values: &[f64], k: usize, mut vote: impl FnMut(usize, usize, f64)) {
     let mut values = values.iter();
@@ -43,6 +46,7 @@ pub(crate) fn by_class(values: &[f64], out: &mut [f64]) -> Result<()> {
     with_values(k, |sums| {
         out.fill(0.0);
         each_pair(values, k, |i, j, value| {
+            let value = value.clamp(-LARGEST, LARGEST);
             sums[i] += value;
             sums[j] -= value;
             out[if value >= 0.0 { i } else { j }] += 1.0;
