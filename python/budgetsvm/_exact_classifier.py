@@ -149,9 +149,13 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
 
         @unless-fitted@
         """
-        if len(self._learnt("classes_")) > 2 and self.decision_function_shape == "ovr":
+        if self._votes_are_many() and self.decision_function_shape == "ovr":
             return self._answers(self._machine, X, "votes")
         return self._shaped(self._decide(X))
+
+    def _votes_are_many(self) -> bool:
+        """Whether it is fitted to several classes, of which pairs are asked."""
+        return len(getattr(self, "classes_", ())) > 2
 
     def _answers(self, machine: _core.Machine, X: Any, answer: str) -> np.ndarray:
         """What is made of the values of the pairs, which are held of some rows at a time."""
@@ -199,7 +203,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if self._is_calibrated():
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
-        if len(self._learnt("classes_")) == 2:
+        if not self._votes_are_many():
             return self._voted(self._decide(X))
         if self.break_ties:
             return self.classes_[self._answers(self._machine, X, "votes").argmax(axis=1)]
@@ -236,15 +240,14 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        machine = self._learnt("_machine")
         if self._is_calibrated():
-            return self._answers(machine, X, "probabilities")
+            return self._answers(self._machine, X, "probabilities")
         if not hasattr(self, "_sigmoids"):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
         k = len(self.classes_)
-        machine = _votes.with_pair_sigmoids(machine, self._sigmoids, k)
+        machine = _votes.with_pair_sigmoids(self._machine, self._sigmoids, k)
         return _votes.of_pair_sigmoids(self._answers(machine, X, "probabilities"))
 
     @available_if(_has_proba)

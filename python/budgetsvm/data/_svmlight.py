@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 
 from .. import _core, _validation
 from .._columns import Layout
@@ -204,7 +204,8 @@ def dump_svmlight_file(
     if y.ndim != 1 or y.dtype.kind not in "biuf":
         raise ValueError("y must be a vector of numbers: map labels of text to numbers first")
     target = np.ascontiguousarray(y, dtype=np.float64)
-    check_consistent_length(X, target)
+    if len(target) != X.shape[0]:
+        raise ValueError(f"y must have {X.shape[0]} entries, one for each row, got {len(target)}")
     threads = _validation.thread_count(n_jobs)
     if not np.isfinite(target).all():
         raise ValueError("y contains NaN or infinity")
