@@ -44,6 +44,8 @@ mod passing;
 pub(crate) mod recipe;
 mod reduced;
 pub(crate) mod ridge;
+#[cfg(test)]
+mod ridge_tests;
 mod search;
 mod sketch;
 #[cfg(test)]
