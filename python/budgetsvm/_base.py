@@ -458,18 +458,25 @@ class BudgetMachineEstimator(LearntScales, OnBudget):
             raise ValueError(f"validation: {error}") from None
 
     def _hold_out(self, X: Any, target: Any, weights: Any, n_classes: Any) -> tuple[Any, ...]:
-        """Split off the validation part, by class for classifiers."""
-        index = np.arange(X.shape[0])
+        """Split off the validation part, by class for classifiers: a row of each stays to train."""
+        index, classes = np.arange(X.shape[0]), n_classes is not None
+        counts = np.bincount(target)[target] if classes else np.full(len(index), 2)
+        some = index[counts > 1]
         try:
             train, test = train_test_split(
-                index, test_size=self.validation_fraction, random_state=self._seed(),
-                stratify=None if n_classes is None else target,
+                some, test_size=self.validation_fraction, random_state=self._seed(),
+                stratify=target[some] if classes else None,
             )  # fmt: skip
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} cannot split these "
                 f"{X.shape[0]} samples: {error}"
             ) from None
+        if classes:
+            of_test, first = np.unique(target[test], return_index=True)
+            kept = first[~np.isin(of_test, target[train])]
+            train = np.concatenate([train, index[counts == 1], test[kept]])
+            test = np.delete(test, kept)
         if not np.any(weights[train] > 0) or not np.any(weights[test] > 0):
             raise ValueError("sample_weight is all zero in the validation or the training part")
         held_out = (_validation.as_rows(_safe_indexing(X, test)), target[test], weights[test])

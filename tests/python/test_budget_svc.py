@@ -217,6 +217,19 @@ def test_history_and_objective(moons):
     assert model.objective_["primal"] == pytest.approx(primal, rel=1e-8)
 
 
+@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
+def test_early_stopping_trains_on_a_row_of_every_class(fraction):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(203, 2))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    y[200:202], y[202] = 2, 3
+    X[200:, 1] += 9.0
+    svc = BudgetSVC(
+        budget=20, C=100.0, early_stopping=True, validation_fraction=fraction, random_state=0
+    )
+    assert {2, 3} <= set(svc.fit(X, y).predict(X))
+
+
 def test_early_stopping(moons):
     X, y = moons
     model = BudgetSVC(

@@ -33,7 +33,8 @@ impl<F: Real> Samples<F> {
 }
 
 /// The part to train on and the one to hold out, a share of the samples (of every class, for
-/// classes) chosen at random; both in the order of the problem.
+/// classes, of which one row at least stays to train on) chosen at random; both in the order of the
+/// problem.
 ///
 /// # Errors
 /// `InvalidParam` when the share leaves a part without samples of positive cost, `OutOfMemory`.
@@ -54,7 +55,8 @@ pub(super) fn split<F: Real>(
     let (mut training, mut held_out) = (Vec::new(), Vec::new());
     for mut group in groups {
         rng.shuffle(&mut group);
-        let (out, kept) = group.split_at((share * group.len() as f64).round() as usize);
+        let count = (share * group.len() as f64).round() as usize;
+        let (out, kept) = group.split_at(count.min(group.len().saturating_sub(1)));
         held_out.extend_from_slice(out);
         training.extend_from_slice(kept);
     }
@@ -66,4 +68,23 @@ pub(super) fn split<F: Real>(
         }
     }
     Ok([Samples::new(problem, &training)?, Samples::new(problem, &held_out)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_of_one_row_stays_to_train_on() {
+        let x = ndarray::Array2::from_shape_fn((41, 1), |(i, _)| i as f64);
+        let index: Vec<u32> = (0..41).map(|i| if i == 40 { 2 } else { i % 2 }).collect();
+        let (targets, cost) = (Targets::Classes { index: &index, n_classes: 3 }, vec![1.0; 41]);
+        let problem = Problem::new(Rows::from(&x), targets, &cost).unwrap();
+        for share in [0.1, 0.9, 0.99] {
+            let [training, held_out] = split(&problem, share, 0).unwrap();
+            let SomeTargets::Classes { index: kept, .. } = &training.targets else { panic!() };
+            assert!((0..3).all(|class| kept.contains(&class)));
+            assert_eq!(kept.len() + held_out.cost.len(), 41);
+        }
+    }
 }
