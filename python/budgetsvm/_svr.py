@@ -32,7 +32,8 @@ class BudgetSVR(SeveralTargets, BudgetMachineEstimator):
         shared support vectors: `predict` has a column a quantile, and sorts each row, so that they
         never cross.
     smoothing : float, default=0.05
-        Half-width h > 0 of the rounded corners of the loss that polishing minimises.
+        Half-width h > 0 of the rounded corners of the loss that polishing minimises, in units of
+        the spread of y.
     fit_intercept : bool, default=True
         Whether there is an offset, which is not penalised. It begins as the constant of least loss
         (the median of y, its quantile, its mean for a squared loss), polishing fits it, and without

@@ -23,6 +23,7 @@ mod local;
 mod machine;
 pub mod online;
 mod passes;
+mod piece;
 mod precision;
 mod primal;
 mod reduced;

@@ -194,7 +194,7 @@ impl Smoothed {
     #[must_use]
     pub fn model(&self, y: f64, f: f64) -> Piece {
         let Curve { slope, curvature, .. } = self.at(y, f);
-        if curvature > LEAST_CURVATURE {
+        if curvature > LEAST_CURVATURE / self.h.max(1.0) {
             Piece::Quadratic { curvature, target: f - slope / curvature }
         } else if slope == 0.0 {
             Piece::Nothing

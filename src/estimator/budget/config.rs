@@ -10,7 +10,7 @@ use crate::config::{
 };
 use crate::data::{Problem, SampleOrder};
 use crate::error::{Error, Result};
-use crate::estimator::centre::centre;
+use crate::estimator::centre::{centre, unit};
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::loss::AnyLoss;
@@ -79,7 +79,8 @@ config! {
         merge_size: usize = 2;
         /// Whether `fit` ends by solving for the coefficients.
         polishing: bool = true;
-        /// Half-width h > 0 of the smoothed corners while polishing; 0.05 for regression.
+        /// Half-width h > 0 of the smoothed corners while polishing; 0.05 for regression, in units of
+        /// the spread of the values.
         smoothing: f64 = 0.3;
         /// Whether `fit` moves the terms' points after polishing, and polishes again.
         refine: bool = false;
@@ -155,7 +156,7 @@ impl Config for BudgetConfig {
             )));
         }
         if self.refine {
-            self.refiner().check(self.kernel)?;
+            self.refiner(1.0).check(self.kernel)?;
             if !self.polishing || self.budget.is_none() {
                 return Err(Error::Unsupported(
                     "refine=true needs polishing=true and a budget: it begins and ends with \
@@ -169,12 +170,13 @@ impl Config for BudgetConfig {
 }
 
 impl BudgetConfig {
-    /// How the coefficients are solved for.
-    pub(super) fn polisher(&self) -> Polish {
+    /// How the coefficients are solved for; `unit` is that of the targets ([`unit`]).
+    pub(super) fn polisher(&self, unit: f64) -> Polish {
         Polish {
             loss: self.loss,
             fit_intercept: self.fit_intercept,
-            h: self.smoothing,
+            h: self.smoothing * unit,
+            unit,
             max_steps: POLISH_STEPS,
             tol: self.tol.clamp(POLISH_TOL.0, POLISH_TOL.1),
             near: false,
@@ -182,12 +184,12 @@ impl BudgetConfig {
         }
     }
 
-    /// How the points are moved.
-    pub(super) fn refiner(&self) -> Refine {
+    /// How the points are moved; `unit` is that of the targets.
+    pub(super) fn refiner(&self, unit: f64) -> Refine {
         Refine {
             loss: self.loss,
             fit_intercept: self.fit_intercept,
-            h: self.smoothing,
+            h: self.smoothing * unit,
             max_evaluations: self.refine_iter,
             seed: self.seed,
         }
@@ -205,6 +207,19 @@ impl BudgetConfig {
             factor *= self.forgetting;
         }
         Cow::Owned(faded)
+    }
+
+    /// The unit of a problem's targets.
+    pub(super) fn unit<F: Real>(&self, problem: &Problem<'_, F>) -> Result<f64> {
+        unit(self.loss, problem)
+    }
+
+    /// The same with the smoothing in this unit: what a stream works with.
+    pub(super) fn in_unit(&self, unit: f64) -> Cow<'_, Self> {
+        if unit == 1.0 {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { smoothing: self.smoothing * unit, ..self.clone() })
     }
 
     /// The offsets that passes begin with: of values only.

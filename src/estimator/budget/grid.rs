@@ -337,7 +337,8 @@ impl BudgetConfig {
         let first = found.part.model;
         // 3.
         let (rows, outputs) = (problem.rows(), problem.targets().n_outputs());
-        let bytes = self.polisher().cache_bytes / watch.pool().threads().max(1);
+        let how = self.polisher(self.unit(problem)?);
+        let bytes = how.cache_bytes / watch.pool().threads().max(1);
         let held = match HeldRows::new(ModelRows::new(rows.view(), &first)?, bytes, watch) {
             Ok(held) => held,
             Err(halt) => return halt.into_reason().map(Some),
@@ -348,7 +349,7 @@ impl BudgetConfig {
             let mut model = settled.clone().unwrap_or_else(|| first.clone());
             for at in direction {
                 let near = settled.is_some();
-                let mut how = Polish { tol: round.tol, near, ..self.polisher() };
+                let mut how = Polish { tol: round.tol, near, ..how };
                 // From the pass to the first C it is further than from one C to the next; and values
                 // ask for more of it than the sides of a boundary.
                 match problem.targets() {

@@ -124,7 +124,7 @@ impl Trains for BudgetConfig {
         if !self.polishing || self.budget.is_none() {
             return Ok(None);
         }
-        let how = Polish { tol: FOLD_TOL, ..self.polisher() };
+        let how = Polish { tol: FOLD_TOL, ..self.polisher(self.unit(problem)?) };
         on_its_terms(&how, problem, machine, folds, watch)
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Part<F: Real> {
 pub(super) struct Left {
     pub(super) stepped: Vec<f64>,
     pub(super) summaries: Vec<Summary>,
+    /// Of the targets.
+    pub(super) unit: f64,
 }
 
 /// A part and how it came about.
@@ -144,9 +146,11 @@ fn keep<F: Real>(
     (trained, stepped): (&mut Trained<F>, Vec<f64>),
     watch: &mut Watch<'_>,
 ) -> Result<()> {
+    let unit = config.unit(problem)?;
+    let config = &*config.in_unit(unit);
     match summaries_of_fit(config, problem, (&trained.part.model, None), watch) {
         Ok(summaries) => {
-            trained.part.left = summaries.map(|summaries| Left { stepped, summaries });
+            trained.part.left = summaries.map(|summaries| Left { stepped, summaries, unit });
         }
         Err(halt) => {
             halt.into_reason()?;
@@ -163,7 +167,8 @@ fn refine<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<()> {
     let (n, n_terms) = (problem.len(), trained.part.model.n_terms());
-    let (refine, polish) = (config.refiner(), config.polisher());
+    let unit = config.unit(problem)?;
+    let (refine, polish) = (config.refiner(unit), config.polisher(unit));
     let refinement = Refinement { refine, polish, max_time: config.max_time };
     enter(watch, Phase::Refine, n, n_terms);
     let before = &mut trained.outcome;
@@ -221,7 +226,9 @@ fn polished<F: Real>(
     enter(watch, Phase::Polish, problem.len(), n_terms);
     let polished = match watch.found(POLISHED) {
         Some(mut reader) => Polished::read((n_terms, model.n_outputs()), &mut reader)?,
-        None => coefficients::polish(&config.polisher(), problem, model, watch)?,
+        None => {
+            coefficients::polish(&config.polisher(config.unit(problem)?), problem, model, watch)?
+        }
     };
     if polished.stop != StopReason::Callback {
         watch.keep(POLISHED, false, |words| polished.leave(words))?;
@@ -286,7 +293,7 @@ fn exact<F: Real>(
     let moved = targets.less(&centre)?;
     let targets = moved.as_ref().map_or(targets, SomeTargets::view);
     let data = Distinct { gram: &gram, point, targets, cost };
-    let mut polished = config.polisher().solve_exactly(data, watch)?;
+    let mut polished = config.polisher(config.unit(problem)?).solve_exactly(data, watch)?;
     polished.intercept.iter_mut().zip(&centre).for_each(|(b, centre)| *b += centre);
     // Only support vectors stay.
     let supports =
@@ -392,7 +399,7 @@ pub(super) fn passes<F: Real>(
         words: watch.keeps().then(Vec::new),
         new: watch.keeps().then(|| state.clone()),
     };
-    let stop = Stop { max_iter, tol: config.tol, rows: visited };
+    let stop = Stop { max_iter, tol: config.tol * config.unit(problem)?, rows: visited };
     let outcome = run_watched(&solver, problem, &mut state, &stop, watch, &mut early)?;
     let entry = |(pass, record): (usize, &PassRecord)| Entry {
         moved: record.moved,

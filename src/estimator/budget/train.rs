@@ -135,7 +135,7 @@ impl BudgetConfig {
             let begun = match (start, stream) {
                 (Some(machine), None) => {
                     let parts = self.parts(problem, Some(machine), watch)?;
-                    Some(self.begun(parts, watch)?)
+                    Some(self.begun(parts, self.unit(problem)?, watch)?)
                 }
                 _ => None,
             };
@@ -178,10 +178,17 @@ impl BudgetConfig {
 }
 
 impl BudgetConfig {
-    /// A stream that goes on from a machine without a summary.
-    fn begun<F: Real>(&self, parts: Vec<Part<F>>, watch: &mut Watch<'_>) -> Result<Recursive<F>> {
+    /// A stream of targets of this unit that goes on from a machine without a summary.
+    fn begun<F: Real>(
+        &self,
+        parts: Vec<Part<F>>,
+        unit: f64,
+        watch: &mut Watch<'_>,
+    ) -> Result<Recursive<F>> {
+        let config = &*self.in_unit(unit);
         let learnt = parts.into_iter().map(|Part { model, passes, left: _ }| {
-            let made = |watch: &mut Watch<'_>| summaries_of_terms(self, &model, passes.seen, watch);
+            let made =
+                |watch: &mut Watch<'_>| summaries_of_terms(config, &model, passes.seen, watch);
             let summaries = watch.unbroken(made)?;
             Ok(Learnt {
                 stepped: model.coef(),
@@ -192,7 +199,7 @@ impl BudgetConfig {
                 units: None,
             })
         });
-        Ok(Recursive::of_fit(self, learnt.collect::<Result<_>>()?))
+        Ok(Recursive::of_fit((self, unit), learnt.collect::<Result<_>>()?))
     }
 
     /// By the recursive polish; `nu` of one class.
@@ -301,12 +308,13 @@ pub(in crate::estimator) fn check_classes<F: Real>(problem: &Problem<'_, F>) -> 
 /// A stream that goes on from the parts, where they have what that needs.
 pub(super) fn machine<F: Real>(config: &BudgetConfig, parts: Vec<Part<F>>) -> Machine<F> {
     let learnt = |part: &Part<F>| {
-        let Left { stepped, summaries } = part.left.clone()?;
+        let Left { stepped, summaries, .. } = part.left.clone()?;
         let (model, passes, units) = (part.model.clone(), part.passes, None);
         Some(Learnt { model, stepped, passes, summaries, moments: None, units })
     };
     if let Some(learnt) = parts.iter().map(learnt).collect::<Option<Vec<_>>>() {
-        return Machine::of_recursive(Recursive::of_fit(config, learnt));
+        let unit = parts.first().and_then(|part| part.left.as_ref()).map_or(1.0, |left| left.unit);
+        return Machine::of_recursive(Recursive::of_fit((config, unit), learnt));
     }
     let (models, passes) = parts.into_iter().map(|part| (part.model, part.passes)).unzip();
     Machine::new(Model::of_expansions(models), State::Passes(passes))
@@ -343,7 +351,7 @@ impl BudgetConfig {
         let passes = match machine.state() {
             State::Passes(passes) => passes.clone(),
             State::Recursive(stream) => stream.passes().collect(),
-            State::None | State::Online(_) | State::Local(_) | State::Asset(_) => {
+            State::None | State::Online(_) | State::Local(_) | State::Asset(..) => {
                 let text = "a machine that is of no budgeted training";
                 return Err(Error::Unsupported(text.into()));
             }

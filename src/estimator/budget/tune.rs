@@ -141,7 +141,7 @@ impl BudgetConfig {
         found.0 = middle;
         // 4.
         let held = HeldRows::new(ModelRows::new(rows.view(), &model)?, usize::MAX, watch)?;
-        let how = Polish { tol: 1e-2, ..self.polisher() };
+        let how = Polish { tol: 1e-2, ..self.polisher(self.unit(problem)?) };
         let mut best: Option<f64> = None;
         let mut starts = [model.clone(), model.clone()];
         for c in [middle, within(middle / STEP), within(middle * STEP)] {

@@ -19,6 +19,8 @@ const SINGLE_FROM: usize = 2048;
 
 /// The least `tol` that `f32` rows serve.
 const SINGLE_TOL: f64 = 1e-4;
+/// In units of the spread of values, to which `tol` says little where they are small.
+const LARGEST_TOL: f64 = 1e-2;
 
 /// Steps that end a fit without a `max_iter`: this many, and this many a variable (\[LIBSVM\]).
 const STEPS: u64 = 10_000_000;
@@ -347,6 +349,14 @@ fn costly(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize
     Ok(samples)
 }
 
+/// Mean distance of values from their mean; 1 where they have none.
+fn spread(y: &[f64]) -> f64 {
+    let n = y.len().max(1) as f64;
+    let mean = y.iter().map(|y| y / n).sum::<f64>();
+    let found = y.iter().map(|y| (y - mean).abs() / n).sum::<f64>();
+    if found > 0.0 { found } else { 1.0 }
+}
+
 struct Task<'g, 'a> {
     config: &'a ExactConfig,
     gram: Gram<'g>,
@@ -366,11 +376,14 @@ impl Task<'_, '_> {
         bytes: usize,
         watch: &mut Watch<'_>,
     ) -> Result<Fitted> {
-        let settings = self.config.settings(columns.index().len(), self.refine);
+        let mut settings = self.config.settings(columns.index().len(), self.refine);
         let cost: Vec<f64> = columns.index().iter().map(|&i| self.cost[i]).collect();
         let buffers = self.buffers.clone();
         let part = Part { columns, kind, cost, cache_bytes: bytes, buffers };
         let ExactSolver::Mpd(own) = self.config.solver else {
+            if let Kind::Values(y, _) | Kind::NuValues(y, _) = kind {
+                settings.tol = settings.tol.min(LARGEST_TOL * spread(y)).max(f64::MIN_POSITIVE);
+            }
             return fit(part, &settings, watch);
         };
         let max_iter = match self.config.max_iter {

@@ -44,9 +44,9 @@ const PIVOT_TOL: f64 = 1e-10;
 /// How exactly the objective is solved for while the basis still grows.
 const GROWING_TOL: f64 = 1e-2;
 
-/// Indices of at most `count` samples of positive cost.
+/// Indices of at most `count` samples of positive cost; `unit` is that of the targets.
 pub(super) fn choose<F: Real>(
-    config: &PrimalConfig,
+    (config, unit): (&PrimalConfig, f64),
     watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     choice: Choice,
@@ -63,7 +63,7 @@ pub(super) fn choose<F: Real>(
         }
         Choice::KmeansPlusPlus => kmeans(config, watch, problem, &order, count),
         Choice::Cholesky => pivots(config, watch, problem, &order, count),
-        Choice::Greedy => greedy(config, watch, problem, &order, count),
+        Choice::Greedy => greedy((config, unit), watch, problem, &order, count),
     }
 }
 
@@ -149,7 +149,7 @@ fn pivots<F: Real>(
 }
 
 fn greedy<F: Real>(
-    config: &PrimalConfig,
+    (config, unit): (&PrimalConfig, f64),
     watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     order: &[usize],
@@ -160,11 +160,13 @@ fn greedy<F: Real>(
     let mut chosen = left.split_off(left.len() - FIRST.min(count));
     while chosen.len() < count && watch.goes_on()? {
         let more = chosen.len().min(count - chosen.len());
-        let solved = solution(config, watch, problem, &chosen)?;
+        let solved = solution((config, unit), watch, problem, &chosen)?;
         rng.shuffle(&mut left);
         let pool = left.len().min(POOL * more);
         let mut candidates = left.split_off(left.len() - pool);
-        let Some(gains) = gains(config, watch, problem, &solved, &candidates)? else { break };
+        let Some(gains) = gains((config, unit), watch, problem, &solved, &candidates)? else {
+            break;
+        };
         let mut best: Vec<usize> = (0..pool).collect();
         best.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]).then(a.cmp(&b)));
         let mut taken = vec![false; pool];
@@ -183,14 +185,14 @@ fn greedy<F: Real>(
 }
 
 fn solution<F: Real>(
-    config: &PrimalConfig,
+    (config, unit): (&PrimalConfig, f64),
     watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     chosen: &[usize],
 ) -> Result<KernelModel<F>> {
     let outputs = problem.targets().n_outputs();
     let model = model_on(config.kernel, &problem.rows(), chosen, outputs)?;
-    let mut polish = config.polish();
+    let mut polish = config.polish(unit);
     polish.tol = polish.tol.max(GROWING_TOL);
     let solved = coefficients::polish(&polish, problem, &model, watch)?;
     model.with_coef(&solved.coef, solved.intercept)
@@ -198,7 +200,7 @@ fn solution<F: Real>(
 
 /// What each candidate would gain, summed over the outputs; nothing when time is over.
 fn gains<F: Real>(
-    config: &PrimalConfig,
+    (config, unit): (&PrimalConfig, f64),
     watch: &mut Watch<'_>,
     problem: &Problem<'_, F>,
     model: &KernelModel<F>,
@@ -207,7 +209,7 @@ fn gains<F: Real>(
     let (n, outputs) = (problem.len(), model.n_outputs());
     let mut values = try_vec("decision values", n * outputs, 0.0)?;
     model.decision(&problem.rows(), &mut values)?;
-    let loss = Smoothed { loss: config.loss, h: config.smoothing };
+    let loss = Smoothed { loss: config.loss, h: config.smoothing * unit };
     let slope = |i: usize, c: usize| {
         let cost = problem.cost()[i];
         let y = problem.targets().value(i, c);

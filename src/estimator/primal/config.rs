@@ -56,7 +56,7 @@ config! {
         kernel: AnyKernel = AnyKernel::Gaussian { gamma: 1.0 }, into;
         /// The loss; least squares is `SquaredEpsilonInsensitive { epsilon: 0.0 }`.
         loss: AnyLoss = AnyLoss::SquaredHinge;
-        /// Half-width of the smoothed zones, > 0.
+        /// Half-width of the smoothed zones, > 0; of values, in units of their spread.
         smoothing: f64 = 0.05;
         /// Whether an offset is fitted, which is not penalised.
         fit_intercept: bool = true;
@@ -104,7 +104,7 @@ impl Config for PrimalConfig {
         optional(count, "tune_size", self.tune)?;
         count("refine_iter", self.refine_iter)?;
         if self.refine {
-            self.refiner().check(self.kernel)?;
+            self.refiner(1.0).check(self.kernel)?;
         }
         if self.tune.is_some() {
             self.check_tuning()?;
@@ -118,11 +118,15 @@ impl PrimalConfig {
         megabytes(self.cache_size)
     }
 
-    pub(super) fn polish(&self) -> Polish {
+    /// How the coefficients are solved for; `unit` is that of the targets ([`unit`]).
+    ///
+    /// [`unit`]: crate::estimator::centre::unit
+    pub(super) fn polish(&self, unit: f64) -> Polish {
         Polish {
             loss: self.loss,
             fit_intercept: self.fit_intercept,
-            h: self.smoothing,
+            h: self.smoothing * unit,
+            unit,
             max_steps: self.max_iter,
             tol: self.tol,
             near: false,
@@ -130,12 +134,12 @@ impl PrimalConfig {
         }
     }
 
-    /// How the points of a basis are moved.
-    pub(super) fn refiner(&self) -> Refine {
+    /// How the points of a basis are moved; `unit` is that of the targets.
+    pub(super) fn refiner(&self, unit: f64) -> Refine {
         Refine {
             loss: self.loss,
             fit_intercept: self.fit_intercept,
-            h: self.smoothing,
+            h: self.smoothing * unit,
             max_evaluations: self.refine_iter,
             seed: self.seed,
         }
@@ -173,7 +177,7 @@ impl PrimalConfig {
     /// Whether the kernel and the loss are such as can be tuned.
     fn check_tuning(&self) -> Result<()> {
         with_gamma(self.kernel, 1.0)?;
-        if !self.polish().final_loss().is_squared() {
+        if !self.polish(1.0).final_loss().is_squared() {
             return Err(Error::Unsupported(
                 "tune=true needs a squared loss (loss='squared_hinge', \
                  'squared_epsilon_insensitive' or 'least_squares'), whose leave-one-out values \

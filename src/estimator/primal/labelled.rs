@@ -4,6 +4,7 @@ use super::config::PrimalConfig;
 use super::report::PrimalReport;
 use crate::data::{Problem, Rows, Targets};
 use crate::error::{Error, Result};
+use crate::estimator::centre::unit;
 use crate::estimator::labelled::{
     Classifier, ClassifierModel, Family, OfValues, Regressor, RegressorModel, Trains, Weighted,
 };
@@ -113,7 +114,8 @@ impl Trains for PrimalConfig {
         folds: (&[u32], usize),
         watch: &mut Watch<'_>,
     ) -> Result<Option<Vec<f64>>> {
-        on_its_terms(&self.polish(), problem, machine, folds, watch)
+        let how = self.polish(unit(self.loss, problem)?);
+        on_its_terms(&how, problem, machine, folds, watch)
     }
 
     fn train<F: Real>(

@@ -11,6 +11,7 @@ use super::tune::tune;
 use crate::config::Config as _;
 use crate::data::{Gathered, Problem, Rows};
 use crate::error::{Error, Result};
+use crate::estimator::centre::unit;
 use crate::estimator::machine::{Machine, State};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, origin_for};
@@ -63,7 +64,7 @@ impl PrimalConfig {
         }
         watch.limit(config.max_time, 1.0);
         watch.enter(Phase::Step, Progress { n_samples: problem.len(), ..Progress::default() });
-        let run = Run { config: *config, watch };
+        let run = Run { config: *config, unit: unit(config.loss, problem)?, watch };
         let found = tuned(run, problem, basis, start).map_err(|error| match error {
             Error::NotPositiveDefinite(_) if linear => Error::InvalidData {
                 what: "X",

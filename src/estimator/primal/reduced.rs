@@ -51,9 +51,10 @@ impl Run<'_, '_> {
         choice: Choice,
         count: usize,
     ) -> Result<Vec<usize>> {
-        let config = &self.config;
-        self.watch
-            .beforehand(SHARE_BEFORE, |watch| basis::choose(config, watch, problem, choice, count))
+        let (config, unit) = (&self.config, self.unit);
+        self.watch.beforehand(SHARE_BEFORE, |watch| {
+            basis::choose((config, unit), watch, problem, choice, count)
+        })
     }
 
     pub(super) fn given<F: Real>(
@@ -88,7 +89,7 @@ impl Run<'_, '_> {
         model: &KernelModel<F>,
     ) -> Result<Polished> {
         self.watch.tick.n_terms = model.n_terms();
-        coefficients::polish(&self.config.polish(), problem, model, self.watch)
+        coefficients::polish(&self.config.polish(self.unit), problem, model, self.watch)
     }
 
     /// Step 3, where it was asked for.
@@ -104,7 +105,7 @@ impl Run<'_, '_> {
         (self.watch.tick.phase, self.watch.steps_before) = (Phase::Refine, before.report.n_iter);
         let start = model.with_coef(&before.coef, before.intercept.clone())?;
         let config = &self.config;
-        let (refine, polish) = (config.refiner(), config.polish());
+        let (refine, polish) = (config.refiner(self.unit), config.polish(self.unit));
         let refinement = Refinement { refine, polish, max_time: config.max_time };
         let smoothed = before.report.smoothed;
         let mut points = None;

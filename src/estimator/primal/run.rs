@@ -25,6 +25,8 @@ const ROUNDING: f64 = 1e-6;
 /// A fit as it runs.
 pub(super) struct Run<'r, 'a> {
     pub(super) config: PrimalConfig,
+    /// Of the targets.
+    pub(super) unit: f64,
     pub(super) watch: &'r mut Watch<'a>,
 }
 
@@ -51,7 +53,11 @@ impl Run<'_, '_> {
         let (value, cost) = (machine.report.smoothed, problem.cost().iter().sum::<f64>());
         // Before the first step it is not known.
         let ended = machine.report.stop.is_early();
-        if value < -ROUNDING * cost || (value.is_nan() && !ended) {
+        let size = match self.config.loss.has_bounded_slope() {
+            true => cost * self.unit,
+            false => cost * self.unit * self.unit,
+        };
+        if value < -ROUNDING * size || (value.is_nan() && !ended) {
             return Err(Error::NotPositiveDefinite("the kernel matrix"));
         }
         Ok(machine)
@@ -88,7 +94,7 @@ impl Run<'_, '_> {
             coef: &coef,
             intercept: &intercept,
         };
-        let polish = self.config.polish();
+        let polish = self.config.polish(self.unit);
         let solved = linear(&polish, method, &problem.rows(), start, self.watch)?;
         Ok(machine(solved, None))
     }
@@ -117,7 +123,7 @@ impl Run<'_, '_> {
         }
         let start =
             Start { targets: part.targets(), cost: &part.cost, coef: &coef, intercept: &intercept };
-        let polish = self.config.polish();
+        let polish = self.config.polish(self.unit);
         // Where there was no time to begin.
         let none = |halt: Halt, coef: Vec<f64>, intercept: Vec<f64>| {
             let (smoothed, primal, stop) = (f64::NAN, f64::NAN, halt.into_reason()?);

@@ -36,7 +36,7 @@ impl<'t, 'a, 'p, F: Real> Trials<'t, 'a, 'p, F> {
         problem: &'t Problem<'p, F>,
         part: Shuffled,
     ) -> Self {
-        let (kernel, polish) = (config.kernel, config.polish());
+        let (kernel, polish) = (config.kernel, config.polish(1.0));
         let (weight, coef, intercept) = (Vec::new(), Vec::new(), Vec::new());
         let (evaluations, stopped) = (0, None);
         Self {

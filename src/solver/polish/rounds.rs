@@ -98,7 +98,7 @@ struct Climb<'b> {
 impl<'b> Climb<'b> {
     fn new(polish: &Polish, (gram, ridge): (&'b [f64], f64), mut point: Vec<f64>) -> Self {
         let loss = polish.final_loss();
-        let h = if loss.uses_h() { polish.h.max(FIRST_H) } else { polish.h };
+        let h = if loss.uses_h() { polish.h.max(FIRST_H * polish.unit) } else { polish.h };
         if !polish.fit_intercept
             && let Some(offset) = point.last_mut()
         {

@@ -126,7 +126,7 @@ impl<'a> Shared<'a> {
             watch.poll()?;
             o.pull = symmetric_times(&self.gram, &o.point[..b]);
             if !self.polish.near && self.samples(o.index, o.h).loss.uses_h() {
-                o.h = o.h.max(FIRST_H);
+                o.h = o.h.max(FIRST_H * self.polish.unit);
             }
             let samples = self.samples(o.index, o.h);
             let quadratic = dot(&o.point[..b], &o.pull);

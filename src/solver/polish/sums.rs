@@ -71,7 +71,7 @@ pub fn sums_len(polish: &Polish, b: usize) -> usize {
 
 impl Polish {
     /// Sums of these samples for every output, at places one after another: what polishing by sums
-    /// asks for ([`Polish::by_sums`]).
+    /// asks for ([`Polish::by_sums`]). Widths of places are in the unit of these samples' targets.
     ///
     /// # Errors
     /// `LengthMismatch`, `InvalidData` or `NonFinite` for places of another basis, `NonFinite` for
@@ -87,8 +87,11 @@ impl Polish {
         check_len("point", m * place_len(b), places.len())?;
         let places =
             places.chunks_exact(place_len(b)).map(Place::read).collect::<Result<Vec<_>>>()?;
-        let samples: Vec<_> =
-            places.iter().enumerate().map(|(c, place)| start.samples(self, c, place.h)).collect();
+        let samples: Vec<_> = places
+            .iter()
+            .enumerate()
+            .map(|(c, at)| start.samples(self, c, at.h * self.unit))
+            .collect();
         let mut derivatives = Vec::with_capacity(m);
         let mut f = Vec::with_capacity(m);
         for place in &places {

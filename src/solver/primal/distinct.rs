@@ -116,7 +116,7 @@ impl Polish {
 fn to_the_middle(samples: &Samples<'_>, f: &[f64]) -> f64 {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     for (i, &f) in f.iter().enumerate().filter(|(i, _)| samples.cost[*i] > 0.0) {
-        let range = samples.loss.flat_range(samples.y(i), f, ZONE_EDGE * samples.loss.h.min(1.0));
+        let range = samples.loss.flat_range(samples.y(i), f, ZONE_EDGE * samples.loss.h);
         (low, high) = (low.max(range.0), high.min(range.1));
     }
     // Ends that cross, or nearly: some sample is inside its zone and b is unique.

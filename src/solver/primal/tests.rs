@@ -108,7 +108,16 @@ impl<F: Real> KernelRows<F> for Blocks<'_> {
 }
 
 pub(super) fn polish(loss: AnyLoss, fit_intercept: bool, h: f64) -> Polish {
-    Polish { loss, fit_intercept, h, max_steps: 500, tol: 1e-9, near: false, cache_bytes: 1 << 20 }
+    Polish {
+        loss,
+        fit_intercept,
+        h,
+        unit: 1.0,
+        max_steps: 500,
+        tol: 1e-9,
+        near: false,
+        cache_bytes: 1 << 20,
+    }
 }
 
 /// `β = -C L'` and, with an offset, `Σ β = 0`: the minimum, and nothing else, for K positive

@@ -65,6 +65,8 @@ pub struct Polish {
     pub fit_intercept: bool,
     /// Final half-width of the smoothed zone, > 0 (squared losses do not use it).
     pub h: f64,
+    /// The unit of targets and decision values, > 0: widths begin at about this one.
+    pub unit: f64,
     /// Newton steps at most, all widths together.
     pub max_steps: usize,
     /// Stop when the decrease predicted is at most this share of the objective, > 0.
@@ -81,6 +83,7 @@ impl Default for Polish {
             loss: AnyLoss::Hinge,
             fit_intercept: false,
             h: 0.05,
+            unit: 1.0,
             max_steps: 50,
             tol: 1e-4,
             near: false,
@@ -158,6 +161,7 @@ impl Polish {
     pub fn check(&self) -> Result<()> {
         self.loss.check()?;
         positive("h", self.h)?;
+        positive("unit", self.unit)?;
         positive("tol", self.tol)
     }
 

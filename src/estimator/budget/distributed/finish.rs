@@ -89,7 +89,8 @@ impl BudgetConfig {
             None => ModelRows::new(rows.view(), model)?,
         };
         let start = Start { targets, cost, coef: &coef, intercept: model.intercept() };
-        watch.unbroken(|watch| self.polisher().sums(&rows, start, places, watch))
+        let polish = self.polisher(self.unit(problem)?);
+        watch.unbroken(|watch| polish.sums(&rows, start, places, watch))
     }
 
     /// Whether values are solved for about the offsets: places know offsets from there.
@@ -134,7 +135,7 @@ impl BudgetConfig {
             let every = (seen / FIRST_ROWS.max(FIRST_ROWS_A_TERM * most as u64)).max(1) as usize;
             let how = Rounds { epsilon: F::epsilon().to_f64(), every, budget, near };
             let mut ask = |point: &[f64], watch: &mut Watch<'_>| sums_of(&now, point, watch);
-            let found = self.polisher().by_sums(&bases, how, &mut ask, watch)?;
+            let found = self.polisher(1.0).by_sums(&bases, how, &mut ask, watch)?;
             for (part, found) in parts.iter_mut().zip(&found) {
                 part.model = self.settled(&part.model, found)?;
             }

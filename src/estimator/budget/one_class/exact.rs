@@ -71,7 +71,7 @@ pub(super) fn fit<F: Real>(
             let before = units.threshold(1.0 - threshold);
             let loss = AnyLoss::Quantile { quantile: 1.0 - nu };
             let h = config.smoothing * before;
-            let how = Polish { loss, h, ..config.polisher() };
+            let how = Polish { loss, h, ..config.polisher(1.0) };
             let found = how.solve_exactly(data, watch)?;
             threshold = -found.intercept[0];
             coef.iter_mut().zip(&mean).for_each(|(to, v)| *to = v / size);

@@ -107,7 +107,7 @@ impl OneClassConfig {
             let passes = match start.state() {
                 State::Recursive(stream) => stream.passes_of_all(),
                 State::Passes(passes) => passes.clone(),
-                State::None | State::Online(_) | State::Local(_) | State::Asset(_) => Vec::new(),
+                State::None | State::Online(_) | State::Local(_) | State::Asset(..) => Vec::new(),
             };
             let model = start.prepare(watch)?;
             let ([model], [passes]) = (model.expansions(), &passes[..]) else {
@@ -162,7 +162,7 @@ fn polish<F: Real>(
     let n_terms = part.model.n_terms();
     let tick = Progress { seen: problem.len(), n_samples: problem.len(), ..Progress::default() };
     watch.enter(Phase::Polish, Progress { n_terms, ..tick });
-    let how = Polish { tol: TOL, ..config.polisher() };
+    let how = Polish { tol: TOL, ..config.polisher(1.0) };
     let polished = units.solve(&how, problem, &part.model, watch)?;
     told(outcome, units, &polished, n_terms, watch);
     part.model = part.model.with_coef(&polished.coef, polished.intercept)?;
@@ -189,7 +189,7 @@ fn keep<F: Real>(
         Some(summaries) => {
             let units = Some(units);
             let learnt = Learnt { model, stepped, passes, summaries, moments: None, units };
-            Machine::of_recursive(Recursive::of_fit(config, vec![learnt]))
+            Machine::of_recursive(Recursive::of_fit((config, 1.0), vec![learnt]))
         }
         None => {
             let model = Model::of_expansions(vec![units.outside(&model)?]);

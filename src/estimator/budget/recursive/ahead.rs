@@ -54,16 +54,16 @@ impl<F: Real> Recursive<F> {
         if familiar.strange {
             return Ok(None);
         }
+        let unit = self.unit_with(&piece)?;
+        let config = &*self.config.in_unit(unit);
         let of_parts = (&self.parts[..], &piece);
         let found = self.each_part(of_parts, watch, &|part, problem, watch| {
-            part.map_or(Ok(false), |part| {
-                part.is_surprised((&self.config, familiar), problem, watch)
-            })
+            part.map_or(Ok(false), |part| part.is_surprised((config, familiar), problem, watch))
         })?;
         if !found.contains(&true) {
             return Ok(None);
         }
-        let how = How { config: &self.config, nu: None, whole: true, familiar };
+        let how = How { config, unit, nu: None, whole: true, familiar };
         let learnt = self.each_part(of_parts, watch, &|part, problem, watch| {
             Learnt::block(how, problem, part, watch)
         })?;

@@ -28,7 +28,10 @@ const FIRST_TOL: f64 = 1e-4;
 /// How a block is learnt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How<'a> {
+    /// With the smoothing in the unit of the targets.
     pub(super) config: &'a BudgetConfig,
+    /// That unit.
+    pub(super) unit: f64,
     /// ν of one class.
     pub(super) nu: Option<f64>,
     /// Whether the block is whole; one that is not answers for the rows of the first block so far.
@@ -115,7 +118,7 @@ impl<F: Real> Learnt<F> {
         }
         let seen = Seen::new(&rows, &model, config.fit_intercept, watch)?.weigh(units.as_ref());
         let model = model.with_coef(&stepped, model.intercept().to_vec())?;
-        let model = first_solution(config, (problem, units.as_ref()), &model, watch)?;
+        let model = first_solution((config, how.unit), (problem, units.as_ref()), &model, watch)?;
         let points = points_of(&model, config);
         let terms = Terms::new(config, (problem.targets(), &cost), at(units.as_ref(), &model));
         let seen = spread(seen, (&rows, config.loss), &model, watch)?;
@@ -225,12 +228,12 @@ impl<F: Real> Learnt<F> {
 
 /// The best coefficients for the first block, of which nothing was known: as a batch fit has them.
 fn first_solution<F: Real>(
-    config: &BudgetConfig,
+    (config, unit): (&BudgetConfig, f64),
     (problem, units): (&Problem<'_, F>, Option<&Units>),
     model: &KernelModel<F>,
     watch: &mut Watch<'_>,
 ) -> Step<KernelModel<F>> {
-    let how = Polish { tol: FIRST_TOL, ..config.polisher() };
+    let how = Polish { tol: FIRST_TOL, unit, ..config.polisher(1.0) };
     let cost = config.fading(problem.cost());
     let rows = problem.rows();
     let problem = Problem::new(rows.view(), problem.targets(), &cost)?;

@@ -41,6 +41,7 @@ use super::config::BudgetConfig;
 use crate::data::Problem;
 use crate::error::{Error, Result};
 use crate::estimator::passes::Passes;
+use crate::estimator::piece::Piece;
 use crate::float::Real;
 use crate::model::{KernelModel, Model};
 use crate::watch::{Phase, Progress, Step, StopReason, Watch};
@@ -50,12 +51,14 @@ use familiar::{Familiar, Labels};
 pub(super) use learnt::Learnt;
 pub(super) use left::{summaries_of_fit, summaries_of_terms};
 use made::Ahead;
-use waiting::{Piece, Waiting, block_len};
+use waiting::{Waiting, block_len};
 
 /// A stream under training.
 #[derive(Clone, Debug)]
 pub struct Recursive<F: Real> {
     config: Arc<BudgetConfig>,
+    /// Of the targets, as the rows of the first whole block, or of the fit, tell it.
+    unit: Option<f64>,
     /// ν of one class, which the hyperparameters are then made of.
     nu: Option<f64>,
     /// One, or one a class; none before the first whole block.
@@ -78,6 +81,7 @@ impl<F: Real> Recursive<F> {
     fn new((config, nu): (&BudgetConfig, Option<f64>), problem: &Problem<'_, F>) -> Self {
         Self {
             config: Arc::new(config.clone()),
+            unit: None,
             nu,
             parts: Arc::default(),
             labels: Labels::default(),
@@ -89,13 +93,14 @@ impl<F: Real> Recursive<F> {
     }
 
     /// What a batch fit came to, to go on from.
-    pub(super) fn of_fit(config: &BudgetConfig, parts: Vec<Learnt<F>>) -> Self {
+    pub(super) fn of_fit((config, unit): (&BudgetConfig, f64), parts: Vec<Learnt<F>>) -> Self {
         let outputs = if parts.len() == 1 { parts[0].model.n_outputs() } else { parts.len() };
         let n_features = parts.first().map_or(0, |part| part.model.n_features());
         let nu = parts.first().and_then(|part| part.units).map(|units| units.nu);
         let (config, parts) = (Arc::new(config.clone()), Arc::new(parts));
         let (labels, waiting, ahead) = (Labels::default(), Waiting::default(), Ahead::default());
-        Self { config, nu, parts, labels, waiting, ahead, outputs, n_features }
+        let unit = Some(unit);
+        Self { config, unit, nu, parts, labels, waiting, ahead, outputs, n_features }
     }
 
     /// Goes on with new rows: the stream, and why it ended. Stopped early, it holds the blocks that
@@ -128,6 +133,9 @@ impl<F: Real> Recursive<F> {
             }
             match stream.whole_block(watch) {
                 Ok((parts, labels)) => {
+                    if stream.unit.is_none() {
+                        stream.unit = Some(stream.unit_with(&*stream.waiting.gather()?)?);
+                    }
                     (stream.parts, stream.labels) = (Arc::new(parts), labels);
                     (stream.waiting, stream.ahead) = (Waiting::default(), Ahead::default());
                     first = next;
@@ -186,7 +194,9 @@ impl<F: Real> Recursive<F> {
         let (gathered, mut labels) = (self.waiting.gather()?, self.labels.clone());
         let targets = gathered.targets.view();
         let familiar = labels.shared([targets])?;
-        let how = How { config: &self.config, nu: self.nu, whole: true, familiar };
+        let unit = self.unit_with(&gathered)?;
+        let config = &*self.config.in_unit(unit);
+        let how = How { config, unit, nu: self.nu, whole: true, familiar };
         let parts = self.each_part((&self.parts, &gathered), watch, &|part, problem, watch| {
             Learnt::block(how, problem, part, watch)
         })?;
@@ -194,6 +204,11 @@ impl<F: Real> Recursive<F> {
             labels.count(targets, self.parts.is_empty(), self.config.forgetting)?;
         }
         Ok((parts, labels))
+    }
+
+    /// The unit of the targets; that of these, where no block has told it.
+    fn unit_with(&self, piece: &Piece<F>) -> Result<f64> {
+        self.unit.map_or_else(|| self.config.unit(&piece.problem()?), Ok)
     }
 
     /// Calls `work` on every part and these rows, as its problem.
@@ -240,11 +255,12 @@ impl<F: Real> Recursive<F> {
         if learnt > 0 {
             piece = Arc::new(piece.range(learnt, self.waiting.len())?);
         }
-        let (config, nu) = (&*self.config, self.nu);
+        let (unit, nu) = (self.unit_with(&piece)?, self.nu);
+        let config = &*self.config.in_unit(unit);
         self.each_part((&parts, &piece), watch, &|part, problem, watch| match part {
             Some(part) if !part.begins(familiar) => part.answer((config, familiar), problem, watch),
             part => {
-                let how = How { config, nu, whole: part.is_some(), familiar };
+                let how = How { config, unit, nu, whole: part.is_some(), familiar };
                 Ok(Learnt::block(how, problem, part, watch)?.outside()?)
             }
         })

@@ -6,14 +6,14 @@ use super::Recursive;
 use super::familiar::Labels;
 use super::learnt::Learnt;
 use super::made::Ahead;
-use super::waiting::{MOST, Piece, Waiting};
-use crate::config::{Config as _, exactly};
-use crate::data::SomeTargets;
+use super::waiting::{MOST, Waiting};
+use crate::config::{Config as _, exactly, positive};
 use crate::error::{Error, Result};
 use crate::estimator::budget::BudgetConfig;
 use crate::estimator::budget::levels::or_none;
 use crate::estimator::budget::units::Units;
 use crate::estimator::passes::Passes;
+use crate::estimator::piece::Piece;
 use crate::float::Real;
 use crate::linalg::{lower, mirrored};
 use crate::loss::AnyLoss;
@@ -80,6 +80,9 @@ impl<F: Real> Recursive<F> {
     pub(in crate::estimator) fn to_section(&self) -> Result<Section> {
         let mut section = Section::default();
         section.put("config", &*self.config);
+        if let Some(unit) = self.unit.filter(|unit| *unit != 1.0) {
+            section.put("unit", unit);
+        }
         section.put("sizes", [self.outputs, self.n_features]);
         if let Some(nu) = self.nu {
             section.put("nu", nu);
@@ -116,23 +119,7 @@ impl<F: Real> Recursive<F> {
             section.put_array("labels", Tensor::doubles(self.labels.rows().to_vec()));
         }
         if self.waiting.len() > 0 {
-            let piece = self.waiting.gather()?;
-            if let SomeTargets::Columns { .. } = &piece.targets {
-                section.put("columns", true);
-            }
-            section.put_rows("waiting", &piece.rows);
-            section.put_array("cost", Tensor::doubles(piece.cost.clone()));
-            section.put_array(
-                "targets",
-                match &piece.targets {
-                    SomeTargets::Values(values) | SomeTargets::Columns { values, .. } => {
-                        Tensor::doubles(values.clone())
-                    }
-                    SomeTargets::Classes { index, .. } => {
-                        Tensor::counts(index.iter().map(|&class| u64::from(class)).collect())
-                    }
-                },
-            );
+            self.waiting.gather()?.put(&mut section);
         }
         Ok(section)
     }
@@ -148,6 +135,9 @@ impl<F: Real> Recursive<F> {
         or_none(&mut config);
         let config: BudgetConfig = exactly("config", &config.into())?;
         config.check().map_err(|e| Error::Format(e.to_string()))?;
+        // Older files do not say it, nor do those of classes.
+        let unit = if section.has("unit") { section.take_number("unit")? } else { 1.0 };
+        positive("unit", unit).map_err(|e| Error::Format(e.to_string()))?;
         let [outputs, n_features]: [usize; 2] = section.take("sizes")?;
         let passes: Vec<Passes> = section.take_exactly("passes")?;
         let nu: Option<f64> = if section.has("nu") { Some(section.take("nu")?) } else { None };
@@ -245,29 +235,13 @@ impl<F: Real> Recursive<F> {
         }
         let mut waiting = Waiting::default();
         if section.has("cost") {
-            let (rows, cost) = (section.take_rows("waiting")?, section.take_doubles("cost")?);
-            let columns = section.has("columns") && section.take::<bool>("columns")?;
-            let targets = if columns {
-                let (values, levels) = (section.take_doubles("targets")?, config.quantiles.clone());
-                SomeTargets::Columns { values, n_outputs: outputs, levels }
-            } else if config.loss.expect_classes(true).is_ok() {
-                let index = section.take_sizes("targets")?;
-                let n_classes = outputs.max(2);
-                if outputs == 2 || index.iter().any(|&class| class >= n_classes) {
-                    return bad("targets");
-                }
-                let index = index.iter().map(|&class| class as u32).collect();
-                SomeTargets::Classes { index, n_classes }
-            } else {
-                SomeTargets::Values(section.take_doubles("targets")?)
+            let kind = (config.loss.expect_classes(true).is_ok(), &config.quantiles[..]);
+            let piece = Piece::take(&mut section, outputs, kind)?;
+            let fits = |piece: &Piece<F>| {
+                piece.cost.len() < MOST
+                    && piece.problem().is_ok_and(|p| p.rows().n_cols() == n_features)
             };
-            let piece = Piece { rows, targets, cost };
-            let fits = piece.problem().is_ok_and(|p| {
-                p.rows().n_cols() == n_features && p.targets().n_outputs() == outputs
-            });
-            if !fits || piece.cost.len() >= MOST || piece.cost.contains(&0.0) {
-                return bad("rows that wait");
-            }
+            let Some(piece) = piece.filter(fits) else { return bad("rows that wait") };
             waiting = Waiting::of(piece);
         }
         if parts.is_empty() && waiting.len() == 0 {
@@ -276,7 +250,7 @@ impl<F: Real> Recursive<F> {
         section.end()?;
         let (config, parts) = (Arc::new(config), Arc::new(parts));
         let labels = Labels::of(labels);
-        let ahead = Ahead::default();
-        Ok(Self { config, nu, parts, labels, waiting, ahead, outputs, n_features })
+        let (ahead, unit) = (Ahead::default(), Some(unit).filter(|_| !parts.is_empty()));
+        Ok(Self { config, unit, nu, parts, labels, waiting, ahead, outputs, n_features })
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::data::{Gathered, Problem, Rows, SomeTargets, Targets};
+use crate::data::{Problem, Targets};
 use crate::error::Result;
 use crate::estimator::budget::config::BudgetConfig;
+use crate::estimator::piece::Piece;
 use crate::float::Real;
 
 /// Rows of a block, for each term of the budget, and at least and at most.
@@ -38,31 +39,6 @@ pub(super) struct Waiting<F: Real> {
 impl<F: Real> Default for Waiting<F> {
     fn default() -> Self {
         Self { pieces: Vec::new(), len: 0 }
-    }
-}
-
-/// Some samples, owned.
-#[derive(Clone, Debug)]
-pub(super) struct Piece<F: Real> {
-    pub(super) rows: Gathered<F>,
-    pub(super) targets: SomeTargets,
-    pub(super) cost: Vec<f64>,
-}
-
-impl<F: Real> Piece<F> {
-    /// The samples as a problem.
-    pub(super) fn problem(&self) -> Result<Problem<'_, F>> {
-        Problem::new(self.rows.rows()?, self.targets.view(), &self.cost)
-    }
-
-    /// The samples from `first` to before `last`.
-    pub(super) fn range(&self, first: usize, last: usize) -> Result<Self> {
-        let chosen: Vec<usize> = (first..last).collect();
-        Ok(Self {
-            rows: Gathered::new(&self.rows.rows()?, &chosen)?,
-            targets: SomeTargets::new(self.targets.view(), first..last)?,
-            cost: self.cost[first..last].to_vec(),
-        })
     }
 }
 
@@ -102,11 +78,7 @@ impl<F: Real> Waiting<F> {
         }
         if !chosen.is_empty() {
             self.len += chosen.len();
-            self.pieces.push(Arc::new(Piece {
-                rows: Gathered::new(&problem.rows(), &chosen)?,
-                targets: SomeTargets::new(problem.targets(), chosen.iter().copied())?,
-                cost: chosen.iter().map(|&i| problem.cost()[i]).collect(),
-            }));
+            self.pieces.push(Arc::new(Piece::new(problem, &chosen)?));
             self.join()?;
         }
         Ok(next)
@@ -131,9 +103,6 @@ impl<F: Real> Waiting<F> {
         if let [only] = &self.pieces[..] {
             return Ok(Arc::clone(only));
         }
-        let all: Result<Vec<Rows<'_, F>>> = self.pieces.iter().map(|p| p.rows.rows()).collect();
-        let cost = self.pieces.iter().flat_map(|p| p.cost.iter().copied()).collect();
-        let targets = SomeTargets::joined(self.pieces.iter().map(|p| &p.targets))?;
-        Ok(Arc::new(Piece { rows: Gathered::joined(&all?)?, targets, cost }))
+        Ok(Arc::new(Piece::joined(self.pieces.iter().map(|piece| &**piece))?))
     }
 }

@@ -7,6 +7,7 @@ fn polish(loss: AnyLoss, fit_intercept: bool) -> Polish {
         loss,
         fit_intercept,
         h: 0.1,
+        unit: 1.0,
         max_steps: 100,
         tol: 1e-13,
         near: false,

@@ -29,6 +29,7 @@ fn check<F: Real>(within: f64, by_margin: bool) {
                 loss,
                 fit_intercept,
                 h: 0.3,
+                unit: 1.0,
                 max_steps: 400,
                 tol: 1e-10,
                 near: false,

@@ -16,7 +16,16 @@ fn solve<F: Real>(toy: &Toy<F>, choice: Choice, polish: &Polish, coef: &[f64]) -
 }
 
 fn polish(loss: AnyLoss, fit_intercept: bool, tol: f64) -> Polish {
-    Polish { loss, fit_intercept, h: 0.1, max_steps: 400, tol, near: false, cache_bytes: 1 << 22 }
+    Polish {
+        loss,
+        fit_intercept,
+        h: 0.1,
+        unit: 1.0,
+        max_steps: 400,
+        tol,
+        near: false,
+        cache_bytes: 1 << 22,
+    }
 }
 
 /// Duplicate terms make K_BB singular; weights span a factor of 10⁶.
