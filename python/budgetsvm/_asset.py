@@ -65,7 +65,7 @@ class AssetEstimator(MachineEstimator, OnMap):
         Passes over the data, >= 1. None: 20 for "asset", 1000 for "dual", which ends at `tol`.
     tol : float, default=1e-2
         "dual" ends when no step of a pass over all samples changed its sample's decision value by
-        more than this, > 0.
+        more than this, > 0; of values in units of the spread of y.
     shrinking : bool, default=True
         Whether "dual" leaves out samples that do not move until the others are done.
     order : {"shuffled", "blocks", "uniform", "sequential"} or list of int, default="shuffled"
@@ -191,12 +191,8 @@ class AssetEstimator(MachineEstimator, OnMap):
         )  # fmt: skip
         self.objective_ = report["objective"]
         self._take(machine, report, watcher)
-        if self.solver == "dual" and self.stop_reason_ == "max_iter":
-            _validation.warn(
-                f"Coordinate ascent did not reach tol={self.tol} in {self.n_iter_} passes: raise "
-                "max_iter or tol, or scale the features.",
-                ConvergenceWarning,
-            )
+        if report["advice"] is not None:
+            _validation.warn(report["advice"], ConvergenceWarning)
 
     def _check_map(self, machine: _core.Machine, gamma: float) -> None:
         """Refuse hyperparameters that ask for another kernel or other features than this has."""

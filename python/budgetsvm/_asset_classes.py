@@ -48,13 +48,15 @@ class AssetSVC(LabelSets, AssetEstimator):
     ) -> Self:  # fmt: skip
         """Go on training with one pass over new rows (solver "asset").
 
-        The feature map of the first call stays, and with it `features`, the kernel and `gamma`;
-        `n_components`, `waves`, `orthogonal` and `eigenvalue_threshold` count in the first call
-        alone. How the rows are cut into parts changes the result: the step lengths and the order
-        within a part depend on it.
+        The feature map stays once it is made, and with it `features`, the kernel and `gamma`;
+        `n_components`, `waves`, `orthogonal` and `eigenvalue_threshold` count until then alone. How
+        the rows are cut into parts changes the result: the step lengths and the order within a
+        part depend on it.
 
-        The first call fits the feature map to its rows, so they should be as many as
-        `n_components` and like those to come.
+        Landmarks are drawn among the rows of the first call, or where these are fewer than
+        `n_components` among the first `n_components` rows of the stream: until they have come all
+        of them are held, and each time that they have doubled they are all landmarks, and learnt
+        anew. So the first rows should be like those to come.
 
         @new-rows@
         @classes@
@@ -71,7 +73,7 @@ class AssetSVR(SeveralTargets, AssetEstimator):
     """Kernel support vector regression on explicit features.
 
     Minimises ``1/2 ‖w‖² + Σ C_i L(y_i, w·z(x_i) + b)`` where products of features ``z`` stand for
-    a kernel. The tube and the steps are in units of y: standardise it. Several targets, the columns
+    a kernel. C, the tube and the steps are in units of y. Several targets, the columns
     of y, share the features.
 
     Parameters

@@ -6,6 +6,7 @@ use ndarray::{Array2, Array3};
 
 use super::budget::Recursive;
 use super::passes::Passes;
+use super::piece::Piece;
 use crate::data::{Problem, Rows};
 use crate::error::{Error, LARGE, Result, check_features, check_room};
 use crate::float::Real;
@@ -30,8 +31,9 @@ pub enum State<F: Real> {
     Online(Arc<[Stream<F>]>),
     /// The cells with what they store.
     Local(Arc<LocalModel<F>>),
-    /// Stochastic subgradients on the features of the model.
-    Asset(asset::State),
+    /// Stochastic subgradients on the features of the model, and while its landmarks are not chosen
+    /// for good the rows that they are, or are to be.
+    Asset(asset::State, Option<Arc<Piece<F>>>),
 }
 
 /// A trained machine. It never changes: training gives a new one.
@@ -57,7 +59,7 @@ impl<F: Real> State<F> {
             Self::Recursive(_) => "recursive",
             Self::Online(_) => "streams",
             Self::Local(_) => "local",
-            Self::Asset(_) => "asset",
+            Self::Asset(..) => "asset",
         }
     }
 }
@@ -153,7 +155,7 @@ impl<F: Real> Machine<F> {
             State::Online(streams) => crate::online::model_of(streams, &mut || Ok(()))?,
             State::Local(local) => local.model()?,
             State::Recursive(stream) => Watch::run_here(&mut Silent, |watch| stream.model(watch))?,
-            State::None | State::Passes(_) | State::Asset(_) => {
+            State::None | State::Passes(_) | State::Asset(..) => {
                 return Err(Error::Unsupported("a machine without a model".into()));
             }
         };
@@ -189,6 +191,14 @@ impl<F: Real> Machine<F> {
     #[must_use]
     pub fn is_made(&self) -> bool {
         self.model.get().is_some()
+    }
+
+    /// The same, of a stream whose landmarks these rows are, or are to be.
+    pub(super) fn on_rows(mut self, rows: Option<Piece<F>>) -> Self {
+        if let State::Asset(_, held) = &mut self.state {
+            *held = rows.map(Arc::new);
+        }
+        self
     }
 
     /// A copy to learn in place, which shares nothing that learning changes.
@@ -338,7 +348,7 @@ impl<F: Real> Machine<F> {
             State::Online(streams) => streams.first().map_or(0, |s| s.model().weights.steps()),
             State::Local(local) => local.seen(),
             State::Recursive(stream) => stream.seen(),
-            State::Asset(state) => state.samples,
+            State::Asset(state, _) => state.samples,
         }
     }
 
@@ -374,7 +384,7 @@ impl<F: Real> Machine<F> {
         let mut section = Section::default();
         section.put("precision", F::NAME);
         // A model has them itself.
-        let models = matches!(self.state, State::None | State::Passes(_) | State::Asset(_));
+        let models = matches!(self.state, State::None | State::Passes(_) | State::Asset(..));
         if let Some(scaling) = self.scaling.as_ref().filter(|_| !models) {
             section.put_section("scaling", scaling.to_section());
         }
@@ -394,9 +404,14 @@ impl<F: Real> Machine<F> {
                 section.put_section("model", self.model()?.to_section()?);
                 section.put("passes", passes);
             }
-            State::Asset(state) => {
+            State::Asset(state, waiting) => {
                 section.put_section("model", self.model()?.to_section()?);
-                section.put_section("asset", state.to_section());
+                let mut of_state = state.to_section();
+                if let Some(waiting) = waiting {
+                    of_state.put("classes", waiting.targets.view().are_classes());
+                    waiting.put(&mut of_state);
+                }
+                section.put_section("asset", of_state);
             }
         }
         if let Some(calibration) = &self.calibration {
@@ -436,11 +451,23 @@ impl<F: Real> Machine<F> {
                 }
                 State::Passes(passes)
             } else if section.has("asset") {
-                let state = asset::State::from_section(section.take_section("asset")?)?;
+                let mut of_state = section.take_section("asset")?;
+                let mut waiting = None;
+                if of_state.has("cost") {
+                    let classes: bool = of_state.take("classes")?;
+                    let piece = Piece::take(&mut of_state, model.n_outputs(), (classes, &[]))?;
+                    let fits = |piece: &Piece<F>| {
+                        let rows = piece.problem().map(|problem| problem.rows().n_cols());
+                        rows.is_ok_and(|columns| columns == model.n_features())
+                    };
+                    let Some(piece) = piece.filter(fits) else { return bad("rows that wait") };
+                    waiting = Some(Arc::new(piece));
+                }
+                let state = asset::State::from_section(of_state)?;
                 if !state.fits(model.n_outputs(), model.map().map_or(0, |map| map.n_outputs())) {
                     return bad("sizes of the state");
                 }
-                State::Asset(state)
+                State::Asset(state, waiting)
             } else {
                 State::None
             };

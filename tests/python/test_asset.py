@@ -1,12 +1,15 @@
 """AssetSVC and AssetSVR: in step with NumPy, against LIBLINEAR, streams, files, bad input."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -63,6 +66,9 @@ def asset_in_numpy(Z, y, C, order, *, star, intercept, tail, most=None, epsilon=
             d = -y[i] if y[i] * f < 1 else 0.0
         else:
             d = -1.0 if y[i] > f + epsilon else 1.0 if y[i] < f - epsilon else 0.0
+            # No step goes beyond where the loss of its sample is 0.
+            moves = p[i] * (eta * norms[i] + one * of_offset / np.sqrt(gradient * j))
+            d *= min(1, (abs(y[i] - f) - epsilon) / moves)
         w = max(1 - eta * lam, 0) * w - eta * p[i] * d * Z[i]
         w *= min(1, radius / max(np.linalg.norm(w), 1e-300))
         if intercept:
@@ -331,3 +337,86 @@ def test_coordinate_ascent_keeps_max_iter():
         with pytest.warns(ConvergenceWarning):
             model.set_params(max_iter=20, random_state=0).fit(X, Y)
         assert model.n_iter_ == 20
+
+
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e3, 1e4, 1e5])
+def test_steps_do_not_grow_with_C_beyond_the_values(C):
+    rows, y = load_diabetes(return_X_y=True)
+    rows, y = scale(rows), scale(y)
+    for options in ({}, {"features": "fourier"}, {"fit_intercept": False}):
+        assert AssetSVR(C=C, random_state=0, **options).fit(rows, y).score(rows, y) > 0.45
+    together = AssetSVR(C=C, random_state=0).fit(rows, np.column_stack([y, -y]))
+    assert together.score(rows, np.column_stack([y, -y])) > 0.45
+
+
+def test_a_fit_that_did_not_converge_says_so():
+    rows = RNG.uniform(size=(300, 1))
+    values = np.sin(50 * rows[:, 0])
+    model = AssetSVC(C=1e8, gamma=1e3, max_iter=1, averaging=None, random_state=0)
+    labels = RNG.integers(2, size=300)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 passes"):
+        model.fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AssetSVR(C=10, gamma=1e3, random_state=0).fit(rows, values)
+
+
+def test_streams_get_all_their_landmarks_whatever_the_cut():
+    rows, y = make_moons(900, noise=0.1, random_state=0)
+    values = np.sin(2 * rows[:, 0])
+    for step in (1, 7, 99, 100, 450):
+        svc, svr = AssetSVC(gamma=2.0, random_state=0), AssetSVR(gamma=2.0, random_state=0)
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            svc.partial_fit(rows[part], y[part], classes=[0, 1])
+            svr.partial_fit(rows[part], values[part])
+            if first == 28:
+                assert 8 <= len(svc.components_) <= 35
+                svc, svr = pickle.loads(pickle.dumps((svc, svr)))
+        assert len(svc.components_) == len(svr.components_) == 100
+        assert svc.score(rows, y) > 0.98
+        assert svr.score(rows, values) > 0.9
+
+
+def test_a_stream_that_waits_for_landmarks_is_kept_in_files(tmp_path):
+    parts = [slice(0, 30), slice(30, 45), slice(45, 200)]
+    several = np.column_stack([T, -T])
+    two, three = {"classes": [0, 1]}, {"classes": [0, 1, 2]}
+    kinds = [
+        (AssetSVC, Y, two),
+        (AssetSVC, THREE, three),
+        (AssetSVR, T, {}),
+        (AssetSVR, several, {}),
+    ]
+    for cls, y, kwargs in kinds:
+        for rows in (X, sp.csr_matrix(X)):
+            model, kept = cls(random_state=0), cls(random_state=0)
+            for part in parts:
+                model.partial_fit(rows[part], y[part], **kwargs)
+                kept.partial_fit(rows[part], y[part], **kwargs)
+                kept.save(tmp_path / "model.safetensors")
+                kept = budgetsvm.load(tmp_path / "model.safetensors")
+            np.testing.assert_array_equal(kept.coef_, model.coef_)
+            assert len(model.components_) == 100
+
+
+def test_rows_before_the_landmarks_count_as_in_one_block():
+    whole, cut = AssetSVC(random_state=0), AssetSVC(random_state=0)
+    whole.partial_fit(X[:150], Y[:150], classes=[0, 1])
+    cut.partial_fit(X[:60], Y[:60], classes=[0, 1]).partial_fit(X[60:150], Y[60:150])
+    np.testing.assert_array_equal(cut.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("step", [1, 10, 50, 200])
+def test_streams_sorted_by_label_get_landmarks_of_every_class(step):
+    rows, y = make_blobs(600, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
+    order = np.argsort(y, kind="stable")
+    rows, y = rows[order], y[order]
+    model = AssetSVC(gamma=0.5, n_components=60, random_state=0)
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        model.partial_fit(rows[part], y[part], classes=[0, 1, 2])
+        if first == 210:
+            model = pickle.loads(pickle.dumps(model))
+    assert len(model.components_) == 60
+    assert model.score(rows, y) > 0.97

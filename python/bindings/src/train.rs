@@ -430,6 +430,7 @@ fn asset_report(py: Python<'_>, report: AssetReport) -> PyResult<Bound<'_, PyDic
     let told = PyDict::new(py);
     told.set_item("n_iter", report.n_iter)?;
     told.set_item("stop_reason", report.stop.name())?;
+    told.set_item("advice", report.advice)?;
     let time: Vec<f64> = report.history.iter().map(std::time::Duration::as_secs_f64).collect();
     let history = PyDict::new(py);
     history.set_item("time", time.into_pyarray(py))?;

@@ -115,6 +115,7 @@ impl Told for AssetReport {
             stop: told.take_stop()?,
             history: times.into_iter().flatten().map(duration).collect(),
             objective: objective["primal"].as_f64().zip(objective["dual"].as_f64()),
+            advice: None,
         })
     }
 }

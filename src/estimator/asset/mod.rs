@@ -2,6 +2,7 @@
 
 mod config;
 mod labelled;
+mod landmarks;
 mod train;
 
 pub use config::{AssetConfig, AssetFeatures, AssetSolver};

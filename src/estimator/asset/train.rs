@@ -11,7 +11,7 @@ use super::config::{AssetConfig, AssetFeatures, AssetSolver};
 use crate::config::{Config as _, megabytes};
 use crate::data::{Problem, Rows, SomeTargets, Targets};
 use crate::error::{Error, Result};
-use crate::estimator::centre::centre;
+use crate::estimator::centre::{centre, unit};
 use crate::estimator::labelled::{Streams, Trains};
 use crate::estimator::machine::{self, Machine};
 use crate::estimator::samples::samples;
@@ -33,6 +33,8 @@ pub struct AssetReport {
     pub history: Vec<Duration>,
     /// Primal and dual objective (dual).
     pub objective: Option<(f64, f64)>,
+    /// What to do about a fit that did not converge.
+    pub advice: Option<String>,
 }
 
 impl AssetConfig {
@@ -88,7 +90,7 @@ impl AssetConfig {
         &self,
         map: FeatureMap<F>,
         rows: &Rows<'_, F>,
-        (task, centre): (&Task<'_>, &[f64]),
+        (task, centre, unit): (&Task<'_>, &[f64], f64),
         (start, passes): (Option<&State>, Option<usize>),
         watch: &mut Watch<'_>,
     ) -> Result<(Machine<F>, AssetReport)> {
@@ -109,10 +111,17 @@ impl AssetConfig {
                     stop: found.stop,
                     history: found.history,
                     objective: None,
+                    advice: (passes.is_some() && !found.is_better && !found.stop.is_early()).then(|| {
+                        format!(
+                            "Stochastic subgradients did not converge in {} passes: a constant has a \
+                             lower objective. Raise max_iter, lower C, or take solver='dual'.",
+                            self.passes()
+                        )
+                    }),
                 };
                 (
                     (found.coef, found.intercept),
-                    machine::State::Asset(found.state.moved(centre)),
+                    machine::State::Asset(found.state.moved(centre), None),
                     report,
                 )
             }
@@ -122,7 +131,7 @@ impl AssetConfig {
                     loss: self.loss,
                     fit_intercept: self.fit_intercept,
                     max_iter: self.passes(),
-                    tol,
+                    tol: tol * unit,
                     shrinking,
                     seed: self.seed,
                 };
@@ -132,6 +141,13 @@ impl AssetConfig {
                     stop: found.stop,
                     history: vec![watch.elapsed()],
                     objective: Some((found.primal, found.dual)),
+                    advice: (found.stop == StopReason::MaxIter).then(|| {
+                        format!(
+                            "Coordinate ascent did not reach tol={tol} in {} passes: raise max_iter or \
+                             tol, or scale the features.",
+                            found.n_iter
+                        )
+                    }),
                 };
                 ((found.coef, found.intercept), machine::State::None, report)
             }
@@ -181,7 +197,8 @@ impl Trains for AssetConfig {
             false => vec![0.0; targets.n_outputs()],
         };
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, (&task, &centre), (None, Some(self.passes())), watch)
+        let unit = unit(self.loss, problem)?;
+        self.solve(map, &rows, (&task, &centre, unit), (None, Some(self.passes())), watch)
     }
 }
 
@@ -199,13 +216,22 @@ impl Streams for AssetConfig {
             ));
         }
         watch.limit(self.max_time, 1.0);
+        self.pass_on_landmarks(problem, start, watch)
+    }
+}
+
+impl AssetConfig {
+    /// One pass over new rows, on the features and from the state that there are.
+    pub(super) fn one_pass<F: Real>(
+        &self,
+        problem: &Problem<'_, F>,
+        known: Option<(&FeatureMap<F>, &State)>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Machine<F>, AssetReport)> {
         let (index, cost) = samples(problem, 0, 0..0)?;
         let (rows, targets) = (problem.rows(), problem.targets());
-        let (map, state) = match start {
-            Some(machine) => {
-                let (map, state) = go_on(machine, problem)?;
-                (map.clone(), Some(state))
-            }
+        let (map, state) = match known {
+            Some((map, state)) => (map.clone(), Some(state)),
             None => (self.map(&rows, &index, watch)?, None),
         };
         let centre = match &state {
@@ -220,18 +246,18 @@ impl Streams for AssetConfig {
         let expected = self.n_expected.map_or(seen, |n| n as f64);
         let total = sum / cost.len() as f64 * expected;
         let task = Task { targets, index: &index, cost: &cost, total };
-        self.solve(map, &rows, (&task, &centre), (state.as_ref(), None), watch)
+        self.solve(map, &rows, (&task, &centre, 1.0), (state.as_ref(), None), watch)
     }
 }
 
 /// The map and the state of a machine that new rows fit.
-fn go_on<'m, F: Real>(
+pub(super) fn go_on<'m, F: Real>(
     machine: &'m Machine<F>,
     problem: &Problem<'_, F>,
 ) -> Result<(&'m FeatureMap<F>, &'m State)> {
     machine.check_fits(problem)?;
     match (machine.model()?.map(), machine.state()) {
-        (Some(map), machine::State::Asset(state)) => Ok((map, state)),
+        (Some(map), machine::State::Asset(state, _)) => Ok((map, state)),
         _ => Err(Error::Unsupported(
             "partial_fit cannot go on from a fit with solver='dual': fit with solver='asset' first"
                 .into(),

@@ -25,7 +25,7 @@ pub struct Ascent {
     pub fit_intercept: bool,
     /// Steps, in passes, at most; at least 1.
     pub max_iter: usize,
-    /// Largest change of a decision value in a whole pass at which it ends, > 0.
+    /// Largest change of a decision value in a whole pass at which it ends, > 0, in their own unit.
     pub tol: f64,
     /// Whether samples that stay are left out.
     pub shrinking: bool,

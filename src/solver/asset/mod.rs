@@ -11,7 +11,9 @@
 //! 1. `D_G²`: the mean of `d_l² (‖z_l‖² + 1)` over the first samples, at w = 0, b = 0.
 //! 2. `η_j = D_X / (D_G √j)`; *strongly convex* (ASSET*): `η_j = 1/(λ j)`.
 //! 3. Draw a sample, make z of it; samples come in blocks, so z is made in parallel.
-//! 4. `w ← (1 - η λ) w - η p d z`, `b ← b - η p d`, d the derivative of the loss.
+//! 4. `w ← (1 - η λ) w - η p d z`, `b ← b - η p d`, d the derivative of the loss. Of values no step
+//!    goes beyond where the sample's loss is 0: with `f(x)` moved by `η p d (‖z‖² + 1)`, that is the
+//!    step times `min(1, L / (η p d² (‖z‖² + 1)))`.
 //! 5. Project: `‖w‖ ≤ R`, `|b| ≤ B`. With `m = mean(p L(y, 0))` (1 for the hinge), `R = √(2m/λ)`,
 //!    and `√(m/λ)` for classes, since the dual is at most m there. B as given, or 1 (for values the
 //!    largest target) and R times the longest z of the first samples.
@@ -19,6 +21,13 @@
 //!
 //! The iterate is held as a scalar times an array and its average as a combination of the same
 //! array with another (`iterate.rs`): a step without violation costs one product.
+//!
+//! Departs from \[ASSET\] Algorithm 1 in step 4: `D_X` grows as `√(C n)`, and so do its steps, while
+//! values lie as far apart as they do. A first step of a thousand times their spread leaves an average
+//! of noise. Where the loss, which is never below 0, is modelled by the larger of its tangent and 0, the
+//! step ends there \[ASI\]: the bounds for convex losses hold as before, and whatever the length of a
+//! step is, the iterates stay bounded. Decision values of classes are told from each other by their
+//! signs: there the paper's step stays.
 //!
 //! Departs from \[ASSET\] section 3: the bound on values uses the mean of the excesses, not the
 //! largest, which holds too (w = 0 has that objective) and is smaller. From section 4: N̄ may be a
@@ -32,7 +41,8 @@
 //! them where they fit the cache and for the dual.
 //!
 //! *Certificate*: the dual reports primal and dual objective; ASSET has none (its bound,
-//! Theorem 1, is `D_X D_G / √N`).
+//! Theorem 1, is `D_X D_G / √N`). What a fit ends with is compared with w = 0 on some samples
+//! ([`Outcome::is_better`]).
 
 mod dual;
 mod iterate;

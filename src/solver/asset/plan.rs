@@ -1,5 +1,6 @@
 //! What the steps of ASSET know, and those of a single output.
 
+use super::iterate::product;
 use super::settings::{Settings, Task};
 use super::{Iterate, Source};
 use crate::float::Real;
@@ -27,6 +28,10 @@ pub(super) struct Plan<'a> {
     pub(super) task: &'a Task<'a>,
     /// `p_i = factor C_i`.
     factor: f64,
+    /// Whether no step goes beyond where the loss is 0.
+    pub(super) truncates: bool,
+    /// 1 with an offset, else 0.
+    pub(super) one: f64,
 }
 
 /// How far an output may go, and how far at a time.
@@ -98,6 +103,15 @@ impl Plan<'_> {
         }
     }
 
+    /// A violation of so much of its step as does not go beyond where the loss is 0; a violation of 1
+    /// would move the decision value by `moves`.
+    #[inline]
+    pub(super) fn truncated(&self, v: f64, (y, decision): (f64, f64), moves: f64) -> f64 {
+        let loss = self.settings.loss.value(y, decision);
+        let whole = moves * v * v;
+        if loss < whole { v * (loss / whole) } else { v }
+    }
+
     /// Steps 4 to 6 for the samples of one block, of output c.
     pub(super) fn block<F: Real>(
         &self,
@@ -115,7 +129,12 @@ impl Plan<'_> {
             let z = source.row(order, at);
             source.prefetch(order, at + AHEAD);
             let product = output.iterate.product(z);
-            let v = self.settings.loss.violation(y, product + output.intercept);
+            let decision = product + output.intercept;
+            let mut v = self.settings.loss.violation(y, decision);
+            if v != 0.0 && self.truncates {
+                let moves = eta * source.sq_norm(order, at) + own.offset_length * self.one / root;
+                v = self.truncated(v, (y, decision), weight * moves);
+            }
             // 4.
             let shrink = (1.0 - eta * self.lambda).max(0.0);
             output.iterate.shrink(shrink);
@@ -137,6 +156,29 @@ impl Plan<'_> {
             }
         }
         output.iterate.refresh();
+    }
+}
+
+impl Plan<'_> {
+    /// Whether outputs x D weights and offsets have a lower objective than w = 0 on loaded samples.
+    pub(super) fn is_better<F: Real>(
+        &self,
+        source: &Source<'_, F>,
+        order: &[usize],
+        (coef, intercept): (&[f64], &[f64]),
+    ) -> bool {
+        let (loss, width) = (self.settings.loss, source.width());
+        let penalty = 0.5 * self.lambda * crate::linalg::dot(coef, coef);
+        let (mut found, mut nothing) = (penalty * order.len() as f64, 0.0);
+        for (at, &i) in order.iter().enumerate() {
+            let (z, p) = (source.row(order, at), self.factor * self.task.cost[i]);
+            for (c, (w, b)) in coef.chunks_exact(width).zip(intercept).enumerate() {
+                let y = self.task.y(i, c);
+                found += p * loss.value(y, product(z, w) + b);
+                nothing += p * loss.value(y, 0.0);
+            }
+        }
+        found <= nothing
     }
 }
 
@@ -183,6 +225,8 @@ impl Settings {
             power: self.power(),
             task,
             factor,
+            truncates: !self.loss.is_classification(),
+            one,
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Outcome {
     pub stop: StopReason,
     /// Time at the end of every pass.
     pub history: Vec<Duration>,
+    /// Whether the answer has a lower objective than w = 0, on samples of the last block.
+    pub is_better: bool,
 }
 
 /// Runs passes over the samples of `source`, from `start` or from 0.
@@ -101,7 +103,7 @@ pub fn train<F: Real>(
         panels = Panels::of(&mut machines, rayon::current_num_threads());
     }
     let mut plan: Option<Plan<'_>> = None;
-    let mut history = Vec::new();
+    let (mut history, mut last) = (Vec::new(), Vec::new());
     let stop = passes(watch, (&settings.order, n, 0..settings.max_iter), &mut |watch, pass| {
         watch.tick.n_terms = width;
         let order = pass.ids(rng)?;
@@ -131,6 +133,9 @@ pub fn train<F: Real>(
                 });
             }
             done += block.len() as u64;
+            if done == before + total {
+                last = block.to_vec();
+            }
         }
         history.push(watch.elapsed().saturating_sub(started));
         watch.tick.seen = n;
@@ -143,6 +148,8 @@ pub fn train<F: Real>(
     };
     let coef: Vec<f64> = machines.iter().flat_map(|m| m.iterate.mean()).collect();
     let intercept: Vec<f64> = machines.iter().map(mean).collect();
+    let answer = (&coef[..], &intercept[..]);
+    let is_better = plan.is_none_or(|plan| plan.is_better(source, &last, answer));
     Ok(Outcome {
         coef: coef.clone(),
         intercept: intercept.clone(),
@@ -157,5 +164,6 @@ pub fn train<F: Real>(
         },
         stop,
         history,
+        is_better,
     })
 }

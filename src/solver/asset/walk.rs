@@ -71,7 +71,16 @@ impl Walk {
     ) -> bool {
         let mut decisions = Side::default();
         side_shrink(&mut self.strides, stride, products, &mut decisions);
-        plan.settings.loss.violations(y, &decisions.0, &mut self.violations.0);
+        let violations = &mut self.violations.0;
+        plan.settings.loss.violations(y, &decisions.0, violations);
+        if plan.truncates {
+            let lengths = self.strides.eta.0.iter().zip(&self.strides.offset_length.0);
+            let lanes = violations.iter_mut().zip(lengths).zip(y.iter().zip(&decisions.0));
+            for ((v, (eta, length)), (&y, &decision)) in lanes.filter(|((v, _), _)| **v != 0.0) {
+                let moves = eta * stride.sq_norm + length * stride.offset;
+                *v = plan.truncated(*v, (y, decision), stride.weight * moves);
+            }
+        }
         self.is_low()
     }
 
