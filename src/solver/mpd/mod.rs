@@ -43,8 +43,8 @@
 //! are not diagonal, make its steps too long. The augmented form, to which the paper likens its
 //! method (section 5.4), converges in all these cases.
 //!
-//! Targets of any size are fitted: those beyond 1e100 in a unit of their own, and no violation
-//! below 1e-12 of the largest is asked for, which sums of such numbers do not resolve.
+//! Targets of any size are fitted, in a unit of their own (`unit.rs`), in which ε_p is measured too; no
+//! violation below 1e-12 of the largest is asked for, which sums of such numbers do not resolve.
 //!
 //! *Cost* of a round: O(q n d) for q new rows, O((q + k) n), O(q + k) a step of one variable.
 //! *Memory*: the cache's bound, O(k n) numbers, O(q²) for the working set.

@@ -84,7 +84,8 @@ pub enum Update {
 /// When to stop, and how to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MpdSettings {
-    /// ε_p, > 0: violation of the box's optimality conditions at which β is optimal for η.
+    /// ε_p, > 0: violation of the box's optimality conditions at which β is optimal for η, in units of
+    /// the spread of the targets.
     pub tol: f64,
     /// ε_d, > 0: violation of a constraint that is let pass, relative to `max(|e_i|, rms(f_i))`
     /// (or to the largest sum that the box allows, if that is less).

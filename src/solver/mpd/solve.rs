@@ -26,31 +26,28 @@ pub fn solve<F: Real>(
     settings.check()?;
     problem.check()?;
     watch.enter(Phase::Pass, Progress { n_samples: cache.columns().len(), ..Progress::default() });
-    let size = |e: &Equality| match e.penalty {
-        Some(_) => f64::INFINITY,
-        None => e.scale(problem.dual),
-    };
-    let sizes: Vec<f64> = problem.equalities.iter().map(size).collect();
     let unit = Unit::of(problem.dual);
     if unit.is_one() {
-        return solve_in(problem, sizes, cache, settings, watch);
+        return solve_in(problem, cache, settings, watch);
     }
-    // Targets whose sums floats do not hold.
     let (dual, equalities) = (unit.dual(problem.dual), unit.equalities(problem.equalities));
     let scaled = Problem { dual: &dual, equalities: &equalities, ..*problem };
-    let sizes = sizes.into_iter().map(|size| unit.into_own(size)).collect();
-    let (solution, outcome) = solve_in(&scaled, sizes, cache, &unit.settings(settings), watch)?;
+    let (solution, outcome) = solve_in(&scaled, cache, &unit.settings(settings), watch)?;
     Ok(unit.back(solution, outcome))
 }
 
 fn solve_in<F: Real>(
     problem: &Problem<'_>,
-    sizes: Vec<f64>,
     cache: &mut RowCache<'_, F>,
     settings: &MpdSettings,
     watch: &mut Watch<'_>,
 ) -> Result<(Solution, MpdOutcome)> {
     let dual = problem.dual;
+    let size = |e: &Equality| match e.penalty {
+        Some(_) => f64::INFINITY,
+        None => e.scale(dual),
+    };
+    let sizes = problem.equalities.iter().map(size).collect();
     let basis = match settings.update {
         Update::Augmented => Basis::orthogonal(problem.equalities)?,
         Update::Newton => Basis::plain(problem.equalities),

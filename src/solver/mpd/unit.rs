@@ -1,17 +1,19 @@
-//! Targets so large that sums and products of scores would leave the range of floats: the problem
-//! divided by a power of two, which changes no bit of what it leaves in range.
+//! The unit of the targets: the problem divided by how far they spread about their mean.
 //!
 //! With `β = uβ'`, `z = uz'` and the box and the totals divided likewise the problem is the same,
 //! and multipliers, scores and violations are u times those of the divided one.
+//! Thresholds are for the divided problem, so that `y`, `C` and `ε` in other units are the same problem.
+//! Labels, all of one size, are their own unit.
 
 use super::problem::{Equality, MpdSettings};
 use crate::solver::exact::{Dual, MpdOutcome, Solution};
 
-/// Targets up to this are left as they are, and larger ones divided until they are below.
+/// Divided targets are no larger than this: sums and products of their scores are floats.
 const LARGE: f64 = 1e100;
 
-/// No bound of the box is divided below this: it would lose bits.
+/// No bound of the box is divided below the first, where it would lose bits, or beyond the second.
 const LEAST_BOUND: f64 = 1e-290;
+const MOST_BOUND: f64 = 1e300;
 
 /// u.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,11 +21,19 @@ pub(super) struct Unit(f64);
 
 impl Unit {
     pub(super) fn of(dual: &Dual) -> Self {
+        let n = dual.linear.len().max(1) as f64;
         let most = dual.linear.iter().fold(0.0f64, |most, z| most.max(z.abs()));
+        if most == 0.0 || dual.linear.iter().all(|z| z.abs() == most) {
+            return Self(if most > 0.0 { most } else { 1.0 });
+        }
+        let mean = dual.linear.iter().map(|z| z / n).sum::<f64>();
+        let spread = dual.linear.iter().map(|z| (z - mean).abs() / n).sum::<f64>();
         let bounds = dual.lower.iter().chain(&dual.upper).map(|b| b.abs());
-        let least = bounds.filter(|b| *b > 0.0).fold(f64::INFINITY, f64::min);
-        let wanted = (most / LARGE).min(least / LEAST_BOUND);
-        Self(if wanted > 1.0 { wanted.log2().floor().exp2() } else { 1.0 })
+        let bounds = bounds.filter(|b| *b > 0.0 && b.is_finite());
+        let (least, largest) =
+            bounds.fold((f64::INFINITY, 0.0f64), |(a, z), b| (a.min(b), z.max(b)));
+        let unit = spread.min(least / LEAST_BOUND).max(largest / MOST_BOUND).max(most / LARGE);
+        Self(if unit.is_normal() { unit } else { 1.0 })
     }
 
     pub(super) fn is_one(self) -> bool {
@@ -55,11 +65,7 @@ impl Unit {
     }
 
     pub(super) fn settings(self, settings: &MpdSettings) -> MpdSettings {
-        MpdSettings {
-            tol: self.into_own(settings.tol),
-            constraint_atol: self.into_own(settings.constraint_atol),
-            ..*settings
-        }
+        MpdSettings { constraint_atol: self.into_own(settings.constraint_atol), ..*settings }
     }
 
     /// What the divided problem's solution says of the problem itself.
