@@ -53,6 +53,8 @@ VALUE_LOSSES = {
 }
 #: Those of them in which errors up to ε cost nothing.
 WITH_TUBE = ("epsilon_insensitive", "squared_epsilon_insensitive")
+#: Those of them whose slope has a bound: there C bounds the coefficients, in the units of y.
+OF_BOUNDED_SLOPE = ("epsilon_insensitive", "quantile")
 #: A loss that the primal machines alone have, for labels and for values.
 LEAST_SQUARES = {"least_squares": "``(y - f)²``"}
 #: Hyperparameters that one of them has: bounds, default, and what a page says.

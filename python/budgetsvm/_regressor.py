@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -12,6 +12,9 @@ from . import _larger, _names, _parameters, _validation
 from ._docs import documented
 from ._estimator import Estimator
 from ._hyperparameters import hyperparameters
+
+#: Rows of the first part of a stream, at least, that say how far its values spread.
+_ROWS_OF_A_SPREAD = 30
 
 
 @hyperparameters
@@ -52,14 +55,24 @@ class Regressor(RegressorMixin, Estimator):
 
     def _encode(self, y: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, None]:
         y = _values(y)
-        if self.loss in _names.WITH_TUBE:
-            for column in y.T if y.ndim == 2 else [y]:
-                _validation.warn_of_wide_tube(column, float(self.epsilon))
+        self._look_at_units(y)
         return y, None
 
     def _encode_part(self, y: np.ndarray, classes: Any, first: bool) -> tuple[np.ndarray, None]:
+        y = _values(y)
         # A part may be one row: it says nothing of the spread.
-        return _values(y), None
+        if first and len(y) >= _ROWS_OF_A_SPREAD:
+            self._look_at_units(y)
+        return y, None
+
+    def _look_at_units(self, y: np.ndarray) -> None:
+        """Warn where ε or C are in other units than the values."""
+        C = getattr(self, "C", None)
+        for column in y.T if y.ndim == 2 else [y]:
+            if self.loss in _names.WITH_TUBE:
+                _validation.warn_of_wide_tube(column, float(self.epsilon))
+            if self.loss in _names.OF_BOUNDED_SLOPE and _validation.is_number(C):
+                _validation.warn_of_small_cost(column, float(cast(Any, C)))
 
     def _look_at_fit(self) -> None:
         fitted: Any = self

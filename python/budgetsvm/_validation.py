@@ -351,6 +351,24 @@ def warn_of_wide_tube(y: np.ndarray, epsilon: float) -> None:
         )
 
 
+#: Spreads of y, in units of C, from which a constant may be all that C allows.
+_WIDE_SPREAD = 20.0
+
+
+def warn_of_small_cost(y: np.ndarray, C: float) -> None:
+    """Warn where C, which bounds each coefficient, is small beside the values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(np.std(y))
+    if np.isfinite(spread) and spread > _WIDE_SPREAD * C:
+        warn(
+            f"C={C:g} bounds each coefficient and is small beside the spread of y (standard "
+            f"deviation {spread:.3g}): the machine may be little more than a constant. C and "
+            "epsilon are in the units of y. Standardise y, for example with "
+            "sklearn.compose.TransformedTargetRegressor(machine, transformer=StandardScaler()), "
+            f"or raise C, for example to {spread:.2g}."
+        )
+
+
 def warn_of_no_terms(machine: Any) -> None:
     """Warn where a machine says the same of every row."""
     coef = machine.coef if machine.coef.size else machine.dual_coef
