@@ -102,7 +102,12 @@ impl<F: Real> Run<'_, '_, '_, F> {
                 if !(settings.refine && whole && m > 1) {
                     return Ok(StopReason::Converged);
                 }
-                tol = tol.min(REFINED * largest_magnitude(&self.scores, 1.0));
+                // Small values have small scores; labels are 1, and where there are none 1 counts.
+                let least = match largest_magnitude(&self.dual.linear, 0.0) {
+                    0.0 => 1.0,
+                    most => most.min(1.0),
+                };
+                tol = tol.min(REFINED * largest_magnitude(&self.scores, least));
                 max_iter = max_iter.min(self.product.steps.saturating_mul(REFINING) + 1000);
                 continue;
             }
