@@ -189,6 +189,8 @@ class PrimalEstimator(LearntScales, MachineEstimator):
         one = self._cost(target, weights) / self._used_C()
         gamma, spent = _tuning.tune(self, rows, target, n_classes, one, gamma, watcher.notify)
         cost = self._cost(target, weights)
+        if self.tune:
+            _tuning.warn_of_rare_classes(self, target, n_classes, cost)
         basis, points = self._basis(X)
         start = None
         same = np.array_equal(last.get("classes_", ()), getattr(self, "classes_", ()))

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from . import _core, _parameters
+from . import _core, _parameters, _validation
 from ._validation import is_number, plain
 
 #: What the tuning is told of an estimator that has it.
 _TOLD = "kernel degree coef0 loss epsilon quantile smoothing budget".split()
+
+#: Rows of a class below which a choice by it is uncertain.
+FEWEST_ROWS = 30
 
 #: For pages of classes whose C and γ may be tuned.
 NAME = "tune"
@@ -40,6 +43,26 @@ def width(value: Any) -> str | None:
     return "'scale', 'auto', 'tune' or a number > 0" if wrong and isinstance(value, str) else wrong
 
 
+def warn_of_rare_classes(estimator: Any, target: Any, n_classes: int | None, costs: Any) -> None:
+    """Warn where a class has too few rows to choose C and γ by."""
+    if not is_classifier(estimator):
+        return
+    counted = np.asarray(target)[np.asarray(costs) > 0]
+    if n_classes is None:
+        sides = np.stack([(counted > 0).sum(axis=0), (counted <= 0).sum(axis=0)]).reshape(2, -1)
+        fewest, name = int(sides.min()), f"a side of label {int(sides.min(axis=0).argmin())}"
+    else:
+        counts = np.bincount(counted, minlength=n_classes)
+        rarest = int(np.where(counts > 0, counts, len(counted)).argmin())
+        fewest, name = int(counts[rarest]), f"class {estimator.classes_[rarest]!r}"
+    if fewest < FEWEST_ROWS:
+        _validation.warn(
+            f"C and gamma are tuned with {fewest} rows of {name}: of fewer than {FEWEST_ROWS} rows "
+            "of a class the choice is uncertain. Give numbers, or more rows of this class.",
+            UserWarning,
+        )
+
+
 def tune(
     estimator: Any, rows: Any, target: Any, n_classes: int | None, costs: np.ndarray, gamma: float,
     notify: Any = None,
@@ -54,6 +77,7 @@ def tune(
     if not any(which):
         return gamma, 0.0
     began = time.perf_counter()
+    warn_of_rare_classes(estimator, target, n_classes, costs)
     told = {name: getattr(estimator, name) for name in _TOLD if hasattr(estimator, name)}
     if told.get("loss") == "least_squares":
         told |= {"loss": "squared_epsilon_insensitive", "epsilon": 0.0}
@@ -61,11 +85,12 @@ def tune(
         told["quantile"] = _parameters.middle(told["quantile"])
     classes = is_classifier(estimator)
     told.setdefault("loss", "hinge" if classes else "epsilon_insensitive")
+    told.setdefault("budget", None)
     seeded = getattr(estimator, "random_state", None) is not None
     told |= {
         "gamma": gamma,
         "C": 1.0 if which[0] else estimator._used_C(),
-        "fit_intercept": not classes,
+        "fit_intercept": bool(getattr(estimator, "fit_intercept", True)),
         "random_state": estimator._seed() if seeded else 0,
         "max_time": None if estimator.max_time is None else 0.3 * float(estimator.max_time),
     }

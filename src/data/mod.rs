@@ -8,6 +8,7 @@ mod problem;
 mod rows;
 mod scales;
 mod selection;
+mod stratified;
 pub mod svmlight;
 
 pub use csr::{Csr, Indices};
@@ -20,3 +21,4 @@ pub use rows::{AnyRows, Point, RowFloat, Rows};
 pub(crate) use rows::{check_finite, each_rows};
 pub use scales::Scales;
 pub use selection::Selection;
+pub(crate) use stratified::StratifiedSample;

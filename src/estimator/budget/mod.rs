@@ -16,6 +16,7 @@ mod search;
 pub(super) mod train;
 mod tune;
 mod units;
+mod validation;
 
 pub use config::{BudgetConfig, Maintenance};
 pub use distributed::SumsOfMachine;

@@ -4,7 +4,7 @@ use super::config::{PrimalConfig, PrimalSolver};
 use super::found::Found;
 use super::report::PrimalReport;
 use super::start::{PrimalBasis, PrimalStart};
-use crate::data::{Problem, SomeTargets, Targets};
+use crate::data::{Problem, SomeTargets, StratifiedSample, Targets};
 use crate::error::{Error, Result, try_collect, try_vec};
 use crate::estimator::basis::{ModelRows, model_on};
 use crate::float::Real;
@@ -209,18 +209,19 @@ pub(super) struct Shuffled {
 
 impl Shuffled {
     pub(super) fn new<F: Real>(problem: &Problem<'_, F>, seed: u64) -> Result<Self> {
-        Self::first(problem, seed, usize::MAX)
+        Self::some(problem, seed, usize::MAX)
     }
 
-    /// The first samples alone.
-    pub(super) fn first<F: Real>(problem: &Problem<'_, F>, seed: u64, size: usize) -> Result<Self> {
+    /// So many samples alone, rare classes up to a half of them; costs undo that.
+    pub(super) fn some<F: Real>(problem: &Problem<'_, F>, seed: u64, size: usize) -> Result<Self> {
         let weighty = (0..problem.len()).filter(|&i| problem.cost()[i] > 0.0);
-        let mut samples = try_collect("samples", weighty)?;
-        Rng::new(seed).shuffle(&mut samples);
-        samples.truncate(size);
-        let cost = try_collect("costs", samples.iter().map(|&i| problem.cost()[i]))?;
-        let targets = SomeTargets::new(problem.targets(), samples.iter().copied())?;
-        Ok(Self { samples, cost, targets })
+        let samples = try_collect("samples", weighty)?;
+        let rng = &mut Rng::new(seed);
+        let drawn = StratifiedSample::draw(problem.targets(), samples, size, rng)?;
+        let each = drawn.rows.iter().zip(&drawn.weights);
+        let cost = try_collect("costs", each.map(|(&i, weight)| weight * problem.cost()[i]))?;
+        let targets = SomeTargets::new(problem.targets(), drawn.rows.iter().copied())?;
+        Ok(Self { samples: drawn.rows, cost, targets })
     }
 
     pub(super) fn targets(&self) -> Targets<'_> {

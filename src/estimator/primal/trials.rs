@@ -5,6 +5,7 @@ use super::run::Shuffled;
 use crate::data::{Problem, Targets};
 use crate::error::{Error, Result};
 use crate::estimator::basis::{ModelRows, model_on};
+use crate::estimator::score::proper_score_of;
 use crate::float::Real;
 use crate::kernel::AnyKernel;
 use crate::solver::primal::{Criterion, criterion, leave_one_out, newton};
@@ -86,6 +87,11 @@ impl<'t, 'a, 'p, F: Real> Trials<'t, 'a, 'p, F> {
         }
     }
 
+    /// Whether the targets are classes.
+    pub(super) fn of_classes(&self) -> bool {
+        self.problem.targets().are_classes()
+    }
+
     /// log of the mean C.
     pub(super) fn log_cost(&self) -> f64 {
         mean(&self.part.cost).ln()
@@ -161,18 +167,33 @@ impl<'t, 'a, 'p, F: Real> Trials<'t, 'a, 'p, F> {
         }
     }
 
+    /// Decision values of the machines without each sample; none where there is no machine that
+    /// numbers of this size can tell from rounding.
+    fn left_out(&mut self, x: [f64; 2]) -> Step<Option<Vec<f64>>> {
+        let found = self.solve(x, |polish, gram, solution, _, watch| {
+            leave_one_out(polish, gram, solution, watch)
+        });
+        match found {
+            Err(Halt::Fail(Error::NotPositiveDefinite(_))) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// The proper score of these values, which a rare class counts in.
+    ///
+    /// # Errors
+    /// As [`Self::criterion`].
+    pub(super) fn score(&mut self, x: [f64; 2]) -> Step<f64> {
+        let Some(values) = self.left_out(x)? else { return Ok(f64::NEG_INFINITY) };
+        Ok(proper_score_of(&values, self.part.targets(), &self.weight, self.polish.loss)?)
+    }
+
     /// Weight of the samples that the machines without them put into another class.
     ///
     /// # Errors
     /// As [`Self::criterion`].
     pub(super) fn errors(&mut self, x: [f64; 2]) -> Step<f64> {
-        let found = self.solve(x, |polish, gram, solution, _, watch| {
-            leave_one_out(polish, gram, solution, watch)
-        });
-        let left_out = match found {
-            Err(Halt::Fail(Error::NotPositiveDefinite(_))) => return Ok(f64::INFINITY),
-            found => found?,
-        };
+        let Some(left_out) = self.left_out(x)? else { return Ok(f64::INFINITY) };
         let Targets::Classes { index, .. } = self.part.targets() else {
             return Ok(f64::INFINITY);
         };
