@@ -44,7 +44,7 @@ const FACTOR: f64 = 2.0;
 const BEYOND: usize = 3;
 /// Factors of γ that are judged by the machine's own loss, in either direction.
 const JUDGED: usize = 2;
-/// Few rows: factors of γ from which C climbs, too, and where it begins for costs of mean 1, in units of the
+/// Of few rows C climbs with these factors of γ, too, from here: for costs of mean 1, in units of the
 /// spread.
 const WIDE: [f64; 3] = [0.0625, 0.25, 1.0];
 const LARGE_C: f64 = 100.0;
