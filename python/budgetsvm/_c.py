@@ -139,7 +139,7 @@ def _expansion(source: Source, at: int, part: Expansion | Pairs) -> int:
     source.add(
         _c_text.EXPANSION, at=at, d=d, terms=terms, outputs=outputs, row=row, sum=sum_, kind=kind,
         term=term, total=total, value=value, table=table, offsets=offsets,
-        reading=_filled(reading, origin=origin, by=_number(1 / step)),
+        reading=_filled(reading, origin=origin, by=_number(1 / step), outputs=outputs),
         adding=_filled(
             adding, weights=weights, weight=weight, outputs=outputs, ends=ends, k=k,
             width=coef.shape[1], terms=terms,

@@ -67,11 +67,16 @@ READ_FLOAT = """
     for (j = 0; j < @d@; j++) r[j] = x[j]@origin@;
 """
 
+#: Integers have no NaN: a row with one has no sum of them.
 READ_SHORT = """
     for (j = 0; j < @d@; j++) {
-        const float v = (x[j]@origin@) * @by@;
-        const float near = v < 0.0f ? v - 0.5f : v + 0.5f;
-        r[j] = v > 32767.0f ? 32767 : v < -32767.0f ? -32767 : (int32_t)near;
+        const float steps = (x[j]@origin@) * @by@;
+        const float near = steps < 0.0f ? steps - 0.5f : steps + 0.5f;
+        if (steps != steps) {
+            for (c = 0; c < @outputs@; c++) out[c] = (double)steps;
+            return;
+        }
+        r[j] = steps > 32767.0f ? 32767 : steps < -32767.0f ? -32767 : (int32_t)near;
     }
 """
 

@@ -39,6 +39,8 @@ except ImportError as error:  # pragma: no cover
 
 from . import distributed as steps
 from ._asset_classes import AssetSVC, AssetSVR
+from ._available import available_if
+from ._calibration import has_probabilities
 from ._estimator import Estimator
 from ._hyperparameters import hyperparameters
 from ._local import LocalBudgetSVC
@@ -154,6 +156,12 @@ class _Run:
             pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
             level = [self.submit(work, pair) if len(pair) == 2 else pair[0] for pair in pairs]
         return level[0]
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if not is_classifier(estimator):
+        raise AttributeError("a regressor has values alone: call predict")
+    return has_probabilities(estimator)
 
 
 @hyperparameters
@@ -280,6 +288,36 @@ class _OfDask(Estimator):
         if not is_classifier(self):
             raise AttributeError(f"{type(self).__name__} has no decision_function: predict")
         return self._lazily("decision_function", X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """As the local estimator's; lazy for a collection.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame or array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        dask array, dask data frame or ndarray of shape (n_samples, n_classes)
+        """
+        return self._lazily("predict_proba", X)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """As the local estimator's; lazy for a collection.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame or array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        dask array, dask data frame or ndarray of shape (n_samples, n_classes)
+        """
+        return self._lazily("predict_log_proba", X)
 
     def _lazily(self, method: str, X: Any) -> Any:
         local = self.to_local()

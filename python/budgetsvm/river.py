@@ -38,6 +38,19 @@ HELD = 256
 FEW = 16
 
 
+def _check_finite(what: str, value: Any) -> None:
+    """Refuse, by its name, what is no number that floats hold."""
+    try:
+        fine = math.isfinite(value)
+    except TypeError:
+        raise TypeError(f"{what}: a number, got {value!r}") from None
+    except OverflowError:
+        bits = int(value).bit_length()
+        raise ValueError(f"{what}: a finite number, got an integer of {bits} bits") from None
+    if not fine:
+        raise ValueError(f"{what}: a finite number, got {value!r}")
+
+
 class _Wrapped:
     """A scikit-learn estimator that learns dictionaries."""
 
@@ -71,27 +84,25 @@ class _Wrapped:
         row = [get(name, 0.0) for name in self._names]
         try:
             fine = math.isfinite(sum(row))
-        except TypeError:
+        except (TypeError, OverflowError):
             fine = False
         if not fine:
             for name, value in zip(self._names, row, strict=True):
-                try:
-                    fine = math.isfinite(value)
-                except TypeError:
-                    raise TypeError(f"feature {name!r}: a number, got {value!r}") from None
-                if not fine:
-                    raise ValueError(f"feature {name!r}: a finite number, got {value!r}")
+                _check_finite(f"feature {name!r}", value)
         return row
 
     def _hold(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
         """Takes a row, or says what is wrong with it and takes nothing."""
-        if not w >= 0 or w == math.inf:
+        _check_finite("w", w)
+        if w < 0:
             raise ValueError(f"w: a finite number >= 0, got {w!r}")
         if w != 1 and not self._weighs:
             raise ValueError(f"w: {type(self.estimator).__name__} learns rows without weights")
         if not self._known.issuperset(x):
             self._meet(x)
         row = self._values(x)
+        if w == 0:
+            return
         self._rows.append(row)
         self._targets.append(y)
         self._weights.append(w)
@@ -308,8 +319,7 @@ class Regressor(_Wrapped, base.Regressor):
 
     def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
         """Learns a row with its value, which counts `w` times."""
-        if not math.isfinite(y):
-            raise ValueError(f"y: a finite number, got {y!r}")
+        _check_finite("y", y)
         self._hold(x, y, w)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:

@@ -212,3 +212,18 @@ def test_without_dask_the_message_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "budgetsvm.dask")
     with pytest.raises(ImportError, match=r"budgetsvm\[dask\]"):
         import budgetsvm.dask  # noqa: F401
+
+
+def test_probabilities_are_lazy(client):
+    x, y = arrays()
+    clf = DaskBudgetSVC(**SETTINGS, loss="log_loss", client=client).fit(x, y)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    for method in ("predict_proba", "predict_log_proba"):
+        wanted = getattr(clf.to_local(), method)(X)
+        found = getattr(clf, method)(x)
+        assert hasattr(found, "compute")
+        np.testing.assert_array_equal(found.compute(), wanted)
+        np.testing.assert_array_equal(getattr(clf, method)(frame).compute().to_numpy(), wanted)
+    with pytest.raises(AttributeError, match=r"call calibrate\(X, y\)"):
+        DaskBudgetSVC(client=client).predict_proba(x)
+    assert not hasattr(DaskBudgetSVR(client=client), "predict_proba")

@@ -106,19 +106,35 @@ def test_a_row_that_is_refused_is_not_learnt_and_nothing_else_is_lost():
     model, clean = Classifier(svc), Classifier(svc)
     for at, (row, y) in enumerate(zip(ROWS[:300], Y[:300], strict=True)):
         if at % 50 == 10:
-            for wrong, error in [(np.nan, ValueError), (None, TypeError), ("x", TypeError)]:
+            for wrong, error in [
+                (np.nan, ValueError),
+                (None, TypeError),
+                ("x", TypeError),
+                (10**400, ValueError),
+                (-(10**5000), ValueError),
+            ]:
                 with pytest.raises(error, match="'b'"):
                     model.learn_one({**row, "b": wrong}, bool(y))
             with pytest.raises(ValueError, match="'maybe'"):
                 model.learn_one(row, "maybe")
             with pytest.raises(ValueError, match="w:"):
                 model.learn_one(row, bool(y), -1.0)
+            with pytest.raises(ValueError, match="w:"):
+                model.learn_one(row, bool(y), 10**400)
+            model.learn_one(row, not y, 0)  # a row of no weight is none
         for each in (model, clean):
             each.learn_one(row, bool(y))
     model.predict_one(ROWS[0]), clean.predict_one(ROWS[0])
     np.testing.assert_array_equal(
         model._machine.decision_function(X), clean._machine.decision_function(X)
     )
+
+
+def test_a_value_beyond_floats_is_refused():
+    model = Regressor(BudgetSVR(budget=20, gamma=0.5, random_state=0))
+    for wrong in (10**400, np.inf):
+        with pytest.raises(ValueError, match="y: a finite number"):
+            model.learn_one(ROWS[0], wrong)
 
 
 def test_what_cannot_be_wrapped_is_refused():
