@@ -21,7 +21,7 @@ static inline float @n@_exp(float x)
     union { float f; uint32_t u; } power;
     float p, r;
     int n;
-    if (!(x > -87.0f)) return 0.0f;
+    if (!(x > -87.0f)) return x != x ? x : 0.0f;
     n = (int)(x * 1.44269504f - 0.5f);
     r = x - (float)n * 0.693359375f;
     r = r + (float)n * 2.12194440e-4f;

@@ -23,6 +23,8 @@ _WITH_FUNCTIONS = "Semiparametric"
 _ELSE = "read it by budgetsvm.load"
 #: Those that learn several values a row.
 _SEVERAL = ("BudgetSVR", "PrimalSVR", "AssetSVR")
+#: What the file of an estimator describes.
+_KEYS = {"kind", "params", "fitted", "labels", "n_features"}
 _MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
 
@@ -78,6 +80,8 @@ class Served:
         self._one_column = fitted.get("_one_column") is True
         several = k == 0 and self.kind in _SEVERAL
         require(several or machine.n_outputs == (outputs or 1), "machine and labels")
+        width = self.n_features_in_ if self._plans is None else sum(_table.widths(self._plans))
+        require(machine.n_features == width, "machine and features")
         require(curves is None or curves[1] == k, "machine and labels")
         # Whether the most probable class is what it predicts.
         self._most_probable = curves is not None
@@ -282,7 +286,11 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Served:
     """Read what predicts from a file that an estimator's `save` wrote.
 
     Nothing in the file is executed. Neither scikit-learn nor SciPy is imported, by this or by
-    predicting; the answers are those of the estimator, to the bit.
+    predicting; the answers are those of the estimator, to the bit. What predictions need is
+    checked: the file's sum and form, the machine, its labels and what makes answers of its values.
+    What `budgetsvm.load` looks at beside these (ranges of hyperparameters, attributes that training
+    left) plays no part here: of a file from an unknown hand let `load` say first whether it is
+    whole.
 
     Parameters
     ----------
@@ -307,7 +315,11 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Served:
     text, arrays, machine = _core.archive_load(os.fsdecode(path))
     try:
         description = json.loads(text)
-        kind = description["kind"]
+        require(set(description) == _KEYS, "description of the estimator")
+        kind, d = description["kind"], description["n_features"]
+        require(isinstance(kind, str) and type(d) is int and d > 0, "description of the estimator")
+        parts = (description["params"], description["fitted"])
+        require(all(isinstance(part, dict) for part in parts), "description of the estimator")
         if kind in _TRANSFORMERS:
             raise ValueError(f"a {kind} is a transformer, which predicts nothing: {_ELSE}")
         if machine is None or kind.startswith(_WITH_FUNCTIONS):

@@ -19,7 +19,7 @@ from budgetsvm.convert import to_c
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 CC = shutil.which("cc") or shutil.which("gcc")
-FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1"]
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-pedantic", "-Werror", "-O1"]
 #: What C is not written of, and the word of the reason.
 REFUSED = {"LocalBudgetSVC": "cells"}
 #: Sums of several expansions of coded columns.
@@ -219,6 +219,16 @@ def test_the_bytes_of_constants_are_counted():
     tables = re.findall(r"static const (float|double) \w+\[(\d+)\]", text)
     assert int(told) == sum({"float": 4, "double": 8}[kind] * int(n) for kind, n in tables)
     assert int(told) == 20 * 2 * 4 + 20 * 4 + 2 * 4 + 8
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_a_row_with_nan_has_a_decision_that_is_nan(compiled, short):
+    X = machines.rows()[:4].astype(np.float32)
+    X[1:3, 0] = np.nan
+    X[3] = 1e30 if short else X[3]
+    given = [machines.of_moons()] if X.shape[1] == 2 else [machines.machine("SVC-0-two")]
+    (found,) = compiled(given, X, dtype="int16" if short else "float32")
+    assert np.isnan(found[:, 0]).tolist() == [False, True, True, False]
 
 
 def test_calibrated_machines(compiled):
