@@ -79,7 +79,8 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         labels = y if plain else column_or_1d(y, warn=True)
         if not plain:
             _validation.check_labels("y", labels)
-        classes, index = np.unique(labels, return_inverse=True)
+        classes, index = _validation.numbered(labels)
+        index = index.astype(np.intp, copy=False)
         # Which warns of many classes.
         if not plain or 2 * len(classes) > len(labels):
             check_classification_targets(y)

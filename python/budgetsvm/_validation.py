@@ -29,6 +29,9 @@ _WIDE = 2**20
 #: Integers are counted rather than sorted where they are many and lie so close together.
 _MANY, _CLOSE = 2**12, 2**16
 
+#: Labels that are text are sorted so many at a time.
+_SORTED = 2**14
+
 #: Numbers up to which an array of what is finite costs nothing that counts.
 _SMALL = 2**20
 
@@ -87,6 +90,12 @@ def numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             seen[places] = True
             classes = np.array([int(low) + int(at) for at in np.flatnonzero(seen)], dtype=y.dtype)
             return classes, (np.cumsum(seen, dtype=np.uint32) - np.uint32(1))[places]
+    if y.dtype.kind in "OUS" and len(y) > _SORTED:
+        # Text is slow to sort, and a sort hears no Ctrl-C: some rows at a time.
+        starts = range(0, len(y), _SORTED)
+        parts = [np.unique(y[i : i + _SORTED], return_inverse=True) for i in starts]
+        classes = np.unique(np.concatenate([own for own, _ in parts]))
+        return classes, np.concatenate([np.searchsorted(classes, own)[at] for own, at in parts])
     classes, index = np.unique(y, return_inverse=True)
     return classes, index
 

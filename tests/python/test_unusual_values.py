@@ -132,6 +132,18 @@ def test_integers_beyond_floats_are_refused_by_what_serves(tmp_path):
             served.predict(rows)
 
 
+@pytest.mark.parametrize("kind", [str, object])
+def test_labels_of_text_are_numbered_some_at_a_time(monkeypatch, kind):
+    monkeypatch.setattr(_validation, "_SORTED", 64)
+    labels = np.random.default_rng(0).integers(0, 50, 1000).astype(str).astype(kind)
+    labels[-1] = "zz"
+    classes, index = _validation.numbered(labels)
+    wanted, places = np.unique(labels, return_inverse=True)
+    assert classes.dtype == wanted.dtype
+    np.testing.assert_array_equal(classes, wanted)
+    np.testing.assert_array_equal(index, places)
+
+
 def test_warnings_of_code_that_has_no_module():
     y = X[:, 0]
     for scope in ({}, {"__builtins__": {}}):
