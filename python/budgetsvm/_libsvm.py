@@ -94,7 +94,9 @@ def to_libsvm(estimator: Any, path: Target, *, n_jobs: int | None = None) -> Non
 
     Every exact machine, and every other one that is a single expansion of one of LIBSVM's kernels
     ("rbf", "poly", "sigmoid", "linear"): of two classes, of values, or of one class. Labels are
-    whole numbers.
+    whole numbers, and numbers have as many digits as give them back. The threshold of one class is
+    lowered by what rounding leaves of the value of a support vector on the boundary (1e-9 of 1 +
+    its magnitude), so that LIBSVM has these rows inside as `predict` has; `from_libsvm` undoes it.
 
     Parameters
     ----------

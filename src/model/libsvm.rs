@@ -34,6 +34,25 @@ const HEADER: u64 = 1 << 28;
 /// More lines than a header of LIBSVM's has.
 const FIELDS: usize = 16;
 
+/// How far below zero a value of one class is inside all the same, relative to 1 + |rho|: rounding
+/// leaves so much of a support vector on the boundary. Python's is `_votes.BOUNDARY`.
+const BOUNDARY: f64 = 1e-9;
+
+/// The threshold of a machine of one class whose text has this one: LIBSVM's rows inside are those
+/// of values above zero, ours those of values from minus the boundary's width on.
+fn of_text(rho: f64) -> f64 {
+    rho + BOUNDARY * (1.0 + rho.abs())
+}
+
+/// The threshold that the text has of such a machine: `of_text` makes the same of it again, bit for
+/// bit where rho is not far below the boundary's width.
+fn for_text(rho: f64) -> f64 {
+    let near = (rho - BOUNDARY) / (1.0 + BOUNDARY.copysign(rho - BOUNDARY));
+    let (below, above) = (near.next_down(), near.next_up());
+    let around = [near, below, above, below.next_down(), above.next_up()];
+    around.into_iter().find(|&told| of_text(told) == rho).unwrap_or(near)
+}
+
 /// LIBSVM's machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -253,7 +272,10 @@ impl LibsvmModel {
             (false, _) if classes == 2 => (Vec::new(), 1),
             _ => return bad(format!("nr_class {classes} of svm_type {}", kind.name())),
         };
-        let rho = header.all("rho", outputs)?;
+        let mut rho = header.all("rho", outputs)?;
+        if kind == Kind::OneClass {
+            rho.iter_mut().for_each(|rho| *rho = of_text(*rho));
+        }
         finite("rho", &rho)?;
         let n_support = if labels.is_empty() {
             vec![terms]
@@ -342,7 +364,9 @@ impl LibsvmModel {
         let plain = |v: &f64| format!("{v:?}");
         list("nr_class", &mut [self.labels.len().max(2).to_string()].into_iter());
         list("total_sv", &mut [terms.to_string()].into_iter());
-        list("rho", &mut self.rho.iter().map(plain));
+        let one_class = self.kind == Kind::OneClass;
+        let told = |&rho: &f64| plain(&if one_class { for_text(rho) } else { rho });
+        list("rho", &mut self.rho.iter().map(told));
         if !self.labels.is_empty() {
             list("label", &mut self.labels.iter().map(i64::to_string));
             if let Some((a, b)) = &self.sigmoids {

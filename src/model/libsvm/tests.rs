@@ -123,3 +123,21 @@ fn hostile_texts_are_refused() {
     let narrow = LibsvmModel::read(THREE.as_bytes(), Some(1), &mut || Ok(()));
     assert!(narrow.unwrap_err().to_string().contains("n_features=1"));
 }
+
+#[test]
+fn a_threshold_of_one_class_comes_back() {
+    let one =
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n1 1:1\n";
+    for rho in [0.5, 0.0, 2.392_364_51, -81.000_000_1, 1e9, -3e300, 0.1 + 0.2] {
+        let model = LibsvmModel { rho: vec![rho], ..read(one).unwrap() };
+        let text = model.write().unwrap().concat();
+        let again = read(&text).unwrap();
+        assert_eq!(again.rho, [rho]);
+        assert_eq!(again.write().unwrap().concat(), text);
+        // LIBSVM has a value of zero, and one a little below, inside: above zero.
+        let (_, told) = text.split_once("rho ").unwrap();
+        let told: f64 = told.lines().next().unwrap().parse().unwrap();
+        let width = 0.9 * BOUNDARY * (1.0 + rho.abs());
+        assert!(rho - width - told > 0.0 && rho - 2.0 * width - told < 0.0);
+    }
+}
