@@ -306,17 +306,7 @@ class _OfDask(Estimator):
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
-        """As the local estimator's; lazy for a collection.
-
-        Parameters
-        ----------
-        X : dask array, dask data frame or array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        dask array, dask data frame or ndarray of shape (n_samples, n_classes)
-        """
+        """Logarithms of `predict_proba`, lazy as it is."""
         return self._lazily("predict_log_proba", X)
 
     def _lazily(self, method: str, X: Any) -> Any:
