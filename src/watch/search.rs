@@ -73,7 +73,7 @@ impl Watch<'_> {
     /// For a search of at most so many steps: while `work` runs, the observer is told where that
     /// stands. Beside what the work returns there are the seconds and the least error so far at
     /// the end of every part of it.
-    pub(crate) fn search<T>(
+    pub fn search<T>(
         &mut self,
         planned: usize,
         work: impl FnOnce(&mut Self) -> T,
@@ -88,7 +88,7 @@ impl Watch<'_> {
     }
 
     /// A candidate of a search has this error.
-    pub(crate) fn judged(&self, error: f64) {
+    pub fn judged(&self, error: f64) {
         if let Some(tally) = &self.search {
             tally.candidates.fetch_add(1, Ordering::Relaxed);
             if error >= 0.0 {
@@ -98,7 +98,7 @@ impl Watch<'_> {
     }
 
     /// What follows is judged by errors of another kind.
-    pub(crate) fn judges_anew(&self) {
+    pub fn judges_anew(&self) {
         if let Some(tally) = &self.search {
             tally.error.store(f64::INFINITY.to_bits(), Ordering::Relaxed);
         }
@@ -111,7 +111,7 @@ impl Watch<'_> {
     }
 
     /// A part of the search is done, which counts as so many steps.
-    pub(crate) fn step_done(&self, steps: usize) {
+    pub fn step_done(&self, steps: usize) {
         self.advance(steps);
         if let Some(tally) = &self.search {
             let error = f64::from_bits(tally.error.load(Ordering::Relaxed));
@@ -123,7 +123,7 @@ impl Watch<'_> {
     }
 
     /// So many steps of the search are done, or were not needed.
-    pub(crate) fn reached(&self, steps: usize) {
+    pub fn reached(&self, steps: usize) {
         if let Some(tally) = &self.search {
             tally.steps.fetch_max(steps, Ordering::Relaxed);
         }
@@ -133,7 +133,7 @@ impl Watch<'_> {
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn steps_side_by_side<T: Send>(
+    pub fn steps_side_by_side<T: Send>(
         &mut self,
         count: usize,
         work: impl Fn(usize, &mut Watch<'_>) -> Step<T> + Sync,
