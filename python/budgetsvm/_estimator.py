@@ -75,7 +75,7 @@ class Estimator(Archived, BaseEstimator):
 
         Parameters
         ----------
-        **params : dict
+        params : dict
             Hyperparameters and their values; ``name__part`` is one of an estimator within.
 
         Returns
