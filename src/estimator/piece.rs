@@ -37,7 +37,7 @@ impl<F: Real> Piece<F> {
         let all: Result<Vec<_>> = pieces.clone().map(|piece| piece.rows.rows()).collect();
         Ok(Self {
             rows: Gathered::joined(&all?)?,
-            targets: SomeTargets::joined(pieces.clone().map(|piece| &piece.targets)),
+            targets: SomeTargets::joined(pieces.clone().map(|piece| &piece.targets))?,
             cost: pieces.flat_map(|piece| piece.cost.iter().copied()).collect(),
         })
     }

@@ -60,7 +60,7 @@ impl AssetConfig {
         let held = held.problem()?;
         let lacking = class_counts(held.targets()).contains(&0);
         let all: Vec<usize> = (0..held.len()).collect();
-        let chosen = draw_landmarks(&all, self.n_components, &mut Rng::new(self.seed));
+        let chosen = draw_landmarks(&all, self.n_components, &mut Rng::new(self.seed))?;
         let rows = if lacking { Some(Piece::new(&held, &chosen)?) } else { None };
         Ok((machine.on_rows(rows), report))
     }
@@ -107,8 +107,8 @@ impl AssetConfig {
         let (machine, report) = if pairs().any(grown) || pairs().any(first) {
             let all: Vec<usize> = (0..rows.cost.len()).collect();
             let points = Gathered::new(&rows.problem()?.rows(), &all)?.into_dense()?;
-            let map =
-                FeatureMap::Landmarks(self.nystroem().fit_among(&points.rows()?, &all, watch)?);
+            let (map, _) = self.nystroem().fit_among(&points.rows()?, &all, watch)?;
+            let map = FeatureMap::Landmarks(map);
             let state = projected(known, &map, watch)?;
             self.one_pass(problem, Some((&map, &state)), watch)?
         } else {
@@ -140,7 +140,7 @@ fn projected<F: Real>(
     let mut features = try_vec("features", s.saturating_mul(width), F::zero())?;
     map.transform(&old.rows()?, (&mut features, width), watch)?;
     let moved = |weights: &[f64]| -> Result<Vec<f64>> {
-        let coef = from.expansion(weights);
+        let coef = from.expansion(weights)?;
         let mut out = try_vec("weights", outputs.saturating_mul(width), 0.0)?;
         for (z, coef) in features.chunks_exact(width).zip(coef.chunks_exact(outputs.max(1))) {
             let z: Vec<f64> = z.iter().map(|v| Real::to_f64(*v)).collect();

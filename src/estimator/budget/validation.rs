@@ -215,7 +215,7 @@ impl<'v, 'p, F: Real> Validation<'v, 'p, F> {
         let (problem, outputs) = (self.problem, self.problem.targets().n_outputs());
         let mut cost = try_vec("costs", problem.len(), 0.0)?;
         fold.train.iter().for_each(|&i| cost[i] = c * problem.cost()[i]);
-        let how = Polish { tol: 1e-2, ..self.config.polisher() };
+        let how = Polish { tol: 1e-2, ..self.config.polisher(self.config.unit(self.problem)?) };
         let part = problem.with_cost(&cost);
         let polished = coefficients::polish_on(&how, &part, (held, &*start), watch)?;
         if polished.stop.is_early() {
@@ -265,7 +265,7 @@ impl<'v, 'p, F: Real> AllRowsMachine<'v, 'p, F> {
             of,
             rows: rows.to_vec(),
             gram,
-            targets: SomeTargets::new(targets, rows.iter().copied()),
+            targets: SomeTargets::new(targets, rows.iter().copied())?,
             coef: model.coef(),
             intercept: model.intercept().to_vec(),
             model,
@@ -280,7 +280,10 @@ impl<'v, 'p, F: Real> AllRowsMachine<'v, 'p, F> {
         take: impl FnOnce(&Polish, &[f64], Start<'_>, &mut Watch<'_>) -> Step<T>,
     ) -> Step<T> {
         let cost: Vec<f64> = self.rows.iter().map(|&i| c * self.of.problem.cost()[i]).collect();
-        let how = Polish { max_steps: STEPS, ..self.of.config.polisher() };
+        let how = Polish {
+            max_steps: STEPS,
+            ..self.of.config.polisher(self.of.config.unit(self.of.problem)?)
+        };
         let (targets, cost) = (self.targets.view(), cost.as_slice());
         let start = Start { targets, cost, coef: &self.coef, intercept: &self.intercept };
         let solved = newton(&how, &self.gram, start, watch)?;
