@@ -115,7 +115,7 @@ pub(crate) fn svmlight_read(
 
 /// Rows of the caller's in double precision.
 fn gathered(py: Python<'_>, samples: &Samples<'_>) -> PyResult<Gathered<f64>> {
-    with_rows!(samples, |rows| enter_here(py, |_| Ok(Gathered::joined(&[rows])?.cast::<f64>())))
+    with_rows!(samples, |rows| enter_here(py, |_| Gathered::joined(&[rows])?.cast::<f64>()))
 }
 
 /// Parts of a text as bytes.
