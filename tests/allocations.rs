@@ -99,9 +99,11 @@ fn nothing_is_allocated<F: Precision>(k: usize) {
 fn nothing_is_allocated_at<F: Precision>(k: usize, d: usize) {
     let (mut x, y) = clouds::<F>(400, d, k);
     // Rows with and without zeros are decided about by different ways.
-    x.iter_mut().enumerate().filter(|(at, _)| at / d % 2 == 0 && at % 3 > 0).for_each(|(_, v)| {
-        *v = F::from_f64(0.0);
-    });
+    x.iter_mut().enumerate().filter(|(at, _)| (at / d).is_multiple_of(2) && at % 3 > 0).for_each(
+        |(_, v)| {
+            *v = F::from_f64(0.0);
+        },
+    );
     let (rows, kernel) = (Rows::from(&x), Gaussian::new(0.6 / d as f64).unwrap());
     let row = |i: usize| &x.as_slice().unwrap()[i % 400 * d..][..d];
     let values: Vec<f64> = y.iter().map(|&y| y as f64).collect();

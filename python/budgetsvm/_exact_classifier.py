@@ -41,9 +41,9 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
     Parameters
     ----------
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class; labels that y lacks are passed over. "balanced" makes every class
-        weigh the same, and counts a row of weight w as w rows, where scikit-learn's `SVC` counts
-        it as one.
+        Factors of C by class; labels that y lacks are passed over. "balanced" is one over the
+        number of rows of a class, n_samples / (n_classes * count), as in scikit-learn's `SVC`: it
+        does not count `sample_weight`.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Whether decision values of several classes are one a class or one a pair.
     break_ties : bool, default=False
@@ -95,7 +95,7 @@ class ExactClassifier(ClassifierMixin, ExactEstimator, Calibrated):
         weights = super()._check_weights(sample_weight, X, y)
         try:
             self.class_weight_ = _validation.class_factors(
-                self.class_weight, self.classes_, y, np.maximum(weights, 0.0)
+                self.class_weight, self.classes_, y, np.ones(len(y))
             )
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"class_weight: {error}") from None

@@ -92,7 +92,7 @@ class Nystroem(_OnLandmarks):
     def _check_archived(self) -> None:
         super()._check_archived()
         chosen = getattr(self, "component_indices_", None)
-        fits = chosen is None or len(np.unique(chosen)) == len(chosen) == len(self.components_)
+        fits = chosen is None or len(np.unique(chosen)) == len(chosen) == self.components_.shape[0]
         require(fits, "landmarks")
 
     n_landmarks: int | None = None

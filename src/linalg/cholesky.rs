@@ -201,9 +201,11 @@ fn factor_in_place<E: From<Error>>(
     if n == 0 {
         return Ok(true);
     }
-    let mut diagonal = try_square("panel of a factor", PANEL, 0.0)?;
+    // A matrix of one panel has no next one.
+    let ahead = if n > PANEL { PANEL } else { 0 };
+    let mut diagonal = try_square("panel of a factor", PANEL.min(n), 0.0)?;
     let mut panel: Vec<f64> = try_vec("panel of a factor", n.saturating_sub(PANEL) * PANEL, 0.0)?;
-    let mut ahead = Mutex::new(try_square("panel of a factor", PANEL, 0.0)?);
+    let mut ahead = Mutex::new(try_square("panel of a factor", ahead, 0.0)?);
     let top = &mut lower[..PANEL.min(n) * n];
     if !factor_top(of_block, (top, n), 0, &mut diagonal) {
         return Ok(false);

@@ -37,6 +37,8 @@ pub(crate) struct Lbfgs {
     pub(crate) max_evaluations: usize,
     /// Least decrease over a few steps, as a share of the value.
     pub(crate) tol: f64,
+    /// The unit of the root of the value, for the length of a first step.
+    pub(crate) unit: f64,
 }
 
 /// What the search came to.
@@ -100,7 +102,8 @@ impl Lbfgs {
                 break;
             }
             // Before the first pair only the diagonal of the curvature is known: a short step.
-            let mut t = if pairs.is_empty() { 1.0f64.min(1.0 / (-slope).sqrt()) } else { 1.0 };
+            let mut t =
+                if pairs.is_empty() { 1.0f64.min(self.unit / (-slope).sqrt()) } else { 1.0 };
             let (mut low, mut high) = (0.0, f64::INFINITY);
             let mut found = false;
             // Step 2.
@@ -137,7 +140,7 @@ impl Lbfgs {
                 pairs.clear();
                 continue;
             }
-            remember(pairs, &here, &next);
+            remember(pairs, inverse_curvature, (&here, &next));
             swap(&mut here, &mut next);
             values.push_back(here.value);
             if values.len() > WINDOW
@@ -160,13 +163,18 @@ fn step_1_direction(gradient: &[f64], pairs: &Pairs, inverse: &[f64]) -> Vec<f64
     d
 }
 
-fn remember(pairs: &mut Pairs, from: &Place, to: &Place) {
+/// Adds the pair of a step, if it has curvature: judged in units of the variables' own curvature, which
+/// the units of the variables and of the value do not change.
+fn remember(pairs: &mut Pairs, inverse: &[f64], (from, to): (&Place, &Place)) {
     let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
     let (s, y): (Vec<f64>, Vec<f64>) =
         (difference(&to.x, &from.x), difference(&to.gradient, &from.gradient));
     let sy = long_dot(&s, &y);
+    let curved = |i: &f64| if *i > 0.0 { i.recip() } else { 0.0 };
+    let moved: f64 = s.iter().zip(inverse).map(|(s, i)| s * s * curved(i)).sum();
+    let changed: f64 = y.iter().zip(inverse).map(|(y, i)| y * y * i).sum();
     // A pair without curvature would make H indefinite.
-    if sy > LEAST_CURVED * (long_dot(&s, &s) * long_dot(&y, &y)).sqrt() {
+    if sy > LEAST_CURVED * (moved * changed).sqrt() {
         pairs.push(&s, &y);
     }
 }
@@ -189,7 +197,7 @@ mod tests {
         Ok(value)
     }
 
-    const SEARCH: Lbfgs = Lbfgs { memory: 10, max_evaluations: 500, tol: 1e-15 };
+    const SEARCH: Lbfgs = Lbfgs { memory: 10, max_evaluations: 500, tol: 1e-15, unit: 1.0 };
 
     #[test]
     fn a_curved_valley_is_followed_to_its_end() {

@@ -55,7 +55,7 @@ pub(crate) fn descend(
     let d = scales.len();
     let mut point = vec![0.0; d + 1];
     point[d] = lambda.ln();
-    let search = Lbfgs { memory: 8, max_evaluations: evaluations, tol: DESCENT_GAIN };
+    let search = Lbfgs { memory: 8, max_evaluations: evaluations, tol: DESCENT_GAIN, unit: 1.0 };
     // The first step is of length 1, whatever the error's units.
     let mut gradient = vec![0.0; d + 1];
     let value = problem.evaluate(&point, &mut gradient, watch)?;

@@ -91,8 +91,11 @@ def test_exact_machines_go_there_and_back(cls, kernel, sparse, tmp_path):
         np.testing.assert_array_equal(voted(plain, labels), machine.predict(X))
     # LIBSVM's text of one class has a threshold that its own rule, above zero, decides by.
     if cls is b.OneClassSVM:
-        plain -= 1e-9 * (1.0 + abs(machine.offset_[0]))
-        np.testing.assert_allclose(plain, values, rtol=0, atol=allowed)
+        boundary = 1e-9 * (1.0 + abs(machine.offset_[0]))
+        plain -= boundary
+        # Values that are rounding errors at the boundary are 0 here.
+        np.testing.assert_allclose(plain[values != 0], values[values != 0], rtol=0, atol=allowed)
+        assert np.abs(plain[values == 0]).max(initial=0.0) <= boundary + allowed
     # A second time it is the same text.
     assert text_of(again) == text
     again.save(tmp_path / "model.safetensors")

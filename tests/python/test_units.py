@@ -41,7 +41,9 @@ VARIANTS = [
 
 def cases():
     for name, cls in REGRESSORS.items():
-        for variant in VARIANTS if name != "AutoSVR" else [{}]:  # it has no choice among these
+        if name == "AutoSVR":  # it searches: see above
+            continue
+        for variant in VARIANTS:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
@@ -71,14 +73,25 @@ def allowed(variant):
     """What rounding may come to, in standard deviations of the predictions.
 
     Refining is not convex, and several outputs at a time are solved up to `tol`, a share of the
-    objective, by steps whose number rounding may change.
+    objective, by steps whose number rounding may change. Conjugate gradients end within 1e-5 of the
+    objective, which is the square of what predictions may be off by.
     """
-    several = isinstance(variant.get("quantile"), list)
-    return 0.05 if variant.get("refine") or several else 1e-3
+    if variant.get("refine") or isinstance(variant.get("quantile"), list):
+        return 0.05
+    return 1e-2 if variant.get("solver") == "cg" else 1e-3
 
 
 def spread_of_difference(found, wanted):
     return np.abs(found - wanted).max() / np.std(wanted)
+
+
+def test_a_search_in_other_units_finds_as_good_a_machine():
+    """AutoSVR compares candidates, so that rounding may choose another one that is as good."""
+    scores = [
+        in_unit(budgetsvm.AutoSVR, {}, unit).fit(X, unit * Y).score(X, unit * Y)
+        for unit in (1.0, *UNITS)
+    ]
+    assert np.ptp(scores) < 0.005, scores
 
 
 @pytest.mark.parametrize(("cls", "variant"), list(cases()))
@@ -91,7 +104,9 @@ def test_y_in_other_units(cls, variant):
 
 @pytest.mark.parametrize("step", [1, 50, 120])
 @pytest.mark.parametrize(
-    "name", [n for n, cls in REGRESSORS.items() if hasattr(cls, "partial_fit")]
+    "name",
+    # A stream of BudgetSVRCV that begins without a search has the C of the defaults, 1.
+    [n for n, cls in REGRESSORS.items() if hasattr(cls, "partial_fit") and n != "BudgetSVRCV"],
 )
 def test_streams_of_y_in_other_units(name, step):
     def learnt(unit):

@@ -52,19 +52,14 @@ def test_class_weights_of_labels_that_y_lacks(name):
 
 
 @pytest.mark.parametrize("cls", [SVC, NuSVC])
-def test_balanced_counts_weights(cls):
+def test_balanced_counts_rows_as_scikit_learn_does(cls):
     y = (X[:, 0] > 0.5).astype(int)
     counts = np.random.default_rng(1).integers(1, 4, len(X))
-    rows = np.repeat(np.arange(len(X)), counts)
     weighted = cls(class_weight="balanced", gamma=0.5).fit(X, y, sample_weight=counts)
-    repeated = cls(class_weight="balanced", gamma=0.5).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.class_weight_, repeated.class_weight_, rtol=1e-15)
-    np.testing.assert_allclose(
-        weighted.decision_function(X), repeated.decision_function(X), atol=1e-6
-    )
     known = compute_class_weight("balanced", classes=np.array([0, 1]), y=y)
     plain = cls(class_weight="balanced").fit(X, y)
     np.testing.assert_array_equal(plain.class_weight_, known)
+    np.testing.assert_array_equal(weighted.class_weight_, known)
 
 
 @pytest.mark.parametrize("name", WEIGHTED)

@@ -136,10 +136,10 @@ def test_gamma_is_that_of_all_columns():
     X = rows(WIDE, np.sort(np.random.default_rng(5).choice(WIDE, 40, replace=False)))
     y = np.arange(X.shape[0]) % 2
     variance = X.multiply(X).mean() - X.mean() ** 2
-    for name in ("SVC", "BudgetSVC"):
-        model = getattr(budgetsvm, name)().fit(X, y)
-        gamma = model._gamma if name == "SVC" else model.gamma_
-        assert gamma == pytest.approx(1 / (WIDE * variance))
+    assert budgetsvm.SVC().fit(X, y)._gamma == pytest.approx(1 / (WIDE * variance))
+    found = budgetsvm.BudgetSVC(random_state=0).fit(X, y).decision_function(X)
+    told = budgetsvm.BudgetSVC(gamma=1 / (WIDE * variance), random_state=0).fit(X, y)
+    np.testing.assert_allclose(found, told.decision_function(X), rtol=1e-9)
 
 
 def test_training_goes_on_with_columns_that_were_seen():

@@ -190,6 +190,7 @@ impl BudgetConfig {
             loss: self.loss,
             fit_intercept: self.fit_intercept,
             h: self.smoothing * unit,
+            unit,
             max_evaluations: self.refine_iter,
             seed: self.seed,
         }

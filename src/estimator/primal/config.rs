@@ -140,6 +140,7 @@ impl PrimalConfig {
             loss: self.loss,
             fit_intercept: self.fit_intercept,
             h: self.smoothing * unit,
+            unit,
             max_evaluations: self.refine_iter,
             seed: self.seed,
         }

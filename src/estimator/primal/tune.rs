@@ -73,7 +73,7 @@ pub(super) fn tune<F: Real>(
             best = (value, GIVEN);
         }
     }
-    let search = Lbfgs { memory: MEMORY, max_evaluations: MAX_EVALUATIONS, tol: TOL };
+    let search = Lbfgs { memory: MEMORY, max_evaluations: MAX_EVALUATIONS, tol: TOL, unit: 1.0 };
     // About one natural unit of change where the criterion changes by a tenth of a sample's loss.
     let curvature = 4.0 / n as f64;
     // 2.

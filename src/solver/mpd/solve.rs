@@ -26,7 +26,7 @@ pub fn solve<F: Real>(
     settings.check()?;
     problem.check()?;
     watch.enter(Phase::Pass, Progress { n_samples: cache.columns().len(), ..Progress::default() });
-    let unit = Unit::of(problem.dual);
+    let unit = Unit::of(problem.dual, settings);
     if unit.is_one() {
         return solve_in(problem, cache, settings, watch);
     }

@@ -20,14 +20,19 @@ const MOST_BOUND: f64 = 1e300;
 pub(super) struct Unit(f64);
 
 impl Unit {
-    pub(super) fn of(dual: &Dual) -> Self {
+    /// That of a problem; an absolute tolerance of the constraints is in the unit of the targets as
+    /// they are given, and then only numbers that floats hold badly are divided.
+    pub(super) fn of(dual: &Dual, settings: &MpdSettings) -> Self {
         let n = dual.linear.len().max(1) as f64;
         let most = dual.linear.iter().fold(0.0f64, |most, z| most.max(z.abs()));
         if most == 0.0 || dual.linear.iter().all(|z| z.abs() == most) {
             return Self(if most > 0.0 { most } else { 1.0 });
         }
         let mean = dual.linear.iter().map(|z| z / n).sum::<f64>();
-        let spread = dual.linear.iter().map(|z| (z - mean).abs() / n).sum::<f64>();
+        let spread = match settings.constraint_atol > 0.0 {
+            true => 1.0,
+            false => dual.linear.iter().map(|z| (z - mean).abs() / n).sum::<f64>(),
+        };
         let bounds = dual.lower.iter().chain(&dual.upper).map(|b| b.abs());
         let bounds = bounds.filter(|b| *b > 0.0 && b.is_finite());
         let (least, largest) =

@@ -14,6 +14,8 @@ pub struct Refine {
     pub fit_intercept: bool,
     /// Half-width of the smoothed zone, > 0.
     pub h: f64,
+    /// The unit of the targets: 1 for classes.
+    pub unit: f64,
     /// Evaluations on all samples at most, at least 1.
     pub max_evaluations: usize,
     /// Seed of the samples that the curvature is taken of, and of the part that the first stage sees.
@@ -35,6 +37,7 @@ impl Refine {
             )));
         }
         positive("smoothing", self.h)?;
+        positive("unit", self.unit)?;
         count("refine_iter", self.max_evaluations)
     }
 }

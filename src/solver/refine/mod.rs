@@ -296,7 +296,7 @@ impl Refine {
                 metric.insert((inverse, pairs))
             }
         };
-        let search = Lbfgs { memory, max_evaluations, tol: TOL };
+        let search = Lbfgs { memory, max_evaluations, tol: TOL, unit: self.unit };
         search.minimise_from(x, (inverse, pairs), &mut |x, gradient| {
             let value = match known.take() {
                 Some((value, there)) => {

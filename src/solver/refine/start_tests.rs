@@ -224,7 +224,7 @@ fn few_evaluations_find_the_steep_directions() -> Result<()> {
         let at = (&*x, &*gradient, &*inverse);
         let first = first_pairs(objective, at, (60, 0), watch).unwrap();
         let mut pairs = if with { first } else { Pairs::new(60) };
-        let search = Lbfgs { memory: 60, max_evaluations: evaluations, tol: 0.0 };
+        let search = Lbfgs { memory: 60, max_evaluations: evaluations, tol: 0.0, unit: 1.0 };
         let mut evaluate = |x: &[f64], gradient: &mut [f64]| objective.evaluate(x, gradient, watch);
         search.minimise_from(x, (&inverse, &mut pairs), &mut evaluate).unwrap().value
     };

@@ -75,7 +75,7 @@ impl Case {
 }
 
 pub(super) fn refine(loss: AnyLoss) -> Refine {
-    Refine { loss, fit_intercept: true, h: 0.3, max_evaluations: 60, seed: 0 }
+    Refine { loss, fit_intercept: true, h: 0.3, unit: 1.0, max_evaluations: 60, seed: 0 }
 }
 
 /// The formula of the module page, term by term.
@@ -361,7 +361,7 @@ fn a_descent_that_crosses_samples_beyond_goes_on_with_them() -> Result<()> {
     // As far as a descent by all of them comes, by scales alone.
     let (mut whole, memory) = (x.clone(), 60);
     let inverse = objective.step_1_inverse_curvature(&x, watch).unwrap();
-    let search = Lbfgs { memory, max_evaluations: 200, tol: 1e-6 };
+    let search = Lbfgs { memory, max_evaluations: 200, tol: 1e-6, unit: 1.0 };
     let mut evaluate = |x: &[f64], gradient: &mut [f64]| objective.evaluate(x, gradient, watch);
     let whole = search.minimise(&mut whole, &inverse, &mut evaluate).unwrap().value;
     assert!(found < 0.2 * start && found < 1.01 * whole, "{found} {whole} {start}");
@@ -381,7 +381,7 @@ fn single_precision_goes_the_same_way() -> Result<()> {
     let (mut x, watch) = (objective.variables(&case.model())?, &mut Watch::of_tests());
     let mut inverse = objective.step_1_inverse_curvature(&x, watch).unwrap();
     inverse[..6 * 3].fill(0.0);
-    let search = Lbfgs { memory: 20, max_evaluations: 200, tol: 1e-9 };
+    let search = Lbfgs { memory: 20, max_evaluations: 200, tol: 1e-9, unit: 1.0 };
     let mut evaluate = |x: &[f64], gradient: &mut [f64]| objective.evaluate(x, gradient, watch);
     let before = search.minimise(&mut x, &inverse, &mut evaluate).unwrap().value;
     let start = objective.model(&x)?;
