@@ -71,6 +71,8 @@ class Watcher:
 
     def finish(self, machine: Any, stop_reason: str, objective: float | None = None) -> None:
         """Show how the fit ended."""
+        if not self._lines:
+            return  # the terms of a stream are counted once its waiting rows are solved for
         last = {
             "phase": "end",
             "stop_reason": stop_reason,
