@@ -133,12 +133,16 @@ def test_a_tube_wider_than_y_is_warned_of(model):
     assert "ended without a term" in text
     assert told(lambda: clone(model).fit(X[:300], X[:300, 0])) == ""
     if hasattr(model, "partial_fit"):
-        assert "epsilon" not in told(lambda: clone(model).partial_fit(X[:300], 0.01 * X[:300, 0]))
+        # The first part of a stream, where its rows are enough to tell the spread.
+        assert "epsilon" in told(lambda: clone(model).partial_fit(X[:300], 0.01 * X[:300, 0]))
+        assert "epsilon" not in told(lambda: clone(model).partial_fit(X[:20], 0.01 * X[:20, 0]))
 
 
-def test_a_loss_without_a_tube_has_no_epsilon_to_warn_of():
+def test_a_loss_without_a_tube_has_no_epsilon_to_compare_with_y():
     model = bs.BudgetSVR(loss="quantile", epsilon=9.0, random_state=0)
-    assert told(lambda: model.fit(X, X[:, 0])) == ""
+    text = told(lambda: model.fit(X, X[:, 0]))
+    assert "epsilon needs loss=" in text
+    assert "spread" not in text
 
 
 SEEING = [
