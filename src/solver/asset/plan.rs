@@ -4,6 +4,7 @@ use super::iterate::product;
 use super::settings::{Settings, Task};
 use super::{Iterate, Source};
 use crate::float::Real;
+use crate::loss::AnyLoss;
 
 /// The features of a sample are asked for this many steps ahead.
 const AHEAD: usize = 2;
@@ -217,6 +218,12 @@ impl Settings {
         let outputs = if task.targets.are_classes() { 1 } else { task.targets.n_outputs() };
         let norm = sq_norms.iter().fold(0.0, |a: f64, &b| a.max(b)).sqrt();
         let lengths = (0..outputs).map(|output| self.lengths(task, output, (*gradient, norm)));
+        // Steps of two lengths would be cut unevenly, which moves a quantile.
+        let truncates = if let AnyLoss::Quantile { quantile } = self.loss {
+            quantile == 0.5
+        } else {
+            !self.loss.is_classification()
+        };
         Plan {
             settings: self,
             lambda,
@@ -225,7 +232,7 @@ impl Settings {
             power: self.power(),
             task,
             factor,
-            truncates: !self.loss.is_classification(),
+            truncates,
             one,
         }
     }

@@ -64,8 +64,7 @@ fn offset(penalty: Option<f64>) -> Equality {
     Equality { column: vec![1.0; 2 * N], total: 0.0, penalty }
 }
 
-/// Everything in units of the targets' spread, everything multiplied by it at the end: where that
-/// differs by a power of two no bit changes.
+/// Everything divided by a power of two, everything multiplied by it at the end: no bit changes.
 #[test]
 fn targets_of_the_ends_of_the_range_give_the_same_bits() {
     let x = rows();
@@ -80,7 +79,7 @@ fn targets_of_the_ends_of_the_range_give_the_same_bits() {
     for power in [400, 1000, 1020] {
         let u = f64::from(power).exp2();
         let dual = values(&x, u);
-        let settings = MpdSettings { constraint_atol: 1e-6 * u, ..SETTINGS };
+        let settings = MpdSettings { tol: 1e-6 * u, constraint_atol: 1e-6 * u, ..SETTINGS };
         let (large, of_large) = run(&x, &dual, &equalities, &settings);
         assert_eq!((large.stop, large.n_iter), (plain.stop, plain.n_iter));
         let times = |list: &[f64]| list.iter().map(|v| u * v).collect::<Vec<_>>();

@@ -15,28 +15,34 @@ const LARGE: f64 = 1e100;
 const LEAST_BOUND: f64 = 1e-290;
 const MOST_BOUND: f64 = 1e300;
 
+/// Whether tolerances are for the targets as they are given.
+fn is_absolute(settings: &MpdSettings) -> bool {
+    settings.constraint_atol > 0.0
+}
+
 /// u.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unit(f64);
 
 impl Unit {
-    /// That of a problem; an absolute tolerance of the constraints is in the unit of the targets as
-    /// they are given, and then only numbers that floats hold badly are divided.
+    /// That of a problem. An absolute tolerance of the constraints, as the papers have it, is for the
+    /// targets as they are given: then only what floats hold badly is divided, by a power of two.
     pub(super) fn of(dual: &Dual, settings: &MpdSettings) -> Self {
         let n = dual.linear.len().max(1) as f64;
         let most = dual.linear.iter().fold(0.0f64, |most, z| most.max(z.abs()));
-        if most == 0.0 || dual.linear.iter().all(|z| z.abs() == most) {
-            return Self(if most > 0.0 { most } else { 1.0 });
-        }
-        let mean = dual.linear.iter().map(|z| z / n).sum::<f64>();
-        let spread = match settings.constraint_atol > 0.0 {
-            true => 1.0,
-            false => dual.linear.iter().map(|z| (z - mean).abs() / n).sum::<f64>(),
-        };
         let bounds = dual.lower.iter().chain(&dual.upper).map(|b| b.abs());
         let bounds = bounds.filter(|b| *b > 0.0 && b.is_finite());
         let (least, largest) =
             bounds.fold((f64::INFINITY, 0.0f64), |(a, z), b| (a.min(b), z.max(b)));
+        if is_absolute(settings) {
+            let wanted = (most / LARGE).min(least / LEAST_BOUND);
+            return Self(if wanted > 1.0 { wanted.log2().floor().exp2() } else { 1.0 });
+        }
+        if most == 0.0 || dual.linear.iter().all(|z| z.abs() == most) {
+            return Self(if most > 0.0 { most } else { 1.0 });
+        }
+        let mean = dual.linear.iter().map(|z| z / n).sum::<f64>();
+        let spread = dual.linear.iter().map(|z| (z - mean).abs() / n).sum::<f64>();
         let unit = spread.min(least / LEAST_BOUND).max(largest / MOST_BOUND).max(most / LARGE);
         Self(if unit.is_normal() { unit } else { 1.0 })
     }
@@ -70,7 +76,11 @@ impl Unit {
     }
 
     pub(super) fn settings(self, settings: &MpdSettings) -> MpdSettings {
-        MpdSettings { constraint_atol: self.into_own(settings.constraint_atol), ..*settings }
+        let tol = match is_absolute(settings) {
+            true => self.into_own(settings.tol),
+            false => settings.tol,
+        };
+        MpdSettings { tol, constraint_atol: self.into_own(settings.constraint_atol), ..*settings }
     }
 
     /// What the divided problem's solution says of the problem itself.
