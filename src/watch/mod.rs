@@ -26,8 +26,7 @@ use keep::Kept;
 use search::SearchTally;
 
 pub use keep::{Keeper, Reader, Words};
-pub use observe::{Cancel, Observer, Phase, Progress, Silent, StopReason};
-pub use search::SearchProgress;
+pub use observe::{Cancel, Observer, Phase, Progress, SearchProgress, Silent, StopReason};
 
 /// Least time between two questions of [`Watch::glance`].
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -4,8 +4,6 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::search::SearchProgress;
-
 /// Why a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -101,6 +99,22 @@ pub struct Progress {
     pub elapsed: Duration,
     /// Where a search stands, while there is one.
     pub search: Option<SearchProgress>,
+}
+
+/// Where a search stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SearchProgress {
+    /// Steps that are planned, of which [`Progress::iteration`] are done. A search may need
+    /// fewer.
+    pub planned: usize,
+    /// Candidates that were judged so far.
+    pub candidates: usize,
+    /// The least error of a candidate so far.
+    pub error: Option<f64>,
+    /// About how much time is left, where a step is done: what the steps that are left take at the
+    /// speed so far, and no more than the limit.
+    pub left: Option<Duration>,
 }
 
 /// What an observer may ask for.

@@ -4,23 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Phase, Step, Watch};
-
-/// Where a search stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SearchProgress {
-    /// Steps that are planned, of which [`super::Progress::iteration`] are done. A search may need
-    /// fewer.
-    pub planned: usize,
-    /// Candidates that were judged so far.
-    pub candidates: usize,
-    /// The least error of a candidate so far.
-    pub error: Option<f64>,
-    /// About how much time is left, where a step is done: what the steps that are left take at the
-    /// speed so far, and no more than the limit.
-    pub left: Option<Duration>,
-}
+use super::{Phase, SearchProgress, Step, Watch};
 
 /// The counts of a search.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::fitted::{ExactMachine, assemble};
 use super::pairs::{PairColumns, at_a_time, values_of_all};
+pub use super::samples::ExactTargets;
+use super::samples::{costly, spread};
 use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
 use crate::data::{Rows, check_finite};
 use crate::error::{Error, LARGE, Result, check_len, check_room};
@@ -176,17 +178,6 @@ fn or_infinity<'de, D: Deserializer<'de>>(json: D) -> std::result::Result<f64, D
     Ok(Option::deserialize(json)?.unwrap_or(f64::INFINITY))
 }
 
-/// What is to be predicted.
-#[derive(Clone, Copy, Debug)]
-pub enum ExactTargets<'a> {
-    /// Class indices and the number of classes, at least 2.
-    Classes(&'a [u32], usize),
-    /// Values.
-    Values(&'a [f64]),
-    /// Nothing (one class).
-    None,
-}
-
 impl Config for ExactConfig {
     fn check(&self) -> Result<()> {
         if self.c.is_nan() || self.c <= 0.0 {
@@ -320,41 +311,6 @@ impl ExactMachine {
             ExactTargets::None => task.one(&[], samples, watch),
         }
     }
-}
-
-/// Indices of the samples that count.
-fn costly(n: usize, targets: ExactTargets<'_>, cost: &[f64]) -> Result<Vec<usize>> {
-    match targets {
-        ExactTargets::Values(y) => {
-            check_len("y", n, y.len())?;
-            check_finite("y", y, 1)?;
-        }
-        ExactTargets::Classes(y, k) => {
-            check_len("y", n, y.len())?;
-            if let Some(bad) = y.iter().find(|&&c| c as usize >= k) {
-                return Err(Error::BadLabels(format!("class index {bad} of {k}")));
-            }
-        }
-        ExactTargets::None => {}
-    }
-    check_len("sample_weight", n, cost.len())?;
-    if let Some(row) = cost.iter().position(|c| c.is_nan()) {
-        return Err(Error::NonFinite { what: "sample_weight", row, column: 0 });
-    }
-    let samples: Vec<usize> = (0..n).filter(|&i| cost[i] > 0.0).collect();
-    if samples.is_empty() {
-        let reason = format!("none of {n} samples has a weight > 0");
-        return Err(Error::InvalidData { what: "X", reason });
-    }
-    Ok(samples)
-}
-
-/// Mean distance of values from their mean; 1 where they have none.
-fn spread(y: &[f64]) -> f64 {
-    let n = y.len().max(1) as f64;
-    let mean = y.iter().map(|y| y / n).sum::<f64>();
-    let found = y.iter().map(|y| (y - mean).abs() / n).sum::<f64>();
-    if found > 0.0 { found } else { 1.0 }
 }
 
 struct Task<'g, 'a> {

@@ -6,6 +6,7 @@ mod labelled;
 mod machine;
 mod one_class;
 mod pairs;
+mod samples;
 mod semiparametric;
 mod semiparametric_one_class;
 mod svc;
