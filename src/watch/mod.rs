@@ -14,6 +14,7 @@ mod keeping;
 mod observe;
 mod search;
 mod shared;
+mod tally;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::parallel::{self, Pool};
 pub(crate) use clock::Clock;
 use keep::Kept;
-use search::SearchTally;
+use tally::SearchTally;
 
 pub use keep::{Keeper, Reader, Words};
 pub use observe::{Cancel, Observer, Phase, Progress, SearchProgress, Silent, StopReason};

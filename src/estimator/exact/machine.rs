@@ -8,7 +8,7 @@ use super::pairs::{PairColumns, at_a_time, values_of_all};
 pub use super::samples::ExactTargets;
 use super::samples::{costly, spread};
 use crate::config::{Config, config, hyperparameters, megabytes, not_negative, optional, positive};
-use crate::data::{Rows, check_finite};
+use crate::data::Rows;
 use crate::error::{Error, LARGE, Result, check_len, check_room};
 use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::multiclass::one_vs_one;
