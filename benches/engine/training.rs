@@ -140,7 +140,7 @@ fn one_pass(data: &Data, budget: usize, block_len: Option<usize>, threads: usize
     let solver = solver(data.x.ncols(), budget);
     let rows = data.rows();
     let problem = Problem::new(rows, data.targets(), &data.cost).expect("sound data");
-    let origin = origin_for(solver.kernel, &rows).unwrap();
+    let origin = origin_for(solver.kernel, &rows).expect("an origin of finite rows");
     let mut state = State::new(&solver, origin, data.x.ncols(), 1).expect("memory");
     if let Some(len) = block_len {
         state = state.with_block_len(len);
