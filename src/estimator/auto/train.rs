@@ -114,7 +114,9 @@ fn time_advice(stop: StopReason, chosen: &Chosen) -> Option<String> {
     };
     (stop == StopReason::MaxTime).then(|| {
         format!(
-            "max_time ended {which}: the machine may be far from the best; give max_time several              times as many seconds, give fewer rows or columns, or take SVC, SVR, BudgetSVC or              BudgetSVR, which search nothing"
+            "max_time ended {which}: the machine may be far from the best; give max_time several \
+             times as many seconds, give fewer rows or columns, or take SVC, SVR, BudgetSVC or \
+             BudgetSVR, which search nothing"
         )
     })
 }

@@ -1,4 +1,4 @@
-//! C and γ without a grid: γ by least squares on landmarks, then C on a path of three.
+//! C and γ without a grid: γ by least squares on landmarks, then C by geometric steps.
 //!
 //! # Method
 //!

@@ -61,6 +61,8 @@ pub(super) struct Validation<'v, 'p, F: Real> {
     weights: Vec<f64>,
     scheme: Scheme,
     spread: f64,
+    /// How coefficients are solved for.
+    polish: Polish,
 }
 
 impl BudgetConfig {
@@ -102,7 +104,8 @@ impl<'v, 'p, F: Real> Validation<'v, 'p, F> {
         } else {
             Scheme::Halves(Grid::folds(problem.targets(), 2)?)
         };
-        Ok(Self { config, problem, weights, scheme, spread })
+        let polish = config.polisher(config.unit(problem)?);
+        Ok(Self { config, problem, weights, scheme, spread, polish })
     }
 
     /// Whether the rows are so few that a place costs little.
@@ -215,7 +218,7 @@ impl<'v, 'p, F: Real> Validation<'v, 'p, F> {
         let (problem, outputs) = (self.problem, self.problem.targets().n_outputs());
         let mut cost = try_vec("costs", problem.len(), 0.0)?;
         fold.train.iter().for_each(|&i| cost[i] = c * problem.cost()[i]);
-        let how = Polish { tol: 1e-2, ..self.config.polisher(self.config.unit(self.problem)?) };
+        let how = Polish { tol: 1e-2, ..self.polish };
         let part = problem.with_cost(&cost);
         let polished = coefficients::polish_on(&how, &part, (held, &*start), watch)?;
         if polished.stop.is_early() {
@@ -280,10 +283,7 @@ impl<'v, 'p, F: Real> AllRowsMachine<'v, 'p, F> {
         take: impl FnOnce(&Polish, &[f64], Start<'_>, &mut Watch<'_>) -> Step<T>,
     ) -> Step<T> {
         let cost: Vec<f64> = self.rows.iter().map(|&i| c * self.of.problem.cost()[i]).collect();
-        let how = Polish {
-            max_steps: STEPS,
-            ..self.of.config.polisher(self.of.config.unit(self.of.problem)?)
-        };
+        let how = Polish { max_steps: STEPS, ..self.of.polish };
         let (targets, cost) = (self.targets.view(), cost.as_slice());
         let start = Start { targets, cost, coef: &self.coef, intercept: &self.intercept };
         let solved = newton(&how, &self.gram, start, watch)?;
