@@ -158,11 +158,12 @@ pub fn predict<R: Send>(
     work: usize,
     task: impl FnOnce(Pool<'_>) -> R + Send,
 ) -> Result<R> {
-    if !THREADED || work < MIN_PARALLEL_WORK {
+    // The calling thread is as good as another one alone.
+    if !THREADED || threads <= 1 || work < MIN_PARALLEL_WORK {
         return Ok(here(task));
     }
     check_room("a prediction", 0)?;
-    let pool = pool(Purpose::Predicting, threads.max(1))?;
+    let pool = pool(Purpose::Predicting, threads)?;
     Ok(pool.install(|| task(Pool::here())))
 }
 

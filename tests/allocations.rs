@@ -88,9 +88,9 @@ fn clouds<F: Precision>(n: usize, d: usize, k: usize) -> (Array2<F>, Vec<usize>)
     (rows, labels)
 }
 
-/// Numbers of features: few; more than a word of bits that say which of a row's are zero; and more
-/// than a part that products are added in. (Of 1,000 a `PrimalSvc` of three classes allocates once.)
-const WIDTHS: [usize; 3] = [12, 65, 123];
+/// Numbers of features: few; more than a word of bits that say which of a row's are zero; more than
+/// a part that products are added in; and many such parts.
+const WIDTHS: [usize; 4] = [12, 65, 123, 1000];
 
 fn nothing_is_allocated<F: Precision>(k: usize) {
     WIDTHS.into_iter().for_each(|d| nothing_is_allocated_at::<F>(k, d));
