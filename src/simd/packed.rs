@@ -5,7 +5,7 @@ mod tests;
 
 use super::lanes::{PART, width};
 use super::norms::{both_norms, interleave};
-use crate::error::{Error, Result, check_room_behind, try_reserve, try_vec};
+use crate::error::{Error, Result, check_room_behind, try_copy, try_reserve, try_vec};
 use crate::float::Real;
 use crate::watch::{Reader, Words};
 
@@ -39,6 +39,10 @@ impl<T: Real> Aligned<T> {
         }
         self.lines.resize(self.lines.len() + more, Line([0; 64]));
         Ok(())
+    }
+
+    fn try_clone(&self) -> Result<Self> {
+        Ok(Self { lines: try_copy("packed centres", &self.lines)?, kind: self.kind })
     }
 
     #[inline(always)]
@@ -80,6 +84,19 @@ impl<F: Real> Packed<F> {
     /// `OutOfMemory`.
     pub fn new(n_features: usize) -> Result<Self> {
         Ok(Self { n_features, ..Self::default() })
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self {
+            values: self.values.try_clone()?,
+            sq_norms: self.sq_norms.try_clone()?,
+            part_norms: self.part_norms.try_clone()?,
+            ..*self
+        })
     }
 
     /// No centres yet, with memory set aside for `slots`; the system gives it page by page, as

@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::budget::Event;
 use crate::data::Rows;
-use crate::error::{LARGE, Result, check_room};
+use crate::error::{Result, try_copy};
 use crate::float::Real;
 use crate::kernel::{AnyKernel, SampleRows};
 use crate::model::Expansion;
@@ -50,17 +50,10 @@ struct Pending<F> {
 
 impl<F: Real> Snapshot<F> {
     pub(super) fn new(model: &Expansion<F>) -> Result<Self> {
-        let centers = model.centers();
-        // Lines of centres, and their rows beside them.
-        let values = centers.padded_len().saturating_mul(centers.n_features()).saturating_mul(2);
-        let bytes = values.saturating_mul(size_of::<F>());
-        if bytes > LARGE {
-            check_room("a copy of the model", bytes)?;
-        }
         Ok(Self {
-            origin: model.origin().to_vec(),
-            centers: model.centers().clone(),
-            coef: model.padded_coef().to_vec(),
+            origin: try_copy("a copy of the model", model.origin())?,
+            centers: model.centers().try_clone()?,
+            coef: try_copy("a copy of the model", model.padded_coef())?,
             stride: model.stride(),
             outputs: model.outputs(),
             pending: Pending::default(),

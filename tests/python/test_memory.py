@@ -158,13 +158,8 @@ def test_memory_error_or_success(name):
 WIDE, CLASSES = [200, 800, 1400], [20, 150, 1000]
 
 
-#: Whose copies of a model while it is trained are not all asked for first, so that a limit between
-#: two of them still ends the process.
-COPIES = {"BudgetSVC", "BudgetSVCCV", "BudgetSVR", "BudgetSVRCV"}
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
-@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name not in COPIES])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_few_entries_in_very_many_columns(name):
     # What searches for a machine takes no such columns.
     refused = ("ValueError: X has 400000 features",) if name.startswith("Auto") else ()
