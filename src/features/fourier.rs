@@ -114,7 +114,7 @@ impl Fourier {
         }
         let phases = (0..shifted).map(|_| std::f64::consts::TAU * rng.uniform());
         let phases = try_collect("phases", phases)?;
-        FourierMap::packed((&frequencies, d), &phases, look)
+        FourierMap::packed((&frequencies, d), &phases, false, look)
     }
 }
 
@@ -162,11 +162,16 @@ impl<F: Real> FourierMap<F> {
     /// # Errors
     /// `LengthMismatch`, `NonFinite`, `OutOfMemory`.
     pub fn new(frequencies: (&[f64], usize), phases: &[f64]) -> Result<Self> {
-        Self::packed(frequencies, phases, &mut || Ok(()))
+        Self::packed(frequencies, phases, false, &mut || Ok(()))
     }
 
-    /// The same, and `look` is asked between frequencies.
-    fn packed((frequencies, d): (&[f64], usize), phases: &[f64], look: Look<'_>) -> Result<Self> {
+    /// The same, and `look` is asked between frequencies; `exact` ones must not need rounding.
+    fn packed(
+        (frequencies, d): (&[f64], usize),
+        phases: &[f64],
+        exact: bool,
+        look: Look<'_>,
+    ) -> Result<Self> {
         let m = frequencies.len() / d.max(1);
         if m == 0 || m * d != frequencies.len() {
             let (expected, got) = ((m * d).max(d), frequencies.len());
@@ -183,6 +188,9 @@ impl<F: Real> FourierMap<F> {
                 let (what, row) = ("frequencies", j * AT_ONCE + bad / d);
                 return Err(Error::NonFinite { what, row, column: bad % d });
             }
+            if exact && rounded.iter().zip(wide).any(|(&v, &own)| Real::to_f64(v) != own) {
+                return Err(Error::Format("frequencies of another precision".to_owned()));
+            }
             packed
                 .extend(rounded.len() / d, |i, row| row.copy_from_slice(&rounded[i * d..][..d]))?;
             look()?;
@@ -197,12 +205,8 @@ impl<F: Real> FourierMap<F> {
     ///
     /// # Errors
     /// As [`FourierMap::new`], and `Format` for a frequency that a map of this precision cannot have.
-    pub(crate) fn again((frequencies, d): (&[f64], usize), phases: &[f64]) -> Result<Self> {
-        let map = Self::new((frequencies, d), phases)?;
-        if map.frequencies()? != frequencies {
-            return Err(Error::Format("frequencies of another precision".to_owned()));
-        }
-        Ok(map)
+    pub(crate) fn again(frequencies: (&[f64], usize), phases: &[f64]) -> Result<Self> {
+        Self::packed(frequencies, phases, true, &mut || Ok(()))
     }
 
     /// Number of features d of a row.

@@ -351,3 +351,14 @@ def test_a_limit_leaves_a_usable_machine(classes):
     clf = AutoSVC(random_state=0, callback=lambda at: told.append(at) or True).fit(X, y)
     assert clf.stop_reason_ == "callback"
     assert told
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_a_class_its_probability_and_the_sign_of_its_value_agree(share):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + rng.normal(size=300) > np.quantile(X[:, 0], 1 - share)
+    clf = AutoSVC(random_state=0).fit(X, y)
+    positive = clf.predict(X)
+    assert np.array_equal(positive, clf.decision_function(X) > 0)
+    assert np.array_equal(positive, clf.predict_proba(X)[:, 1] > 0.5)

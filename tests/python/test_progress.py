@@ -23,6 +23,8 @@ ESTIMATORS = [
     for name in budgetsvm.__all__
     if isinstance(getattr(budgetsvm, name), type) and hasattr(getattr(budgetsvm, name), "fit")
 ]
+#: What ends the text of a terminal.
+END = b"\x03"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -57,9 +59,11 @@ def terminal():
     shown: list[bytes] = []
 
     def read():
-        with contextlib.suppress(OSError):  # Linux says so of a terminal that was closed
-            while part := os.read(master, 1 << 16):
-                shown.append(part)
+        # What a closed terminal still holds may be lost, so that the end is written, too.
+        while not shown or not shown[-1].endswith(END):
+            part = os.read(master, 1 << 16)
+            shown[-1:] = [b"".join([*shown[-1:], part])]
+        shown[-1] = shown[-1].removesuffix(END)
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -68,8 +72,10 @@ def terminal():
         with contextlib.redirect_stderr(stream):
             yield shown
     finally:
-        stream.close()
+        stream.write(END.decode())
+        stream.flush()
         reader.join()
+        stream.close()
         os.close(master)
 
 

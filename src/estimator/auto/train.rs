@@ -16,7 +16,7 @@ use crate::estimator::machine::{Machine, State};
 use crate::estimator::samples::samples;
 use crate::float::Real;
 use crate::model::calibration::{sharpness, sigmoid};
-use crate::model::{CodedModel, Coding, Model};
+use crate::model::{CodedModel, Coding, KernelModel, Model};
 use crate::rng::Rng;
 use crate::tuning::{Chosen, Grid, Recipe, Search, Sought, Task, sketched};
 use crate::watch::{Halt, StopReason, Watch};
@@ -70,8 +70,12 @@ impl AutoConfig {
             let finished = finish(self, &rows, &sources, (&codings, &mut chosen, &columns), watch)?;
             Ok((chosen, finished))
         });
-        let (chosen, Finished { parts, stopped, advice }) = done?;
+        let (chosen, Finished { mut parts, stopped, advice }) = done?;
         let calibration = calibration(problem.targets(), &sources, (&chosen, self.recipe.rows))?;
+        let calibration = match calibration[..] {
+            [a, b] => centred([a, b], &mut parts[0].1)?,
+            _ => calibration,
+        };
         let early = stopped.filter(|reason| reason.is_early());
         let stop = early.or(chosen.stopped).or(stopped).unwrap_or(StopReason::Converged);
         let advice = advice.or_else(|| time_advice(stop, &chosen));
@@ -216,6 +220,19 @@ fn shuffle(index: &mut [usize], cost: &mut [f64], seed: u64) {
     for (to, from) in order.into_iter().enumerate() {
         (index[to], cost[to]) = (old[from], weights[from]);
     }
+}
+
+/// The sigmoid `1 / (1 + exp(a f))` of a model that is moved by `b / a`, so that its value is above
+/// zero just where the second class is the more probable one.
+fn centred<F: Real>([a, b]: [f64; 2], model: &mut KernelModel<F>) -> Result<Vec<f64>> {
+    let by = b / a;
+    // Values that do not rise with the probability tell nothing of it.
+    if a >= 0.0 || !by.is_finite() {
+        return Ok(vec![-UNSEEN, 0.0]);
+    }
+    let intercept = model.intercept().iter().map(|v| v + by).collect();
+    *model = model.with_coef(&model.coef(), intercept)?;
+    Ok(vec![a, 0.0])
 }
 
 /// From the blend's values on rows held out.
