@@ -1,7 +1,7 @@
 //! All kernel values among some columns.
 
-use super::Columns;
-use crate::error::Result;
+use super::{Columns, Gram};
+use crate::error::{Result, try_square};
 use crate::float::Real;
 use crate::parallel::map;
 use crate::watch::{Step, Watch};
@@ -52,5 +52,20 @@ impl<F: Real> Columns<'_, F> {
             watch.glance()?;
         }
         Ok(())
+    }
+
+    /// All values, a row a sample, where the matrix is given.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn given(&self) -> Result<Option<Vec<F>>> {
+        let Gram::Given(matrix) = self.gram else { return Ok(None) };
+        let n = self.len();
+        let mut values = try_square("kernel matrix", n, F::zero())?;
+        for (row, &i) in values.chunks_exact_mut(n.max(1)).zip(&self.index) {
+            let from = matrix.row(i);
+            row.iter_mut().zip(&self.index).for_each(|(to, &j)| *to = F::from_f64(from[j]));
+        }
+        Ok(Some(values))
     }
 }

@@ -29,6 +29,8 @@ const COLUMNS: usize = 32;
 const WAVE: usize = 4;
 /// Up to this order a copy is not worth sharing.
 const SMALL: usize = 4 * PANEL;
+/// Up to this order plain loops are faster than a library that is made for large matrices.
+const TINY: usize = 16;
 /// Numbers that are copied between two looks at the caller.
 const COPIED: usize = 1 << 24;
 
@@ -102,7 +104,13 @@ impl Cholesky {
             for j in 0..n {
                 lower[j * n + j] += jitter * (lower[j * n + j] + mean);
             }
-            if factor_in_place(of_block, &mut lower, n, between)? {
+            let factored = if n <= TINY {
+                between()?;
+                factor_tiny(&mut lower, n)
+            } else {
+                factor_in_place(of_block, &mut lower, n, between)?
+            };
+            if factored {
                 return Ok(Self { n, lower });
             }
             jitter = (jitter * GROWTH).max(1e-15);
@@ -114,6 +122,9 @@ impl Cholesky {
     /// `(M + jitter·diag) x = rhs`.
     pub(crate) fn solve(&self, rhs: &mut [f64]) {
         let (n, count) = (self.n, rhs.len() / self.n.max(1));
+        if n <= TINY {
+            return rhs.chunks_exact_mut(n.max(1)).for_each(|side| solve_tiny(&self.lower, side));
+        }
         let lower = MatRef::from_row_major_slice(&self.lower, n, n);
         let rhs = MatMut::from_column_major_slice_mut(rhs, n, count);
         let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(n, count, Par::Seq));
@@ -188,6 +199,36 @@ impl Cholesky {
             between()?;
         }
         Ok(())
+    }
+}
+
+/// Row by row; whether every pivot was positive and finite.
+fn factor_tiny(lower: &mut [f64], n: usize) -> bool {
+    for i in 0..n {
+        let (above, row) = lower.split_at_mut(i * n);
+        for j in 0..i {
+            let known: f64 = (0..j).map(|k| row[k] * above[j * n + k]).sum();
+            row[j] = (row[j] - known) / above[j * n + j];
+        }
+        let pivot = row[i] - row[..i].iter().map(|v| v * v).sum::<f64>();
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return false;
+        }
+        row[i] = pivot.sqrt();
+    }
+    true
+}
+
+/// `L Lᵀ x = side`, over the side.
+fn solve_tiny(lower: &[f64], side: &mut [f64]) {
+    let n = side.len();
+    for i in 0..n {
+        let known: f64 = (0..i).map(|k| lower[i * n + k] * side[k]).sum();
+        side[i] = (side[i] - known) / lower[i * n + i];
+    }
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|k| lower[k * n + i] * side[k]).sum();
+        side[i] = (side[i] - known) / lower[i * n + i];
     }
 }
 

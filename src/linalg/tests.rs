@@ -123,7 +123,7 @@ fn cholesky_solves_and_grows_its_jitter() {
 #[test]
 fn blocked_cholesky_is_the_plain_one_with_the_same_bits_on_any_threads() {
     let mut rng = Rng::new(9);
-    for n in [1, 2, 127, 128, 129, 300, 513] {
+    for n in [1, 2, 16, 17, 127, 128, 129, 300, 513] {
         let mut full = outer(&random(&mut rng, n * (n + 5)), n);
         (0..n).for_each(|j| full[j * n + j] += 0.1);
         let x = random(&mut rng, n);

@@ -10,6 +10,30 @@ pub(crate) const LEAST_CURVATURE: f64 = 1e-12;
 
 const PART: usize = 16;
 
+/// The values halved until one is left, by a choice between two that ignores NaN on the right: no
+/// step waits for more than four others.
+#[inline(always)]
+fn halved(mut values: [f64; PART], choose: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut width = PART / 2;
+    while width > 0 {
+        for l in 0..width {
+            values[l] = choose(values[l], values[l + width]);
+        }
+        width /= 2;
+    }
+    values[0]
+}
+
+#[inline(always)]
+fn larger(most: f64, value: f64) -> f64 {
+    if value > most { value } else { most }
+}
+
+#[inline(always)]
+fn lesser(least: f64, value: f64) -> f64 {
+    if value < least { value } else { least }
+}
+
 #[inline(always)]
 pub(super) fn move_scores<F: Real>(
     scores: &mut [f64],
@@ -27,18 +51,16 @@ pub(super) fn move_scores<F: Real>(
             let t = at + l;
             let score = scores[t] - step * (a[t].to_f64() - b[t].to_f64());
             scores[t] = score;
-            let (high, low) = (score + up[t], score + down[t]);
-            most[l] = if high > most[l] { high } else { most[l] };
-            least[l] = if low < least[l] { low } else { least[l] };
+            most[l] = larger(most[l], score + up[t]);
+            least[l] = lesser(least[l], score + down[t]);
         }
     }
-    for t in whole..n {
+    for (l, t) in (whole..n).enumerate() {
         scores[t] -= step * (a[t].to_f64() - b[t].to_f64());
-        most[0] = most[0].max(scores[t] + up[t]);
-        least[0] = least[0].min(scores[t] + down[t]);
+        most[l] = larger(most[l], scores[t] + up[t]);
+        least[l] = lesser(least[l], scores[t] + down[t]);
     }
-    let most = most.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
-    (most, least.iter().fold(f64::INFINITY, |m, &v| m.min(v)))
+    (halved(most, larger), halved(least, lesser))
 }
 
 #[inline(always)]
@@ -64,14 +86,14 @@ pub(super) fn pair_gains<F: Real>(
         for l in 0..PART {
             let value = gain(at + l);
             out[at + l] = value;
-            most[l] = if value > most[l] { value } else { most[l] };
+            most[l] = larger(most[l], value);
         }
     }
-    for (t, out) in out.iter_mut().enumerate().skip(whole) {
-        *out = gain(t);
-        most[0] = most[0].max(*out);
+    for (l, t) in (whole..n).enumerate() {
+        out[t] = gain(t);
+        most[l] = larger(most[l], out[t]);
     }
-    most.iter().fold(0.0, |m, &v| m.max(v))
+    halved(most, larger)
 }
 
 #[inline(always)]
@@ -124,17 +146,16 @@ pub(super) fn descents(
             scores[t] = score;
             let (gain, violation) = one(t, score);
             out[t] = gain;
-            most[l] = if gain > most[l] { gain } else { most[l] };
-            worst[l] = if violation > worst[l] { violation } else { worst[l] };
+            most[l] = larger(most[l], gain);
+            worst[l] = larger(worst[l], violation);
         }
     }
-    for t in whole..n {
+    for (l, t) in (whole..n).enumerate() {
         scores[t] -= step * row[t];
         let (gain, violation) = one(t, scores[t]);
         out[t] = gain;
-        most[0] = most[0].max(gain);
-        worst[0] = worst[0].max(violation);
+        most[l] = larger(most[l], gain);
+        worst[l] = larger(worst[l], violation);
     }
-    let largest = |parts: [f64; PART]| parts.iter().fold(0.0, |m: f64, &v| m.max(v));
-    (largest(most), largest(worst))
+    (halved(most, larger), halved(worst, larger))
 }

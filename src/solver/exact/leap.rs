@@ -15,12 +15,13 @@
 //!    A. The factor stays; λ has as many values as A has columns.
 //! 3. The step is kept if the violation is smaller after it, else all is as it was.
 
-use super::rounds::Run;
-use super::select::{extremes, violation};
-use crate::error::Error;
+use super::select::violation;
+use super::working::Working;
+use crate::error::{Error, Result, try_vec};
 use crate::float::Real;
 use crate::linalg::{Cholesky, dot};
-use crate::watch::{Look, Step};
+use crate::simd::add_rows;
+use crate::watch::Look;
 
 /// Variables that are pinned at most.
 const MOST_PINNED: usize = 24;
@@ -30,74 +31,77 @@ const JITTER: f64 = 1e-14;
 const LEAST_WORK: u64 = 1 << 22;
 const TIMES: u64 = 16;
 
-impl<F: Real> Run<'_, '_, '_, F> {
-    /// Leaps over the free variables, if that pays; the violation that is left of `before`.
-    pub(super) fn leap(&mut self, before: f64) -> Step<f64> {
-        let dual = self.dual;
-        let inside = |v: usize| self.beta[v] < dual.upper[v] && self.beta[v] > dual.lower[v];
-        let mut free: Vec<usize> = (0..dual.len()).filter(|&v| inside(v)).collect();
+impl<F: Real> Working<F> {
+    /// Leaps over the free variables, if that pays after so many steps; the violation that is left
+    /// of `before`.
+    pub(super) fn leap(&mut self, steps: u64, before: f64) -> Result<f64> {
+        // Both marks of a free variable are the same; those of a bound, or of the kink, are not.
+        let q = self.beta.len();
+        let free: Vec<usize> = (0..q).filter(|&t| self.up[t] == self.down[t]).collect();
         let size = free.len() as u64;
-        let paid = self.product.steps.saturating_mul(dual.len() as u64).saturating_mul(TIMES);
+        let paid = steps.saturating_mul(q as u64).saturating_mul(TIMES);
         if size < 2 || size.pow(3) / 3 > LEAST_WORK.max(paid) {
             return Ok(before);
         }
-        free.sort_by_key(|&v| dual.sample[v]);
-        let samples: Vec<usize> = free.iter().map(|&v| dual.sample[v]).collect();
-        let held = self.product.fetch(samples.clone(), &self.beta)?;
-        let slots: Vec<u32> = samples.iter().map(|&sample| held.slot(sample)).collect();
-        let values = self.product.cache.among(&slots, &samples)?;
-        let matrix: Vec<f64> = values.iter().map(|&v| Real::to_f64(v)).collect();
+        let mut matrix = try_vec("kernel matrix", free.len() * free.len(), 0.0)?;
+        for (row, &t) in matrix.chunks_exact_mut(free.len()).zip(&free) {
+            let values = &self.kernel[t * self.stride..][..q];
+            row.iter_mut().zip(&free).for_each(|(to, &u)| *to = values[u].to_f64());
+        }
         // 1.
         let none: Look<'_> = &mut || Ok(());
         let made = Cholesky::factor("kernel matrix", &matrix, free.len(), JITTER, none);
         let factor = match made {
             Ok(factor) => factor,
             Err(Error::NotPositiveDefinite(_)) => return Ok(before),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let Some(delta) = self.step_within(&free, (&matrix, &factor)) else { return Ok(before) };
         // 3.
-        let (beta, f, drift) = (self.beta.clone(), self.product.f.clone(), self.drift);
-        let mut moves = Vec::new();
-        for (&v, &by) in free.iter().zip(&delta) {
-            let to = (self.beta[v] + by).clamp(dual.lower[v], dual.upper[v]);
-            moves.push((dual.sample[v], to - self.beta[v]));
-            self.beta[v] = to;
+        let (beta, scores) = (self.beta.clone(), self.scores.clone());
+        let moves = free.iter().zip(&delta).map(|(&t, &by)| {
+            let to = (beta[t] + by).clamp(self.floor(t), self.ceiling(t));
+            (t, to)
+        });
+        let moves: Vec<(usize, f64)> = moves.collect();
+        let row = |t: usize| &self.kernel[t * self.stride..][..q];
+        let rows: Vec<_> = moves.iter().map(|&(t, to)| (row(t), beta[t] - to)).collect();
+        add_rows(&rows, &mut self.scores);
+        for &(t, to) in &moves {
+            self.beta[t] = to;
+            self.mark(t);
         }
-        let added = self.product.follow(&held, &moves)? * self.largest;
-        self.drift += f64::EPSILON * added;
-        self.rescore();
-        let after = violation(&extremes(dual, &self.beta, &self.scores));
+        let after = violation(&self.extremes());
         if after < before {
             return Ok(after);
         }
-        (self.beta, self.product.f, self.drift) = (beta, f, drift);
-        self.rescore();
+        (self.beta, self.scores) = (beta, scores);
+        free.iter().for_each(|&t| self.mark(t));
         Ok(before)
     }
 
     /// The step with as many variables pinned as leave their box; none where they are too many.
     fn step_within(&self, free: &[usize], system: (&[f64], &Cholesky)) -> Option<Vec<f64>> {
-        let (dual, n) = (self.dual, free.len());
+        let n = free.len();
         let mut solved = Solved { system, columns: Vec::new() };
         let mut targets = Vec::new();
-        for group in 0..if dual.two_sums { 2 } else { 1 } {
-            let of = |&v: &usize| f64::from(u8::from(dual.group(v) == group));
+        for (a, b) in self.ranges {
+            let of = |t: &usize| f64::from(u8::from((a..b).contains(t)));
             let column: Vec<f64> = free.iter().map(of).collect();
             if column.contains(&1.0) {
                 solved.add(column);
                 targets.push(0.0);
             }
         }
-        let right: Vec<f64> = free.iter().map(|&v| self.scores[v]).collect();
+        let right: Vec<f64> = free.iter().map(|&t| self.scores[t] + self.up[t]).collect();
         let plain = solved.solve(&right);
         for _ in 0..MOST_PINNED {
             let delta = solved.constrained(&plain, &targets)?;
             // 2. The one that comes to its bound first.
             let mut first = (1.0, None);
-            for (at, (&v, &by)) in free.iter().zip(&delta).enumerate() {
-                let bound = if by > 0.0 { dual.upper[v] } else { dual.lower[v] };
-                let room = bound - self.beta[v];
+            for (at, (&t, &by)) in free.iter().zip(&delta).enumerate() {
+                let bound = if by > 0.0 { self.ceiling(t) } else { self.floor(t) };
+                let room = bound - self.beta[t];
                 // A pinned one is off by rounding.
                 if by.abs() > room.abs() * (1.0 + 1e-9) && room / by < first.0 {
                     first = (room / by, Some((at, room)));

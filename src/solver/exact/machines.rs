@@ -161,8 +161,10 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
         let upper = (0..2 * n).map(|v| if v < n { cost[v] } else { 0.0 }).collect();
         (lower, upper)
     };
-    let sample: Vec<usize> = (0..n).collect();
-    let both: Vec<usize> = (0..2 * n).map(|v| v % n).collect();
+    let sample: Vec<usize> = match part.kind {
+        Kind::Values(..) | Kind::NuValues(..) => (0..n).chain(0..n).collect(),
+        Kind::Classes(_) | Kind::NuClasses(..) | Kind::OneClass(_) => (0..n).collect(),
+    };
     Ok(match part.kind {
         Kind::Classes(y) => {
             let (lower, upper) = signed(y);
@@ -195,7 +197,7 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
                 .map(|v| if v < n { y[v] - epsilon } else { y[v - n] + epsilon })
                 .collect();
             let start = vec![0.0; 2 * n];
-            Dual { sample: both, lower, upper, linear, start, two_sums: false }
+            Dual { sample, lower, upper, linear, start, two_sums: false }
         }
         Kind::NuValues(y, nu) => {
             let (lower, upper) = pairs();
@@ -203,7 +205,7 @@ pub(in crate::solver) fn dual(part: &Part<'_, '_>) -> Result<Dual> {
             let total = nu * cost.iter().sum::<f64>() / 2.0;
             let half = spread(cost.iter().copied(), total);
             let start = half.iter().copied().chain(half.iter().map(|s| -s)).collect();
-            Dual { sample: both, lower, upper, linear, start, two_sums: true }
+            Dual { sample, lower, upper, linear, start, two_sums: true }
         }
         Kind::OneClass(nu) => {
             let start = spread(cost.iter().copied(), nu * cost.iter().sum::<f64>());

@@ -39,6 +39,7 @@ mod product;
 mod rounds;
 mod select;
 mod smo;
+mod whole;
 mod working;
 
 pub use dual::{Dual, Solution};

@@ -65,6 +65,10 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
 
     /// `f = Kβ` anew, β given by variables of samples; the old one where it is stopped.
     pub(in crate::solver) fn recompute(&mut self, sample: &[usize], beta: &[f64]) -> Step {
+        if beta.iter().all(|&b| b == 0.0) {
+            self.f.fill(0.0);
+            return Ok(());
+        }
         let mut total = vec![0.0; self.f.len()];
         for (&i, &beta) in sample.iter().zip(beta) {
             total[i] += beta;
@@ -103,17 +107,7 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
         max_iter: u64,
         mut run: impl FnMut(u64) -> (u64, bool),
     ) -> Step {
-        loop {
-            let left = max_iter.saturating_sub(self.steps);
-            let (steps, done) = run(left.min(STEPS_BETWEEN_LOOKS));
-            self.steps += steps;
-            if done || steps == 0 || self.steps >= max_iter {
-                return Ok(());
-            }
-            // With the number of terms that was told last.
-            self.watch.tick.iteration = steps_told(self.steps);
-            self.watch.poll()?;
-        }
+        inner_steps(&mut self.steps, max_iter, self.watch, &mut run)
     }
 
     /// `f` follows variables that moved by so much, each given by its sample: what their samples'
@@ -144,6 +138,26 @@ impl<'r, 'a, 'w, F: Real> Product<'r, 'a, 'w, F> {
     pub(in crate::solver) fn look(&mut self, beta: &[f64]) -> Step {
         self.tell(beta);
         self.watch.poll()
+    }
+}
+
+/// As [`Product::inner_steps`], of steps that are counted here.
+pub(super) fn inner_steps(
+    taken: &mut u64,
+    max_iter: u64,
+    watch: &mut Watch<'_>,
+    run: &mut dyn FnMut(u64) -> (u64, bool),
+) -> Step {
+    loop {
+        let left = max_iter.saturating_sub(*taken);
+        let (steps, done) = run(left.min(STEPS_BETWEEN_LOOKS));
+        *taken += steps;
+        if done || steps == 0 || *taken >= max_iter {
+            return Ok(());
+        }
+        // With the number of terms that was told last.
+        watch.tick.iteration = steps_told(*taken);
+        watch.poll()?;
     }
 }
 

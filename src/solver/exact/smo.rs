@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::active;
 use super::dual::{Dual, Solution, read_off};
 use super::product::Product;
-use super::rounds::{Goal, Run, Settings};
+use super::rounds::{Goal, Run, SMALL, Settings};
 use super::select::{extremes, violation};
+use super::whole;
 use crate::error::Result;
 use crate::float::Real;
 use crate::kernel::{Buffers, Columns, RowCache};
@@ -25,10 +26,13 @@ pub fn solve<F: Real>(
     watch: &mut Watch<'_>,
 ) -> Result<Solution> {
     dual.check()?;
-    RowCache::<F>::capacity_for(&columns, bytes)?;
+    let capacity = RowCache::<F>::capacity_for(&columns, bytes)?;
     watch.enter(Phase::Pass, Progress { n_samples: columns.len(), ..Progress::default() });
     if settings.shrinking && columns.len() >= active::LEAST {
         return active::solve(dual, &columns, (bytes, buffers), settings, watch);
+    }
+    if dual.len() <= SMALL && capacity == columns.len() {
+        return whole::solve(dual, columns, (bytes, buffers), settings, watch);
     }
     let mut cache = RowCache::new(columns, bytes, buffers)?;
     let product = Product::new(&mut cache, watch)?;

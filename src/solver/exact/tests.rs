@@ -2,11 +2,10 @@ use std::ops::ControlFlow;
 
 use ndarray::Array2;
 
-use super::rounds::Run;
 use super::working::Working;
 use super::*;
 use crate::data::Rows;
-use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram, RowCache};
+use crate::kernel::{AnyBuffers, AnyColumns, AnyKernel, Gram};
 use crate::parallel::Pool;
 use crate::rng::Rng;
 use crate::watch::{Cancel, Progress, StopReason, Watch};
@@ -436,27 +435,27 @@ fn a_small_problem_ends_by_a_linear_system_not_by_thousands_of_steps() {
 /// many single ones have the same answer.
 #[test]
 fn both_variables_of_a_sample_are_one_in_a_working_set() {
-    let (n, none) = (60, &mut Watch::of_tests());
+    let n = 60;
     let (x, y) = data(n, 3, 5);
     let cost = vec![0.3; n];
-    let part = part(&x, Kind::Values(&y, 0.05), &cost, KERNEL);
-    let problem = machines::dual(&part).unwrap();
-    let AnyColumns::Double(columns) = part.columns else { panic!("asked for above") };
-    let mut cache = RowCache::new(columns, 1 << 20, &part.buffers.double).unwrap();
-    let product = Product::new(&mut cache, none).unwrap();
-    let mut run = Run::new(&problem, product, vec![0.0; 2 * n]).unwrap();
-    run.rescore();
+    let problem = machines::dual(&part(&x, Kind::Values(&y, 0.05), &cost, KERNEL)).unwrap();
     let all: Vec<usize> = (0..2 * n).collect();
-    let held = run.product.fetch((0..n).collect(), &run.beta).unwrap();
-    let mut pairs = run.working(&all, &held).unwrap();
+    let row = |sample: usize| x.row(sample).to_vec();
+    let working = |beta: &[f64]| {
+        let kernel = |samples: &[usize]| {
+            let values = samples.iter().flat_map(|&i| samples.iter().map(move |&j| (i, j)));
+            Ok(values.map(|(i, j)| KERNEL.eval(&row(i), &row(j))).collect::<Vec<f64>>())
+        };
+        let state = (beta, problem.linear.as_slice());
+        Working::new(&problem, &all, state, &vec![1.0; n], kernel).unwrap()
+    };
+    let mut pairs = working(&vec![0.0; 2 * n]);
     assert_eq!(pairs.variables.len(), n);
-    let sample = |t: usize| t % n;
-    let row = |t: usize| x.row(sample(t)).to_vec();
-    let value = |t: usize| KERNEL.eval(&row(t / (2 * n)), &row(t % (2 * n)));
+    let value = |t: usize| KERNEL.eval(&row(t / (2 * n) % n), &row(t % n));
     let mut single = Working {
         variables: all.iter().map(|&v| (v, None)).collect(),
         half: vec![0.0; 2 * n],
-        ranges: vec![(0, 2 * n)],
+        ranges: [(0, 2 * n), (2 * n, 2 * n)],
         beta: vec![0.0; 2 * n],
         lower: problem.lower.clone(),
         upper: problem.upper.clone(),
@@ -469,6 +468,7 @@ fn both_variables_of_a_sample_are_one_in_a_working_set() {
         gains: vec![0.0; 2 * n],
         none: vec![0.0; 2 * n],
     };
+    all.iter().for_each(|&t| single.mark(t));
     let (steps, twins) = (pairs.run(1e-12, 1 << 20), single.run(1e-12, 1 << 20));
     assert!(steps.1 && twins.1 && steps.0.abs_diff(twins.0) <= twins.0 / 10, "{steps:?} {twins:?}");
     let (values, twins): (Vec<_>, Vec<_>) = (pairs.values().collect(), single.values().collect());
@@ -483,6 +483,7 @@ fn both_variables_of_a_sample_are_one_in_a_working_set() {
     // Above 0 and below, free and at a bound.
     assert!(seen.iter().all(|&of| of > 0), "{seen:?}");
 
-    (run.beta[0], run.beta[n]) = (0.1, -0.1);
-    assert_eq!(run.working(&all, &held).unwrap().variables.len(), n + 1);
+    let mut both = vec![0.0; 2 * n];
+    (both[0], both[n]) = (0.1, -0.1);
+    assert_eq!(working(&both).variables.len(), n + 1);
 }

@@ -1,7 +1,10 @@
 //! SMO inside a working set, whose kernel values are at hand.
 
+use super::dual::Dual;
+use super::select::violation;
+use crate::error::Result;
 use crate::float::Real;
-use crate::simd::{LEAST_CURVATURE, find_sum, move_scores, pair_gains};
+use crate::simd::{LEAST_CURVATURE, add_rows, find_sum, move_scores, pair_gains};
 
 /// The variables of a working set, those of the first sum before those of the second, with
 /// everything that a step reads, padded rows one after another.
@@ -17,7 +20,7 @@ pub(super) struct Working<F> {
     /// h.
     pub(super) half: Vec<f64>,
     /// Ranges of the one or two sums.
-    pub(super) ranges: Vec<(usize, usize)>,
+    pub(super) ranges: [(usize, usize); 2],
     pub(super) beta: Vec<f64>,
     pub(super) lower: Vec<f64>,
     pub(super) upper: Vec<f64>,
@@ -34,8 +37,72 @@ pub(super) struct Working<F> {
     pub(super) none: Vec<f64>,
 }
 
+/// Whether two variables are `α` and `-α*` of one sample, not both other than 0.
+fn one(dual: &Dual, beta: &[f64], v: usize, other: usize) -> bool {
+    let same = dual.sample[v] == dual.sample[other] && dual.group(v) == dual.group(other);
+    let signs = dual.lower[v] == 0.0 && dual.upper[other] == 0.0;
+    same && signs && dual.linear[v] <= dual.linear[other] && (beta[v] == 0.0 || beta[other] == 0.0)
+}
+
 impl<F: Real> Working<F> {
-    fn mark(&mut self, t: usize) {
+    /// The working set of these variables at β, whose scores are given; `kernel` has the values
+    /// among some samples, a row a sample.
+    pub(super) fn new(
+        dual: &Dual,
+        set: &[usize],
+        (beta, scores): (&[f64], &[f64]),
+        diagonal: &[f64],
+        kernel: impl FnOnce(&[usize]) -> Result<Vec<F>>,
+    ) -> Result<Self> {
+        let mut sorted = set.to_vec();
+        sorted.sort_by_key(|&v| (dual.group(v), dual.sample[v], v));
+        let mut variables: Vec<(usize, Option<usize>)> = Vec::with_capacity(sorted.len());
+        for v in sorted {
+            match variables.last_mut() {
+                Some((first, other @ None)) if one(dual, beta, *first, v) => *other = Some(v),
+                _ => variables.push((v, None)),
+            }
+        }
+        let q = variables.len();
+        let first = variables.iter().filter(|&&(v, _)| dual.group(v) == 0).count();
+        let samples: Vec<usize> = variables.iter().map(|&(v, _)| dual.sample[v]).collect();
+        let kernel = kernel(&samples)?;
+        let linear = &dual.linear;
+        let half = |&(v, other): &(usize, Option<usize>)| {
+            other.map_or(0.0, |o| linear[o] - linear[v]) / 2.0
+        };
+        let half: Vec<f64> = variables.iter().map(half).collect();
+        let both = |&(v, other): &(usize, Option<usize>)| beta[v] + other.map_or(0.0, |o| beta[o]);
+        let mut working = Self {
+            beta: variables.iter().map(both).collect(),
+            lower: variables.iter().map(|&(v, other)| dual.lower[other.unwrap_or(v)]).collect(),
+            upper: variables.iter().map(|&(v, _)| dual.upper[v]).collect(),
+            scores: variables.iter().zip(&half).map(|(&(v, _), half)| scores[v] + half).collect(),
+            half,
+            diagonal: samples.iter().map(|&i| diagonal[i]).collect(),
+            up: vec![0.0; q],
+            down: vec![0.0; q],
+            gains: vec![0.0; q],
+            none: vec![0.0; q],
+            kernel,
+            stride: q,
+            ranges: if dual.two_sums { [(0, first), (first, q)] } else { [(0, q), (q, q)] },
+            variables,
+        };
+        (0..q).for_each(|t| working.mark(t));
+        Ok(working)
+    }
+
+    /// Of either sum the largest score that can rise and the least that can fall.
+    pub(super) fn extremes(&self) -> [(f64, f64); 2] {
+        self.ranges.map(|(a, b)| {
+            let highs = self.scores[a..b].iter().zip(&self.up[a..b]).map(|(s, up)| s + up);
+            let lows = self.scores[a..b].iter().zip(&self.down[a..b]).map(|(s, down)| s + down);
+            (highs.fold(f64::NEG_INFINITY, f64::max), lows.fold(f64::INFINITY, f64::min))
+        })
+    }
+
+    pub(super) fn mark(&mut self, t: usize) {
         let (beta, half) = (self.beta[t], self.half[t]);
         let (rising, falling) =
             (if beta < 0.0 { half } else { -half }, if beta > 0.0 { -half } else { half });
@@ -44,46 +111,47 @@ impl<F: Real> Working<F> {
     }
 
     /// How far a variable can rise at one slope.
-    fn ceiling(&self, t: usize) -> f64 {
+    pub(super) fn ceiling(&self, t: usize) -> f64 {
         if self.half[t] > 0.0 && self.beta[t] < 0.0 { 0.0 } else { self.upper[t] }
     }
 
-    fn floor(&self, t: usize) -> f64 {
+    pub(super) fn floor(&self, t: usize) -> f64 {
         if self.half[t] > 0.0 && self.beta[t] > 0.0 { 0.0 } else { self.lower[t] }
     }
 
     /// Takes steps until the violation of the set is below `tol`, `max_steps` at most; returns
     /// their number and whether it stopped for another reason than that.
     pub(super) fn run(&mut self, tol: f64, max_steps: u64) -> (u64, bool) {
-        let n = self.beta.len();
-        (0..n).for_each(|t| self.mark(t));
-        let none = vec![F::zero(); n];
-        let mut extremes = [(f64::NEG_INFINITY, f64::INFINITY); 2];
-        for (group, &(a, b)) in self.ranges.iter().enumerate() {
-            let marks = (&self.up[a..b], &self.down[a..b]);
-            let rows = (&none[..b - a], &none[..b - a]);
-            extremes[group] = move_scores(&mut self.scores[a..b], marks, rows, 0.0);
-        }
+        let mut extremes = self.extremes();
         let mut steps = 0;
         while steps < max_steps {
-            let violation = extremes.iter().map(|(most, least)| most - least);
-            if violation.fold(f64::NEG_INFINITY, f64::max) <= tol {
+            if violation(&extremes) <= tol {
                 return (steps, true);
             }
             let Some((i, j)) = self.pair(&extremes, tol) else { return (steps, true) };
             let step = self.step(i, j);
-            steps += 1;
             if step == 0.0 {
                 return (steps, true);
             }
+            steps += 1;
             let rows = (&self.kernel[i * self.stride..], &self.kernel[j * self.stride..]);
-            for (group, &(a, b)) in self.ranges.iter().enumerate() {
+            for (group, &(a, b)) in self.ranges.iter().enumerate().filter(|(_, (a, b))| a < b) {
                 let marks = (&self.up[a..b], &self.down[a..b]);
                 let rows = (&rows.0[a..b], &rows.1[a..b]);
                 extremes[group] = move_scores(&mut self.scores[a..b], marks, rows, step);
             }
         }
         (steps, false)
+    }
+
+    /// The scores anew from β: without the rounding that steps have gathered.
+    pub(super) fn rescore(&mut self, dual: &Dual) {
+        let own = self.variables.iter().zip(&self.half);
+        let own = own.map(|(&(v, _), half)| dual.linear[v] + half);
+        self.scores.iter_mut().zip(own).for_each(|(score, own)| *score = own);
+        let rows = self.kernel.chunks_exact(self.stride.max(1)).zip(&self.beta);
+        let rows = rows.filter(|(_, beta)| **beta != 0.0).map(|(row, beta)| (row, -beta));
+        add_rows(&rows.collect::<Vec<_>>(), &mut self.scores);
     }
 
     /// The variable that can rise with the largest score, and the partner of most gain: over the
